@@ -1,0 +1,338 @@
+//! Given labels: classes, the unlabeled marker, and the targets that solvers are given.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Matrix, Result};
+
+/// Class index of a row without a label.
+pub const UNLABELED: i32 = -1;
+
+/// Names of the classes, ascending: integers or strings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClassNames {
+    /// Integer labels.
+    Integers(Vec<i64>),
+    /// Text labels.
+    Texts(Vec<String>),
+}
+
+impl ClassNames {
+    /// Number of classes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(names) => names.len(),
+            Self::Texts(names) => names.len(),
+        }
+    }
+
+    /// Whether there is no class at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Name of class `class` as text.
+    pub fn name(&self, class: usize) -> String {
+        match self {
+            Self::Integers(names) => names[class].to_string(),
+            Self::Texts(names) => names[class].clone(),
+        }
+    }
+
+    /// All names as text, in class order.
+    pub fn names(&self) -> Vec<String> {
+        (0..self.len()).map(|class| self.name(class)).collect()
+    }
+}
+
+/// A class per row, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// Names of the classes, ascending.
+    pub classes: ClassNames,
+    /// Class index of each row (n), [`UNLABELED`] where it has none.
+    pub index: Vec<i32>,
+}
+
+impl Labels {
+    /// Labels from integers, `None` marking the unlabeled rows.
+    pub fn from_integers(labels: impl IntoIterator<Item = Option<i64>>) -> Self {
+        let labels: Vec<Option<i64>> = labels.into_iter().collect();
+        let names: Vec<i64> = labels.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let index = labels.iter().map(|label| position(&names, label.as_ref())).collect();
+        Self { classes: ClassNames::Integers(names), index }
+    }
+
+    /// Labels from texts. Unlabeled are empty texts, and what equals `unlabeled`; where no marker is given, −1,
+    /// `nan`, `null`, `none` and `na` (in any case) as well. If every label left is an integer, classes are integers.
+    pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
+        let is_marker = |text: &str| match unlabeled {
+            Some(marker) => text == marker,
+            None => {
+                text.parse() == Ok(-1.0) || ["nan", "null", "none", "na"].iter().any(|m| text.eq_ignore_ascii_case(m))
+            }
+        };
+        let mut ids: BTreeMap<String, i32> = BTreeMap::new();
+        let provisional: Vec<Option<String>> = labels
+            .into_iter()
+            .map(|label| {
+                let text = label.as_ref().trim();
+                let keep = !text.is_empty() && !is_marker(text);
+                keep.then(|| text.to_owned())
+            })
+            .collect();
+        let as_integer =
+            |label: &Option<String>| label.as_deref().map_or(Some(None), |text| parse_integer(text).map(Some));
+        if let Some(integers) = provisional.iter().map(as_integer).collect::<Option<Vec<_>>>() {
+            return Self::from_integers(integers);
+        }
+        for label in provisional.iter().flatten() {
+            ids.entry(label.clone()).or_insert(0);
+        }
+        let names: Vec<String> = ids.into_keys().collect();
+        let index = provisional.iter().map(|label| position(&names, label.as_ref())).collect();
+        Self { classes: ClassNames::Texts(names), index }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there is no row at all.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// Number of rows that have a label.
+    pub fn n_labeled(&self) -> usize {
+        self.index.iter().filter(|&&class| class != UNLABELED).count()
+    }
+
+    /// Rows of each class, ascending.
+    pub fn rows_by_class(&self) -> Vec<Vec<usize>> {
+        let mut rows = vec![Vec::new(); self.n_classes()];
+        for (row, &class) in self.index.iter().enumerate() {
+            if class != UNLABELED {
+                rows[class as usize].push(row);
+            }
+        }
+        rows
+    }
+}
+
+fn position<T: Ord>(names: &[T], label: Option<&T>) -> i32 {
+    label.map_or(UNLABELED, |label| names.binary_search(label).expect("every label is among the names") as i32)
+}
+
+/// Integers as people and data frames write them: `3`, `3.0`.
+fn parse_integer(text: &str) -> Option<i64> {
+    text.parse().ok().or_else(|| {
+        let x: f64 = text.parse().ok()?;
+        (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64)
+    })
+}
+
+/// What a solver is asked to fit: target values at the labeled rows, with a trust in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Targets {
+    n_samples: usize,
+    rows: Vec<u32>,
+    values: Matrix,
+    weights: Vec<f64>,
+}
+
+impl Targets {
+    /// Targets `values` (l, c) at the rows `rows` (l, ascending), trusted by `weights` (l).
+    ///
+    /// # Errors
+    /// [`Error::Labels`] for no row, rows out of order or out of range, values that are not finite, weights that are
+    /// not positive and finite, or lengths that disagree.
+    pub fn new(n_samples: usize, rows: Vec<u32>, values: Matrix, weights: Vec<f64>) -> Result<Self> {
+        if rows.is_empty() {
+            return Err(Error::labels("no row has a label; at least one is needed"));
+        }
+        if values.n_rows() != rows.len() || weights.len() != rows.len() {
+            let got = format!("{} target rows and {} weights", values.n_rows(), weights.len());
+            return Err(Error::shape("targets", format!("{} of each", rows.len()), got));
+        }
+        if n_samples > u32::MAX as usize {
+            return Err(Error::shape("samples", format!("at most {} rows", u32::MAX), n_samples));
+        }
+        if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n_samples) {
+            return Err(Error::labels(format!("labeled rows must be ascending, distinct and below {n_samples}")));
+        }
+        if let Some(at) = values.rows().position(|row| row.iter().any(|y| !y.is_finite())) {
+            return Err(Error::labels(format!("the target of row {} is not finite", rows[at])));
+        }
+        if let Some(at) = weights.iter().position(|&w| !(w > 0.0 && w.is_finite())) {
+            let (row, w) = (rows[at], weights[at]);
+            return Err(Error::labels(format!(
+                "the weight of row {row} is {w}; label weights must be positive and finite"
+            )));
+        }
+        Ok(Self { n_samples, rows, values, weights })
+    }
+
+    /// One-hot targets of class labels; `label_weights` (n) is the trust in each given label, 1 where `None`.
+    ///
+    /// A labeled row of weight 0 counts as unlabeled.
+    ///
+    /// # Errors
+    /// [`Error::Labels`] when no row has a label or a weight is negative or not finite; [`Error::Shape`] when the
+    /// weights are not one per row.
+    pub fn one_hot(labels: &Labels, label_weights: Option<&[f64]>) -> Result<Self> {
+        let rows = labeled_rows(labels.len(), label_weights, |row| labels.index[row] != UNLABELED)?;
+        let mut values = Matrix::filled(rows.len(), labels.n_classes(), 0.0);
+        for (at, &row) in rows.iter().enumerate() {
+            values.row_mut(at)[labels.index[row as usize] as usize] = 1.0;
+        }
+        let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
+        Self::new(labels.len(), rows, values, weights)
+    }
+
+    /// Soft targets (n, c): rows of non-negative shares that sum to 1 within 1e-6, all-zero rows unlabeled.
+    ///
+    /// # Errors
+    /// As [`Targets::one_hot`]; [`Error::Value`] naming a row that is neither a distribution nor zero.
+    pub fn soft(shares: &Matrix, label_weights: Option<&[f64]>) -> Result<Self> {
+        for (row, values) in shares.rows().enumerate() {
+            let sum: f64 = values.iter().sum();
+            let bad = values.iter().position(|&y| !(y >= 0.0 && y.is_finite()));
+            if bad.is_some() || (sum != 0.0 && (sum - 1.0).abs() > 1e-6) {
+                return Err(Error::Value {
+                    what: "soft labels".into(),
+                    row,
+                    col: bad,
+                    value: bad.map_or(format!("shares that sum to {sum}"), |col| values[col].to_string()),
+                    advice: "shares must be at least 0 and sum to 1, or all be 0 for an unlabeled row".into(),
+                });
+            }
+        }
+        let is_labeled = |row: usize| shares.row(row).iter().any(|&y| y > 0.0);
+        let rows = labeled_rows(shares.n_rows(), label_weights, is_labeled)?;
+        let values = rows.iter().flat_map(|&row| shares.row(row as usize)).copied().collect();
+        let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
+        Self::new(shares.n_rows(), rows.clone(), Matrix::new(rows.len(), shares.n_cols(), values)?, weights)
+    }
+
+    /// Targets of a regression, one output: `values` (n) with NaN for unlabeled rows.
+    ///
+    /// # Errors
+    /// As [`Targets::one_hot`].
+    pub fn regression(values: &[f64], label_weights: Option<&[f64]>) -> Result<Self> {
+        let rows = labeled_rows(values.len(), label_weights, |row| !values[row].is_nan())?;
+        let given = rows.iter().map(|&row| values[row as usize]).collect();
+        let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
+        Self::new(values.len(), rows.clone(), Matrix::new(rows.len(), 1, given)?, weights)
+    }
+
+    /// Number of samples, labeled or not.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// Number of target columns (classes, or 1 in regression).
+    pub fn n_columns(&self) -> usize {
+        self.values.n_cols()
+    }
+
+    /// Labeled rows, ascending (l).
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// Target values of the labeled rows (l, c).
+    pub fn values(&self) -> &Matrix {
+        &self.values
+    }
+
+    /// Trust in each label (l), positive.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Weighted mean target ȳ = Σ cᵢ yᵢ / Σ cᵢ (c): in classification, the labeled class frequencies.
+    pub fn mean(&self) -> Vec<f64> {
+        let total: f64 = self.weights.iter().sum();
+        let mut mean = vec![0.0; self.n_columns()];
+        for (values, weight) in self.values.rows().zip(&self.weights) {
+            mean.iter_mut().zip(values).for_each(|(m, y)| *m += weight * y);
+        }
+        mean.iter_mut().for_each(|m| *m /= total);
+        mean
+    }
+
+    /// The targets at a subset of the labeled rows; `keep` gets positions in [`rows`](Self::rows).
+    ///
+    /// # Errors
+    /// [`Error::Labels`] if none is kept.
+    pub fn subset(&self, keep: impl Fn(usize) -> bool) -> Result<Self> {
+        let kept: Vec<usize> = (0..self.rows.len()).filter(|&at| keep(at)).collect();
+        let values = kept.iter().flat_map(|&at| self.values.row(at)).copied().collect();
+        Self::new(
+            self.n_samples,
+            kept.iter().map(|&at| self.rows[at]).collect(),
+            Matrix::new(kept.len(), self.n_columns(), values)?,
+            kept.iter().map(|&at| self.weights[at]).collect(),
+        )
+    }
+}
+
+fn labeled_rows(n: usize, weights: Option<&[f64]>, is_labeled: impl Fn(usize) -> bool) -> Result<Vec<u32>> {
+    if let Some(weights) = weights {
+        if weights.len() != n {
+            return Err(Error::shape(
+                "label weights",
+                format!("{n} values, one per row"),
+                format!("{} values", weights.len()),
+            ));
+        }
+        if let Some(row) = (0..n).find(|&row| is_labeled(row) && !(weights[row] >= 0.0 && weights[row].is_finite())) {
+            let weight = weights[row];
+            return Err(Error::labels(format!(
+                "the weight of row {row} is {weight}; label weights must be finite and at least 0"
+            )));
+        }
+    }
+    let n32 = u32::try_from(n).map_err(|_| Error::shape("samples", format!("at most {} rows", u32::MAX), n))?;
+    Ok((0..n32).filter(|&row| is_labeled(row as usize) && weights.is_none_or(|w| w[row as usize] > 0.0)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_are_integers_become_integers() {
+        let labels = Labels::from_texts(["3", "", "-1", "1.0", "NaN", "3"], None);
+        assert_eq!(labels.classes, ClassNames::Integers(vec![1, 3]));
+        assert_eq!(labels.index, [1, UNLABELED, UNLABELED, 0, UNLABELED, 1]);
+        let labels = Labels::from_texts(["spam", "?", "ham", "-1"], Some("?"));
+        assert_eq!(labels.classes, ClassNames::Texts(vec!["-1".into(), "ham".into(), "spam".into()]));
+        assert_eq!(labels.index, [2, UNLABELED, 1, 0]);
+    }
+
+    #[test]
+    fn targets_know_their_mean_and_refuse_nonsense() {
+        let labels = Labels::from_integers([Some(0), None, Some(1), Some(1)]);
+        let targets = Targets::one_hot(&labels, Some(&[1.0, 0.0, 2.0, 1.0])).unwrap();
+        assert_eq!(targets.rows(), [0, 2, 3]);
+        assert_eq!(targets.mean(), [0.25, 0.75]);
+        assert!(Targets::one_hot(&labels, Some(&[1.0; 3])).unwrap_err().to_string().contains("4 values"));
+        assert!(Targets::one_hot(&labels, Some(&[-1.0; 4])).unwrap_err().to_string().contains("row 0"));
+        let none = Labels::from_integers([None, None]);
+        assert!(Targets::one_hot(&none, None).unwrap_err().to_string().contains("no row has a label"));
+        let soft = Matrix::new(2, 2, vec![0.5, 0.5, 0.7, 0.7]).unwrap();
+        assert!(Targets::soft(&soft, None).unwrap_err().to_string().contains("row 1"));
+        assert_eq!(Targets::regression(&[f64::NAN, 2.0], None).unwrap().rows(), [1]);
+        assert!(Targets::regression(&[f64::NAN, f64::INFINITY], None).is_err());
+    }
+}

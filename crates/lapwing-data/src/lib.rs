@@ -1,0 +1,23 @@
+//! What goes into lapwing and what comes out: feature matrices, labels, readers, writers, the model
+//! file, run control (threads, seed, progress, cancellation) and the summary every fit returns.
+//!
+//! Everything else of the workspace builds on this crate; it knows nothing of graphs or methods.
+
+mod error;
+mod labels;
+mod matrix;
+pub mod model_file;
+pub mod read;
+mod report;
+mod run;
+mod sparse;
+mod standardize;
+pub mod write;
+
+pub use error::{Error, Result, parse_choice};
+pub use labels::{ClassNames, Labels, Targets, UNLABELED};
+pub use matrix::{Buffer, Dense, DenseValues, Features, Matrix};
+pub use report::{GraphSummary, Phase, Report, SolveSummary, peak_memory_bytes};
+pub use run::{CancelToken, Progress, Run, Silent, Stream};
+pub use sparse::Csr;
+pub use standardize::Standardizer;

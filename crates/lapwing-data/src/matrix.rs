@@ -1,0 +1,433 @@
+//! Feature matrices, one row per sample: dense (owned, borrowed or memory-mapped; f32, f64 or u8) or sparse.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+use memmap2::Mmap;
+use rayon::prelude::*;
+
+use crate::{Csr, Error, Result, Run};
+
+/// Rows handled as one unit of parallel work.
+const BLOCK_ROWS: usize = 4096;
+
+/// Dense matrix of f64, row-major: scores, label distributions, targets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix {
+    n_rows: usize,
+    n_cols: usize,
+    values: Vec<f64>,
+}
+
+impl Matrix {
+    /// Takes over `values`, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_rows · n_cols` of them.
+    pub fn new(n_rows: usize, n_cols: usize, values: Vec<f64>) -> Result<Self> {
+        if Some(values.len()) != n_rows.checked_mul(n_cols) {
+            return Err(Error::shape(
+                "matrix",
+                format!("{n_rows} × {n_cols} values"),
+                format!("{} values", values.len()),
+            ));
+        }
+        Ok(Self { n_rows, n_cols, values })
+    }
+
+    /// Matrix with every entry `value`.
+    pub fn filled(n_rows: usize, n_cols: usize, value: f64) -> Self {
+        Self { n_rows, n_cols, values: vec![value; n_rows * n_cols] }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of columns.
+    pub fn n_cols(&self) -> usize {
+        self.n_cols
+    }
+
+    /// All values, row-major.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// All values, to change in place.
+    pub fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Gives the values back, row-major.
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+
+    /// Row `row`.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.n_cols..(row + 1) * self.n_cols]
+    }
+
+    /// Row `row`, to change in place.
+    #[inline]
+    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[row * self.n_cols..(row + 1) * self.n_cols]
+    }
+
+    /// The rows in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        (0..self.n_rows).map(|row| self.row(row))
+    }
+}
+
+/// A slice that is owned, borrowed from the caller, or mapped from a file.
+#[derive(Clone, Debug)]
+pub enum Buffer<'a, T> {
+    /// Held here; clones share it.
+    Owned(Arc<Vec<T>>),
+    /// Borrowed from the caller.
+    Borrowed(&'a [T]),
+    /// Bytes of a mapped file; pages are read when touched.
+    Mapped(MappedSlice<T>),
+}
+
+/// Part of a mapped file seen as values of type `T`; made by [`Buffer::mapped`].
+#[derive(Clone, Debug)]
+pub struct MappedSlice<T> {
+    map: Arc<Mmap>,
+    bytes: Range<usize>,
+    kind: PhantomData<T>,
+}
+
+impl<T: AnyBitPattern + NoUninit> Buffer<'_, T> {
+    /// Values of type `T` in `bytes` of a mapped file; `None` if the range is outside or misaligned.
+    pub fn mapped(map: Arc<Mmap>, bytes: Range<usize>) -> Option<Self> {
+        bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
+        Some(Self::Mapped(MappedSlice { map, bytes, kind: PhantomData }))
+    }
+
+    /// The values.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Owned(values) => values,
+            Self::Borrowed(values) => values,
+            // Range and alignment were checked when the buffer was made.
+            Self::Mapped(slice) => bytemuck::cast_slice(&slice.map[slice.bytes.clone()]),
+        }
+    }
+}
+
+impl<T> From<Vec<T>> for Buffer<'_, T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::Owned(Arc::new(values))
+    }
+}
+
+/// Values of a dense feature matrix in the type they came in; row-major.
+#[derive(Clone, Debug)]
+pub enum DenseValues<'a> {
+    /// Single precision.
+    F32(Buffer<'a, f32>),
+    /// Double precision.
+    F64(Buffer<'a, f64>),
+    /// Bytes, as in images.
+    U8(Buffer<'a, u8>),
+}
+
+/// Dense feature matrix (`n_rows`, `n_cols`), row-major, one row per sample.
+#[derive(Clone, Debug)]
+pub struct Dense<'a> {
+    n_rows: usize,
+    n_cols: usize,
+    values: DenseValues<'a>,
+}
+
+impl<'a> Dense<'a> {
+    /// Wraps `values`, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_rows · n_cols` of them.
+    pub fn new(n_rows: usize, n_cols: usize, values: DenseValues<'a>) -> Result<Self> {
+        let found = match &values {
+            DenseValues::F32(v) => v.as_slice().len(),
+            DenseValues::F64(v) => v.as_slice().len(),
+            DenseValues::U8(v) => v.as_slice().len(),
+        };
+        if Some(found) != n_rows.checked_mul(n_cols) {
+            return Err(Error::shape("features", format!("{n_rows} × {n_cols} values"), format!("{found} values")));
+        }
+        Ok(Self { n_rows, n_cols, values })
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of columns.
+    pub fn n_cols(&self) -> usize {
+        self.n_cols
+    }
+
+    /// The values in their own type.
+    pub fn values(&self) -> &DenseValues<'a> {
+        &self.values
+    }
+
+    /// Copies row `row`, less `shift` (one value per column, or empty for none), into `out` as f32.
+    ///
+    /// The difference is taken in f64, so that features far from the origin keep their digits.
+    #[inline]
+    pub fn copy_row_f32(&self, row: usize, shift: &[f64], out: &mut [f32]) {
+        let range = row * self.n_cols..(row + 1) * self.n_cols;
+        match &self.values {
+            DenseValues::F32(v) => shifted(&v.as_slice()[range], shift, out),
+            DenseValues::F64(v) => shifted(&v.as_slice()[range], shift, out),
+            DenseValues::U8(v) => shifted(&v.as_slice()[range], shift, out),
+        }
+    }
+
+    /// Copies row `row` into `out` as f64.
+    pub fn copy_row_f64(&self, row: usize, out: &mut [f64]) {
+        let range = row * self.n_cols..(row + 1) * self.n_cols;
+        match &self.values {
+            DenseValues::F32(v) => out.iter_mut().zip(&v.as_slice()[range]).for_each(|(o, &x)| *o = x.into()),
+            DenseValues::F64(v) => out.copy_from_slice(&v.as_slice()[range]),
+            DenseValues::U8(v) => out.iter_mut().zip(&v.as_slice()[range]).for_each(|(o, &x)| *o = x.into()),
+        }
+    }
+
+    /// Column means and standard deviations (population), each (`n_cols`); sums in f64, blocks in row order.
+    ///
+    /// # Complexity
+    /// Two passes over the values.
+    pub fn column_moments(&self, run: &Run) -> (Vec<f64>, Vec<f64>) {
+        let n = self.n_rows.max(1) as f64;
+        let mean: Vec<f64> = self.column_sums(run, &[]).iter().map(|s| s / n).collect();
+        let deviation = self.column_sums(run, &mean).iter().map(|s| (s / n).sqrt()).collect();
+        (mean, deviation)
+    }
+
+    /// Column means (`n_cols`), in f64.
+    pub fn column_means(&self, run: &Run) -> Vec<f64> {
+        let n = self.n_rows.max(1) as f64;
+        self.column_sums(run, &[]).iter().map(|s| s / n).collect()
+    }
+
+    /// Sums of the columns, or of squared differences to `center` where one is given.
+    fn column_sums(&self, run: &Run, center: &[f64]) -> Vec<f64> {
+        let blocks: Vec<Vec<f64>> = run.install(|| {
+            (0..self.n_rows.div_ceil(BLOCK_ROWS))
+                .into_par_iter()
+                .map(|block| {
+                    let (mut sums, mut row_values) = (vec![0.0; self.n_cols], vec![0.0; self.n_cols]);
+                    for row in block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(self.n_rows) {
+                        self.copy_row_f64(row, &mut row_values);
+                        if center.is_empty() {
+                            sums.iter_mut().zip(&row_values).for_each(|(s, x)| *s += x);
+                        } else {
+                            sums.iter_mut()
+                                .zip(&row_values)
+                                .zip(center)
+                                .for_each(|((s, x), c)| *s += (x - c) * (x - c));
+                        }
+                    }
+                    sums
+                })
+                .collect()
+        });
+        blocks.iter().fold(vec![0.0; self.n_cols], |mut total, block| {
+            total.iter_mut().zip(block).for_each(|(t, b)| *t += b);
+            total
+        })
+    }
+}
+
+#[inline]
+fn shifted<T: Copy + Into<f64> + ToF32>(row: &[T], shift: &[f64], out: &mut [f32]) {
+    if shift.is_empty() {
+        out.iter_mut().zip(row).for_each(|(o, &x)| *o = x.to_f32());
+    } else {
+        out.iter_mut().zip(row).zip(shift).for_each(|((o, &x), &s)| *o = (x.into() - s) as f32);
+    }
+}
+
+/// Conversion to f32 without a detour through f64.
+trait ToF32 {
+    fn to_f32(self) -> f32;
+}
+impl ToF32 for f32 {
+    fn to_f32(self) -> f32 {
+        self
+    }
+}
+impl ToF32 for f64 {
+    fn to_f32(self) -> f32 {
+        self as f32
+    }
+}
+impl ToF32 for u8 {
+    fn to_f32(self) -> f32 {
+        self.into()
+    }
+}
+
+/// Feature matrix (n_samples, n_features): what graphs are built from and new points are given as.
+#[derive(Clone, Debug)]
+pub enum Features<'a> {
+    /// Every value stored.
+    Dense(Dense<'a>),
+    /// Only non-zero values stored, as in text.
+    Sparse(Arc<Csr<f32>>),
+}
+
+impl<'a> Features<'a> {
+    /// Owned dense features, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_rows · n_cols` values.
+    pub fn from_f32(n_rows: usize, n_cols: usize, values: Vec<f32>) -> Result<Self> {
+        Dense::new(n_rows, n_cols, DenseValues::F32(values.into())).map(Self::Dense)
+    }
+
+    /// Owned dense features in double precision, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_rows · n_cols` values.
+    pub fn from_f64(n_rows: usize, n_cols: usize, values: Vec<f64>) -> Result<Self> {
+        Dense::new(n_rows, n_cols, DenseValues::F64(values.into())).map(Self::Dense)
+    }
+
+    /// Owned dense features of bytes, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_rows · n_cols` values.
+    pub fn from_u8(n_rows: usize, n_cols: usize, values: Vec<u8>) -> Result<Self> {
+        Dense::new(n_rows, n_cols, DenseValues::U8(values.into())).map(Self::Dense)
+    }
+
+    /// Number of samples.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Self::Dense(dense) => dense.n_rows(),
+            Self::Sparse(sparse) => sparse.n_rows(),
+        }
+    }
+
+    /// Number of features.
+    pub fn n_cols(&self) -> usize {
+        match self {
+            Self::Dense(dense) => dense.n_cols(),
+            Self::Sparse(sparse) => sparse.n_cols(),
+        }
+    }
+
+    /// Bytes of the values, wherever they are.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Dense(dense) => {
+                let width = match dense.values() {
+                    DenseValues::F32(_) => 4,
+                    DenseValues::F64(_) => 8,
+                    DenseValues::U8(_) => 1,
+                };
+                dense.n_rows() * dense.n_cols() * width
+            }
+            Self::Sparse(sparse) => sparse.bytes(),
+        }
+    }
+
+    /// Checks that there is something to work on: rows, columns, and finite values that fit f32.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows or no columns; [`Error::Value`] naming the first bad value in row order.
+    pub fn check(&self, run: &Run) -> Result<()> {
+        if self.n_rows() == 0 {
+            return Err(Error::shape("features", "at least one row (n_samples)", "0 samples"));
+        }
+        if self.n_cols() == 0 {
+            return Err(Error::shape("features", "at least one column", "0 feature(s)"));
+        }
+        let bad_in = |rows: Range<usize>| -> Option<(usize, usize, f64)> {
+            match self {
+                Self::Dense(dense) => {
+                    let range = rows.start * dense.n_cols()..rows.end * dense.n_cols();
+                    let found = match dense.values() {
+                        DenseValues::U8(_) => None,
+                        DenseValues::F32(v) => first_bad(v.as_slice(), range),
+                        DenseValues::F64(v) => first_bad(v.as_slice(), range),
+                    };
+                    found.map(|(at, x)| (at / dense.n_cols(), at % dense.n_cols(), x))
+                }
+                Self::Sparse(sparse) => {
+                    let range = sparse.indptr()[rows.start] as usize..sparse.indptr()[rows.end] as usize;
+                    first_bad(sparse.values(), range).map(|(at, x)| {
+                        let row = sparse.indptr().partition_point(|&p| p as usize <= at) - 1;
+                        (row, sparse.indices()[at] as usize, x)
+                    })
+                }
+            }
+        };
+        let n = self.n_rows();
+        let bad = run.install(|| {
+            (0..n.div_ceil(BLOCK_ROWS))
+                .into_par_iter()
+                .map(|block| bad_in(block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(n)))
+                .find_first(Option::is_some)
+                .flatten()
+        });
+        match bad {
+            None => Ok(()),
+            Some((row, col, x)) => Err(Error::Value {
+                what: "features".into(),
+                row,
+                col: Some(col),
+                value: if x.is_finite() { format!("{x:e}") } else { x.to_string() },
+                advice: if x.is_finite() { "beyond single precision; rescale it" } else { "remove or impute it" }
+                    .into(),
+            }),
+        }
+    }
+}
+
+fn first_bad<T: Copy + Into<f64>>(values: &[T], range: Range<usize>) -> Option<(usize, f64)> {
+    let limit = f64::from(f32::MAX);
+    let start = range.start;
+    let at = values[range].iter().position(|&x| !(x.into().abs() <= limit))?;
+    Some((start + at, values[start + at].into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_values_are_named_by_row_and_column() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let mut values = vec![1.0f64; 9000 * 3];
+        values[8500 * 3 + 2] = f64::NAN;
+        values[8900 * 3] = f64::INFINITY;
+        let text = Features::from_f64(9000, 3, values).unwrap().check(&run).unwrap_err().to_string();
+        assert_eq!(text, "row 8500 of features holds NaN (column 2); remove or impute it");
+        let sparse = Csr::new(3, 4, vec![0, 1, 1, 3], vec![0, 1, 3], vec![1.0, 2.0, f32::INFINITY]).unwrap();
+        let text = Features::Sparse(Arc::new(sparse)).check(&run).unwrap_err().to_string();
+        assert!(text.starts_with("row 2 of features holds inf (column 3)"), "{text}");
+        assert!(Features::from_f64(1, 1, vec![1e300]).unwrap().check(&run).unwrap_err().to_string().contains("1e300"));
+        assert!(Features::from_f32(0, 3, vec![]).unwrap().check(&run).is_err());
+    }
+
+    #[test]
+    fn rows_are_shifted_in_double_precision() {
+        let dense = Dense::new(2, 1, DenseValues::F64(vec![1e9 + 1.0, 1e9 + 3.0].into())).unwrap();
+        let run = Run::new(Some(1), 0).unwrap();
+        let (mean, deviation) = dense.column_moments(&run);
+        let mut out = [0f32];
+        dense.copy_row_f32(0, &mean, &mut out);
+        assert_eq!((out[0], deviation[0]), (-1.0, 1.0));
+    }
+}

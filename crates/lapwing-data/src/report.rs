@@ -1,0 +1,115 @@
+//! The summary every fit returns: what was given, what was built, what was chosen, what it cost.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Run;
+
+/// One timed part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Phase {
+    /// Name of the part, such as `neighbors` or `solve`.
+    pub name: String,
+    /// Wall seconds.
+    pub seconds: f64,
+}
+
+/// What is known of the graph that was used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GraphSummary {
+    /// Undirected edges, each counted once.
+    pub n_edges: usize,
+    /// Connected components.
+    pub n_components: usize,
+    /// Sizes of the ten largest components, descending.
+    pub largest_components: Vec<usize>,
+    /// Rows without any edge.
+    pub n_isolated: usize,
+    /// Smallest, median and largest weighted degree.
+    pub degree: [f64; 3],
+    /// Mean weighted degree.
+    pub mean_degree: f64,
+    /// Share of true nearest neighbours found, measured on a sample of rows; 1 where the builder is exact.
+    pub recall: Option<f64>,
+    /// Standard error of the measured recall.
+    pub recall_error: Option<f64>,
+    /// Rows whose neighbours are all at distance 0.
+    pub n_duplicate_rows: Option<usize>,
+}
+
+/// How a linear solve went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SolveSummary {
+    /// Iterations of the slowest column.
+    pub n_iter: usize,
+    /// Largest relative residual ‖b − Ax‖ / ‖b‖ over the columns, recomputed at the end.
+    pub residual: f64,
+    /// Whether every column reached the tolerance.
+    pub converged: bool,
+    /// Largest relative residual over the columns after each iteration.
+    pub residual_curve: Vec<f64>,
+}
+
+/// The summary every fit returns.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// Method, as on the command line.
+    pub method: String,
+    /// Rows.
+    pub n_samples: usize,
+    /// Columns of the features; absent when a graph was given.
+    pub n_features: Option<usize>,
+    /// Classes; absent in regression.
+    pub n_classes: Option<usize>,
+    /// Rows with a given label.
+    pub n_labeled: usize,
+    /// Rows that no label reaches through the graph.
+    pub n_unreached: usize,
+    /// Components of the graph without a label.
+    pub n_unlabeled_components: usize,
+    /// The graph, for methods that use one.
+    pub graph: Option<GraphSummary>,
+    /// The linear solve, for methods that need one.
+    pub solve: Option<SolveSummary>,
+    /// Everything that was chosen by "auto", by parameter name.
+    pub chosen: BTreeMap<String, Value>,
+    /// Timed parts in order.
+    pub phases: Vec<Phase>,
+    /// Largest memory of the process so far in bytes, where the system tells.
+    pub peak_bytes: Option<u64>,
+    /// Things to look at, each one sentence.
+    pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// Runs `work` as the phase `name` and notes its time.
+    pub fn time<T>(&mut self, name: &str, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
+        let start = Instant::now();
+        run.progress().start(name, 0);
+        let out = work(self);
+        run.progress().finish();
+        self.phases.push(Phase { name: name.into(), seconds: start.elapsed().as_secs_f64() });
+        out
+    }
+
+    /// Notes a value chosen by "auto".
+    pub fn choose(&mut self, name: &str, value: impl Into<Value>) {
+        self.chosen.insert(name.into(), value.into());
+    }
+
+    /// Seconds of all phases together.
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.seconds).sum()
+    }
+}
+
+/// Largest resident memory of this process so far, in bytes; `None` where the system does not tell.
+pub fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}

@@ -1,0 +1,193 @@
+//! Run control: threads, random streams, progress and cancellation, handed to everything that takes long.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::{Error, Result};
+
+/// A flag that asks a run to stop; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// Asks the run to stop. It does so at its next check, well within a second.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a stop was asked for.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Hears how far a run has come. Called from worker threads, some hundred times a phase at most.
+pub trait Progress: Send + Sync {
+    /// A phase begins; `total` is its number of steps, 0 where unknown.
+    fn start(&self, phase: &str, total: u64);
+    /// The current phase has done `done` steps; `note` is a short remark such as a residual.
+    fn update(&self, done: u64, note: &str);
+    /// The current phase is over.
+    fn finish(&self);
+}
+
+/// Progress nobody hears: the default of library calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn start(&self, _: &str, _: u64) {}
+    fn update(&self, _: u64, _: &str) {}
+    fn finish(&self) {}
+}
+
+/// Purposes of random streams, so that no two parts of a run share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Stream {
+    /// Sampling rows to measure recall.
+    Recall = 1,
+    /// Leaders of the overlapping partitions.
+    Leaders = 2,
+    /// Random projections.
+    Projection = 3,
+    /// Choosing which labels to hide, folds of a cross-validation.
+    Split = 4,
+    /// Start vectors of eigenvector iterations.
+    Start = 5,
+    /// Synthetic data.
+    Synthetic = 6,
+}
+
+/// Threads, seed, progress and cancellation of one run.
+///
+/// The worker threads belong to the `Run` and live as long as it does; nothing touches a global pool, so a
+/// process may fork before or after. Results never depend on the number of threads.
+#[derive(Clone)]
+pub struct Run {
+    pool: Arc<ThreadPool>,
+    /// Seed of every random choice in the run.
+    pub seed: u64,
+    progress: Arc<dyn Progress>,
+    cancel: CancelToken,
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("threads", &self.threads()).field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// A silent run with `threads` workers; `None` takes every processor this process may use.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for zero threads or more than 4096; [`Error::Internal`] if the system refuses to start them.
+    pub fn new(threads: Option<usize>, seed: u64) -> Result<Self> {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.unwrap_or_else(available);
+        if !(1..=4096).contains(&threads) {
+            return Err(Error::param("threads", threads, "between 1 and 4096"));
+        }
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("lapwing-{i}"))
+            .build()
+            .map_err(|e| Error::Internal { reason: format!("cannot start {threads} threads: {e}") })?;
+        Ok(Self { pool: Arc::new(pool), seed, progress: Arc::new(Silent), cancel: CancelToken::default() })
+    }
+
+    /// The same run, telling `progress` how far it has come.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// The same run, stopped by `cancel`.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// The same run without a voice: for steps inside a larger one that reports its own progress.
+    #[must_use]
+    pub fn quiet(&self) -> Self {
+        Self { progress: Arc::new(Silent), ..self.clone() }
+    }
+
+    /// The same run with another seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        Self { seed, ..self.clone() }
+    }
+
+    /// Number of worker threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `work` with this run's threads as rayon's current pool.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// Whom to tell about progress.
+    pub fn progress(&self) -> &dyn Progress {
+        &*self.progress
+    }
+
+    /// Whether a stop was asked for; for inner loops that cannot return an error.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Returns early when a stop was asked for; called at least every few tens of milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// The random stream of (seed, purpose, block): the same for any number of threads.
+    pub fn rng(&self, purpose: Stream, block: u64) -> ChaCha8Rng {
+        let mut seed = [0u8; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        seed[8..16].copy_from_slice(&(purpose as u64).to_le_bytes());
+        seed[16..24].copy_from_slice(&block.to_le_bytes());
+        ChaCha8Rng::from_seed(seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+
+    #[test]
+    fn streams_differ_by_purpose_block_and_seed_only() {
+        let run = Run::new(Some(1), 7).unwrap();
+        let draw = |run: &Run, purpose, block| run.rng(purpose, block).random::<u64>();
+        let first = draw(&run, Stream::Recall, 0);
+        assert_eq!(first, draw(&Run::new(Some(2), 7).unwrap(), Stream::Recall, 0));
+        assert_ne!(first, draw(&run, Stream::Leaders, 0));
+        assert_ne!(first, draw(&run, Stream::Recall, 1));
+        assert_ne!(first, draw(&run.with_seed(8), Stream::Recall, 0));
+    }
+
+    #[test]
+    fn cancelling_a_clone_stops_the_run() {
+        let cancel = CancelToken::default();
+        let run = Run::new(Some(1), 0).unwrap().with_cancel(cancel.clone());
+        assert!(run.check().is_ok());
+        cancel.cancel();
+        assert!(matches!(run.check(), Err(Error::Interrupted)));
+    }
+}
