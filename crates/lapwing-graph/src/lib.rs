@@ -1,1 +1,16 @@
-//! stub
+//! Every way to an affinity graph: nearest neighbours, weights, symmetrisation, components.
+//!
+//! From features to a graph in one call: [`affinity_graph`]. Step by step: [`kneighbors`] finds neighbours and
+//! distances, [`Weighting`] and [`Symmetrize`] turn them into the weights of a [`Graph`].
+
+mod affinity;
+mod components;
+mod graph;
+pub mod knn;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
+
+pub use affinity::{AffinityGraph, GraphParams, Symmetrize, Weighting, Widths, affinity_graph, weigh};
+pub use components::Components;
+pub use graph::Graph;
+pub use knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, kneighbors, query};

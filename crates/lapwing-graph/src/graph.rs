@@ -1,0 +1,206 @@
+//! The symmetric weighted graph every method works on, and its checks.
+
+use lapwing_data::{Csr, Error, GraphSummary, Result};
+
+use crate::Components;
+
+/// Undirected graph with positive finite weights, no self loops; each edge is stored in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    adjacency: Csr<f64>,
+    degree: Vec<f64>,
+}
+
+impl Graph {
+    /// Takes a symmetric matrix (n, n) as a graph. Self loops and zero weights are dropped.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a matrix that is not square, [`Error::Graph`] naming the first entry that is negative,
+    /// not finite, or differs from its mirror by more than 1e-12 relative.
+    ///
+    /// # Complexity
+    /// O(m) time; no copy unless entries are dropped.
+    pub fn new(adjacency: Csr<f64>) -> Result<Self> {
+        let n = adjacency.n_rows();
+        if n != adjacency.n_cols() {
+            let got = format!("{} rows and {} columns", n, adjacency.n_cols());
+            return Err(Error::shape("affinity matrix", "as many rows as columns", got));
+        }
+        check_weights(&adjacency)?;
+        check_symmetry(&adjacency)?;
+        let is_clean = (0..n).all(|row| {
+            let (columns, weights) = adjacency.row(row);
+            columns.iter().zip(weights).all(|(&column, &w)| column as usize != row && w > 0.0)
+        });
+        let adjacency = if is_clean { adjacency } else { without_loops_and_zeros(&adjacency)? };
+        Ok(Self::from_clean(adjacency))
+    }
+
+    /// Graph of the undirected edges (u, v, weight) among `n_samples` nodes; repeated edges add up.
+    ///
+    /// # Errors
+    /// As [`Graph::new`].
+    pub fn from_edges(n_samples: usize, edges: &[(u32, u32, f64)]) -> Result<Self> {
+        let both: Vec<_> = edges.iter().filter(|e| e.0 != e.1).flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]).collect();
+        Self::new(Csr::from_entries(n_samples, n_samples, &both)?)
+    }
+
+    /// Wraps a matrix known to be symmetric, positive and without loops.
+    pub(crate) fn from_clean(adjacency: Csr<f64>) -> Self {
+        let degree = (0..adjacency.n_rows()).map(|row| adjacency.row(row).1.iter().sum()).collect();
+        Self { adjacency, degree }
+    }
+
+    /// Number of nodes.
+    pub fn n_samples(&self) -> usize {
+        self.adjacency.n_rows()
+    }
+
+    /// Number of undirected edges.
+    pub fn n_edges(&self) -> usize {
+        self.adjacency.nnz() / 2
+    }
+
+    /// The weights as a symmetric matrix (n, n).
+    pub fn adjacency(&self) -> &Csr<f64> {
+        &self.adjacency
+    }
+
+    /// Gives the matrix back.
+    pub fn into_adjacency(self) -> Csr<f64> {
+        self.adjacency
+    }
+
+    /// Weighted degrees dᵢ = Σⱼ wᵢⱼ (n).
+    pub fn degree(&self) -> &[f64] {
+        &self.degree
+    }
+
+    /// Mean weighted degree.
+    pub fn mean_degree(&self) -> f64 {
+        self.degree.iter().sum::<f64>() / self.n_samples().max(1) as f64
+    }
+
+    /// Connected components.
+    pub fn components(&self) -> Components {
+        Components::of(&self.adjacency)
+    }
+
+    /// What there is to say about the graph; `components` are its own.
+    pub fn summary(&self, components: &Components) -> GraphSummary {
+        let mut sizes = components.sizes.clone();
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        let mut degree = self.degree.clone();
+        degree.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| degree.get(((degree.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(0.0);
+        GraphSummary {
+            n_edges: self.n_edges(),
+            n_components: sizes.len(),
+            n_isolated: (0..self.n_samples()).filter(|&row| self.adjacency.row(row).0.is_empty()).count(),
+            largest_components: sizes.into_iter().take(10).collect(),
+            degree: [at(0.0), at(0.5), at(1.0)],
+            mean_degree: self.mean_degree(),
+            ..GraphSummary::default()
+        }
+    }
+}
+
+fn check_weights(adjacency: &Csr<f64>) -> Result<()> {
+    for row in 0..adjacency.n_rows() {
+        let (columns, weights) = adjacency.row(row);
+        if let Some(at) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
+            let (column, w) = (columns[at], weights[at]);
+            let reason = format!("edge ({row}, {column}) has weight {w}; weights must be finite and at least 0");
+            return Err(Error::graph(reason));
+        }
+    }
+    Ok(())
+}
+
+/// Rows are visited in order, so the mirror entries of a column are met in order too: one cursor per row.
+fn check_symmetry(adjacency: &Csr<f64>) -> Result<()> {
+    let n = adjacency.n_rows();
+    let asymmetric = |row: usize, column: usize, w: f64, mirror: f64| {
+        let reason = format!(
+            "edge ({row}, {column}) has weight {w} but ({column}, {row}) has {mirror}; give a symmetric matrix, \
+             for instance (W + Wᵀ) / 2"
+        );
+        Err(Error::graph(reason))
+    };
+    let mut cursor = vec![0usize; n];
+    for row in 0..n {
+        let (columns, weights) = adjacency.row(row);
+        for (&column, &w) in columns.iter().zip(weights) {
+            let mirror_of = column as usize;
+            let (rows, mirrors) = adjacency.row(mirror_of);
+            let at = &mut cursor[mirror_of];
+            while rows.get(*at).is_some_and(|&r| (r as usize) < row && mirrors[*at] == 0.0) {
+                *at += 1;
+            }
+            match rows.get(*at) {
+                Some(&r) if r as usize == row => {
+                    let mirror = mirrors[*at];
+                    if (w - mirror).abs() > 1e-12 * w.max(mirror) {
+                        return asymmetric(row, mirror_of, w, mirror);
+                    }
+                    *at += 1;
+                }
+                Some(&r) if (r as usize) < row => return asymmetric(mirror_of, r as usize, mirrors[*at], 0.0),
+                _ if w == 0.0 => {}
+                _ => return asymmetric(row, mirror_of, w, 0.0),
+            }
+        }
+    }
+    for (column, &at) in cursor.iter().enumerate() {
+        let (rows, mirrors) = adjacency.row(column);
+        if let Some(missed) = (at..rows.len()).find(|&at| mirrors[at] != 0.0) {
+            return asymmetric(column, rows[missed] as usize, mirrors[missed], 0.0);
+        }
+    }
+    Ok(())
+}
+
+fn without_loops_and_zeros(adjacency: &Csr<f64>) -> Result<Csr<f64>> {
+    let n = adjacency.n_rows();
+    let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for row in 0..n {
+        let (columns, weights) = adjacency.row(row);
+        for (&column, &w) in columns.iter().zip(weights) {
+            if column as usize != row && w > 0.0 {
+                indices.push(column);
+                values.push(w);
+            }
+        }
+        indptr.push(indices.len() as u64);
+    }
+    Csr::new(n, n, indptr, indices, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(n: usize, entries: &[(u32, u32, f64)]) -> Csr<f64> {
+        Csr::from_entries(n, n, entries).unwrap()
+    }
+
+    #[test]
+    fn asymmetric_negative_and_infinite_weights_are_named() {
+        let text = |entries: &[(u32, u32, f64)]| Graph::new(matrix(4, entries)).unwrap_err().to_string();
+        assert!(text(&[(0, 1, 1.0)]).contains("edge (0, 1) has weight 1 but (1, 0) has 0"));
+        assert!(text(&[(1, 0, 1.0)]).contains("edge (1, 0) has weight 1 but (0, 1) has 0"));
+        assert!(text(&[(3, 0, 1.0), (0, 2, 1.0), (2, 0, 1.0)]).contains("(3, 0)"));
+        assert!(text(&[(0, 1, 1.0), (1, 0, 2.0)]).contains("weight 1 but (1, 0) has 2"));
+        assert!(text(&[(2, 3, -1.0), (3, 2, -1.0)]).contains("edge (2, 3) has weight -1"));
+        assert!(text(&[(2, 3, f64::INFINITY), (3, 2, f64::INFINITY)]).contains("inf"));
+    }
+
+    #[test]
+    fn loops_and_zero_weights_are_dropped() {
+        let graph = Graph::new(matrix(3, &[(0, 0, 5.0), (0, 1, 2.0), (1, 0, 2.0), (1, 2, 0.0)])).unwrap();
+        assert_eq!((graph.n_edges(), graph.degree()), (1, [2.0, 2.0, 0.0].as_slice()));
+        let summary = graph.summary(&graph.components());
+        assert_eq!((summary.n_components, summary.n_isolated), (2, 1));
+        assert_eq!(summary.degree, [0.0, 2.0, 2.0]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Exact neighbours of dense rows by blocked matrix products: ‖x − y‖² = ‖x‖² + ‖y‖² − 2·xᵀy for a block of pairs at once.
+//!
+//! Cost: m·n·d multiplications at matrix-product speed; one f32 copy of the features, and lists of one block of rows
+//! per thread. Parallel over blocks of rows, each of which meets the columns in order.
+
+use lapwing_data::{Features, Result, Run};
+use rayon::prelude::*;
+
+use super::distance::Distances;
+use super::lists::EMPTY;
+use super::rows::{Rows, products};
+use super::scan::{Ids, fold};
+use super::{KnnParams, Neighbors, list_width, refine};
+
+/// Rows and columns of one matrix product.
+const BLOCK: usize = 512;
+
+/// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
+pub(super) fn search(
+    new: &Features<'_>,
+    train: &Features<'_>,
+    same: bool,
+    params: &KnnParams,
+    run: &Run,
+) -> Result<Neighbors> {
+    let k = params.n_neighbors;
+    let center = center(train, params, run);
+    let prepared = prepare(train, params, &center, run)?;
+    let queries = if same { None } else { Some(prepare(new, params, &center, run)?) };
+    let queries = queries.as_ref().unwrap_or(&prepared);
+    let distances = Distances::new(new, train, params.metric);
+    let width = list_width(k, train.n_rows());
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let blocks: Result<Vec<(Vec<u32>, Vec<f32>)>> = run.install(|| {
+        (0..queries.n.div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| {
+                let first = block * BLOCK;
+                let rows = first..(first + BLOCK).min(queries.n);
+                let lists = block_lists(queries, rows, &prepared, same, width, run)?;
+                let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+                run.progress().update(done * BLOCK as u64, "rows");
+                Ok(refine(&lists, width, k, first, &distances))
+            })
+            .collect()
+    });
+    let (mut indices, mut values) = (Vec::with_capacity(queries.n * k), Vec::with_capacity(queries.n * k));
+    for (ids, block) in blocks? {
+        indices.extend(ids);
+        values.extend(block);
+    }
+    Ok(Neighbors { n_neighbors: k, indices, distances: values })
+}
+
+/// Column means, about which the Euclidean search works so that products do not cancel; empty under the cosine metric.
+pub(super) fn center(train: &Features<'_>, params: &KnnParams, run: &Run) -> Vec<f64> {
+    match (train, params.metric) {
+        (Features::Dense(dense), super::Metric::Euclidean) => dense.column_means(run),
+        _ => Vec::new(),
+    }
+}
+
+fn prepare(features: &Features<'_>, params: &KnnParams, center: &[f64], run: &Run) -> Result<Rows> {
+    match features {
+        Features::Dense(dense) => Rows::prepare(dense, params.metric, center, run),
+        Features::Sparse(_) => unreachable!("sparse rows have their own search"),
+    }
+}
+
+/// Candidate lists of a block of queries against all prepared rows.
+pub(super) fn block_lists(
+    queries: &Rows,
+    rows: std::ops::Range<usize>,
+    prepared: &Rows,
+    same: bool,
+    width: usize,
+    run: &Run,
+) -> Result<Vec<u64>> {
+    let d = prepared.d;
+    let mut lists = vec![EMPTY; rows.len() * width];
+    let mut out = vec![0f32; rows.len() * BLOCK];
+    let left = &queries.values[rows.start * d..rows.end * d];
+    for start in (0..prepared.n).step_by(BLOCK) {
+        run.check()?;
+        let end = (start + BLOCK).min(prepared.n);
+        let columns = end - start;
+        let out = &mut out[..rows.len() * columns];
+        products(left, &prepared.values[start * d..end * d], d, out);
+        for (at, row) in rows.clone().enumerate() {
+            let own = if same { row as u32 } else { u32::MAX };
+            fold(
+                &mut lists[at * width..(at + 1) * width],
+                own,
+                queries.half_norms[row],
+                &out[at * columns..(at + 1) * columns],
+                &prepared.half_norms[start..end],
+                Ids::From(start as u32),
+            );
+        }
+    }
+    Ok(lists)
+}

@@ -1,0 +1,120 @@
+//! Sorted candidate lists: the kk nearest rows seen so far for every row.
+//!
+//! A candidate is one 64-bit key, distance bits above row number: distances are not negative, so keys order by
+//! (distance, row). A row appears once, with the smallest distance seen. The content of a list is therefore the kk
+//! smallest of all candidates offered, in whatever order they came: no thread order can show.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Key of a place not yet taken; above every key of a finite distance.
+pub(super) const EMPTY: u64 = u64::MAX;
+
+/// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
+#[inline]
+pub(super) fn key(distance: f32, id: u32) -> u64 {
+    (u64::from(distance.max(0.0).to_bits()) << 32) | u64::from(id)
+}
+
+/// Row of a key.
+#[inline]
+pub(super) fn id_of(key: u64) -> u32 {
+    key as u32
+}
+
+/// Distance of a key; infinite for an empty place.
+#[inline]
+pub(super) fn distance_of(key: u64) -> f32 {
+    if key == EMPTY { f32::INFINITY } else { f32::from_bits((key >> 32) as u32) }
+}
+
+/// Offers a candidate to a sorted list.
+#[inline]
+pub(super) fn offer(list: &mut [u64], candidate: u64) {
+    let last = list.len() - 1;
+    if candidate >= list[last] {
+        return;
+    }
+    // The same row may be there with another rounding of its distance: the smaller one stays.
+    let end = match list.iter().position(|&k| id_of(k) == id_of(candidate) && k != EMPTY) {
+        Some(at) if list[at] <= candidate => return,
+        Some(at) => at,
+        None => last,
+    };
+    let at = list[..end].partition_point(|&k| k < candidate);
+    list.copy_within(at..end, at + 1);
+    list[at] = candidate;
+}
+
+/// Lists of all rows (n, kk), each behind its own lock.
+pub(super) struct SharedLists {
+    keys: Box<[UnsafeCell<u64>]>,
+    locks: Box<[AtomicBool]>,
+    width: usize,
+}
+
+// SAFETY: keys are only reached through `with_row`, which holds the row's lock, or through `&mut self`.
+unsafe impl Sync for SharedLists {}
+
+impl SharedLists {
+    pub fn new(n: usize, width: usize) -> Self {
+        Self {
+            keys: (0..n * width).map(|_| UnsafeCell::new(EMPTY)).collect(),
+            locks: (0..n).map(|_| AtomicBool::new(false)).collect(),
+            width,
+        }
+    }
+
+    /// Works on the list of `row`, alone. `work` must not panic or take another row.
+    pub fn with_row<T>(&self, row: usize, work: impl FnOnce(&mut [u64]) -> T) -> T {
+        let lock = &self.locks[row];
+        while lock.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            std::hint::spin_loop();
+        }
+        let cells = &self.keys[row * self.width..(row + 1) * self.width];
+        // SAFETY: the cells lie together, `UnsafeCell<u64>` has the layout of `u64`, and the lock makes this the only
+        // reference to them until it is released.
+        let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), self.width) };
+        let out = work(list);
+        lock.store(false, Ordering::Release);
+        out
+    }
+
+    /// The lists, row-major (n, kk).
+    pub fn as_slice(&mut self) -> &[u64] {
+        // SAFETY: `&mut self` excludes every `with_row`; layout as there.
+        unsafe { std::slice::from_raw_parts(self.keys.as_ptr().cast(), self.keys.len()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_list_holds_the_smallest_in_any_order(mut offers in prop::collection::vec((0u32..20, 0u32..50), 1..200), seed in 0usize..1000) {
+            let fill = |offers: &[(u32, u32)]| {
+                let mut list = vec![EMPTY; 6];
+                offers.iter().for_each(|&(id, d)| offer(&mut list, key(d as f32, id)));
+                list
+            };
+            let list = fill(&offers);
+            let len = offers.len();
+            offers.rotate_left(seed % len);
+            offers.reverse();
+            prop_assert_eq!(&list, &fill(&offers));
+            let mut best = std::collections::BTreeMap::new();
+            for &(id, d) in &offers {
+                let entry = best.entry(id).or_insert(d);
+                *entry = d.min(*entry);
+            }
+            let mut expected: Vec<u64> = best.iter().map(|(&id, &d)| key(d as f32, id)).collect();
+            expected.sort_unstable();
+            expected.resize(6, EMPTY);
+            prop_assert_eq!(list, expected[..6].to_vec());
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
+
+mod distance;
+mod exact;
+mod lists;
+mod partitions;
+mod recall;
+mod rows;
+mod scan;
+mod sketch;
+mod sparse_rows;
+
+use lapwing_data::{Error, Features, Result, Run, parse_choice};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use distance::Distances;
+use lists::{EMPTY, id_of};
+
+/// Distance between rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// ‖x − y‖.
+    #[default]
+    Euclidean,
+    /// 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
+    Cosine,
+}
+
+/// Which neighbour search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnnBuilder {
+    /// Whichever is faster for the size.
+    #[default]
+    Auto,
+    /// All distances.
+    Exact,
+    /// Overlapping partitions, repeated until the measured recall reaches its target.
+    Partitions,
+}
+
+/// What neighbours to search and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnnParams {
+    /// Neighbours of each row, at least 1 and below the number of rows.
+    pub n_neighbors: usize,
+    /// Distance.
+    pub metric: Metric,
+    /// Search.
+    pub builder: KnnBuilder,
+    /// Share of true neighbours to reach, in (0, 1]; exact searches ignore it.
+    pub recall_target: f64,
+}
+
+impl Default for KnnParams {
+    fn default() -> Self {
+        Self { n_neighbors: 15, metric: Metric::Euclidean, builder: KnnBuilder::Auto, recall_target: 0.95 }
+    }
+}
+
+/// Neighbours of each row: never itself, sorted by (distance, index).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbors {
+    /// Neighbours of each row, k.
+    pub n_neighbors: usize,
+    /// Row numbers (n, k).
+    pub indices: Vec<u32>,
+    /// Distances (n, k): plain, not squared.
+    pub distances: Vec<f32>,
+}
+
+/// How a search went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KnnReport {
+    /// `exact` or `partitions`.
+    pub builder: &'static str,
+    /// Share of true neighbours found: 1 if exact, else measured on a sample of rows.
+    pub recall: f64,
+    /// Standard error of the measured recall; 0 if exact.
+    pub recall_error: f64,
+    /// Partitions made; 0 if exact.
+    pub repetitions: usize,
+    /// Rows whose neighbours are all at distance 0.
+    pub n_duplicate_rows: usize,
+}
+
+/// The k nearest neighbours of every row among the others.
+///
+/// # Errors
+/// [`Error::Param`] for k = 0 or k ≥ n, or a recall target outside (0, 1]; [`Error::Value`] for a value that is not
+/// finite, or a zero row under the cosine metric; [`Error::Interrupted`].
+///
+/// # Complexity
+/// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about
+/// 4000·n·d, and one f32 copy of the features (of their sketch beyond 96 columns). Sparse rows: exact, Σ over columns of
+/// (entries of the column)².
+pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
+    params.validate()?;
+    features.check(run)?;
+    let (n, k) = (features.n_rows(), params.n_neighbors);
+    if k >= n {
+        let expected = format!("below the number of rows, which is {n}: a row is not its own neighbor");
+        return Err(Error::param("n_neighbors", k, expected));
+    }
+    if n > u32::MAX as usize {
+        return Err(Error::shape("features", format!("at most {} rows", u32::MAX), n));
+    }
+    let (neighbors, mut report) = match features {
+        Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
+        Features::Dense(dense) => match params.builder.choose(n, dense.n_cols()) {
+            KnnBuilder::Partitions => partitions::search(features, dense, params, run)?,
+            _ => (exact::search(features, features, true, params, run)?, KnnReport::exact()),
+        },
+    };
+    report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
+    Ok((neighbors, report))
+}
+
+/// The k nearest rows of `train` for every row of `new`, a row of `train` itself included where it is equal; exact.
+///
+/// # Errors
+/// As [`kneighbors`], with k ≤ rows of `train`; [`Error::Shape`] if the columns differ or one is sparse and the other dense.
+///
+/// # Complexity
+/// n·m·d multiplications for n rows of `train` and m of `new`.
+pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
+    params.validate()?;
+    new.check(run)?;
+    if new.n_cols() != train.n_cols() {
+        return Err(Error::shape(
+            "features",
+            format!("{} columns", train.n_cols()),
+            format!("{} columns", new.n_cols()),
+        ));
+    }
+    if params.n_neighbors > train.n_rows() {
+        let expected = format!("at most the number of rows, which is {}", train.n_rows());
+        return Err(Error::param("n_neighbors", params.n_neighbors, expected));
+    }
+    match (train, new) {
+        (Features::Dense(_), Features::Dense(_)) => exact::search(new, train, false, params, run),
+        (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
+        (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
+        (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
+    }
+}
+
+/// More candidates than asked for are kept in the search: the matrix product orders close ones by rounding.
+fn list_width(k: usize, n: usize) -> usize {
+    (k + 6).min(n)
+}
+
+/// The k best of each list by exact distance: rows `first..` of the left side, lists (m, kk).
+fn refine(lists: &[u64], width: usize, k: usize, first: usize, distances: &Distances<'_>) -> (Vec<u32>, Vec<f32>) {
+    let m = lists.len() / width;
+    let (mut indices, mut values) = (vec![0u32; m * k], vec![0f32; m * k]);
+    indices.par_chunks_mut(k).zip(values.par_chunks_mut(k)).enumerate().with_min_len(64).for_each(
+        |(at, (ids, out))| {
+            let list = &lists[at * width..(at + 1) * width];
+            let mut exact: Vec<u64> = list
+                .iter()
+                .filter(|&&key| key != EMPTY)
+                .map(|&key| lists::key(distances.get(first + at, id_of(key) as usize), id_of(key)))
+                .collect();
+            exact.sort_unstable();
+            for ((key, id), value) in exact.iter().zip(ids).zip(out) {
+                (*id, *value) = (id_of(*key), lists::distance_of(*key));
+            }
+        },
+    );
+    (indices, values)
+}
+
+impl KnnParams {
+    /// Checks every parameter against its range.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the first one outside.
+    pub fn validate(&self) -> Result<()> {
+        if self.n_neighbors == 0 {
+            return Err(Error::param("n_neighbors", 0, "at least 1"));
+        }
+        if !(self.recall_target > 0.0 && self.recall_target <= 1.0) {
+            return Err(Error::param("recall_target", self.recall_target, "above 0 and at most 1"));
+        }
+        Ok(())
+    }
+}
+
+impl Neighbors {
+    /// Number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.indices.len() / self.n_neighbors.max(1)
+    }
+
+    /// Neighbours of `row` and their distances, nearest first.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
+        let range = row * self.n_neighbors..(row + 1) * self.n_neighbors;
+        self.indices[range.clone()].iter().copied().zip(self.distances[range].iter().copied())
+    }
+
+    /// Distance of each row to its last neighbour (n).
+    pub fn last(&self) -> Vec<f32> {
+        self.distances.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
+    }
+
+    /// Checks neighbours that come from elsewhere: among the rows, never the row itself, no row twice, distances that
+    /// are finite, not negative and ascending.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
+    pub fn check(&self) -> Result<()> {
+        let (n, k) = (self.n_samples(), self.n_neighbors);
+        if k == 0 || self.indices.len() != n * k || self.distances.len() != n * k {
+            let got = format!("{} indices and {} distances for k = {k}", self.indices.len(), self.distances.len());
+            return Err(Error::shape("neighbors", "n·k of each, k at least 1", got));
+        }
+        let mut seen = Vec::new();
+        for row in 0..n {
+            let mut last = 0f32;
+            seen.clear();
+            for (id, distance) in self.row(row) {
+                if id as usize >= n || id as usize == row {
+                    let reason = format!("row {row} names neighbor {id}; expected another row below {n}");
+                    return Err(Error::graph(reason));
+                }
+                if !(distance >= last && distance.is_finite()) {
+                    let reason = format!("row {row} has neighbor distance {distance}; expected finite ascending ones");
+                    return Err(Error::graph(reason));
+                }
+                last = distance;
+                seen.push(id);
+            }
+            seen.sort_unstable();
+            if let Some(pair) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(Error::graph(format!("row {row} names neighbor {} twice", pair[0])));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl KnnReport {
+    fn exact() -> Self {
+        Self { builder: "exact", recall: 1.0, recall_error: 0.0, repetitions: 0, n_duplicate_rows: 0 }
+    }
+}
+
+impl KnnBuilder {
+    /// The search `Auto` stands for at that size: partitions once all pairs would cost seconds.
+    pub fn choose(self, n: usize, d: usize) -> Self {
+        match self {
+            Self::Auto if n as f64 * n as f64 * d as f64 > 2e11 && n > 10_000 => Self::Partitions,
+            Self::Auto => Self::Exact,
+            chosen => chosen,
+        }
+    }
+}
+
+impl Metric {
+    /// From its name.
+    ///
+    /// # Errors
+    /// [`Error::Param`] listing the known names.
+    pub fn parse(name: &str) -> Result<Self> {
+        parse_choice("metric", name, &[("euclidean", Self::Euclidean), ("cosine", Self::Cosine)])
+    }
+}
+
+impl KnnBuilder {
+    /// From its name.
+    ///
+    /// # Errors
+    /// [`Error::Param`] listing the known names.
+    pub fn parse(name: &str) -> Result<Self> {
+        parse_choice("method", name, &[("auto", Self::Auto), ("exact", Self::Exact), ("partitions", Self::Partitions)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lapwing_data::Csr;
+
+    use super::*;
+    use crate::testkit::{blobs, brute_force, dense_values};
+
+    fn run() -> Run {
+        Run::new(Some(2), 0).unwrap()
+    }
+
+    fn params(k: usize, metric: Metric, builder: KnnBuilder) -> KnnParams {
+        KnnParams { n_neighbors: k, metric, builder, recall_target: 0.99 }
+    }
+
+    #[test]
+    fn exact_search_equals_brute_force_for_dense_and_sparse_rows() {
+        for metric in [Metric::Euclidean, Metric::Cosine] {
+            for (n, d) in [(40, 3), (700, 17), (1100, 5)] {
+                let features = blobs(n, d, 4);
+                let expected = brute_force(&features, 7, metric);
+                let (found, report) = kneighbors(&features, &params(7, metric, KnnBuilder::Exact), &run()).unwrap();
+                assert_eq!(report.recall, 1.0);
+                let values = dense_values(&features);
+                let entries: Vec<(u32, u32, f32)> =
+                    (0..n * d).map(|at| ((at / d) as u32, (at % d) as u32, values[at] as f32)).collect();
+                let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
+                let (from_sparse, _) = kneighbors(&sparse, &params(7, metric, KnnBuilder::Exact), &run()).unwrap();
+                for at in 0..n * 7 {
+                    for found in [&found, &from_sparse] {
+                        assert!(
+                            (found.distances[at] - expected.distances[at]).abs()
+                                <= 2e-6 * expected.distances[at].max(1.0)
+                        );
+                    }
+                }
+                assert_eq!(found.indices, expected.indices);
+                found.check().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn partitions_reach_their_recall_in_few_and_many_columns() {
+        for (d, metric) in [(8, Metric::Euclidean), (120, Metric::Euclidean), (120, Metric::Cosine)] {
+            let features = blobs(6000, d, 6);
+            let (found, report) = kneighbors(&features, &params(10, metric, KnnBuilder::Partitions), &run()).unwrap();
+            found.check().unwrap();
+            let exact = kneighbors(&features, &params(10, metric, KnnBuilder::Exact), &run()).unwrap().0;
+            let hits = (0..6000)
+                .flat_map(|row| {
+                    let truth: Vec<u32> = exact.row(row).map(|e| e.0).collect();
+                    found.row(row).map(move |(id, _)| truth.contains(&id))
+                })
+                .filter(|hit| *hit)
+                .count();
+            let recall = hits as f64 / 60_000.0;
+            assert!(report.recall >= 0.99, "{report:?}");
+            assert!(
+                (recall - report.recall).abs() < 5.0 * report.recall_error.max(1e-3),
+                "{recall} against {report:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let features = blobs(5000, 20, 3);
+        for builder in [KnnBuilder::Exact, KnnBuilder::Partitions] {
+            let found: Vec<_> = [1, 2, 7]
+                .iter()
+                .map(|&t| {
+                    kneighbors(&features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
+                        .unwrap()
+                })
+                .collect();
+            assert!(found[0] == found[1] && found[1] == found[2]);
+        }
+    }
+
+    #[test]
+    fn duplicates_are_counted_and_do_not_break_the_carving() {
+        let features = Features::from_f32(5000, 2, vec![1.0; 10_000]).unwrap();
+        for builder in [KnnBuilder::Exact, KnnBuilder::Partitions] {
+            let (found, report) = kneighbors(&features, &params(3, Metric::Euclidean, builder), &run()).unwrap();
+            found.check().unwrap();
+            assert_eq!(report.n_duplicate_rows, 5000);
+        }
+    }
+
+    #[test]
+    fn far_from_the_origin_distances_keep_their_digits() {
+        let values: Vec<f64> = dense_values(&blobs(300, 4, 2)).iter().map(|v| v + 1e7).collect();
+        let features = Features::from_f64(300, 4, values).unwrap();
+        let (found, _) = kneighbors(&features, &params(5, Metric::Euclidean, KnnBuilder::Exact), &run()).unwrap();
+        assert_eq!(found.indices, brute_force(&features, 5, Metric::Euclidean).indices);
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let features = blobs(10, 2, 1);
+        let text = |r: Result<(Neighbors, KnnReport)>| r.unwrap_err().to_string();
+        let auto = |k| params(k, Metric::Euclidean, KnnBuilder::Auto);
+        assert!(text(kneighbors(&features, &auto(10), &run())).contains("n_neighbors is 10; expected below"));
+        assert!(text(kneighbors(&features, &auto(0), &run())).contains("n_neighbors is 0"));
+        let zero = Features::from_f32(3, 2, vec![1.0, 2.0, 0.0, 0.0, 3.0, 1.0]).unwrap();
+        assert!(text(kneighbors(&zero, &params(1, Metric::Cosine, KnnBuilder::Auto), &run())).contains("row 1"));
+        let other = blobs(4, 3, 1);
+        assert!(query(&features, &other, &auto(2), &run()).unwrap_err().to_string().contains("2 columns"));
+        assert!(query(&features, &blobs(4, 2, 1), &auto(11), &run()).unwrap_err().to_string().contains("10"));
+    }
+
+    #[test]
+    fn queries_include_equal_rows() {
+        let features = blobs(50, 3, 2);
+        let found = query(&features, &features, &params(1, Metric::Euclidean, KnnBuilder::Auto), &run()).unwrap();
+        assert!(found.indices.iter().enumerate().all(|(row, &id)| row == id as usize));
+        assert!(found.distances.iter().all(|&d| d == 0.0));
+    }
+}

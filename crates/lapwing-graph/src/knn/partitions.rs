@@ -1,0 +1,227 @@
+//! Approximate neighbours by overlapping partitions: ball carving and all pairs within the pieces.
+//!
+//! A set of rows is carved by random leaders: each row joins its f nearest ones, f = 3 at the first level, 2 at the
+//! second, 1 below, until pieces hold about a thousand rows. Within a piece all pairs meet by one matrix product. The
+//! whole is repeated with other leaders until the recall measured on a sample of rows reaches its target; every
+//! repetition adds independent misses. The idea of overlapping balls is that of pick-in-partitions (arXiv 2602.21247).
+//!
+//! Beyond 96 columns the search runs on sketches of 64 and keeps more candidates, which are ranked on the full rows.
+//!
+//! Cost per repetition: about n · 6 · 600 · 2d operations, at matrix-product speed; memory one f32 copy of the searched
+//! rows and 8 bytes per kept candidate. Parallel over pieces; lists do not depend on the order candidates arrive in.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lapwing_data::{Dense, Features, Result, Run, Stream};
+use rand::RngExt;
+use rand::seq::index;
+use rayon::prelude::*;
+
+use super::distance::Distances;
+use super::lists::SharedLists;
+use super::recall::Truth;
+use super::rows::{Rows, products};
+use super::scan::{Ids, fold};
+use super::sketch::{SKETCH_BEYOND, sketch};
+use super::{KnnParams, KnnReport, Neighbors, exact, list_width, refine};
+
+/// Rows a piece may hold.
+const PIECE: usize = 1000;
+/// Rows assigned to leaders by one matrix product.
+const BLOCK: usize = 512;
+/// Most leaders of one level.
+const LEADERS: usize = 1000;
+/// Most repetitions.
+const REPETITIONS: usize = 10;
+
+/// The k nearest neighbours of every row, found to the recall asked for.
+pub(super) fn search(
+    features: &Features<'_>,
+    dense: &Dense<'_>,
+    params: &KnnParams,
+    run: &Run,
+) -> Result<(Neighbors, KnnReport)> {
+    let (n, k) = (dense.n_rows(), params.n_neighbors);
+    let center = exact::center(features, params, run);
+    let truth = Truth::of(features, dense, params, &center, run)?;
+    let distances = Distances::new(features, features, params.metric);
+    let is_sketched = dense.n_cols() > SKETCH_BEYOND;
+    let width = if is_sketched { (5 * k / 2 + 8).min(n - 1) } else { list_width(k, n - 1) };
+    let mut search =
+        Search { params, truth, distances, lists: SharedLists::new(n, width), width, report: KnnReport::exact() };
+    search.report.builder = "partitions";
+    let mut is_reached = false;
+    if is_sketched {
+        is_reached = search.repeat(&sketch(dense, params.metric, &center, run)?, run)?;
+    }
+    if !is_reached {
+        // No sketch, or one that lost what tells neighbours apart.
+        is_reached = search.repeat(&Rows::prepare(dense, params.metric, &center, run)?, run)?;
+    }
+    if !is_reached {
+        // Rows of such high intrinsic dimension that partitions do not pay.
+        return Ok((exact::search(features, features, true, params, run)?, KnnReport::exact()));
+    }
+    let Search { distances, mut lists, report, .. } = search;
+    let (indices, values) = run.install(|| refine(lists.as_slice(), width, k, 0, &distances));
+    Ok((Neighbors { n_neighbors: k, indices, distances: values }, report))
+}
+
+struct Search<'a> {
+    params: &'a KnnParams,
+    truth: Truth,
+    distances: Distances<'a>,
+    lists: SharedLists,
+    width: usize,
+    report: KnnReport,
+}
+
+impl Search<'_> {
+    /// Repeats the partition of `rows` until the recall is reached; false once it is out of sight.
+    fn repeat(&mut self, rows: &Rows, run: &Run) -> Result<bool> {
+        let everyone: Vec<u32> = (0..rows.n as u32).collect();
+        let mut last = 0.0;
+        for _ in 0..REPETITIONS {
+            self.report.repetitions += 1;
+            let round = self.report.repetitions;
+            let carving = Carving { rows, lists: &self.lists, run, done: AtomicU64::new(0), round };
+            run.install(|| carving.carve(&everyone, 0, round as u64))?;
+            let recall = self.measure(run);
+            if recall >= self.params.recall_target {
+                return Ok(true);
+            }
+            // Each repetition gains less than the one before: give up where five like this one would not do.
+            if recall - last < (self.params.recall_target - recall) / 5.0 {
+                return Ok(false);
+            }
+            last = recall;
+        }
+        Ok(false)
+    }
+
+    fn measure(&mut self, run: &Run) -> f64 {
+        let (width, k) = (self.width, self.params.n_neighbors);
+        let keys = self.lists.as_slice();
+        let refined = |&row: &usize| refine(&keys[row * width..(row + 1) * width], width, k, row, &self.distances).1;
+        let found: Vec<f32> = run.install(|| self.truth.rows.par_iter().flat_map_iter(refined).collect());
+        (self.report.recall, self.report.recall_error) = self.truth.recall(&found, k);
+        self.report.recall
+    }
+}
+
+struct Carving<'a> {
+    rows: &'a Rows,
+    lists: &'a SharedLists,
+    run: &'a Run,
+    done: AtomicU64,
+    round: usize,
+}
+
+impl Carving<'_> {
+    /// Carves `ids` and joins all pairs of the pieces; `path` names this set in the tree of carvings.
+    fn carve(&self, ids: &[u32], level: usize, path: u64) -> Result<()> {
+        self.run.check()?;
+        if ids.len() <= PIECE {
+            self.join(ids);
+            return Ok(());
+        }
+        let fanout = [3, 2].get(level).copied().unwrap_or(1);
+        let pieces = self.pieces(ids, fanout, path)?;
+        if pieces.iter().any(|piece| piece.len() == ids.len()) {
+            // Leaders that cannot tell rows apart (many duplicates): cut by row number instead.
+            return ids.par_chunks(PIECE).try_for_each(|piece| self.carve(piece, level + 1, path));
+        }
+        pieces.par_iter().enumerate().try_for_each(|(at, piece)| {
+            let path = path.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(at as u64 + 1);
+            self.carve(piece, level + 1, path)
+        })
+    }
+
+    /// The rows of each leader, small sets joined together.
+    fn pieces(&self, ids: &[u32], fanout: usize, path: u64) -> Result<Vec<Vec<u32>>> {
+        let mut rng = self.run.rng(Stream::Leaders, path);
+        let wanted = (fanout * ids.len()).div_ceil(PIECE * 6 / 10);
+        let n_leaders = wanted.clamp(2, LEADERS).min(ids.len());
+        let leaders: Vec<u32> = index::sample(&mut rng, ids.len(), n_leaders).iter().map(|at| ids[at]).collect();
+        let fanout = fanout.min(n_leaders);
+        let (mut leader_rows, mut half_norms) = (Vec::new(), Vec::new());
+        self.rows.gather(&leaders, &mut leader_rows, &mut half_norms);
+        let mut nearest = vec![0u16; ids.len() * fanout];
+        nearest.par_chunks_mut(BLOCK * fanout).zip(ids.par_chunks(BLOCK)).try_for_each(|(nearest, ids)| {
+            self.run.check()?;
+            let (mut block, mut norms) = (Vec::new(), Vec::new());
+            self.rows.gather(ids, &mut block, &mut norms);
+            let mut out = vec![0f32; ids.len() * n_leaders];
+            products(&block, &leader_rows, self.rows.d, &mut out);
+            for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(n_leaders)) {
+                nearest_leaders(products, &half_norms, nearest);
+            }
+            Ok(())
+        })?;
+        let mut pieces = vec![Vec::new(); n_leaders];
+        for (&id, nearest) in ids.iter().zip(nearest.chunks_exact(fanout)) {
+            nearest.iter().for_each(|&leader| pieces[leader as usize].push(id));
+        }
+        drop(nearest);
+        Ok(join_small(pieces, rng.random_range(0..n_leaders)))
+    }
+
+    /// All pairs of a piece meet.
+    fn join(&self, ids: &[u32]) {
+        let m = ids.len();
+        let (mut values, mut half_norms) = (Vec::with_capacity(m * self.rows.d), Vec::with_capacity(m));
+        self.rows.gather(ids, &mut values, &mut half_norms);
+        let mut out = vec![0f32; m * m];
+        products(&values, &values, self.rows.d, &mut out);
+        for (at, &id) in ids.iter().enumerate() {
+            let products = &out[at * m..(at + 1) * m];
+            let half_norm = half_norms[at];
+            self.lists.with_row(id as usize, |list| fold(list, id, half_norm, products, &half_norms, Ids::List(ids)));
+        }
+        let done = self.done.fetch_add(m as u64, Ordering::Relaxed) + m as u64;
+        self.run.progress().update(done, &format!("rows joined, round {}", self.round));
+    }
+}
+
+/// The leaders with the smallest ‖y‖²/2 − xᵀy, by (value, number).
+fn nearest_leaders(products: &[f32], half_norms: &[f32], nearest: &mut [u16]) {
+    let mut values = [f32::INFINITY; 3];
+    let f = nearest.len();
+    for (leader, (p, h)) in products.iter().zip(half_norms).enumerate() {
+        let v = h - p;
+        if v < values[f - 1] {
+            let at = values[..f].partition_point(|&x| x <= v);
+            values.copy_within(at..f - 1, at + 1);
+            nearest.copy_within(at..f - 1, at + 1);
+            (values[at], nearest[at]) = (v, leader as u16);
+        }
+    }
+}
+
+/// Joins pieces below a quarter of [`PIECE`] to larger ones, going round from `first`.
+fn join_small(pieces: Vec<Vec<u32>>, first: usize) -> Vec<Vec<u32>> {
+    let n = pieces.len();
+    let mut pieces: Vec<Option<Vec<u32>>> = pieces.into_iter().map(Some).collect();
+    let (mut out, mut pending): (Vec<Vec<u32>>, Vec<u32>) = (Vec::new(), Vec::new());
+    for at in 0..n {
+        let piece = pieces[(first + at) % n].take().unwrap_or_default();
+        if piece.len() >= PIECE / 4 {
+            out.push(piece);
+            continue;
+        }
+        pending.extend(piece);
+        if pending.len() >= PIECE / 4 {
+            out.push(std::mem::take(&mut pending));
+        }
+    }
+    match out.last_mut() {
+        Some(last) => last.extend(pending),
+        None => out.push(pending),
+    }
+    // A row may have joined the same piece by two of its leaders.
+    for piece in &mut out {
+        piece.sort_unstable();
+        piece.dedup();
+    }
+    out
+}

@@ -1,0 +1,86 @@
+//! Nasty graphs, synthetic rows and brute-force twins, shared by the tests of several crates.
+
+use lapwing_data::{Features, Run, Stream};
+use rand::RngExt;
+
+use crate::Graph;
+use crate::knn::{Metric, Neighbors};
+
+/// A named graph.
+pub type Case = (&'static str, Graph);
+
+/// Graphs on which solvers and samplers go wrong first. All but the last two groups are connected.
+pub fn nasty_graphs() -> Vec<Case> {
+    let edges =
+        |pairs: Vec<(u32, u32)>| -> Vec<(u32, u32, f64)> { pairs.into_iter().map(|(u, v)| (u, v, 1.0)).collect() };
+    let clique = |first: u32, n: u32| (first..first + n).flat_map(move |u| (u + 1..first + n).map(move |v| (u, v)));
+    let path = |first: u32, n: u32| (first..first + n - 1).map(|u| (u, u + 1));
+    let graph =
+        |n: usize, edges: Vec<(u32, u32, f64)>| Graph::from_edges(n, &edges).expect("the edges are well formed");
+    let uneven: Vec<_> = path(0, 25).map(|(u, v)| (u, v, 10f64.powi((u % 13) as i32 - 6))).collect();
+    vec![
+        ("star", graph(20, edges((1..20).map(|v| (0, v)).collect()))),
+        ("path", graph(30, edges(path(0, 30).collect()))),
+        ("clique with tail", graph(22, edges(clique(0, 12).chain(path(11, 11)).collect()))),
+        ("bipartite", graph(16, edges((0..8).flat_map(|u| (8..16).map(move |v| (u, v))).collect()))),
+        ("barbell", graph(20, edges(clique(0, 10).chain(clique(10, 10)).chain([(9, 10)]).collect()))),
+        ("weights over twelve orders", graph(25, uneven)),
+        ("two components", graph(18, edges(clique(0, 8).chain(path(8, 10)).collect()))),
+        ("isolated point", graph(12, edges(path(0, 11).collect()))),
+        ("duplicate edges", graph(6, edges(path(0, 6).chain(path(0, 6)).chain([(2, 4), (4, 2)]).collect()))),
+    ]
+}
+
+/// `n` rows of `d` columns around `centers` centers, class by class in turn: row i belongs to center i mod `centers`.
+pub fn blobs(n: usize, d: usize, centers: usize) -> Features<'static> {
+    let run = Run::new(Some(1), 17).expect("one thread is allowed");
+    let mut rng = run.rng(Stream::Synthetic, (n * 31 + d) as u64);
+    let mut normal = move || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+    let middles: Vec<f64> = (0..centers * d).map(|_| 4.0 * normal()).collect();
+    let values = (0..n * d).map(|at| (middles[(at / d % centers) * d + at % d] + normal()) as f32).collect();
+    Features::from_f32(n, d, values).expect("n·d values were made")
+}
+
+/// Two interleaved half circles in the plane, alternating rows; `noise` is the standard deviation about them.
+pub fn two_moons(n: usize, noise: f64) -> Features<'static> {
+    let run = Run::new(Some(1), 23).expect("one thread is allowed");
+    let mut rng = run.rng(Stream::Synthetic, n as u64);
+    let mut values = Vec::with_capacity(2 * n);
+    for row in 0..n {
+        let angle = std::f64::consts::PI * (row / 2) as f64 / (n / 2).max(1) as f64;
+        let (x, y) = if row % 2 == 0 { (angle.cos(), angle.sin()) } else { (1.0 - angle.cos(), 0.5 - angle.sin()) };
+        let mut jitter = || noise * ((0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0);
+        values.extend([(x + jitter()) as f32, (y + jitter()) as f32]);
+    }
+    Features::from_f32(n, 2, values).expect("two values per row were made")
+}
+
+/// The values of dense features as f64, row-major.
+pub fn dense_values(features: &Features<'_>) -> Vec<f64> {
+    let Features::Dense(dense) = features else { return Vec::new() };
+    let mut values = vec![0.0; dense.n_rows() * dense.n_cols()];
+    values.chunks_exact_mut(dense.n_cols()).enumerate().for_each(|(row, out)| dense.copy_row_f64(row, out));
+    values
+}
+
+/// Neighbours by all distances in f64.
+pub fn brute_force(features: &Features<'_>, k: usize, metric: Metric) -> Neighbors {
+    let (n, d) = (features.n_rows(), features.n_cols());
+    let values = dense_values(features);
+    let row = |i: usize| &values[i * d..(i + 1) * d];
+    let norm = |x: &[f64]| x.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let distance = |i: usize, j: usize| match metric {
+        Metric::Euclidean => row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
+        Metric::Cosine => {
+            1.0 - row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>() / (norm(row(i)) * norm(row(j)))
+        }
+    };
+    let (mut indices, mut distances) = (Vec::new(), Vec::new());
+    for i in 0..n {
+        let mut others: Vec<(f64, u32)> = (0..n).filter(|&j| j != i).map(|j| (distance(i, j), j as u32)).collect();
+        others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        indices.extend(others[..k].iter().map(|e| e.1));
+        distances.extend(others[..k].iter().map(|e| e.0 as f32));
+    }
+    Neighbors { n_neighbors: k, indices, distances }
+}

@@ -1,0 +1,123 @@
+//! Small dense problems, by faer.
+
+use faer::linalg::solvers::Solve;
+use faer::{Mat, Side};
+use lapwing_data::{Error, Matrix, Result};
+use rand::{Rng, RngExt};
+
+fn to_faer(a: &Matrix) -> Mat<f64> {
+    Mat::from_fn(a.n_rows(), a.n_cols(), |i, j| a.row(i)[j])
+}
+
+fn from_faer(a: &Mat<f64>) -> Matrix {
+    let mut out = Matrix::filled(a.nrows(), a.ncols(), 0.0);
+    for i in 0..a.nrows() {
+        out.row_mut(i).iter_mut().enumerate().for_each(|(j, v)| *v = a[(i, j)]);
+    }
+    out
+}
+
+/// Solves A·X = B for a symmetric positive definite A (n, n) by Cholesky.
+///
+/// # Errors
+/// [`Error::Param`] if A is not positive definite.
+///
+/// # Complexity
+/// O(n³ + n²s) time.
+pub fn solve_spd(a: &Matrix, b: &Matrix) -> Result<Matrix> {
+    let factor = to_faer(a)
+        .llt(Side::Lower)
+        .map_err(|_| Error::param("matrix", "not positive definite", "a positive definite one"))?;
+    Ok(from_faer(&factor.solve(to_faer(b))))
+}
+
+/// Eigenvalues (n), ascending, and eigenvectors as columns (n, n) of a symmetric matrix.
+///
+/// # Errors
+/// [`Error::Internal`] if the iteration fails, which only matrices with values that are not finite make it do.
+///
+/// # Complexity
+/// O(n³) time.
+pub fn eigen_symmetric(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let fault = |_| Error::Internal { reason: "the symmetric eigenvalue iteration failed".into() };
+    let eigen = to_faer(a).self_adjoint_eigen(Side::Lower).map_err(fault)?;
+    let values = eigen.S().column_vector().iter().copied().collect();
+    Ok((values, from_faer(&eigen.U().to_owned())))
+}
+
+/// Leading principal axes of the rows of `x` (m, d), which must be centered: orthonormal rows (`rank`, d), by descending
+/// variance; subspace iteration from a start drawn from `rng` (Halko, Martinsson & Tropp 2011, algorithm 4.4).
+///
+/// Meant for sketches and pictures: axes whose variances nearly tie may be rotated among themselves.
+///
+/// # Errors
+/// [`Error::Param`] unless 1 ≤ `rank` ≤ d; [`Error::Internal`] as [`eigen_symmetric`].
+///
+/// # Complexity
+/// O(m·d·rank) time times 8, one more copy of `x`.
+pub fn principal_axes(x: &Matrix, rank: usize, rng: &mut impl Rng) -> Result<Matrix> {
+    const ITERATIONS: usize = 8;
+    let d = x.n_cols();
+    if rank == 0 || rank > d {
+        return Err(Error::param("rank", rank, format!("between 1 and {d}")));
+    }
+    let x = to_faer(x);
+    // A few more columns than asked for make the leading ones converge fast.
+    let width = (rank + 8).min(d);
+    let mut basis = Mat::from_fn(d, width, |_, _| rng.random_range(-1.0..1.0f64));
+    for _ in 0..ITERATIONS {
+        basis = (x.transpose() * (&x * &basis)).qr().compute_thin_Q();
+    }
+    let projected = &x * &basis;
+    let (_, rotation) = eigen_symmetric(&from_faer(&(projected.transpose() * &projected)))?;
+    let mut axes = Matrix::filled(rank, d, 0.0);
+    for axis in 0..rank {
+        let row = axes.row_mut(axis);
+        for (at, value) in row.iter_mut().enumerate() {
+            *value = (0..width).map(|k| basis[(at, k)] * rotation.row(k)[width - 1 - axis]).sum();
+        }
+    }
+    Ok(axes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eigenvectors_rebuild_the_matrix_and_cholesky_inverts_it() {
+        let a = Matrix::new(3, 3, vec![4.0, 1.0, 0.5, 1.0, 3.0, -0.25, 0.5, -0.25, 2.0]).unwrap();
+        let (values, vectors) = eigen_symmetric(&a).unwrap();
+        assert!(values.is_sorted());
+        for i in 0..3 {
+            for j in 0..3 {
+                let rebuilt: f64 = (0..3).map(|k| vectors.row(i)[k] * values[k] * vectors.row(j)[k]).sum();
+                assert!((rebuilt - a.row(i)[j]).abs() < 1e-12);
+            }
+        }
+        let b = Matrix::new(3, 1, vec![1.0, 2.0, 3.0]).unwrap();
+        let x = solve_spd(&a, &b).unwrap();
+        for i in 0..3 {
+            let product: f64 = (0..3).map(|j| a.row(i)[j] * x.row(j)[0]).sum();
+            assert!((product - b.row(i)[0]).abs() < 1e-12);
+        }
+        let indefinite = Matrix::new(2, 2, vec![0.0, 1.0, 1.0, 0.0]).unwrap();
+        assert!(solve_spd(&indefinite, &Matrix::filled(2, 1, 1.0)).is_err());
+    }
+
+    #[test]
+    fn principal_axes_follow_the_variance() {
+        let run = lapwing_data::Run::new(Some(1), 3).unwrap();
+        let mut x = Matrix::filled(200, 30, 0.0);
+        for i in 0..200 {
+            let (a, b) = (((i * 37) % 101) as f64 - 50.0, ((i * 53) % 89) as f64 - 44.0);
+            let row = x.row_mut(i);
+            row.iter_mut().enumerate().for_each(|(j, v)| *v = ((i * 13 + j * 7) % 11) as f64 * 0.01);
+            (row[5], row[20]) = (a, 0.3 * b);
+        }
+        let mut rng = run.rng(lapwing_data::Stream::Start, 0);
+        let axes = principal_axes(&x, 2, &mut rng).unwrap();
+        assert!(axes.row(0)[5].abs() > 0.99 && axes.row(1)[20].abs() > 0.99);
+        assert!(principal_axes(&x, 31, &mut rng).is_err());
+    }
+}

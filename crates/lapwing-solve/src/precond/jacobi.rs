@@ -1,0 +1,48 @@
+//! Jacobi: M = diag(A). The cheapest preconditioner; right for well-connected graphs with moderate weights.
+
+use lapwing_data::{Error, Result};
+use rayon::prelude::*;
+
+use super::Preconditioner;
+use crate::Operator;
+use crate::kernels::BLOCK_ROWS;
+
+/// The inverse diagonal of an operator.
+#[derive(Clone, Debug)]
+pub struct Jacobi {
+    inverse: Vec<f64>,
+}
+
+impl Jacobi {
+    /// The inverse diagonal of `operator`; a zero on the diagonal (an empty row) is left alone.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a diagonal entry that is negative or not finite.
+    pub fn new(operator: &impl Operator) -> Result<Self> {
+        let mut inverse = operator.diagonal();
+        if let Some(row) = inverse.iter().position(|d| !(*d >= 0.0 && d.is_finite())) {
+            return Err(Error::Value {
+                what: "the diagonal".into(),
+                row,
+                col: None,
+                value: inverse[row].to_string(),
+                advice: "a positive semidefinite matrix is needed".into(),
+            });
+        }
+        inverse.iter_mut().for_each(|d| *d = if *d > 0.0 { 1.0 / *d } else { 1.0 });
+        Ok(Self { inverse })
+    }
+}
+
+impl Preconditioner for Jacobi {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+        let rows = BLOCK_ROWS * s;
+        z.par_chunks_mut(rows).zip(r.par_chunks(rows)).zip(self.inverse.par_chunks(BLOCK_ROWS)).for_each(
+            |((z, r), inverse)| {
+                for ((z, r), d) in z.chunks_exact_mut(s).zip(r.chunks_exact(s)).zip(inverse) {
+                    z.iter_mut().zip(r).for_each(|(z, r)| *z = r * d);
+                }
+            },
+        );
+    }
+}
