@@ -20,7 +20,7 @@ pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
 /// An edge list does not say how many nodes there are: isolated ones at the end are lost unless the reader knows.
 ///
 /// # Errors
-/// [`Error::Param`] for an unknown ending, [`Error::Io`] when the file cannot be written; nothing half-written is left.
+/// [`Error::Param`](crate::Error) for an unknown ending, [`Error::Io`](crate::Error) when the file cannot be written; nothing half-written is left.
 pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
     check_writable(path, &GRAPH_ENDINGS)?;
     match path.extension().map(|ending| ending.to_ascii_lowercase()).as_deref().and_then(|ending| ending.to_str()) {
