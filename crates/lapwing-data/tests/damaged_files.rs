@@ -71,7 +71,7 @@ fn every_truncation_is_survived() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
     fn every_changed_byte_is_survived(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
         let folder = Folder::new();
