@@ -398,7 +398,8 @@ impl<'a> Features<'a> {
 fn first_bad<T: Copy + Into<f64>>(values: &[T], range: Range<usize>) -> Option<(usize, f64)> {
     let limit = f64::from(f32::MAX);
     let start = range.start;
-    let at = values[range].iter().position(|&x| !(x.into().abs() <= limit))?;
+    let is_bad = |x: f64| x.is_nan() || x.abs() > limit;
+    let at = values[range].iter().position(|&x| is_bad(x.into()))?;
     Some((start + at, values[start + at].into()))
 }
 

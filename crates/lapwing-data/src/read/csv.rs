@@ -1,0 +1,138 @@
+//! CSV, plain or compressed, from a file or standard input.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use ::csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder, Trim};
+
+use super::columns::{self, Choice};
+use super::format::open_text;
+use super::labels::LabelTexts;
+use super::{ReadOptions, Samples, Size};
+use crate::{Error, Features, Result, Run};
+
+/// Rows read between two looks at the run's cancellation.
+const CHECK_ROWS: u64 = 1024;
+
+/// Records of a CSV file, all of one length.
+pub(super) struct Records<'a> {
+    path: &'a Path,
+    reader: Reader<Box<dyn BufRead>>,
+    pub record: ByteRecord,
+    /// Names of the columns; their numbers where the file has no header.
+    pub names: Vec<String>,
+    /// Whether `record` is the first line of a file without a header, to be read again.
+    is_pending: bool,
+}
+
+impl<'a> Records<'a> {
+    /// Opens the file and reads its first line: a header, unless every cell of it is a number.
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(open_text(path)?);
+        let mut records = Self { path, reader, record: ByteRecord::new(), names: Vec::new(), is_pending: false };
+        if !records.next()? {
+            return Err(Error::format(path, None, "the file is empty"));
+        }
+        records.is_pending =
+            records.record.iter().all(|cell| text(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
+        records.names = match records.is_pending {
+            true => (0..records.record.len()).map(|at| at.to_string()).collect(),
+            false => records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect(),
+        };
+        Ok(records)
+    }
+
+    /// Goes to the next record; false at the end.
+    pub(super) fn next(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.is_pending) {
+            return Ok(true);
+        }
+        self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(self.path, e))
+    }
+
+    /// An error about the current record.
+    pub(super) fn error(&self, reason: impl Into<String>) -> Error {
+        Error::format(self.path, self.record.position().map(Position::line), reason)
+    }
+
+    /// The number in column `at`, NaN where it is missing.
+    pub(super) fn number(&self, at: usize) -> Result<f64> {
+        let cell = self.record.get(at).unwrap_or_default();
+        text(cell).and_then(parse_number).ok_or_else(|| {
+            let shown = String::from_utf8_lossy(cell);
+            self.error(format!(
+                "column '{}' holds '{shown}'; expected a number (or leave the column out)",
+                self.names[at]
+            ))
+        })
+    }
+}
+
+fn text(cell: &[u8]) -> Option<&str> {
+    std::str::from_utf8(cell).ok()
+}
+
+/// A number, or NaN for what stands for a missing one.
+fn parse_number(text: &str) -> Option<f64> {
+    let is_missing = || text.is_empty() || ["null", "na", "n/a", "none"].iter().any(|m| text.eq_ignore_ascii_case(m));
+    text.parse().ok().or_else(|| is_missing().then_some(f64::NAN))
+}
+
+fn csv_error(path: &Path, error: ::csv::Error) -> Error {
+    let line = error.position().map(Position::line);
+    match error.into_kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            Error::format(path, line, format!("{len} fields; the lines before have {expected_len}"))
+        }
+        ErrorKind::Io(e) => match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => Error::format(path, line, "the file is truncated"),
+            std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput | std::io::ErrorKind::Other => {
+                Error::format(path, line, format!("the file is damaged ({e})"))
+            }
+            _ => Error::io(path, e),
+        },
+        other => Error::format(path, line, format!("{other:?}")),
+    }
+}
+
+/// Reads samples into one buffer of doubles: text has digits that single precision would lose.
+pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    let mut records = Records::open(path)?;
+    let Choice { features, label } = columns::by_name(path, &records.names, options)?;
+    let mut values = Vec::new();
+    let mut texts = LabelTexts::default();
+    let mut n_rows = 0u64;
+    while records.next()? {
+        if n_rows.is_multiple_of(CHECK_ROWS) {
+            run.check()?;
+        }
+        for &at in &features {
+            values.push(records.number(at)?);
+        }
+        if let Some(label) = label {
+            let cell = records.record.get(label).unwrap_or_default();
+            texts.push(text(cell).ok_or_else(|| records.error("the label is not UTF-8 text"))?);
+        }
+        n_rows += 1;
+    }
+    if n_rows == 0 {
+        return Err(Error::format(path, None, "no rows after the header"));
+    }
+    let names = features.iter().map(|&at| records.names[at].clone()).collect();
+    Ok(Samples {
+        features: Features::from_f64(n_rows as usize, features.len(), values)?,
+        feature_names: Some(names),
+        labels: label.map(|_| texts.finish(options.unlabeled.as_deref())),
+    })
+}
+
+/// Counts the rows.
+pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+    let mut records = Records::open(path)?;
+    let choice = columns::by_name(path, &records.names, options)?;
+    let mut n_rows = 0;
+    while records.next()? {
+        n_rows += 1;
+    }
+    Ok(Size::dense(n_rows, choice.features.len(), size_of::<f64>()))
+}

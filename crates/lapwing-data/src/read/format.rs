@@ -1,0 +1,133 @@
+//! Which format a file has, told by its ending, and how its text is opened.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::{Error, Result};
+
+/// Formats of input files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Npy,
+    Npz,
+    Parquet,
+    /// CSV, possibly compressed; also standard input.
+    Csv,
+    Svmlight,
+    /// Anything else.
+    Other,
+}
+
+impl Format {
+    /// The format of `path` by its ending; `.gz` and `.zst` around a text format do not count.
+    pub(super) fn of(path: &Path) -> Self {
+        if is_stdin(path) {
+            return Self::Csv;
+        }
+        let name = lowercase_name(path);
+        let inner = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst"));
+        let ending = inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, ending)| ending);
+        match (ending, inner.is_some()) {
+            ("csv", _) => Self::Csv,
+            ("svm" | "libsvm" | "svmlight", _) => Self::Svmlight,
+            ("npy", false) => Self::Npy,
+            ("npz", false) => Self::Npz,
+            ("parquet", false) => Self::Parquet,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether `path` stands for standard input or output.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn lowercase_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+/// The error for a file whose ending is not among `known`.
+pub(super) fn unknown_ending(path: &Path, known: &str) -> Error {
+    Error::format(path, None, format!("the format cannot be told from the name; expected {known}"))
+}
+
+/// Opens text for reading, decompressing by the ending.
+pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead>> {
+    if is_stdin(path) {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let file = open(path)?;
+    let name = lowercase_name(path);
+    if name.ends_with(".gz") || name.ends_with(".zst") {
+        return open_compressed(path, file, name.ends_with(".gz"));
+    }
+    Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
+}
+
+#[cfg(feature = "tables")]
+fn open_compressed(path: &Path, file: File, gzip: bool) -> Result<Box<dyn BufRead>> {
+    if gzip {
+        return Ok(Box::new(BufReader::with_capacity(1 << 18, flate2::read::MultiGzDecoder::new(file))));
+    }
+    let decoder = zstd::stream::read::Decoder::new(file).map_err(|e| Error::io(path, e))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 18, decoder)))
+}
+
+#[cfg(not(feature = "tables"))]
+fn open_compressed(path: &Path, _: File, _: bool) -> Result<Box<dyn BufRead>> {
+    Err(without_tables(path))
+}
+
+/// The error for formats that this build leaves out.
+#[cfg(not(feature = "tables"))]
+pub(crate) fn without_tables(path: &Path) -> Error {
+    Error::param(
+        "file",
+        path.display(),
+        "a format other than Parquet, gzip and zstd: built without the feature `tables`",
+    )
+}
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
+    if metadata.is_dir() {
+        return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
+    }
+    Ok(file)
+}
+
+/// Maps a file that is not empty into memory.
+pub(crate) fn map(path: &Path) -> Result<Arc<Mmap>> {
+    let file = open(path)?;
+    if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
+        return Err(Error::format(path, None, "the file is empty"));
+    }
+    // SAFETY: the map is read-only, and its bytes are only ever seen as plain numbers or checked text, for which any
+    // bit pattern is valid. Files this program writes replace others by renaming, which leaves existing maps alone;
+    // another program that truncates the file meanwhile ends the process, as it would any that maps files.
+    let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
+    Ok(Arc::new(map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_the_ending() {
+        let of = |name: &str| Format::of(Path::new(name));
+        assert_eq!(of("a/b.NPY"), Format::Npy);
+        assert_eq!(of("x.csv.gz"), Format::Csv);
+        assert_eq!(of("x.svm.zst"), Format::Svmlight);
+        assert_eq!(of("-"), Format::Csv);
+        assert_eq!(of("x.npy.gz"), Format::Other);
+        assert_eq!(of("csv"), Format::Other);
+    }
+}

@@ -1,0 +1,297 @@
+//! Archives of arrays (`.npz`): samples, and what graphs need of them.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::result::ZipError;
+
+use super::array::{Width, dense};
+use super::format::open;
+use super::npy::{Header, NpyReader, Number, Origin};
+use super::{ReadOptions, Samples, Size, columns, labels};
+use crate::{Csr, Error, Features, Result, Run};
+
+/// Bytes a deflated byte can stand for at most, rounded up.
+const MAX_DEFLATE_RATIO: u64 = 1040;
+
+/// An open `.npz` file.
+pub(super) struct Archive<'a> {
+    path: &'a Path,
+    zip: ZipArchive<BufReader<File>>,
+    /// Names of the arrays, sorted.
+    names: Vec<String>,
+}
+
+/// Arrays of a sparse matrix in an archive.
+#[derive(Clone, Copy)]
+struct SparseNames {
+    data: &'static str,
+    indices: &'static str,
+    indptr: &'static str,
+    shape: &'static str,
+}
+
+const SCIPY: SparseNames = SparseNames { data: "data", indices: "indices", indptr: "indptr", shape: "shape" };
+const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indptr: "X_indptr", shape: "X_shape" };
+
+impl<'a> Archive<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let file = open(path)?;
+        if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
+            return Err(Error::format(path, None, "the file is empty"));
+        }
+        let zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
+        let mut names: Vec<String> =
+            zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
+        names.sort();
+        Ok(Self { path, zip, names })
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// The error for an archive without what was looked for.
+    pub(super) fn unknown(&self, expected: &str) -> Error {
+        let found = if self.names.is_empty() { "nothing".to_owned() } else { self.names.join(", ") };
+        Error::format(self.path, None, format!("expected {expected}; the archive holds {found}"))
+    }
+
+    /// Opens an array, reading its header only.
+    pub(super) fn array<'s>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, ZipFile<'s>>> {
+        let path = self.path;
+        let origin = Origin { path, array: name };
+        let file = format!("{name}.npy");
+        let at = self.zip.file_names().position(|known| known == file);
+        at.ok_or_else(|| self.unknown(&format!("an array '{name}'")))?;
+        // Looked at in its raw form first: asking for the contents of a member with a foreign method panics.
+        let index = (0..self.zip.len()).find(|&i| self.zip.by_index_raw(i).is_ok_and(|entry| entry.name() == file));
+        let index = index.ok_or_else(|| origin.error("the archive is damaged"))?;
+        let raw = self.zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
+        let limit = match raw.compression() {
+            zip::CompressionMethod::Stored => raw.size().min(raw.compressed_size()),
+            zip::CompressionMethod::Deflated => {
+                raw.size().min(raw.compressed_size().saturating_mul(MAX_DEFLATE_RATIO).saturating_add(1024))
+            }
+            method => return Err(origin.error(format!("compressed by {method}; expected deflate or none"))),
+        };
+        drop(raw);
+        let entry = self.zip.by_index(index).map_err(|e| zip_error(path, e))?;
+        NpyReader::new(entry, limit, origin)
+    }
+
+    pub(super) fn numbers<N: Number>(&mut self, name: &str, run: &Run) -> Result<Vec<N>> {
+        self.array(name)?.numbers(run)
+    }
+
+    fn header(&mut self, name: &str) -> Result<Header> {
+        Ok(self.array(name)?.header)
+    }
+
+    /// Reads the sparse matrix that `scipy.sparse.save_npz` wrote; `None` if there is none.
+    pub(super) fn scipy_sparse<N: Number + std::ops::Add<Output = N>>(&mut self, run: &Run) -> Result<Option<Csr<N>>> {
+        match self.scipy_format(run)?.as_deref() {
+            None => Ok(None),
+            Some("csr") => self.csr(SCIPY, false, run).map(Some),
+            Some("csc") => self.csr(SCIPY, true, run).map(|transposed| Some(transposed.transpose())),
+            Some("coo") => self.coo(run).map(Some),
+            Some(other) => {
+                let reason = format!("a sparse matrix in format '{other}'; save it as CSR (matrix.tocsr())");
+                Err(Error::format(self.path, None, reason))
+            }
+        }
+    }
+
+    fn scipy_format(&mut self, run: &Run) -> Result<Option<String>> {
+        if !self.has("format") || !self.has(SCIPY.shape) || !self.has(SCIPY.data) {
+            return Ok(None);
+        }
+        let format = self.array("format")?;
+        let origin_error = format.origin.error("expected the name of a sparse format");
+        if format.header.dtype.is_number() {
+            return Err(origin_error);
+        }
+        format.texts(run)?.pop().map(Some).ok_or(origin_error)
+    }
+
+    /// Number of rows and columns of a sparse matrix.
+    fn sparse_shape(&mut self, names: SparseNames, run: &Run) -> Result<(usize, usize)> {
+        let shape: Vec<i64> = self.numbers(names.shape, run)?;
+        match shape[..] {
+            [n_rows @ 0..=0xffff_ffff, n_cols @ 0..=0xffff_ffff] => Ok((n_rows as usize, n_cols as usize)),
+            _ => Err(self.damaged(names.shape, &format!("{shape:?} is no shape of a matrix"))),
+        }
+    }
+
+    fn damaged(&self, array: &str, reason: &str) -> Error {
+        Origin { path: self.path, array }.error(reason)
+    }
+
+    /// A matrix in compressed rows, or (`by_column`) the transposed one of a matrix in compressed columns.
+    fn csr<N: Number + std::ops::Add<Output = N>>(
+        &mut self,
+        names: SparseNames,
+        by_column: bool,
+        run: &Run,
+    ) -> Result<Csr<N>> {
+        let (mut n_rows, mut n_cols) = self.sparse_shape(names, run)?;
+        if by_column {
+            (n_rows, n_cols) = (n_cols, n_rows);
+        }
+        let indptr: Vec<i64> = self.numbers(names.indptr, run)?;
+        let indptr: Option<Vec<u64>> = indptr.into_iter().map(|offset| u64::try_from(offset).ok()).collect();
+        let indptr = indptr.ok_or_else(|| self.damaged(names.indptr, "a negative offset"))?;
+        let indices = self.ids(names.indices, n_cols, run)?;
+        let values: Vec<N> = self.numbers(names.data, run)?;
+        let path = self.path;
+        canonical(n_rows, n_cols, indptr, indices, values)
+            .map_err(|error| Error::format(path, None, format!("not a sparse matrix: {error}")))
+    }
+
+    fn coo<N: Number + std::ops::Add<Output = N>>(&mut self, run: &Run) -> Result<Csr<N>> {
+        let (n_rows, n_cols) = self.sparse_shape(SCIPY, run)?;
+        let rows = self.ids("row", n_rows, run)?;
+        let cols = self.ids("col", n_cols, run)?;
+        let values: Vec<N> = self.numbers(SCIPY.data, run)?;
+        if rows.len() != values.len() || cols.len() != values.len() {
+            return Err(self.damaged("row", "as many entries expected as in 'col' and 'data'"));
+        }
+        let entries: Vec<(u32, u32, N)> =
+            rows.iter().zip(&cols).zip(values).map(|((&row, &col), value)| (row, col, value)).collect();
+        Csr::from_entries(n_rows, n_cols, &entries)
+    }
+
+    /// An array of row or column numbers below `end`, which is at most 2³² − 1.
+    fn ids(&mut self, name: &str, end: usize, run: &Run) -> Result<Vec<u32>> {
+        let reader = self.array(name)?;
+        if !reader.header.dtype.is_integer() {
+            return Err(reader.origin.error("expected integers"));
+        }
+        if reader.header.dtype.size <= 4 {
+            // Negative ones wrap around to above 2³¹ and fail the comparison, unless the matrix is that wide.
+            let signed = reader.header.dtype.kind == super::npy::Kind::Int;
+            let limit = if signed { end.min(1 << 31) } else { end };
+            let ids: Vec<u32> = reader.numbers(run)?;
+            return match ids.iter().position(|&id| id as usize >= limit) {
+                Some(at) => Err(self.damaged(name, &format!("entry {at} is not between 0 and {}", end as i64 - 1))),
+                None => Ok(ids),
+            };
+        }
+        let ids: Vec<i64> = reader.numbers(run)?;
+        match ids.iter().position(|&id| id < 0 || id as u64 >= end as u64) {
+            Some(at) => Err(self.damaged(name, &format!("entry {at} is not between 0 and {}", end as i64 - 1))),
+            None => Ok(ids.into_iter().map(|id| id as u32).collect()),
+        }
+    }
+}
+
+/// Takes over compressed rows; columns out of order are sorted and repeated ones added, as SciPy allows both.
+fn canonical<N: Number + std::ops::Add<Output = N>>(
+    n_rows: usize,
+    n_cols: usize,
+    indptr: Vec<u64>,
+    mut indices: Vec<u32>,
+    mut values: Vec<N>,
+) -> Result<Csr<N>> {
+    let fits = indptr.len() == n_rows + 1
+        && indptr.is_sorted()
+        && indptr[0] == 0
+        && indptr[n_rows] == indices.len() as u64
+        && indices.len() == values.len();
+    let row = |row: usize| indptr[row] as usize..indptr[row + 1] as usize;
+    if !fits || (0..n_rows).all(|i| indices[row(i)].is_sorted_by(|a, b| a < b)) {
+        return Csr::new(n_rows, n_cols, indptr, indices, values);
+    }
+    let mut sorted_indptr = Vec::with_capacity(indptr.len());
+    sorted_indptr.push(0);
+    let mut end = 0;
+    let mut entries: Vec<(u32, N)> = Vec::new();
+    for i in 0..n_rows {
+        entries.clear();
+        entries.extend(row(i).map(|at| (indices[at], values[at])));
+        entries.sort_by_key(|entry| entry.0);
+        let start = end;
+        for &(col, value) in &entries {
+            if end > start && indices[end - 1] == col {
+                values[end - 1] = values[end - 1] + value;
+            } else {
+                (indices[end], values[end]) = (col, value);
+                end += 1;
+            }
+        }
+        sorted_indptr.push(end as u64);
+    }
+    indices.truncate(end);
+    values.truncate(end);
+    Csr::new(n_rows, n_cols, sorted_indptr, indices, values)
+}
+
+fn zip_error(path: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(e)
+            if !matches!(e.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidInput) =>
+        {
+            Error::io(path, e)
+        }
+        other => Error::format(path, None, format!("not an .npz archive, or truncated ({other})")),
+    }
+}
+
+const EXPECTED: &str =
+    "arrays X (and y), X_data, X_indices, X_indptr and X_shape (and y), or a matrix of scipy.sparse.save_npz";
+
+/// Reads samples, with the labels `y` if there are any.
+pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
+    let mut archive = Archive::open(path)?;
+    let features = if archive.has("X") {
+        dense(archive.array("X")?, run)?
+    } else if archive.has(X.data) {
+        Features::Sparse(Arc::new(archive.csr(X, false, run)?))
+    } else {
+        let sparse = archive.scipy_sparse(run)?.ok_or_else(|| archive.unknown(EXPECTED))?;
+        Features::Sparse(Arc::new(sparse))
+    };
+    let label = options.label_column.as_deref().or_else(|| archive.has("y").then_some("y"));
+    let unlabeled = options.unlabeled.as_deref();
+    let labels = label.map(|name| labels::from_array(archive.array(name)?, features.n_rows(), unlabeled, run));
+    let labels = labels.transpose()?;
+    let keep = columns::by_number(path, features.n_cols(), options)?;
+    Ok(Samples { features: columns::select(features, keep.as_deref())?, feature_names: None, labels })
+}
+
+/// Size of the features, from the headers of the arrays.
+pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
+    let run = Run::new(Some(1), 0)?;
+    let mut archive = Archive::open(path)?;
+    let size = if archive.has("X") {
+        let reader = archive.array("X")?;
+        let (n_rows, n_cols) = reader.header.matrix_shape(reader.origin)?;
+        Size::dense(n_rows, n_cols, Width::of(reader.header.dtype).bytes())
+    } else {
+        let names = if archive.has(X.data) { X } else { SCIPY };
+        if !archive.has(names.data) || !archive.has(names.shape) {
+            return Err(archive.unknown(EXPECTED));
+        }
+        let (n_rows, n_cols) = archive.sparse_shape(names, &run)?;
+        Size::sparse(n_rows, n_cols, archive.header(names.data)?.shape.iter().product())
+    };
+    match columns::by_number(path, size.n_cols, options)? {
+        None => Ok(size),
+        // How many entries the chosen columns of a sparse matrix have is not known; all is the upper limit.
+        Some(keep) if size.n_entries.is_some() => Ok(Size { n_cols: keep.len(), ..size }),
+        Some(keep) => {
+            Ok(Size::dense(size.n_rows, keep.len(), size.bytes_in_memory / (size.n_rows * size.n_cols).max(1)))
+        }
+    }
+}
+
+impl<R: Read> NpyReader<'_, R> {
+    /// Number of rows of an array seen as a table.
+    pub(super) fn n_rows(&self) -> usize {
+        self.header.shape.first().copied().unwrap_or(1)
+    }
+}

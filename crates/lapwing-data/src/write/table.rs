@@ -1,0 +1,165 @@
+//! The labeled table: row, label, confidence, whether a label reached the row, and perhaps class probabilities.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::atomic::{check_writable, write_atomic};
+use crate::{ClassNames, Error, Matrix, Result};
+
+/// Endings that [`write_labels`] knows.
+pub const LABEL_ENDINGS: [&str; 3] = [".parquet", ".csv", ".npy"];
+
+/// Answers for all rows of a data set, to be written as a table.
+#[derive(Clone, Copy, Debug)]
+pub struct LabeledRows<'a> {
+    /// Names of the classes.
+    pub classes: &'a ClassNames,
+    /// Class of each row (n); `None` leaves the label empty.
+    pub labels: &'a [Option<usize>],
+    /// Confidence in each label (n); NaN is left empty, as is that of a row without a label.
+    pub confidence: &'a [f64],
+    /// Whether a given label reaches the row (n).
+    pub reached: &'a [bool],
+    /// Probability of each class (n, c), written as columns `p_<class>`; NaN is left empty.
+    pub probabilities: Option<&'a Matrix>,
+}
+
+impl LabeledRows<'_> {
+    fn check(&self) -> Result<()> {
+        let (n, n_classes) = (self.labels.len(), self.classes.len());
+        for (what, len) in [("confidence", self.confidence.len()), ("reached", self.reached.len())] {
+            if len != n {
+                return Err(Error::shape(what, format!("{n} values, one per row"), format!("{len} values")));
+            }
+        }
+        if let Some(matrix) = self.probabilities.filter(|matrix| (matrix.n_rows(), matrix.n_cols()) != (n, n_classes)) {
+            let got = format!("{} × {} values", matrix.n_rows(), matrix.n_cols());
+            return Err(Error::shape("probabilities", format!("{n} × {n_classes} values"), got));
+        }
+        match self.labels.iter().position(|label| label.is_some_and(|class| class >= n_classes)) {
+            Some(row) => Err(Error::labels(format!("row {row} has a class beyond the {n_classes} there are"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Names of the columns of probabilities.
+    pub(super) fn probability_names(&self) -> Vec<String> {
+        let names = self.probabilities.map(|_| self.classes.names()).unwrap_or_default();
+        names.iter().map(|name| format!("p_{name}")).collect()
+    }
+
+    /// Confidence of a row, `None` to be left empty.
+    pub(super) fn confidence_of(&self, row: usize) -> Option<f64> {
+        self.labels[row].map(|_| self.confidence[row]).filter(|confidence| !confidence.is_nan())
+    }
+}
+
+/// Writes the table in the format of the ending; `-` is CSV on standard output.
+///
+/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, and
+/// `p_<class>` if there are probabilities. A missing label or number is empty in CSV, null in Parquet, and −1, `""` or
+/// NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same number.
+///
+/// # Errors
+/// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
+/// [`Error::Io`] when the file cannot be written; nothing half-written is left.
+pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
+    rows.check()?;
+    check_writable(path, &LABEL_ENDINGS)?;
+    match path.extension().map(|ending| ending.to_ascii_lowercase()).as_deref().and_then(|ending| ending.to_str()) {
+        Some("npy") => write_atomic(path, |out| super::npy::write_labels(out, rows)),
+        #[cfg(feature = "tables")]
+        Some("parquet") => write_atomic(path, |out| super::parquet::write_labels(out, rows)),
+        _ => write_atomic(path, |out| write_csv(out, rows)),
+    }
+}
+
+fn write_csv(out: &mut (dyn Write + Send), rows: &LabeledRows<'_>) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(
+        ["row", "label", "confidence", "reached"].map(String::from).iter().chain(&rows.probability_names()),
+    )?;
+    let names = rows.classes.names();
+    let mut cell = Vec::new();
+    for (row, label) in rows.labels.iter().enumerate() {
+        cell.clear();
+        write!(cell, "{row}")?;
+        csv.write_field(&cell)?;
+        csv.write_field(label.map_or("", |class| &names[class]))?;
+        write_float(&mut csv, &mut cell, rows.confidence_of(row))?;
+        csv.write_field(if rows.reached[row] { "true" } else { "false" })?;
+        for &p in rows.probabilities.map_or(&[][..], |matrix| matrix.row(row)) {
+            write_float(&mut csv, &mut cell, Some(p).filter(|p| !p.is_nan()))?;
+        }
+        csv.write_record(None::<&[u8]>)?;
+    }
+    csv.flush()
+}
+
+/// Writes one cell: the shortest text that reads back as the same number, or nothing.
+pub(super) fn write_float<W: Write>(
+    csv: &mut csv::Writer<W>,
+    cell: &mut Vec<u8>,
+    value: Option<f64>,
+) -> io::Result<()> {
+    cell.clear();
+    if let Some(value) = value {
+        write!(cell, "{value:?}")?;
+    }
+    Ok(csv.write_field(&cell)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_written_as_csv() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        let classes = ClassNames::Texts(vec!["a,b".into(), "c".into()]);
+        let probabilities = Matrix::new(3, 2, vec![0.9, 0.1, 1e-300, 1.0, f64::NAN, f64::NAN]).unwrap();
+        let rows = LabeledRows {
+            classes: &classes,
+            labels: &[Some(0), Some(1), None],
+            confidence: &[0.9, 1.0 / 3.0, 0.5],
+            reached: &[true, true, false],
+            probabilities: Some(&probabilities),
+        };
+        write_labels(&path, &rows).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let expected = "row,label,confidence,reached,\"p_a,b\",p_c\n0,\"a,b\",0.9,true,0.9,0.1\n\
+                        1,c,0.3333333333333333,true,1e-300,1.0\n2,,,false,,\n";
+        assert_eq!(text, expected);
+        let short = LabeledRows { confidence: &[0.9], ..rows };
+        assert!(write_labels(&path, &short).unwrap_err().to_string().contains("confidence has 1 values"));
+        let beyond = LabeledRows { labels: &[Some(2), None, None], ..rows };
+        assert!(write_labels(&path, &beyond).unwrap_err().to_string().contains("row 0"));
+        assert!(write_labels(&folder.path().join("out.txt"), &rows).unwrap_err().to_string().contains(".parquet"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_full_disk_is_told_for_every_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let classes = ClassNames::Integers(vec![0, 1]);
+        let rows = LabeledRows {
+            classes: &classes,
+            labels: &[Some(0), None],
+            confidence: &[0.9, f64::NAN],
+            reached: &[true, false],
+            probabilities: None,
+        };
+        let endings = LABEL_ENDINGS.iter().filter(|&&ending| cfg!(feature = "tables") || ending != ".parquet");
+        for ending in endings {
+            let path = folder.path().join(format!("full{ending}"));
+            std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+            match write_labels(&path, &rows) {
+                Err(Error::Io { path: named, source }) => {
+                    assert_eq!((named, source.kind()), (path, io::ErrorKind::StorageFull));
+                }
+                other => panic!("{ending}: {other:?}"),
+            }
+        }
+    }
+}
