@@ -122,6 +122,17 @@ impl<T: AnyBitPattern + NoUninit> Buffer<'_, T> {
     }
 }
 
+impl<T: Clone> Buffer<'_, T> {
+    /// The same values without a borrow: shared if they are owned or mapped, copied if they are borrowed.
+    pub fn to_static(&self) -> Buffer<'static, T> {
+        match self {
+            Self::Owned(values) => Buffer::Owned(values.clone()),
+            Self::Borrowed(values) => values.to_vec().into(),
+            Self::Mapped(slice) => Buffer::Mapped(slice.clone()),
+        }
+    }
+}
+
 impl<T> From<Vec<T>> for Buffer<'_, T> {
     fn from(values: Vec<T>) -> Self {
         Self::Owned(Arc::new(values))

@@ -1,17 +1,18 @@
 //! From neighbours to an affinity graph: weights, widths, symmetrisation.
 
-use lapwing_data::{Csr, Error, Features, Result, Run, parse_choice};
+use lapwing_data::{Csr, Error, Features, GraphSummary, Result, Run, parse_choice};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors};
-use crate::{Graph, kneighbors};
+use crate::{Components, Graph, kneighbors};
 
 /// How a distance becomes an edge weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weighting {
-    /// exp(−d²/(σᵢσⱼ)), σᵢ the distance of row i to its last neighbour (Zelnik-Manor & Perona 2004).
+    /// exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbour, h the bandwidth (Zelnik-Manor & Perona 2004,
+    /// who have h = 1).
     #[default]
     SelfTuning,
     /// exp(−d²/(2σ²)) with one σ.
@@ -46,7 +47,8 @@ pub struct GraphParams {
     pub weights: Weighting,
     /// Symmetrisation; default union.
     pub symmetrize: Symmetrize,
-    /// σ of the Gaussian weights, in the unit of distances, > 0; `None`: the median distance to the last neighbour.
+    /// Width of the weights, > 0. Gaussian: σ in the unit of distances, `None` for the median distance to the last
+    /// neighbour. Self-tuning: the factor h on each row's own width, `None` for [`SELF_TUNING_BANDWIDTH`].
     pub bandwidth: Option<f64>,
     /// Which neighbour search; default whichever is faster.
     pub builder: KnnBuilder,
@@ -54,10 +56,14 @@ pub struct GraphParams {
     pub recall_target: f64,
 }
 
+/// Default h of the self-tuning weights: on images, letters and speech the weight exp(−4d²/(σᵢσⱼ)) gives fewer errors
+/// than Zelnik-Manor & Perona's exp(−d²/(σᵢσⱼ)); see `docs/results.md`.
+pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
+
 /// Kernel width of each row, as the weights used it; needed again to weigh new points.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Widths {
-    /// σᵢ of each row (n).
+    /// h·σᵢ of each row (n).
     PerRow(Vec<f32>),
     /// One σ for all.
     One(f64),
@@ -101,8 +107,8 @@ impl GraphParams {
             if !(sigma > 0.0 && sigma.is_finite()) {
                 return Err(Error::param("bandwidth", sigma, "a positive number"));
             }
-            if self.weights != Weighting::Gaussian {
-                return Err(Error::param("bandwidth", sigma, "no value: only gaussian weights have one"));
+            if matches!(self.weights, Weighting::Cosine | Weighting::Binary) {
+                return Err(Error::param("bandwidth", sigma, "no value: cosine and binary weights have none"));
             }
         }
         if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
@@ -126,6 +132,16 @@ impl AffinityGraph {
     /// A graph that was given rather than built.
     pub fn given(graph: Graph) -> Self {
         Self { graph, widths: Widths::None, knn: None }
+    }
+
+    /// What there is to say about graph and search; `components` are the graph's own.
+    pub fn summary(&self, components: &Components) -> GraphSummary {
+        GraphSummary {
+            recall: self.knn.as_ref().map(|knn| knn.recall),
+            recall_error: self.knn.as_ref().map(|knn| knn.recall_error),
+            n_duplicate_rows: self.knn.as_ref().map(|knn| knn.n_duplicate_rows),
+            ..self.graph.summary(components)
+        }
     }
 }
 
@@ -179,7 +195,8 @@ impl Widths {
                 let mut widths = neighbors.last();
                 // A row whose neighbours are all its duplicates has no width of its own.
                 let typical = positive_median(&widths);
-                widths.iter_mut().filter(|width| **width == 0.0).for_each(|width| *width = typical);
+                let h = params.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
+                widths.iter_mut().for_each(|width| *width = h * if *width > 0.0 { *width } else { typical });
                 Self::PerRow(widths)
             }
         }
@@ -374,7 +391,9 @@ mod tests {
                     for (j, d) in neighbors.row(i) {
                         let d2 = f64::from(d).powi(2);
                         directed[i][j as usize] = match weights {
-                            Weighting::SelfTuning => (-d2 / (f64::from(last[i]) * f64::from(last[j as usize]))).exp(),
+                            Weighting::SelfTuning => {
+                                (-4.0 * d2 / (f64::from(last[i]) * f64::from(last[j as usize]))).exp()
+                            }
                             Weighting::Gaussian => (-d2 / (2.0 * sigma * sigma)).exp(),
                             _ => 1.0,
                         };
@@ -421,7 +440,9 @@ mod tests {
     fn parameters_outside_their_range_are_named() {
         let text = |params: GraphParams| params.validate().unwrap_err().to_string();
         assert!(text(GraphParams { n_neighbors: 0, ..GraphParams::default() }).contains("n_neighbors is 0"));
-        assert!(text(GraphParams { bandwidth: Some(1.0), ..GraphParams::default() }).contains("only gaussian"));
+        assert!(text(GraphParams { bandwidth: Some(-1.0), ..GraphParams::default() }).contains("bandwidth is -1"));
+        let binary = GraphParams { bandwidth: Some(1.0), weights: Weighting::Binary, ..GraphParams::default() };
+        assert!(text(binary).contains("cosine and binary weights have none"));
         assert!(text(GraphParams { weights: Weighting::Cosine, ..GraphParams::default() }).contains("cosine metric"));
         assert!(text(GraphParams { recall_target: 1.5, ..GraphParams::default() }).contains("recall_target"));
     }

@@ -10,7 +10,9 @@ pub mod knn;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
-pub use affinity::{AffinityGraph, GraphParams, Symmetrize, Weighting, Widths, affinity_graph, weigh};
+pub use affinity::{
+    AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,
+};
 pub use components::Components;
 pub use graph::Graph;
 pub use knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, kneighbors, query};

@@ -1,1 +1,22 @@
-//! stub
+//! The methods: from features or a graph and some labels to a label for every row.
+//!
+//! Every method implements [`Method`]; [`method()`] finds one by name. [`compare()`] runs several on one data set.
+
+mod class_mass;
+mod compare;
+mod extend;
+pub mod harmonic;
+mod labeling;
+mod method;
+pub mod metrics;
+mod model;
+pub mod split;
+
+pub use compare::{CompareParams, CompareRow, compare};
+pub use extend::Extension;
+pub use harmonic::{Clamp, Decision, Form, Harmonic, HarmonicParams};
+pub use labeling::{Labeling, Rule};
+pub use method::{
+    Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,
+};
+pub use model::Model;

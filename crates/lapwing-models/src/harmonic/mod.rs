@@ -1,0 +1,216 @@
+//! Harmonic functions on graphs: plain, hard and Stable-HFS, as classifier and regressor.
+//!
+//! [`harmonic()`] solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
+//! graph to labels: graph, function, decision rule, extension to new rows.
+
+mod function;
+mod params;
+mod plan;
+mod select;
+
+use std::sync::Arc;
+
+use lapwing_data::{Error, Report, Result, Run, peak_memory_bytes};
+use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+
+pub use function::{HarmonicFunction, harmonic};
+pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
+
+use crate::class_mass::mass_scale;
+use crate::labeling::{largest, typical_temperature};
+use crate::{Extension, Fitted, FittedRegression, Method, Plan, Problem, ProblemSize, Rule};
+
+/// Share of the class given to the median row where there are too few labels to fit a temperature.
+const TYPICAL_CONFIDENCE: f64 = 0.9;
+
+/// Harmonic classifier and regressor: parameters, checked.
+#[derive(Clone, Debug)]
+pub struct Harmonic {
+    params: HarmonicParams,
+    graph: GraphParams,
+}
+
+/// What both faces of the method share: the function, the graph it lives on and what was noted on the way.
+struct Solved {
+    function: HarmonicFunction,
+    temperature: Option<f64>,
+    built: Option<AffinityGraph>,
+    report: Report,
+}
+
+impl Harmonic {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn new(params: HarmonicParams, graph: GraphParams) -> Result<Self> {
+        params.validate()?;
+        graph.validate()?;
+        Ok(Self { params, graph })
+    }
+
+    /// Values for every row of a regression: `problem.targets` has one column.
+    ///
+    /// # Errors
+    /// As [`Method::fit`].
+    pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
+        let columns = problem.targets.n_columns();
+        if columns != 1 {
+            return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
+        }
+        let Solved { function, built, report, .. } = self.solved(problem, run)?;
+        let mean = function.mean[0];
+        let offset = if function.form == Form::Stable { mean } else { 0.0 };
+        let mut values = function.scores;
+        values.values_mut().iter_mut().for_each(|v| *v += offset);
+        let values = Arc::new(values);
+        let extension = self.extension(problem, built.as_ref(), &values);
+        Ok(FittedRegression { values, reached: function.reached, mean, extension, graph: built, report })
+    }
+
+    fn solved(&self, problem: &Problem<'_, '_>, run: &Run) -> Result<Solved> {
+        let targets = problem.targets;
+        let mut report = Report {
+            method: self.name().into(),
+            n_samples: targets.n_samples(),
+            n_features: problem.features.map(|f| f.n_cols()),
+            n_labeled: targets.rows().len(),
+            ..Report::default()
+        };
+        problem.check()?;
+        let built = match (problem.graph, problem.features) {
+            (None, Some(features)) => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
+            _ => None,
+        };
+        let affinity = match (problem.graph, built.as_ref()) {
+            (Some(given), _) => given,
+            (None, Some(built)) => built,
+            (None, None) => return Err(Error::shape("the problem", "features or a graph", "neither")),
+        };
+        let graph = &affinity.graph;
+        let components = report.time("components", run, |_| graph.components());
+        report.graph = Some(affinity.summary(&components));
+        let selected =
+            report.time("select", run, |report| select::select(graph, targets, &self.params, report, run))?;
+        let function =
+            report.time("solve", run, |_| function::solve(graph, &components, targets, &selected.params, run))?;
+        self.note(&mut report, &function, &components.holding(targets.rows()));
+        Ok(Solved { function, temperature: selected.temperature, built, report })
+    }
+
+    /// Writes into the report what the solve found and chose.
+    fn note(&self, report: &mut Report, function: &HarmonicFunction, labeled_components: &[bool]) {
+        report.solve = Some(function.solve.clone());
+        report.n_unreached = function.reached.iter().filter(|reached| !**reached).count();
+        report.n_unlabeled_components = labeled_components.iter().filter(|holds| !**holds).count();
+        if self.params.graph_reg.is_none() {
+            report.choose("graph_reg", function.graph_reg);
+        }
+        if self.params.form == Form::Auto {
+            report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
+        }
+        if report.n_unreached > 0 {
+            let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
+            let advice = "label one row in each, or raise the number of neighbors";
+            report.warnings.push(format!("no label reaches {rows} rows in {parts} components of the graph; {advice}"));
+        }
+        if !function.solve.converged {
+            let (n_iter, residual, tol) = (function.solve.n_iter, function.solve.residual, self.params.tol);
+            report.warnings.push(format!(
+                "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; \
+                 raise max_iter or tol"
+            ));
+        }
+    }
+
+    fn rule(&self, solved: &Solved, n_classes: usize, report: &mut Report) -> Result<Rule> {
+        let function = &solved.function;
+        let prior = self.params.class_prior.shares(&function.mean)?;
+        let stable = function.form == Form::Stable;
+        let present: Vec<f64> = function.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+        let zero = vec![0.0; n_classes];
+        // Stable scores are centered already; plain ones are shares.
+        let (offset, scale) = match self.params.decision {
+            Decision::Centered if stable => (zero, present),
+            Decision::Centered => (function.mean.clone(), present),
+            Decision::Argmax if stable => (function.mean.iter().map(|m| -m).collect(), present),
+            Decision::Argmax => (zero, present),
+            Decision::Mass => {
+                let offset = if stable { function.mean.iter().map(|m| -m).collect() } else { zero };
+                let scale = mass_scale(&function.scores, &offset, &prior);
+                let degree = report.graph.as_ref().map_or(0.0, |graph| graph.mean_degree);
+                if function.graph_reg * degree > 1.0 {
+                    report.warnings.push(format!(
+                        "class mass normalisation degenerates at graph_reg · mean degree = {:.1}; use one below 1",
+                        function.graph_reg * degree
+                    ));
+                }
+                (offset, scale)
+            }
+        };
+        let mut rule = Rule { offset, scale, temperature: None, prior };
+        let are_shares = !stable && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
+        if !are_shares {
+            let fitted = solved.temperature.filter(|_| self.params.decision == Decision::Centered);
+            let temperature =
+                fitted.unwrap_or_else(|| typical_temperature(&rule, &function.scores, TYPICAL_CONFIDENCE));
+            report.choose("temperature", temperature);
+            rule.temperature = Some(temperature);
+        }
+        Ok(rule)
+    }
+
+    fn extension<'a>(
+        &self,
+        problem: &Problem<'_, 'a>,
+        built: Option<&AffinityGraph>,
+        scores: &Arc<lapwing_data::Matrix>,
+    ) -> Option<Extension<'a>> {
+        // A graph that was built elsewhere from these features has their widths; a bare one cannot be extended.
+        let affinity = built.or(problem.graph)?;
+        Some(Extension {
+            features: problem.features?.clone(),
+            graph: self.graph.clone(),
+            widths: affinity.widths.clone(),
+            scores: scores.clone(),
+        })
+    }
+}
+
+impl Method for Harmonic {
+    fn name(&self) -> &'static str {
+        "harmonic"
+    }
+
+    fn graph_params(&self) -> Option<&GraphParams> {
+        Some(&self.graph)
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let mut solved = self.solved(problem, run)?;
+        let mut report = std::mem::take(&mut solved.report);
+        let n_classes = problem.targets.n_columns();
+        report.n_classes = Some(n_classes);
+        let present = solved.function.mean.iter().filter(|m| **m > 0.0).count();
+        if present < 2 {
+            let class = largest(&solved.function.mean);
+            report.warnings.push(format!("all labels are of one class (number {class}): every row will get it"));
+        }
+        let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
+            let rule = run.install(|| self.rule(&solved, n_classes, report))?;
+            let scores = Arc::new(std::mem::take(&mut solved.function.scores));
+            let labeling = run.install(|| rule.apply(scores));
+            Ok((rule, labeling))
+        })?;
+        let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Fitted { labeling, rule, extension, graph: solved.built, report })
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        plan::plan(&self.params, &self.graph, size)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Choosing form and γ by cross-validation over the labeled rows, and fitting a temperature on what was held out.
+
+use lapwing_data::{Report, Result, Run, Targets};
+use lapwing_graph::Graph;
+use serde_json::json;
+
+use super::function::{default_graph_reg, solve};
+use super::{Clamp, Form, HarmonicParams};
+use crate::labeling::largest;
+
+/// Labels each class needs before there is anything to choose by.
+const LABELS_PER_CLASS: usize = 5;
+/// Folds.
+const FOLDS: usize = 5;
+/// Relative residual of the trial solves: labels settle long before values do.
+const TRIAL_TOL: f64 = 1e-4;
+
+pub(super) struct Selected {
+    pub params: HarmonicParams,
+    /// Temperature fitted on held-out rows.
+    pub temperature: Option<f64>,
+}
+
+/// One candidate and what its held-out rows said.
+struct Trial {
+    params: HarmonicParams,
+    /// Standing (score less offset) of the held-out rows, and their class.
+    held_out: Vec<(Vec<f64>, usize)>,
+}
+
+/// The parameters to solve with: those given, unless the form is left to cross-validation and there are labels for it.
+pub(super) fn select(
+    graph: &Graph,
+    targets: &Targets,
+    params: &HarmonicParams,
+    report: &mut Report,
+    run: &Run,
+) -> Result<Selected> {
+    let given = || Selected { params: params.clone(), temperature: None };
+    if params.form != Form::Auto || params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite) {
+        return Ok(given());
+    }
+    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+    let c = targets.n_columns();
+    let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
+    if c < 2 || fewest < LABELS_PER_CLASS {
+        return Ok(given());
+    }
+    let folds = folds(&classes, c);
+    let mut trials: Vec<Trial> = candidates(params, graph.mean_degree())
+        .into_iter()
+        .map(|params| Trial { params, held_out: Vec::new() })
+        .collect();
+    let components = graph.components();
+    for fold in 0..FOLDS {
+        let kept = targets.subset(|at| folds[at] != fold)?;
+        for trial in &mut trials {
+            let coarse = HarmonicParams { tol: params.tol.max(TRIAL_TOL), ..trial.params.clone() };
+            let function = solve(graph, &components, &kept, &coarse, &run.quiet())?;
+            let offset = if function.form == Form::Stable { vec![0.0; c] } else { function.mean };
+            for at in (0..classes.len()).filter(|&at| folds[at] == fold) {
+                let scores = function.scores.row(targets.rows()[at] as usize);
+                let standing = scores.iter().zip(&offset).map(|(s, o)| if s.is_nan() { 0.0 } else { s - o }).collect();
+                trial.held_out.push((standing, classes[at]));
+            }
+        }
+    }
+    let accuracy = |trial: &Trial| {
+        let right = trial.held_out.iter().filter(|(standing, class)| largest(standing) == *class).count();
+        right as f64 / trial.held_out.len() as f64
+    };
+    let table: Vec<_> = trials
+        .iter()
+        .map(|trial| json!({"form": trial.params.form, "graph_reg": trial.params.graph_reg, "accuracy": accuracy(trial)}))
+        .collect();
+    report.choose("cross_validation", table);
+    // The first of equals: stable, the safer one, stands first.
+    let best =
+        (1..trials.len()).fold(0, |best, at| if accuracy(&trials[at]) > accuracy(&trials[best]) { at } else { best });
+    let trial = trials.swap_remove(best);
+    let temperature = fitted_temperature(&trial.held_out);
+    Ok(Selected { params: HarmonicParams { tol: params.tol, ..trial.params }, temperature: Some(temperature) })
+}
+
+fn candidates(params: &HarmonicParams, mean_degree: f64) -> Vec<HarmonicParams> {
+    let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
+    let with = |form, graph_reg| HarmonicParams { form, graph_reg: Some(graph_reg), ..params.clone() };
+    match params.graph_reg {
+        Some(graph_reg) => vec![with(Form::Stable, graph_reg), with(Form::Plain, graph_reg)],
+        None => vec![
+            with(Form::Stable, default_graph_reg(Form::Stable, mean_degree)),
+            with(Form::Stable, 0.001 / degree),
+            with(Form::Plain, default_graph_reg(Form::Plain, mean_degree)),
+            with(Form::Plain, 1.0 / degree),
+        ],
+    }
+}
+
+/// Fold of each labeled row: those of a class go round, so that every fold has its share of each.
+fn folds(classes: &[usize], c: usize) -> Vec<usize> {
+    let mut next = vec![0; c];
+    classes
+        .iter()
+        .map(|&class| {
+            next[class] += 1;
+            (next[class] - 1) % FOLDS
+        })
+        .collect()
+}
+
+/// T minimising the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
+fn fitted_temperature(held_out: &[(Vec<f64>, usize)]) -> f64 {
+    let loss = |log_t: f64| -> f64 {
+        let t = log_t.exp();
+        held_out
+            .iter()
+            .map(|(standing, class)| {
+                let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
+                total.ln() - (standing[*class] - top) / t
+            })
+            .sum()
+    };
+    let scale = held_out.iter().flat_map(|(s, _)| s).fold(0.0f64, |m, s| m.max(s.abs())).max(f64::MIN_POSITIVE);
+    let ratio = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut low, mut high) = ((scale * 1e-6).ln(), (scale * 1e2).ln());
+    while high - low > 1e-3 {
+        let (a, b) = (high - ratio * (high - low), low + ratio * (high - low));
+        if loss(a) <= loss(b) { high = b } else { low = a }
+    }
+    ((low + high) / 2.0).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fitted_temperature_makes_confidence_true() {
+        // 80 of 100 rows are right with a margin of 1: softmax(1/T) must be 0.8.
+        let held_out: Vec<(Vec<f64>, usize)> = (0..100).map(|i| (vec![1.0, 0.0], usize::from(i % 5 == 0))).collect();
+        let share = 1.0 / (1.0 + (-1.0 / fitted_temperature(&held_out)).exp());
+        assert!((share - 0.8).abs() < 1e-3, "{share}");
+    }
+}

@@ -1,0 +1,157 @@
+//! What all methods share: the problem they are given, the plan they make, the result they return, and their names.
+
+use std::sync::Arc;
+
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets};
+use lapwing_graph::{AffinityGraph, GraphParams};
+use serde::Serialize;
+
+use crate::harmonic::{Harmonic, HarmonicParams};
+use crate::{Extension, Labeling, Rule};
+
+/// Names of the methods, as on the command line.
+pub const METHODS: &[&str] = &["harmonic"];
+
+/// Parameters of every method; each takes what concerns it.
+#[derive(Clone, Debug, Default)]
+pub struct MethodOptions {
+    /// The graph, for methods that use one.
+    pub graph: GraphParams,
+    /// Harmonic propagation.
+    pub harmonic: HarmonicParams,
+}
+
+/// The method of that name.
+///
+/// # Errors
+/// [`Error::Param`] listing the known names, or naming a parameter outside its range.
+pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
+    match name {
+        "harmonic" => Ok(Box::new(Harmonic::new(options.harmonic.clone(), options.graph.clone())?)),
+        _ => Err(Error::param("method", format!("'{name}'"), format!("one of {}", METHODS.join(", ")))),
+    }
+}
+
+/// What is to be labeled: features, a graph, or both (the graph then is the features' own, built before).
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'p, 'a> {
+    /// Features (n, d).
+    pub features: Option<&'p Features<'a>>,
+    /// Affinity graph among the n rows.
+    pub graph: Option<&'p AffinityGraph>,
+    /// Given labels.
+    pub targets: &'p Targets,
+}
+
+impl Problem<'_, '_> {
+    /// Checks that features, graph and targets are of one number of rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`].
+    pub fn check(&self) -> Result<()> {
+        let n = self.targets.n_samples();
+        let sizes =
+            [("features", self.features.map(|f| f.n_rows())), ("the graph", self.graph.map(|g| g.graph.n_samples()))];
+        for (what, rows) in sizes {
+            if let Some(rows) = rows.filter(|&rows| rows != n) {
+                return Err(Error::shape(what, format!("{n} rows, as there are labels"), format!("{rows} rows")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Size of a problem, known before its data are read.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ProblemSize {
+    /// Rows.
+    pub n_samples: usize,
+    /// Columns of the features; 0 for a graph.
+    pub n_features: usize,
+    /// Undirected edges of a given graph.
+    pub n_edges: Option<usize>,
+    /// Bytes that features or graph occupy once read (mapped pages count: they are touched).
+    pub input_bytes: usize,
+    /// Whether the features are sparse.
+    pub sparse: bool,
+    /// Classes.
+    pub n_classes: usize,
+    /// Rows with a label.
+    pub n_labeled: usize,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+/// One part of a plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanStep {
+    /// Part, named as the report's phases are.
+    pub name: String,
+    /// Largest memory during it, input included.
+    pub peak_bytes: u64,
+}
+
+/// What a fit will need.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Rows.
+    pub n_samples: usize,
+    /// Undirected edges, estimated where the graph is still to be built.
+    pub n_edges: usize,
+    /// Largest resident memory of the process.
+    pub peak_bytes: u64,
+    /// Passes over the input.
+    pub passes: usize,
+    /// Parts in order.
+    pub steps: Vec<PlanStep>,
+}
+
+/// What a fit returns.
+#[derive(Debug)]
+pub struct Fitted<'a> {
+    /// A label for every row.
+    pub labeling: Labeling,
+    /// How scores became labels.
+    pub rule: Rule,
+    /// What labels new rows; absent when only a graph was given.
+    pub extension: Option<Extension<'a>>,
+    /// The graph, if this fit built it.
+    pub graph: Option<AffinityGraph>,
+    /// What was built, chosen and spent.
+    pub report: Report,
+}
+
+/// What a fit of a regression returns.
+#[derive(Debug)]
+pub struct FittedRegression<'a> {
+    /// Values (n, 1), NaN in rows no label reaches.
+    pub values: Arc<Matrix>,
+    /// Whether a label reaches the row (n).
+    pub reached: Vec<bool>,
+    /// Weighted mean of the given values: what rows no label reaches may be given.
+    pub mean: f64,
+    /// What gives values to new rows (its scores are the values); absent when only a graph was given.
+    pub extension: Option<Extension<'a>>,
+    /// The graph, if this fit built it.
+    pub graph: Option<AffinityGraph>,
+    /// What was built, chosen and spent.
+    pub report: Report,
+}
+
+/// A method of semi-supervised classification.
+pub trait Method: Send + Sync {
+    /// Name, as on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Parameters of the graph this method works on, so that several methods can share one; `None` if it needs none.
+    fn graph_params(&self) -> Option<&GraphParams>;
+
+    /// Labels every row.
+    ///
+    /// # Errors
+    /// [`Error`] for unusable input; [`Error::Interrupted`].
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
+
+    /// What a fit of that size will need.
+    fn plan(&self, size: &ProblemSize) -> Plan;
+}

@@ -1,0 +1,201 @@
+//! A fitted model that can be saved, loaded and asked about new rows, from Rust, Python and the shell.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
+use lapwing_graph::{GraphParams, Widths};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Extension, Labeling, METHODS, Rule};
+
+/// A fitted classifier for new rows.
+#[derive(Clone, Debug)]
+pub struct Model<'a> {
+    /// Method that made it.
+    pub method: String,
+    /// Classes.
+    pub classes: ClassNames,
+    /// Names of the feature columns, where they had any; new tables are read by them.
+    pub feature_names: Option<Vec<String>>,
+    /// Standardizing to be done on new rows first.
+    pub standardizer: Option<Standardizer>,
+    /// From scores to labels.
+    pub rule: Rule,
+    /// From new rows to scores.
+    pub extension: Extension<'a>,
+}
+
+/// Everything of a model but its arrays.
+#[derive(Serialize, Deserialize)]
+struct Meta {
+    classes: ClassNames,
+    feature_names: Option<Vec<String>>,
+    standardizer: Option<Standardizer>,
+    rule: Rule,
+    graph: GraphParams,
+    /// σ where all rows share one.
+    width: Option<f64>,
+}
+
+impl Model<'_> {
+    /// Labels new rows (m, d), in the units of the original features.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Value`] for rows that do not fit; [`Error::Interrupted`].
+    pub fn predict(&self, features: &Features<'_>, run: &Run) -> Result<Labeling> {
+        let scores = match &self.standardizer {
+            Some(standardizer) => self.extension.extend(&standardizer.apply(features, run)?, run)?,
+            None => self.extension.extend(features, run)?,
+        };
+        Ok(run.install(|| self.rule.apply(Arc::new(scores))))
+    }
+
+    /// Saves the model: fitted features, widths, scores and settings. The file is written under a temporary name,
+    /// synced and renamed.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let Extension { features, graph, widths, scores } = &self.extension;
+        let meta = Meta {
+            classes: self.classes.clone(),
+            feature_names: self.feature_names.clone(),
+            standardizer: self.standardizer.clone(),
+            rule: self.rule.clone(),
+            graph: graph.clone(),
+            width: if let Widths::One(width) = widths { Some(*width) } else { None },
+        };
+        let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
+        let mut file = ModelFile::new(&self.method, serde_json::to_value(meta).map_err(fault)?);
+        let shape = [features.n_rows(), features.n_cols()];
+        match features {
+            Features::Dense(dense) => match dense.values() {
+                DenseValues::F32(values) => file.insert("features", &shape, values.to_static())?,
+                DenseValues::F64(values) => file.insert("features", &shape, values.to_static())?,
+                DenseValues::U8(values) => file.insert("features", &shape, values.to_static())?,
+            },
+            Features::Sparse(sparse) => file.insert_csr("features", sparse)?,
+        }
+        if let Widths::PerRow(widths) = widths {
+            file.insert("widths", &[widths.len()], widths.clone())?;
+        }
+        file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())?;
+        file.save(path)
+    }
+
+    /// Loads a model saved by any face of lapwing; dense features stay in the file, mapped.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Format`] for truncated or foreign files, [`Error::Version`] for newer ones.
+    pub fn load(path: &Path) -> Result<Model<'static>> {
+        let file = ModelFile::load(path)?;
+        file.expect_kind(METHODS)?;
+        let meta: Meta = Meta::deserialize(&file.meta as &Value)
+            .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
+        let (shape, values) = file.array::<f64>("scores", &[None, None])?;
+        let scores = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
+        let features = features(&file)?;
+        let (n, c) = (scores.n_rows(), scores.n_cols());
+        let rule_sizes = [meta.rule.offset.len(), meta.rule.scale.len(), meta.rule.prior.len(), meta.classes.len()];
+        if features.n_rows() != n || rule_sizes.iter().any(|&size| size != c) {
+            return Err(file.error(format!(
+                "features of {} rows, scores of {n} × {c} and {} classes do not fit together",
+                features.n_rows(),
+                meta.classes.len()
+            )));
+        }
+        let widths = match meta.width {
+            Some(width) => Widths::One(width),
+            None if file.contains("widths") => {
+                Widths::PerRow(file.array::<f32>("widths", &[Some(n)])?.1.as_slice().to_vec())
+            }
+            None => Widths::None,
+        };
+        meta.graph.validate().map_err(|e| file.error(e.to_string()))?;
+        Ok(Model {
+            method: file.kind.clone(),
+            classes: meta.classes,
+            feature_names: meta.feature_names,
+            standardizer: meta.standardizer,
+            rule: meta.rule,
+            extension: Extension { features, graph: meta.graph, widths, scores: Arc::new(scores) },
+        })
+    }
+}
+
+/// The fitted features in the type they were stored in.
+fn features(file: &ModelFile) -> Result<Features<'static>> {
+    if file.contains("features.indptr") {
+        return Ok(Features::Sparse(Arc::new(file.csr("features")?)));
+    }
+    let any = [None, None];
+    let (shape, values) = if let Ok((shape, values)) = file.array::<f32>("features", &any) {
+        (shape, DenseValues::F32(values.clone()))
+    } else if let Ok((shape, values)) = file.array::<u8>("features", &any) {
+        (shape, DenseValues::U8(values.clone()))
+    } else {
+        let (shape, values): (_, &Buffer<'static, f64>) = file.array("features", &any)?;
+        (shape, DenseValues::F64(values.clone()))
+    };
+    Dense::new(shape[0], shape[1], values).map(Features::Dense)
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::{Csr, Labels, Targets};
+    use lapwing_graph::testkit::{blobs, dense_values};
+
+    use super::*;
+    use crate::{Method, MethodOptions, Problem, method};
+
+    fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Model<'a> {
+        let labels = Labels::from_texts((0..60).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { features: Some(features), graph: None, targets: &targets };
+        let fitted = method("harmonic", &MethodOptions::default()).unwrap().fit(&problem, run).unwrap();
+        Model {
+            method: "harmonic".into(),
+            classes: labels.classes,
+            feature_names: None,
+            standardizer: None,
+            rule: fitted.rule,
+            extension: fitted.extension.unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_loaded_model_predicts_the_same_bits() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let dense = blobs(60, 4, 3);
+        let values = dense_values(&dense);
+        let entries: Vec<(u32, u32, f32)> = (0..240).map(|at| (at / 4, at % 4, values[at as usize] as f32)).collect();
+        let kinds = [
+            dense,
+            Features::from_f64(60, 4, values.clone()).unwrap(),
+            Features::from_u8(60, 4, values.iter().map(|v| (v * 4.0 + 128.0) as u8).collect()).unwrap(),
+            Features::Sparse(Arc::new(Csr::from_entries(60, 4, &entries).unwrap())),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.lapwing");
+        for features in &kinds {
+            let model = fitted(features, &run);
+            model.save(&path).unwrap();
+            let loaded = Model::load(&path).unwrap();
+            let (expected, found) = (model.predict(features, &run).unwrap(), loaded.predict(features, &run).unwrap());
+            assert_eq!(expected.labels, found.labels);
+            assert_eq!(expected.label_distributions, found.label_distributions);
+            assert_eq!(loaded.classes, model.classes);
+        }
+    }
+
+    #[test]
+    fn rows_of_another_width_are_refused() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let features = blobs(60, 4, 3);
+        let text = fitted(&features, &run).predict(&blobs(5, 3, 1), &run).unwrap_err().to_string();
+        assert_eq!(text, "features has 3 columns; expected 4 columns");
+    }
+}
