@@ -45,6 +45,7 @@ def main() -> None:
             report["results"].append(run(name, "mixture", [10], 1, limit))
     for task in args.tasks:
         print(table(task, [one for one in report["results"] if one["task"] == task]))
+    print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))
     print(f"Machine: {describe(report['machine'])}; {report['date']}.")
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -7,7 +7,6 @@ one draw; for such a peer that call is the time from features to labels.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,11 @@ NEIGHBORS = 15
 
 
 class Lapwing:
-    """lapwing's default: graph and solution in one call."""
+    """lapwing as it comes: graph and solution in one call."""
 
     graph = None
     package = "lapwing"
+    about = "`HarmonicClassifier(n_neighbors=15)`, rows as bytes"
 
     def whole(self, features: np.ndarray, labels: np.ndarray) -> np.ndarray:
         from lapwing import HarmonicClassifier
@@ -29,9 +29,10 @@ class Lapwing:
 
 
 class ScikitLearn:
-    """`LabelSpreading(kernel="knn", n_neighbors=15)`, other arguments as they come."""
+    """Label spreading of scikit-learn."""
 
     package = "scikit-learn"
+    about = '`LabelSpreading(kernel="knn", n_neighbors=15, n_jobs=-1)`: exact neighbours, unweighted'
 
     def whole(self, features: np.ndarray, labels: np.ndarray) -> np.ndarray:
         from sklearn.semi_supervised import LabelSpreading
@@ -55,7 +56,7 @@ class ScikitLearn:
 
 
 class GraphLearning:
-    """graphlearning with its own graph: 15 approximate neighbours (annoy, 10 trees), Gaussian weights, mean of W and Wᵀ."""
+    """Laplace and Poisson learning of graphlearning, with its weights exp(−4·d²/d_k²), mean of W and Wᵀ."""
 
     whole = None
     package = "graphlearning"
@@ -63,6 +64,8 @@ class GraphLearning:
     def __init__(self, method: str, exact: bool = False) -> None:
         self.method = method
         self.exact = exact
+        search = "exact neighbours handed to it" if exact else "its own approximate neighbours (annoy, 10 trees)"
+        self.about = f"`ssl.{method}(weightmatrix.knn(X, 15))`, {search}"
 
     def graph(self, features: np.ndarray) -> Any:
         import graphlearning
@@ -100,6 +103,7 @@ class ScikitNetwork(OnSharedGraph):
 
     def __init__(self, classifier: str) -> None:
         self.classifier = classifier
+        self.about = f"`{classifier}()` on exact neighbours with self-tuning weights"
 
     def solve(self, graph: Any, labels: np.ndarray) -> np.ndarray:
         import sknetwork.classification
@@ -114,6 +118,7 @@ class GeometricRule(OnSharedGraph):
     """
 
     package = "scipy"
+    about = "rule of PyTorch Geometric's `LabelPropagation(50, 0.9)` in scipy, same graph as scikit-network"
 
     def solve(self, graph: Any, labels: np.ndarray) -> np.ndarray:
         scale = sp.diags(1 / np.sqrt(np.maximum(graph.sum(axis=1).A1, np.finfo(float).tiny)))
@@ -128,22 +133,17 @@ class GeometricRule(OnSharedGraph):
 
 
 PEERS = {
-    "lapwing": lambda: Lapwing(),
-    "sklearn-spreading": lambda: ScikitLearn(),
-    "graphlearning-laplace": lambda: GraphLearning("laplace"),
-    "graphlearning-poisson": lambda: GraphLearning("poisson"),
-    "graphlearning-laplace-exact": lambda: GraphLearning("laplace", exact=True),
-    "graphlearning-poisson-exact": lambda: GraphLearning("poisson", exact=True),
-    "sknetwork-diffusion": lambda: ScikitNetwork("DiffusionClassifier"),
-    "sknetwork-propagation": lambda: ScikitNetwork("Propagation"),
-    "pyg-rule": lambda: GeometricRule(),
+    "lapwing": Lapwing(),
+    "sklearn-spreading": ScikitLearn(),
+    "graphlearning-laplace": GraphLearning("laplace"),
+    "graphlearning-poisson": GraphLearning("poisson"),
+    "graphlearning-laplace-exact": GraphLearning("laplace", exact=True),
+    "graphlearning-poisson-exact": GraphLearning("poisson", exact=True),
+    "sknetwork-diffusion": ScikitNetwork("DiffusionClassifier"),
+    "sknetwork-propagation": ScikitNetwork("Propagation"),
+    "pyg-rule": GeometricRule(),
 }
 QUICK = ["lapwing", "sklearn-spreading", "graphlearning-laplace", "graphlearning-poisson"]
-
-
-def about(name: str) -> str:
-    """First sentence of a peer's description, for the notes below the table."""
-    return inspect.getdoc(type(PEERS[name]())).splitlines()[0]
 
 
 def as_float(features: np.ndarray) -> np.ndarray:

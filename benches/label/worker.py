@@ -23,7 +23,7 @@ import tasks
 def main() -> None:
     args = parse()
     features, classes = tasks.load(args.task)
-    peer = peers.PEERS[args.peer]()
+    peer = peers.PEERS[args.peer]
     record: dict[str, Any] = {
         "peer": args.peer,
         "task": args.task,
