@@ -1,1 +1,67 @@
-fn main() {}
+//! `cargo xtask`: what people and continuous integration run in this repository.
+//!
+//! Nothing but cargo, rustc and python3 is expected on the machine; what else a command needs it puts under `target/`.
+//! Every call of cargo uses the release profile and the features of the whole workspace, so that a crate compiles once.
+
+mod bench;
+mod process;
+mod python;
+mod test;
+mod wheel;
+
+use std::process::ExitCode;
+
+use process::{Call, Result};
+
+const HELP: &str = "\
+cargo xtask COMMAND: the working commands of this repository
+
+  test                 everything continuous integration checks, in its order
+  wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
+  doc                  build the documentation of our crates
+  bench NAME [--help]  time lapwing beside its peers in one run; names: label
+
+Nothing needs to be prepared: virtual environments are made under target/.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if wheel::stands_in_for_cargo() {
+        return wheel::cargo_for_maturin(&args);
+    }
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<()> {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        []
+        | ["help" | "-h" | "--help", ..]
+        | ["test" | "wheel" | "doc", "-h" | "--help"]
+        | ["bench", "-h" | "--help"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ["test"] => test::test(),
+        ["wheel"] => wheel::wheel(None),
+        ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
+        ["doc"] => doc(),
+        ["bench", "label", options @ ..] => bench::label(options),
+        ["bench", name, ..] => Err(format!("no benchmark is called {name:?}; there is: label")),
+        _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),
+    }
+}
+
+/// Documentation of our crates, warnings counted as errors.
+fn doc() -> Result<()> {
+    Call::cargo("doc")
+        .args(["--release", "--locked", "--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()
+}

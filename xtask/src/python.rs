@@ -1,0 +1,107 @@
+//! Virtual environments under `target/`, made when first needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::{Call, Result, target};
+
+const OLDEST: (u32, u32) = (3, 10);
+const CANDIDATES: [&str; 7] =
+    ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
+
+/// A virtual environment.
+pub struct Venv {
+    folder: PathBuf,
+}
+
+impl Venv {
+    /// The environment `target/venv-NAME`, kept from the last time if it still works.
+    pub fn kept(name: &str) -> Result<Self> {
+        let venv = Self::named(name);
+        if Call::new(venv.python()).args(["-m", "pip", "--version"]).read().is_ok() {
+            Ok(venv)
+        } else {
+            Self::fresh(name)
+        }
+    }
+
+    /// The environment `target/venv-NAME`, empty.
+    pub fn fresh(name: &str) -> Result<Self> {
+        let venv = Self::named(name);
+        if venv.folder.exists() {
+            fs::remove_dir_all(&venv.folder)
+                .map_err(|error| format!("cannot remove {}: {error}", venv.folder.display()))?;
+        }
+        let python = interpreter()?;
+        ensure_venv_module(&python)?;
+        Call::new(&python).args(["-m", "venv"]).args([&venv.folder]).quiet_stdout().run()?;
+        Ok(venv)
+    }
+
+    fn named(name: &str) -> Self {
+        Self { folder: target().join(format!("venv-{name}")) }
+    }
+
+    /// Its interpreter.
+    pub fn python(&self) -> PathBuf {
+        self.program("python")
+    }
+
+    /// A program installed in it.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(name)
+    }
+
+    /// A call of its interpreter that reads and writes no file beside the sources.
+    pub fn call(&self) -> Call {
+        Call::new(self.python()).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONNOUSERSITE", "1")
+    }
+
+    /// `pip install ARGS`.
+    pub fn install<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(&self, args: I) -> Result<()> {
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"];
+        self.call().args(pip).args(args).quiet_stdout().run()
+    }
+
+    /// Install a wheel and what it requires, in place of an earlier build of the same version.
+    pub fn install_wheel(&self, wheel: &Path) -> Result<()> {
+        self.install([wheel])?;
+        self.install([Path::new("--force-reinstall"), Path::new("--no-deps"), wheel])
+    }
+}
+
+/// The first interpreter on the search path that is new enough.
+fn interpreter() -> Result<String> {
+    let mut seen = Vec::new();
+    for name in CANDIDATES {
+        let script = "import sys; print(sys.version_info[0], sys.version_info[1])";
+        let Ok(version) = Call::new(name).args(["-c", script]).read() else { continue };
+        let mut numbers = version.split(' ').filter_map(|number| number.parse::<u32>().ok());
+        let Some(version) = numbers.next().zip(numbers.next()) else { continue };
+        if version >= OLDEST {
+            return Ok(name.to_owned());
+        }
+        seen.push(format!("{name} is {}.{}", version.0, version.1));
+    }
+    let seen = if seen.is_empty() { "none was found".to_owned() } else { seen.join(", ") };
+    Err(format!("Python {}.{} or newer is needed on the search path ({seen})", OLDEST.0, OLDEST.1))
+}
+
+/// Debian ships `venv` apart from Python: fetch it where we may, else say how.
+fn ensure_venv_module(python: &str) -> Result<()> {
+    let available = || Call::new(python).args(["-c", "import ensurepip, venv"]).read().is_ok();
+    if available() {
+        return Ok(());
+    }
+    let root = Call::new("id").args(["-u"]).read().is_ok_and(|id| id == "0");
+    if root && Call::new("apt-get").args(["--version"]).read().is_ok() {
+        eprintln!("{python} lacks the venv module; installing python3-venv");
+        Call::new("apt-get").args(["update", "-q"]).quiet_stdout().run()?;
+        let install = ["install", "-y", "-q", "--no-install-recommends", "python3-venv"];
+        Call::new("apt-get").args(install).env("DEBIAN_FRONTEND", "noninteractive").quiet_stdout().run()?;
+    }
+    if available() {
+        return Ok(());
+    }
+    Err(format!("{python} lacks the venv module; on Debian or Ubuntu run:\n  sudo apt-get install -y python3-venv"))
+}

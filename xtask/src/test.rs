@@ -1,0 +1,96 @@
+//! `cargo xtask test`: every check, cheapest first, stopping at the first that fails.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::process::{Call, Result, root, target};
+use crate::python::Venv;
+use crate::{doc, wheel};
+
+/// What the Python tests need beside the wheel's own requirements.
+const TEST_PACKAGES: [&str; 5] = ["pytest", "pandas", "polars", "pyarrow", "mypy"];
+
+/// Run all checks and show how long each took.
+///
+/// # Errors
+/// The first check that fails, by name.
+pub fn test() -> Result<()> {
+    let mut log = Log::default();
+    let outcome = checks(&mut log);
+    log.summary(outcome.is_ok());
+    outcome
+}
+
+fn checks(log: &mut Log) -> Result<()> {
+    log.step("format", || Call::cargo("fmt").args(["--all", "--", "--check"]).run())?;
+    log.step("clippy", || {
+        let scope = ["--release", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        Call::cargo("clippy").args(scope).run()
+    })?;
+    log.step("documentation", doc)?;
+    log.step("lapwing-data without optional formats", || {
+        Call::cargo("check").args(["--release", "--locked", "--package", "lapwing-data", "--no-default-features"]).run()
+    })?;
+    log.step("Rust tests", || Call::cargo("test").args(["--release", "--locked", "--workspace"]).run())?;
+    let wheel = log.step("wheel", || wheel::build(None))?;
+    log.step("wheel in a clean environment", || smoke(&wheel))?;
+    let venv = log.step("environment of the Python tests", || test_environment(&wheel))?;
+    log.step("type stubs", || stubs(&venv))?;
+    log.step("Python tests", || python_tests(&venv))
+}
+
+/// The wheel with nothing but what it requires, imported where no source can stand in for it.
+fn smoke(wheel: &PathBuf) -> Result<()> {
+    let venv = Venv::fresh("clean")?;
+    venv.install([wheel])?;
+    venv.call().args(["-c", "import lapwing; lapwing.show_versions()"]).within(target()).run()
+}
+
+fn test_environment(wheel: &std::path::Path) -> Result<Venv> {
+    let venv = Venv::kept("test")?;
+    venv.install(TEST_PACKAGES)?;
+    venv.install_wheel(wheel)?;
+    Ok(venv)
+}
+
+/// The stubs of the compiled module say what the module holds.
+fn stubs(venv: &Venv) -> Result<()> {
+    venv.call().args(["-m", "mypy.stubtest", "lapwing._lapwing"]).within(target()).run()
+}
+
+/// Run outside of `python/`, and without putting it on the import path, so that the installed wheel is what is tested.
+fn python_tests(venv: &Venv) -> Result<()> {
+    let options = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"];
+    venv.call().args(options).args([root().join("python/tests")]).within(target()).run()
+}
+
+/// Names and durations of the checks so far; the last one may have failed.
+#[derive(Default)]
+struct Log {
+    steps: Vec<(&'static str, Duration)>,
+}
+
+impl Log {
+    fn step<T>(&mut self, name: &'static str, check: impl FnOnce() -> Result<T>) -> Result<T> {
+        println!("\n=== {name}");
+        // The checks write to the same stdout by themselves: keep the order.
+        let _ = std::io::stdout().flush();
+        let start = Instant::now();
+        let outcome = check();
+        let took = start.elapsed();
+        self.steps.push((name, took));
+        println!("=== {name}: {} after {:.1} s", if outcome.is_ok() { "passed" } else { "FAILED" }, took.as_secs_f64());
+        outcome.map_err(|message| format!("{name} failed: {message}"))
+    }
+
+    fn summary(&self, all_passed: bool) {
+        println!();
+        for (index, (name, took)) in self.steps.iter().enumerate() {
+            let failed = !all_passed && index + 1 == self.steps.len();
+            println!("{:<40} {:>8.1} s  {}", name, took.as_secs_f64(), if failed { "FAILED" } else { "passed" });
+        }
+        let total: Duration = self.steps.iter().map(|step| step.1).sum();
+        println!("{:<40} {:>8.1} s", "total", total.as_secs_f64());
+    }
+}
