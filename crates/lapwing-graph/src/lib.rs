@@ -7,6 +7,7 @@ mod affinity;
 mod components;
 mod graph;
 pub mod knn;
+mod plan;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
@@ -16,3 +17,4 @@ pub use affinity::{
 pub use components::Components;
 pub use graph::Graph;
 pub use knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, kneighbors, query};
+pub use plan::{GraphPlan, graph_bytes};

@@ -149,7 +149,7 @@ mod tests {
     use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;
-    use crate::{Method, MethodOptions, Problem, method};
+    use crate::{MethodOptions, Problem, method};
 
     fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Model<'a> {
         let labels = Labels::from_texts((0..60).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);

@@ -9,48 +9,48 @@ use rayon::prelude::*;
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
 
-/// Y ← diag(δ)·X − κ·W·X on blocks (n, s).
-pub(crate) fn sdd_product(w: &Csr<f64>, kappa: f64, diagonal: &[f64], x: &[f64], y: &mut [f64], s: usize) {
-    debug_assert!(x.len() == diagonal.len() * s && y.len() == x.len());
+/// Y ← κ·(D − W)·X + diag(g)·X on blocks (n, s), as κ·Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ.
+pub(crate) fn sdd_product(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y: &mut [f64], s: usize) {
+    debug_assert!(x.len() == shift.len() * s && y.len() == x.len());
     y.par_chunks_mut(BLOCK_ROWS * s.max(1)).enumerate().for_each(|(block, y)| {
         let first = block * BLOCK_ROWS;
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
-            return unsafe { rows_avx2(w, kappa, diagonal, x, y, s, first) };
+            return unsafe { rows_avx2(w, kappa, shift, x, y, s, first) };
         }
-        rows_plain(w, kappa, diagonal, x, y, s, first);
+        rows_plain(w, kappa, shift, x, y, s, first);
     });
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn rows_avx2(w: &Csr<f64>, kappa: f64, diagonal: &[f64], x: &[f64], y: &mut [f64], s: usize, first: usize) {
-    rows_plain(w, kappa, diagonal, x, y, s, first);
+fn rows_avx2(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y: &mut [f64], s: usize, first: usize) {
+    rows_plain(w, kappa, shift, x, y, s, first);
 }
 
 #[inline(always)]
-fn rows_plain(w: &Csr<f64>, kappa: f64, diagonal: &[f64], x: &[f64], y: &mut [f64], s: usize, first: usize) {
+fn rows_plain(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y: &mut [f64], s: usize, first: usize) {
     match s {
-        1 => rows_of_width::<1>(w, kappa, diagonal, x, y, s, 0, first),
-        2 => rows_of_width::<2>(w, kappa, diagonal, x, y, s, 0, first),
+        1 => rows_of_width::<1>(w, kappa, shift, x, y, s, 0, first),
+        2 => rows_of_width::<2>(w, kappa, shift, x, y, s, 0, first),
         _ => {
             // Strips of 8, 4, 2 and 1 columns; each strip walks the matrix rows of this block once, out of cache.
             let mut at = 0;
             while s - at >= 8 {
-                rows_of_width::<8>(w, kappa, diagonal, x, y, s, at, first);
+                rows_of_width::<8>(w, kappa, shift, x, y, s, at, first);
                 at += 8;
             }
             if s - at >= 4 {
-                rows_of_width::<4>(w, kappa, diagonal, x, y, s, at, first);
+                rows_of_width::<4>(w, kappa, shift, x, y, s, at, first);
                 at += 4;
             }
             if s - at >= 2 {
-                rows_of_width::<2>(w, kappa, diagonal, x, y, s, at, first);
+                rows_of_width::<2>(w, kappa, shift, x, y, s, at, first);
                 at += 2;
             }
             if s > at {
-                rows_of_width::<1>(w, kappa, diagonal, x, y, s, at, first);
+                rows_of_width::<1>(w, kappa, shift, x, y, s, at, first);
             }
         }
     }
@@ -62,7 +62,7 @@ fn rows_plain(w: &Csr<f64>, kappa: f64, diagonal: &[f64], x: &[f64], y: &mut [f6
 fn rows_of_width<const S: usize>(
     w: &Csr<f64>,
     kappa: f64,
-    diagonal: &[f64],
+    shift: &[f64],
     x: &[f64],
     y: &mut [f64],
     s: usize,
@@ -72,16 +72,17 @@ fn rows_of_width<const S: usize>(
     for (offset, y) in y.chunks_exact_mut(s).enumerate() {
         let row = first + offset;
         let (columns, weights) = w.row(row);
+        let mut own = [0.0; S];
+        own.copy_from_slice(&x[row * s + at..][..S]);
         let mut sum = [0.0; S];
         for (&column, &weight) in columns.iter().zip(weights) {
             let x = &x[column as usize * s + at..][..S];
             for lane in 0..S {
-                sum[lane] += weight * x[lane];
+                sum[lane] += weight * (own[lane] - x[lane]);
             }
         }
-        let x = &x[row * s + at..][..S];
         for lane in 0..S {
-            y[at + lane] = diagonal[row] * x[lane] - kappa * sum[lane];
+            y[at + lane] = kappa * sum[lane] + shift[row] * own[lane];
         }
     }
 }
@@ -119,21 +120,21 @@ mod tests {
             })
             .collect();
         let w = Csr::from_entries(n, n, &entries).unwrap();
-        let diagonal: Vec<f64> = (0..n).map(|i| i as f64 * 0.25).collect();
+        let shift: Vec<f64> = (0..n).map(|i| i as f64 * 0.25).collect();
         for s in 1..20 {
             let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
             let mut y = vec![0.0; n * s];
-            sdd_product(&w, 0.5, &diagonal, &x, &mut y, s);
+            sdd_product(&w, 0.5, &shift, &x, &mut y, s);
             for i in 0..n {
                 for c in 0..s {
-                    let sum: f64 =
-                        entries.iter().filter(|e| e.0 == i as u32).map(|e| e.2 * x[e.1 as usize * s + c]).sum();
-                    let expected = diagonal[i] * x[i * s + c] - 0.5 * sum;
+                    let difference = |e: &(u32, u32, f64)| e.2 * (x[i * s + c] - x[e.1 as usize * s + c]);
+                    let sum: f64 = entries.iter().filter(|e| e.0 == i as u32).map(difference).sum();
+                    let expected = shift[i] * x[i * s + c] + 0.5 * sum;
                     assert!((y[i * s + c] - expected).abs() <= 1e-12 * expected.abs().max(1.0));
                 }
             }
             let mut plain = vec![0.0; n * s];
-            rows_plain(&w, 0.5, &diagonal, &x, &mut plain, s, 0);
+            rows_plain(&w, 0.5, &shift, &x, &mut plain, s, 0);
             assert_eq!(y, plain, "vectorised and plain kernels must agree to the bit");
         }
     }

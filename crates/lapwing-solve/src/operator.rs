@@ -16,42 +16,44 @@ pub trait Operator: Sync {
     fn diagonal(&self) -> Vec<f64>;
 }
 
-/// diag(δ) − κ·W: combinatorial and regularised Laplacians, and their principal blocks.
+/// κ·L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularised Laplacians, and
+/// their principal blocks, where g holds the weights that were cut.
 ///
-/// With W a graph's affinity, D its degrees and C a diagonal: `scale` κ = γ and `diagonal` δ = γD + C give γL + C.
+/// Products are taken as Σⱼ wᵢⱼ(xᵢ − xⱼ), so that weights far apart lose no digits to cancellation.
 #[derive(Clone, Debug)]
 pub struct SddMatrix<'a> {
     adjacency: &'a Csr<f64>,
     scale: f64,
-    diagonal: Vec<f64>,
+    shift: Vec<f64>,
 }
 
 impl<'a> SddMatrix<'a> {
-    /// diag(`diagonal`) − `scale` · `adjacency`.
+    /// `scale` · (D − `adjacency`) + diag(`shift`).
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `adjacency` is square with one diagonal value per row.
-    pub fn new(adjacency: &'a Csr<f64>, scale: f64, diagonal: Vec<f64>) -> Result<Self> {
+    /// [`Error::Shape`] unless `adjacency` is square with one shift per row.
+    pub fn new(adjacency: &'a Csr<f64>, scale: f64, shift: Vec<f64>) -> Result<Self> {
         let n = adjacency.n_rows();
-        if adjacency.n_cols() != n || diagonal.len() != n {
-            let got = format!("{} columns and {} diagonal values", adjacency.n_cols(), diagonal.len());
+        if adjacency.n_cols() != n || shift.len() != n {
+            let got = format!("{} columns and {} diagonal values", adjacency.n_cols(), shift.len());
             return Err(Error::shape("matrix", format!("{n} of each"), got));
         }
-        Ok(Self { adjacency, scale, diagonal })
+        Ok(Self { adjacency, scale, shift })
     }
 }
 
 impl Operator for SddMatrix<'_> {
     fn n(&self) -> usize {
-        self.diagonal.len()
+        self.shift.len()
     }
 
     /// O(m·s) operations; parallel over rows, each row's sum in column order.
     fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
-        kernels::sdd_product(self.adjacency, self.scale, &self.diagonal, x, y, s);
+        kernels::sdd_product(self.adjacency, self.scale, &self.shift, x, y, s);
     }
 
     fn diagonal(&self) -> Vec<f64> {
-        self.diagonal.clone()
+        let degree = |row: usize| self.adjacency.row(row).1.iter().sum::<f64>();
+        self.shift.iter().enumerate().map(|(row, shift)| self.scale * degree(row) + shift).collect()
     }
 }

@@ -147,6 +147,17 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
     }
 }
 
+/// Sizes that decide how much memory a search takes, for plans.
+pub(crate) mod memory {
+    pub(crate) use super::partitions::PIECE;
+    pub(crate) use super::recall::SAMPLE as TRUTH_ROWS;
+    pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sketched_width};
+
+    pub(crate) fn list_width(k: usize, n: usize) -> usize {
+        super::list_width(k, n)
+    }
+}
+
 /// More candidates than asked for are kept in the search: the matrix product orders close ones by rounding.
 fn list_width(k: usize, n: usize) -> usize {
     (k + 6).min(n)

@@ -22,11 +22,11 @@ use super::lists::SharedLists;
 use super::recall::Truth;
 use super::rows::{Rows, products};
 use super::scan::{Ids, fold};
-use super::sketch::{SKETCH_BEYOND, sketch};
+use super::sketch::{SKETCH_BEYOND, sketch, sketched_width};
 use super::{KnnParams, KnnReport, Neighbors, exact, list_width, refine};
 
 /// Rows a piece may hold.
-const PIECE: usize = 1000;
+pub(crate) const PIECE: usize = 1000;
 /// Rows assigned to leaders by one matrix product.
 const BLOCK: usize = 512;
 /// Most leaders of one level.
@@ -46,7 +46,7 @@ pub(super) fn search(
     let truth = Truth::of(features, dense, params, &center, run)?;
     let distances = Distances::new(features, features, params.metric);
     let is_sketched = dense.n_cols() > SKETCH_BEYOND;
-    let width = if is_sketched { (5 * k / 2 + 8).min(n - 1) } else { list_width(k, n - 1) };
+    let width = if is_sketched { sketched_width(k, n) } else { list_width(k, n - 1) };
     let mut search =
         Search { params, truth, distances, lists: SharedLists::new(n, width), width, report: KnnReport::exact() };
     search.report.builder = "partitions";

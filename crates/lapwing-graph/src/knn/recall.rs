@@ -9,7 +9,7 @@ use super::rows::{Rows, unit_row};
 use super::{KnnParams, Metric, exact, list_width, refine};
 
 /// Rows in the sample.
-const SAMPLE: usize = 500;
+pub(crate) const SAMPLE: usize = 500;
 /// Rows of the data met by one pass over the sample.
 const BLOCK: usize = 4096;
 

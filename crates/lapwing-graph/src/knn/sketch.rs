@@ -12,13 +12,18 @@ use super::Metric;
 use super::rows::{Rows, products, unit_row};
 
 /// Beyond this many columns rows are sketched.
-pub(super) const SKETCH_BEYOND: usize = 96;
+pub(crate) const SKETCH_BEYOND: usize = 96;
 /// Columns of a sketch: a multiple of the widest vector registers.
-const SKETCH_COLUMNS: usize = 64;
+pub(crate) const SKETCH_COLUMNS: usize = 64;
 /// Rows from which the axes are learned.
 const SAMPLE: usize = 2000;
 /// Rows projected by one matrix product.
 const BLOCK: usize = 512;
+
+/// Candidates kept for each row when the search runs on sketches, to be ranked on the full rows.
+pub(crate) fn sketched_width(k: usize, n: usize) -> usize {
+    (5 * k / 2 + 8).min(n - 1)
+}
 
 /// Sketches of all rows (n, 64).
 pub(super) fn sketch(dense: &Dense<'_>, metric: Metric, center: &[f64], run: &Run) -> Result<Rows> {

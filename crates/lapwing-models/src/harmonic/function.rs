@@ -125,7 +125,6 @@ struct Part<'a> {
     /// Their numbers in the whole; `None` if they are all of it.
     rows: Option<Vec<u32>>,
     adjacency: std::borrow::Cow<'a, Csr<f64>>,
-    degree: Vec<f64>,
     /// Labeled rows, by their number in the part.
     labeled: Vec<u32>,
 }
@@ -133,18 +132,17 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn of(graph: &'a Graph, reached: &[bool], targets: &Targets) -> Result<Self> {
         if reached.iter().all(|reached| *reached) {
-            let (adjacency, degree) = (std::borrow::Cow::Borrowed(graph.adjacency()), graph.degree().to_vec());
-            return Ok(Self { rows: None, adjacency, degree, labeled: targets.rows().to_vec() });
+            let adjacency = std::borrow::Cow::Borrowed(graph.adjacency());
+            return Ok(Self { rows: None, adjacency, labeled: targets.rows().to_vec() });
         }
         let (adjacency, rows) = restrict(graph.adjacency(), reached)?;
-        let degree = rows.iter().map(|&row| graph.degree()[row as usize]).collect();
         let place = |row: &u32| rows.partition_point(|r| r < row) as u32;
         let labeled = targets.rows().iter().map(place).collect();
-        Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), degree, labeled })
+        Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), labeled })
     }
 
     fn n(&self) -> usize {
-        self.degree.len()
+        self.adjacency.n_rows()
     }
 
     /// Number in the whole of a row of the part.
@@ -225,9 +223,7 @@ impl System<'_> {
 
     /// A = γ·c_tot·L + C.
     fn matrix(&self, graph_reg: f64, c: &[f64]) -> Result<SddMatrix<'_>> {
-        let scale = graph_reg * c.iter().sum::<f64>();
-        let diagonal = self.part.degree.iter().zip(c).map(|(degree, c)| scale * degree + c).collect();
-        SddMatrix::new(&self.part.adjacency, scale, diagonal)
+        SddMatrix::new(&self.part.adjacency, graph_reg * c.iter().sum::<f64>(), c.to_vec())
     }
 
     fn solve(&self, matrix: &SddMatrix<'_>, projection: Projection<'_>, b: &Matrix) -> Result<(Matrix, CgInfo)> {
@@ -264,7 +260,7 @@ impl System<'_> {
         let mut b = self.centered_targets();
         let id: Vec<u32> = (0..self.part.n()).map(|row| components.id[self.part.whole(row)]).collect();
         subtract_component_means(&mut b, &id, &components.sizes);
-        let matrix = SddMatrix::new(&self.part.adjacency, 1.0, self.part.degree.clone())?;
+        let matrix = SddMatrix::new(&self.part.adjacency, 1.0, vec![0.0; self.part.n()])?;
         let (mut f, info) = self.solve(&matrix, Projection::None, &b)?;
         subtract_component_means(&mut f, &id, &components.sizes);
         Ok((f, info))
@@ -280,15 +276,15 @@ impl System<'_> {
             g.row_mut(row as usize).iter_mut().zip(values).for_each(|(g, value)| *g = value);
         }
         let (adjacency, open) = restrict(&self.part.adjacency, &is_open)?;
-        let mut b = Matrix::filled(open.len(), g.n_cols(), 0.0);
+        let (mut b, mut cut) = (Matrix::filled(open.len(), g.n_cols(), 0.0), vec![0.0; open.len()]);
         for (at, &row) in open.iter().enumerate() {
             let (columns, weights) = self.part.adjacency.row(row as usize);
             for (&column, weight) in columns.iter().zip(weights).filter(|(column, _)| !is_open[**column as usize]) {
+                cut[at] += weight;
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let diagonal = open.iter().map(|&row| self.part.degree[row as usize]).collect();
-        let (solved, info) = self.solve(&SddMatrix::new(&adjacency, 1.0, diagonal)?, Projection::None, &b)?;
+        let (solved, info) = self.solve(&SddMatrix::new(&adjacency, 1.0, cut)?, Projection::None, &b)?;
         open.iter().zip(solved.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         Ok((g, info))
     }

@@ -208,7 +208,7 @@ impl Method for Harmonic {
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
-        plan::plan(&self.params, &self.graph, size)
+        plan::plan(&self.graph, size)
     }
 }
 

@@ -1,7 +1,35 @@
-//! What a harmonic fit will need, by the sizes of what it allocates.
-use super::HarmonicParams;
-use crate::{Plan, ProblemSize};
-use lapwing_graph::GraphParams;
-pub(super) fn plan(_params: &HarmonicParams, _graph: &GraphParams, _size: &ProblemSize) -> Plan {
-    todo!()
+//! What a harmonic fit will need, added up from what it allocates.
+
+use lapwing_graph::{GraphParams, graph_bytes};
+
+use crate::{Plan, PlanStep, ProblemSize};
+
+/// The program, its libraries and the stacks and buffers of a thread.
+const PROGRAM_BYTES: usize = 12 << 20;
+const THREAD_BYTES: usize = 2 << 20;
+
+pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
+    let (n, c) = (size.n_samples, size.n_classes.max(2));
+    let base = size.input_bytes + PROGRAM_BYTES + THREAD_BYTES * size.threads + 4 * n;
+    let mut steps = Vec::new();
+    let mut step =
+        |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
+    let (n_edges, held) = match size.n_edges {
+        Some(n_edges) => (n_edges, graph_bytes(n, n_edges)),
+        None => {
+            let entries = size.sparse.then_some(size.input_bytes / 8);
+            let built = graph.plan(n, size.n_features, entries, size.threads);
+            step("neighbors", built.search_bytes);
+            step("weights", built.weigh_bytes);
+            (built.n_edges, built.graph_bytes)
+        }
+    };
+    // Right-hand side, solution and four blocks of the iteration; degrees, weights and marks of the rows.
+    step("solve", held + 6 * 8 * n * (c - 1) + 40 * n);
+    // Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
+    step("decide", held + 2 * 8 * n * c + 48 * n);
+    let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
+    // The features are read to be checked, to be centered and to be searched.
+    let passes = if size.n_edges.is_some() { 1 } else { 3 };
+    Plan { n_samples: n, n_edges, peak_bytes, passes, steps }
 }

@@ -1,0 +1,50 @@
+//! What building a graph will need, added up from what the builders allocate.
+
+use crate::GraphParams;
+use crate::knn::{KnnBuilder, memory};
+
+/// Undirected edges per directed neighbour relation: 0.5 if all were mutual, 1 if none; 0.65 to 0.8 on real data.
+const EDGES_PER_NEIGHBOR: f64 = 0.72;
+
+/// Memory and size of a graph still to be built; bytes are beyond the features themselves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GraphPlan {
+    /// Undirected edges, estimated.
+    pub n_edges: usize,
+    /// Peak of the neighbour search.
+    pub search_bytes: usize,
+    /// Peak of weighing and symmetrising.
+    pub weigh_bytes: usize,
+    /// The graph itself, kernel widths included.
+    pub graph_bytes: usize,
+}
+
+impl GraphParams {
+    /// What a graph of `n` rows of `d` columns will need; `n_entries` are the stored entries of sparse rows.
+    pub fn plan(&self, n: usize, d: usize, n_entries: Option<usize>, threads: usize) -> GraphPlan {
+        let relations = n * self.n_neighbors;
+        let n_edges = (relations as f64 * EDGES_PER_NEIGHBOR) as usize;
+        let width = memory::list_width(self.n_neighbors, n);
+        let result = 8 * relations;
+        let search_bytes = match n_entries {
+            Some(entries) => 12 * entries + 12 * n + threads * 4 * n + 2 * result,
+            None if self.builder.choose(n, d) == KnnBuilder::Partitions => {
+                let columns = if d > memory::SKETCH_BEYOND { memory::SKETCH_COLUMNS } else { d };
+                let width = if d > memory::SKETCH_BEYOND { memory::sketched_width(self.n_neighbors, n) } else { width };
+                let lists = (8 * width + 1) * n;
+                // Carving holds the assignments of two levels; a thread holds a piece and its products.
+                let carving = 4 * columns * n + 36 * n + threads * memory::PIECE * (memory::PIECE + columns) * 4;
+                let truth = memory::TRUTH_ROWS * (memory::list_width(self.n_neighbors, n) + 1) * 8 * n.div_ceil(4096);
+                (lists + carving).max(lists + result).max(truth + threads * 4096 * d * 4)
+            }
+            None => 4 * n * d + 4 * n + 2 * result + threads * 512 * (512 * 4 + 8 * width),
+        };
+        let matrix = graph_bytes(n, n_edges);
+        GraphPlan { n_edges, search_bytes, weigh_bytes: 2 * result + matrix + 28 * n, graph_bytes: matrix + 4 * n }
+    }
+}
+
+/// Bytes of a graph of `n` rows and `n_edges` undirected edges.
+pub fn graph_bytes(n: usize, n_edges: usize) -> usize {
+    2 * n_edges * 12 + 16 * n
+}
