@@ -1,6 +1,35 @@
-//! Labels for millions of rows from a handful of labelled ones.
+//! Labels for millions of rows from a handful of labelled ones: large-scale graph-based semi-supervised learning.
+//!
+//! Two interleaved half circles, one label each, and every other row finds its own:
+//!
+//! ```
+//! use lapwing::prelude::*;
+//!
+//! let features = lapwing::graph::testkit::two_moons(400, 0.05); // (400, 2): rows alternate between the moons
+//! let mut given = vec![None; 400];
+//! (given[0], given[1]) = (Some(0), Some(1));
+//! let targets = Targets::one_hot(&Labels::from_integers(given), None)?;
+//! let problem = Problem { features: Some(&features), graph: None, targets: &targets };
+//! let fitted = method("harmonic", &MethodOptions::default())?.fit(&problem, &Run::new(None, 0)?)?;
+//! let right = (0..400).filter(|&row| fitted.labeling.labels[row] == row as u32 % 2).count();
+//! assert!(right >= 396, "{right} of 400");
+//! # Ok::<(), lapwing::Error>(())
+//! ```
+//!
+//! The parts, each a module: [`data`] (matrices, labels, files, run control), [`solve`] (Laplacian systems), [`graph`]
+//! (nearest neighbours, affinity graphs), [`models`] (the methods). What is used together stands in [`prelude`].
 
 pub use lapwing_data as data;
+pub use lapwing_data::{Error, Result};
 pub use lapwing_graph as graph;
 pub use lapwing_models as models;
 pub use lapwing_solve as solve;
+
+/// What a program that labels rows needs.
+pub mod prelude {
+    pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Targets};
+    pub use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
+    pub use lapwing_models::{
+        Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodOptions, Model, Problem, method,
+    };
+}
