@@ -1,1 +1,27 @@
-//! stub
+//! Binding between the Python package `lapwing` and the Rust crates: converts, releases the interpreter lock, calls.
+//!
+//! Estimators, warnings and labels of any type live in Python; here are arrays, numbers and names only.
+
+use pyo3::prelude::*;
+
+mod arrays;
+mod control;
+mod error;
+mod graph;
+mod harmonic;
+mod model;
+mod options;
+mod versions;
+
+/// Compiled part of lapwing.
+#[pymodule]
+mod _lapwing {
+    #[pymodule_export]
+    use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
+    #[pymodule_export]
+    use crate::harmonic::{apply_rule, extend, fit_classifier, fit_regressor};
+    #[pymodule_export]
+    use crate::model::{load_model, save_model};
+    #[pymodule_export]
+    use crate::versions::build_info;
+}

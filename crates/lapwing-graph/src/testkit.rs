@@ -41,20 +41,6 @@ pub fn blobs(n: usize, d: usize, centers: usize) -> Features<'static> {
     Features::from_f32(n, d, values).expect("n·d values were made")
 }
 
-/// Two interleaved half circles in the plane, alternating rows; `noise` is the standard deviation about them.
-pub fn two_moons(n: usize, noise: f64) -> Features<'static> {
-    let run = Run::new(Some(1), 23).expect("one thread is allowed");
-    let mut rng = run.rng(Stream::Synthetic, n as u64);
-    let mut values = Vec::with_capacity(2 * n);
-    for row in 0..n {
-        let angle = std::f64::consts::PI * (row / 2) as f64 / (n / 2).max(1) as f64;
-        let (x, y) = if row % 2 == 0 { (angle.cos(), angle.sin()) } else { (1.0 - angle.cos(), 0.5 - angle.sin()) };
-        let mut jitter = || noise * ((0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0);
-        values.extend([(x + jitter()) as f32, (y + jitter()) as f32]);
-    }
-    Features::from_f32(n, 2, values).expect("two values per row were made")
-}
-
 /// The values of dense features as f64, row-major.
 pub fn dense_values(features: &Features<'_>) -> Vec<f64> {
     let Features::Dense(dense) = features else { return Vec::new() };

@@ -1,0 +1,150 @@
+//! What `label` and `demo` do with a fit: write labels, model and report, print the summary.
+
+use std::path::Path;
+
+use lapwing::data::{Labels, Report, Standardizer, peak_memory_bytes};
+use lapwing::models::{Fitted, Model};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::html::{FitPage, write_page};
+use crate::input::Input;
+use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded, is_stdout};
+use crate::session::{Session, print};
+use crate::summary::{self, Row, row};
+use crate::text::count;
+
+/// A fit, and what has been made of it so far.
+pub struct Finished<'a> {
+    session: &'a Session,
+    input: &'a Input,
+    given: &'a Labels,
+    fitted: Fitted<'static>,
+    /// Class of each row, `None` where it stays empty.
+    labels: Vec<Option<usize>>,
+    written: Written,
+    /// Accuracy on labels that were hidden, where the truth is known.
+    accuracy: Option<f64>,
+}
+
+impl<'a> Finished<'a> {
+    /// Takes a fit; `before` holds the phases that came before it.
+    pub fn new(
+        session: &'a Session,
+        input: &'a Input,
+        given: &'a Labels,
+        mut fitted: Fitted<'static>,
+        before: Report,
+        unreached: Unreached,
+    ) -> Self {
+        fitted.report.phases.splice(0..0, before.phases);
+        let labels = folded(&fitted.labeling, unreached);
+        Self { session, input, given, fitted, labels, written: Written::default(), accuracy: None }
+    }
+
+    /// Notes the accuracy on hidden labels.
+    pub fn set_accuracy(&mut self, accuracy: f64) {
+        self.accuracy = Some(accuracy);
+    }
+
+    /// Writes the table of labels.
+    pub fn write_labels(&mut self, path: &Path, probabilities: bool) -> Result<(), Failure> {
+        let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
+        run.check()?;
+        let write = |_: &mut Report| output::write(path, classes, &self.labels, labeling, probabilities);
+        self.fitted.report.time("write", run, write)?;
+        if !is_stdout(path) {
+            self.written.add("labels", path);
+        }
+        Ok(())
+    }
+
+    /// Saves what labels new rows.
+    pub fn save_model(
+        &mut self,
+        path: &Path,
+        feature_names: Option<Vec<String>>,
+        standardizer: Option<Standardizer>,
+    ) -> Result<(), Failure> {
+        self.session.run.check()?;
+        let extension = self.fitted.extension.take().ok_or_else(|| {
+            Failure::usage(format!("--model: the method {} cannot label new rows", self.fitted.report.method))
+        })?;
+        let model = Model {
+            method: self.fitted.report.method.clone(),
+            classes: self.given.classes.clone(),
+            feature_names,
+            standardizer,
+            rule: self.fitted.rule.clone(),
+            extension,
+        };
+        self.fitted.report.time("save model", &self.session.run, |_| model.save(path))?;
+        self.written.add("model", path);
+        Ok(())
+    }
+
+    /// Writes the page to look at.
+    pub fn write_report(&mut self, path: &Path, title: &str, tol: f64) -> Result<(), Failure> {
+        let run = &self.session.run;
+        run.check()?;
+        self.fitted.report.peak_bytes = peak_memory_bytes();
+        let page = FitPage {
+            title,
+            report: &self.fitted.report,
+            accuracy: self.accuracy,
+            classes: &self.class_sizes(),
+            given: &self.given.index,
+            labels: &self.labels,
+            labeling: &self.fitted.labeling,
+            graph: self.fitted.graph.as_ref().or(self.input.graph.as_ref()).map(|affinity| &affinity.graph),
+            features: self.input.features.as_ref(),
+            tol,
+        };
+        let mut clock = Report::default();
+        clock.time("report", run, |_| write_page(path, &page.render(run)?))?;
+        self.fitted.report.phases.append(&mut clock.phases);
+        self.written.add("report", path);
+        Ok(())
+    }
+
+    /// Prints the summary on standard output, or on standard error if the labels went to standard output; warnings on
+    /// standard error.
+    pub fn print(&mut self, command: &str, to_stderr: bool) -> Result<(), Failure> {
+        self.fitted.report.peak_bytes = peak_memory_bytes();
+        self.fitted.report.warnings.iter().for_each(|warning| self.session.warn(warning));
+        if self.session.json {
+            let mut more = json!({"classes": self.class_sizes()});
+            if let Some(accuracy) = self.accuracy {
+                more["accuracy"] = json!(accuracy);
+            }
+            return print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
+        }
+        self.session.print_summary(&self.rows(), to_stderr)
+    }
+
+    /// Whether there is something to look at.
+    pub fn outcome(&self, strict: bool) -> Outcome {
+        let report = &self.fitted.report;
+        let is_fine = report.n_unreached == 0 && report.solve.as_ref().is_none_or(|solve| solve.converged);
+        if strict && !is_fine { Outcome::Look } else { Outcome::Done }
+    }
+
+    fn class_sizes(&self) -> Vec<ClassSize> {
+        class_sizes(&self.given.classes, &self.given.index, &self.labels)
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let report = &self.fitted.report;
+        let mut rows = summary::of_fit(report);
+        if let Some(accuracy) = self.accuracy {
+            let hidden = count(report.n_samples - report.n_labeled);
+            rows.push(row("accuracy", format!("{accuracy:.3} on {hidden} hidden labels")));
+        }
+        let choices = summary::of_choices(report).into_iter();
+        rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
+        rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
+        rows.extend(self.written.rows());
+        rows
+    }
+}

@@ -1,0 +1,145 @@
+//! `lapwing graph`: builds the graph of some features, or takes a given one, and describes it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
+use lapwing::data::{GraphSummary, Report, peak_memory_bytes};
+use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::html::{GraphPage, write_page};
+use crate::input::Input;
+use crate::options::{DataOptions, GraphOptions, RunOptions};
+use crate::output::{REPORT_ENDINGS, Written, check_output, is_stdout, json_object, two_on_stdout};
+use crate::session::{Session, print};
+use crate::summary::{Row, of_cost, of_graph, row};
+use crate::text::{count, number};
+
+const EXAMPLES: &str = "\
+Examples:
+  lapwing graph vectors.npy -o graph.npz          build a graph, describe it, and keep it
+  lapwing graph flowers.csv --drop species -k 10   describe the graph of some columns
+  lapwing graph --graph edges.csv --json           describe a graph that is there already";
+
+/// Build the graph of some features and describe it
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Graph {
+    #[command(flatten)]
+    data: DataOptions,
+
+    #[command(flatten)]
+    graph: GraphOptions,
+
+    /// Where the graph goes: .npz for scipy, or edges as .parquet, .csv or .npy; - writes CSV to standard output
+    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Write a report to look at in a browser: one file, nothing is loaded from elsewhere
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+impl Graph {
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        let params = self.graph.params();
+        params.validate()?;
+        self.data.check()?;
+        if self.writes_to_stdout() && self.run.json {
+            return Err(two_on_stdout("graph"));
+        }
+        let session = Session::start(&self.run)?;
+        check_output("output", self.output.as_deref(), &GRAPH_ENDINGS)?;
+        check_output("report", self.report.as_deref(), REPORT_ENDINGS)?;
+        let mut report = Report::default();
+        let mut input = session.read(&mut report, || Input::read(&self.data, None, &session.run))?;
+        report.n_samples = input.n_samples();
+        report.n_features = input.features.as_ref().map(|features| features.n_cols());
+        let given = input.graph.take();
+        let affinity = match (given, &input.features) {
+            (None, Some(features)) => {
+                report.time("graph", &session.run, |_| affinity_graph(features, &params, &session.run))?
+            }
+            (Some(graph), _) => graph,
+            (None, None) => return Err(Failure::usage("give DATA, or a graph with --graph")),
+        };
+        describe(&mut report, &affinity, &params);
+
+        session.run.check()?;
+        let mut written = Written::default();
+        if let Some(path) = &self.output {
+            report.time("write", &session.run, |_| write_graph(path, affinity.graph.adjacency()))?;
+            if !is_stdout(path) {
+                written.add("graph", path);
+            }
+        }
+        report.peak_bytes = peak_memory_bytes();
+        if let Some(path) = &self.report {
+            let title = &self.data.title();
+            let page = GraphPage { title, rows: rows(&report), report: &report, graph: &affinity.graph };
+            write_page(path, &page.render())?;
+            written.add("report", path);
+        }
+        self.print(&session, &report, &affinity, &written)?;
+        Ok(Outcome::Done)
+    }
+
+    fn writes_to_stdout(&self) -> bool {
+        self.output.as_deref().is_some_and(is_stdout)
+    }
+
+    fn print(
+        &self,
+        session: &Session,
+        report: &Report,
+        affinity: &AffinityGraph,
+        written: &Written,
+    ) -> Result<(), Failure> {
+        if session.json {
+            let body = json!({
+                "n_samples": report.n_samples, "n_features": report.n_features, "graph": report.graph,
+                "knn": affinity.knn, "chosen": report.chosen, "phases": report.phases,
+                "peak_bytes": report.peak_bytes,
+            });
+            return print(&json_object("graph", &body, json!({}), written)?);
+        }
+        session.print_summary(&[rows(report), written.rows()].concat(), self.writes_to_stdout())
+    }
+}
+
+/// Puts what there is to say of the graph into the report.
+fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams) {
+    let summary = affinity.graph.summary(&affinity.graph.components());
+    if let (Widths::One(width), None) = (&affinity.widths, params.bandwidth) {
+        report.choose("bandwidth", *width);
+    }
+    if let Some(knn) = &affinity.knn {
+        report.choose("knn", knn.builder);
+    }
+    report.graph = Some(GraphSummary {
+        recall: affinity.knn.as_ref().map(|knn| knn.recall),
+        recall_error: affinity.knn.as_ref().map(|knn| knn.recall_error),
+        n_duplicate_rows: affinity.knn.as_ref().map(|knn| knn.n_duplicate_rows),
+        ..summary
+    });
+}
+
+fn rows(report: &Report) -> Vec<Row> {
+    let mut rows = vec![row("rows", count(report.n_samples))];
+    rows.extend(report.n_features.map(|n| row("features", count(n))));
+    if let Some(graph) = &report.graph {
+        rows.extend(of_graph(graph));
+        let duplicates = graph.n_duplicate_rows.filter(|&n| n > 0);
+        rows.extend(duplicates.map(|n| row("rows with only duplicates around", count(n))));
+    }
+    let width = report.chosen.get("bandwidth").and_then(|width| width.as_f64());
+    rows.extend(width.map(|width| row("bandwidth (auto)", number(width))));
+    rows.extend(of_cost(&report.phases, report.peak_bytes));
+    rows
+}

@@ -1,0 +1,153 @@
+//! `lapwing label`: a label, with a confidence, for every row.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use lapwing::data::write::LABEL_ENDINGS;
+use lapwing::data::{Labels, Report, Run, Targets};
+use lapwing::models::{METHODS, method};
+
+use super::finished::Finished;
+use super::plan::print_plan;
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::input::{Input, check_label_source};
+use crate::options::{DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options};
+use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  lapwing label flowers.csv --label-column species -o labelled.csv
+      label the rows whose species is empty; write row, label, confidence and reached of every row
+  lapwing label vectors.npy --labels known.csv -o labels.parquet --report report.html
+      features in one file, row,label pairs in another; a report to look at
+  lapwing label --graph citations.csv --labels known.txt -o labels.csv
+      a graph instead of features
+  lapwing label big.parquet --label-column y --plan
+      how much memory it would take
+  lapwing label train.csv --label-column y -o train-labels.csv --model y.lapwing
+      keep a model, for `lapwing predict` to label new rows";
+
+/// Label every row from the rows that have a label
+///
+/// Rows that resemble each other are joined into a graph, and the given labels spread over it. OUT has a line for each
+/// row: its number, label, confidence (the share of that label, between 0 and 1) and whether any label reaches it.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Label {
+    #[command(flatten)]
+    data: DataOptions,
+
+    #[command(flatten)]
+    labels: LabelOptions,
+
+    /// How to label
+    #[arg(long, default_value = "harmonic", value_parser = PossibleValuesParser::new(METHODS), help_heading = "Method")]
+    method: String,
+
+    #[command(flatten)]
+    graph: GraphOptions,
+
+    #[command(flatten)]
+    harmonic: HarmonicOptions,
+
+    #[command(flatten)]
+    outputs: OutputOptions,
+
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+struct OutputOptions {
+    /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
+    #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
+    output: Option<PathBuf>,
+
+    /// Add a column per class with its share
+    #[arg(long)]
+    probabilities: bool,
+
+    /// What rows get that no label reaches: no label, or the most frequent class of the prior
+    #[arg(long, value_enum, default_value = "empty", hide_possible_values = true, value_name = "empty|prior")]
+    unreached: Unreached,
+
+    /// Write a report to look at in a browser: one file, nothing is loaded from elsewhere
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+
+    /// Save a model that labels new rows, for `lapwing predict`
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+
+    /// Exit with code 1 if the solver did not converge or rows are not reached by any label
+    #[arg(long)]
+    strict: bool,
+
+    /// Print rows, edges, memory and passes over the input, and stop
+    #[arg(long)]
+    plan: bool,
+}
+
+impl Label {
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        self.check()?;
+        let method = method(&self.method, &method_options(&self.graph, &self.harmonic))?;
+        let session = Session::start(&self.run)?;
+        if self.outputs.plan {
+            return print_plan(&session, &self.data, &self.labels, &*method);
+        }
+        self.outputs.check()?;
+
+        let mut before = Report::default();
+        let (mut input, labels, targets) = session.read(&mut before, || self.read(&session.run))?;
+        let (names, standardizer) = (input.feature_names.take(), input.standardizer.take());
+        let fitted = method.fit(&input.problem(&targets), &session.run)?;
+        let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
+        if let Some(path) = &self.outputs.output {
+            result.write_labels(path, self.outputs.probabilities)?;
+        }
+        if let Some(path) = &self.outputs.model {
+            result.save_model(path, names, standardizer)?;
+        }
+        if let Some(path) = &self.outputs.report {
+            result.write_report(path, &self.data.title(), self.harmonic.tol)?;
+        }
+        result.print("label", self.writes_to_stdout())?;
+        Ok(result.outcome(self.outputs.strict))
+    }
+
+    fn read(&self, run: &Run) -> Result<(Input, Labels, Targets), Failure> {
+        let mut input = Input::read(&self.data, Some(&self.labels), run)?;
+        let labels = input.labels(&self.labels)?;
+        let targets = Targets::one_hot(&labels, None)?;
+        Ok((input, labels, targets))
+    }
+
+    /// Refuses what cannot work before anything is read.
+    fn check(&self) -> Result<(), Failure> {
+        check_label_source(&self.data, &self.labels)?;
+        if self.outputs.model.is_some() && self.data.graph.is_some() {
+            return Err(Failure::usage("--model needs features: a graph alone cannot label new rows"));
+        }
+        if self.writes_to_stdout() && self.run.json {
+            return Err(two_on_stdout("labels"));
+        }
+        Ok(())
+    }
+
+    fn writes_to_stdout(&self) -> bool {
+        !self.outputs.plan && self.outputs.output.as_deref().is_some_and(is_stdout)
+    }
+}
+
+impl OutputOptions {
+    fn check(&self) -> Result<(), Failure> {
+        check_output("output", self.output.as_deref(), &LABEL_ENDINGS)?;
+        check_output("model", self.model.as_deref(), ANY_ENDING)?;
+        check_output("report", self.report.as_deref(), REPORT_ENDINGS)
+    }
+}

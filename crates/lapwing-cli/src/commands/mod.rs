@@ -1,0 +1,10 @@
+//! The commands, one file each.
+
+pub mod compare;
+pub mod completions;
+pub mod demo;
+mod finished;
+pub mod graph;
+pub mod label;
+mod plan;
+pub mod predict;

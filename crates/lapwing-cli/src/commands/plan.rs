@@ -1,0 +1,110 @@
+//! `--plan`: what a fit will need, without doing it.
+
+use lapwing::data::Report;
+use lapwing::data::read::{probe, read_labels, read_samples};
+use lapwing::models::{Method, Plan, PlanStep, ProblemSize};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::input::{Input, no_labels, read_options};
+use crate::options::{DataOptions, LabelOptions};
+use crate::output::{Written, json_object};
+use crate::session::{Session, print};
+use crate::summary::{Row, row};
+use crate::text::{bytes, count, summary};
+
+/// Features up to this size are read to know their labels.
+const CHEAP_BYTES: usize = 64 << 20;
+
+/// Prints rows, edges, memory and passes over the input.
+pub fn print_plan(
+    session: &Session,
+    data: &DataOptions,
+    labels: &LabelOptions,
+    method: &dyn Method,
+) -> Result<Outcome, Failure> {
+    let mut size = ProblemSize {
+        n_samples: 0,
+        n_features: 0,
+        n_edges: None,
+        input_bytes: 0,
+        sparse: false,
+        n_classes: 0,
+        n_labeled: 0,
+        threads: session.run.threads(),
+    };
+    let plan = match (&data.graph, &data.data) {
+        (None, Some(path)) => {
+            let file = probe(path, &read_options(&data.table, Some(labels)))?;
+            (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
+            (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
+            count_labels(session, data, labels, &mut size)?;
+            if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
+        }
+        _ => {
+            let input = session.read(&mut Report::default(), || Input::read(data, None, &session.run))?;
+            // The bytes of a graph follow from its edges: they are no other input.
+            size.n_samples = input.n_samples();
+            size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges());
+            count_labels(session, data, labels, &mut size)?;
+            method.plan(&size)
+        }
+    };
+    if session.json {
+        print(&json_object("plan", &plan, json!({"size": size}), &Written::default())?)?;
+    } else {
+        print(&summary(&rows(&size, &plan)))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Counts classes and labels, where that is cheap; else takes round numbers and says so.
+fn count_labels(
+    session: &Session,
+    data: &DataOptions,
+    labels: &LabelOptions,
+    size: &mut ProblemSize,
+) -> Result<(), Failure> {
+    if labels.labels.is_none() && size.input_bytes > CHEAP_BYTES {
+        size.n_classes = 10;
+        size.n_labeled = (size.n_samples / 100).max(1);
+        session.note("labels are not read for a plan of this size: taking 10 classes and 1 % of the rows as labelled");
+        return Ok(());
+    }
+    let known = match (&labels.labels, &data.data) {
+        (None, Some(path)) => {
+            let options = read_options(&data.table, Some(labels));
+            session.read(&mut Report::default(), || read_samples(path, &options, &session.run))?.labels
+        }
+        (Some(path), _) => Some(read_labels(path, size.n_samples, labels.unlabeled.as_deref())?),
+        (None, None) => None,
+    };
+    let known = known.ok_or_else(|| no_labels(data.graph.is_some()))?;
+    (size.n_classes, size.n_labeled) = (known.n_classes(), known.n_labeled());
+    Ok(())
+}
+
+/// A plan whose features are a standardized copy in single precision; both are there while it is made.
+fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
+    let read_bytes = size.input_bytes;
+    size.input_bytes = 4 * size.n_samples * size.n_features;
+    let mut plan = method.plan(&size);
+    let step = PlanStep { name: "standardize".into(), peak_bytes: (read_bytes + size.input_bytes) as u64 };
+    plan.peak_bytes = plan.peak_bytes.max(step.peak_bytes);
+    plan.passes += 2;
+    plan.steps.insert(0, step);
+    plan
+}
+
+fn rows(size: &ProblemSize, plan: &Plan) -> Vec<Row> {
+    let edges = if size.n_edges.is_some() { "" } else { "about " };
+    let mut rows = vec![
+        row("rows", count(plan.n_samples)),
+        row("edges", format!("{edges}{}", count(plan.n_edges))),
+        row("peak memory", bytes(plan.peak_bytes)),
+    ];
+    rows.extend(plan.steps.iter().map(|step| row(format!("  {}", step.name), bytes(step.peak_bytes))));
+    rows.push(row("passes over the input", count(plan.passes)));
+    rows
+}

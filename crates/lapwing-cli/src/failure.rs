@@ -1,0 +1,85 @@
+//! What ends a command early, and the words for it.
+
+use std::io;
+use std::path::Path;
+
+use clap::CommandFactory;
+use lapwing::data::Error;
+
+use crate::Cli;
+
+/// What ends a command early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Options that do not go together.
+    Usage(String),
+    /// Whatever the library refuses.
+    Library(Error),
+    /// Nobody reads standard output any more: what was asked for is done.
+    ClosedPipe,
+    /// The user asked to stop.
+    Interrupted,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Interrupted => Self::Interrupted,
+            Error::Io { path, source } if path == Path::new("-") => Self::stdout(source),
+            error => Self::Library(error),
+        }
+    }
+}
+
+impl Failure {
+    /// Options that do not go together.
+    pub fn usage(reason: impl Into<String>) -> Self {
+        Self::Usage(reason.into())
+    }
+
+    /// A refusal of standard output.
+    pub fn stdout(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Library(Error::io("standard output", source)),
+        }
+    }
+
+    /// One line that says what was wrong; `None` where there is nothing to say.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::Usage(reason) => Some(reason.clone()),
+            Self::Library(Error::Param { name, value, expected }) => {
+                Some(format!("{} is {value}; expected {expected}", option_name(name)))
+            }
+            Self::Library(error) => Some(error.to_string().replace('\n', " ")),
+            Self::ClosedPipe => None,
+            Self::Interrupted => Some("interrupted".into()),
+        }
+    }
+}
+
+/// The option that sets a parameter of the library, as it is typed; the parameter's own name if there is none.
+fn option_name(parameter: &str) -> String {
+    let long = match parameter {
+        "n_neighbors" => "neighbors".into(),
+        "builder" => "knn".into(),
+        "n_labeled" => "labeled".into(),
+        other => other.replace('_', "-"),
+    };
+    let is_option = Cli::command().get_subcommands().any(|c| c.get_arguments().any(|a| a.get_long() == Some(&long)));
+    if is_option { format!("--{long}") } else { parameter.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_named_as_they_are_typed() {
+        let text = |name: &str| Failure::from(Error::param(name, 0, "more")).text().unwrap();
+        assert_eq!(text("n_neighbors"), "--neighbors is 0; expected more");
+        assert_eq!(text("graph_reg"), "--graph-reg is 0; expected more");
+        assert_eq!(text("rank"), "rank is 0; expected more");
+    }
+}

@@ -1,0 +1,156 @@
+//! Scales with round ticks, and the frame of a chart.
+
+use super::svg::Svg;
+use crate::text::count;
+
+/// From values to pixels.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    low: f64,
+    high: f64,
+    pixels: (f64, f64),
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Linear { step: f64 },
+    Log,
+}
+
+impl Scale {
+    /// Linear, widened to round numbers.
+    pub fn linear(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        let high = if high > low { high } else { low + 1.0 };
+        let step = round_step((high - low) / 5.0);
+        let (low, high) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
+        Self { low, high, pixels, kind: Kind::Linear { step } }
+    }
+
+    /// Logarithmic, from `low` to `high`, both positive.
+    pub fn log(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        let high = if high > low { high } else { 10.0 * low };
+        Self { low, high, pixels, kind: Kind::Log }
+    }
+
+    /// Logarithmic, widened to powers of ten.
+    pub fn decades(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        Self::log(10f64.powf((low.log10() + 1e-9).floor()), 10f64.powf((high.log10() - 1e-9).ceil()), pixels)
+    }
+
+    /// Ends of the scale.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
+    /// Pixel of a value; values outside are drawn at the end.
+    pub fn at(&self, value: f64) -> f64 {
+        let share = match self.kind {
+            Kind::Linear { .. } => (value - self.low) / (self.high - self.low),
+            Kind::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+        };
+        let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+        self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
+    }
+
+    /// Round values with their texts.
+    pub fn ticks(&self) -> Vec<(f64, String)> {
+        match self.kind {
+            Kind::Linear { step } => {
+                let n = ((self.high - self.low) / step).round() as usize;
+                (0..=n).map(|i| self.low + i as f64 * step).map(|x| (x, linear_text(x, step))).collect()
+            }
+            Kind::Log => log_ticks(self.low, self.high),
+        }
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, next above.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= step * 0.999).unwrap_or(10.0);
+    factor * power
+}
+
+fn linear_text(x: f64, step: f64) -> String {
+    let x = if x.abs() < step * 1e-6 { 0.0 } else { x };
+    if step >= 1.0 && (0.0..1e15).contains(&x) {
+        return count(x.round() as usize);
+    }
+    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    if decimals > 5 { format!("{x:.0e}") } else { format!("{x:.decimals$}") }
+}
+
+/// Powers of ten, thinned out to eight at most; with few of them, 2 and 5 times each as well.
+fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    let (first, last) = ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
+    let every = ((last - first) / 8 + 1).max(1) as usize;
+    let factors: &[f64] = if last - first < 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let decades = (first - 1..=last).filter(|power| (power - first).rem_euclid(every as i32) == 0 || factors.len() > 1);
+    let values = decades.flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
+    let inside = values.filter(|x| (low * 0.999..=high * 1.001).contains(x));
+    inside.map(|x| (x, log_text(x))).collect()
+}
+
+fn log_text(x: f64) -> String {
+    if (0.01..1.0).contains(&x) {
+        return format!("{x:.2}").trim_end_matches('0').into();
+    }
+    if (1.0..1e6).contains(&x) {
+        return count(x.round() as usize);
+    }
+    format!("{x:.0e}")
+}
+
+/// Space around the plot: left, right, top, bottom.
+pub const MARGINS: [f64; 4] = [64.0, 16.0, 14.0, 46.0];
+/// Size of a chart that takes half the page.
+pub const CHART: (f64, f64) = (560.0, 320.0);
+
+/// Horizontal and vertical extent of the plot inside a chart of `size`, as pixels for scales.
+pub fn plot_area(size: (f64, f64)) -> ((f64, f64), (f64, f64)) {
+    let [left, right, top, bottom] = MARGINS;
+    ((left, size.0 - right), (size.1 - bottom, top))
+}
+
+/// Draws grid lines, tick texts and the names of both axes.
+pub fn draw_axes(svg: &mut Svg, size: (f64, f64), x: &Scale, y: &Scale, names: (&str, &str)) {
+    let ((left, right), (bottom, top)) = plot_area(size);
+    for (value, text) in y.ticks() {
+        svg.line((left, y.at(value)), (right, y.at(value)), "grid");
+        svg.text((left - 8.0, y.at(value) + 4.0), "tick end", &text);
+    }
+    for (value, text) in x.ticks() {
+        svg.line((x.at(value), bottom), (x.at(value), bottom + 4.0), "axis");
+        svg.text((x.at(value), bottom + 18.0), "tick middle", &text);
+    }
+    svg.line((left, bottom), (right, bottom), "axis");
+    svg.text(((left + right) / 2.0, size.1 - 8.0), "name middle", names.0);
+    svg.text_upwards((14.0, (top + bottom) / 2.0), "name middle", names.1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(scale: &Scale) -> Vec<String> {
+        scale.ticks().into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        let p = (0.0, 100.0);
+        assert_eq!(texts(&Scale::linear(0.0, 1.0, p)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(texts(&Scale::linear(0.0, 1797.0, p)), ["0", "500", "1,000", "1,500", "2,000"]);
+        assert_eq!(texts(&Scale::linear(0.0, 0.0, p)).first().map(String::as_str), Some("0.0"));
+        assert_eq!(texts(&Scale::log(10.0, 100.0, p)), ["10", "20", "50", "100"]);
+        let decades = texts(&Scale::decades(3e-8, 0.7, p));
+        assert_eq!((decades.len(), decades[0].as_str(), decades.last().unwrap().as_str()), (5, "1e-8", "1"));
+    }
+
+    #[test]
+    fn values_outside_stay_in_the_frame() {
+        let scale = Scale::log(1.0, 100.0, (0.0, 200.0));
+        assert_eq!([0.0, 1.0, 10.0, 1e9, f64::NAN].map(|x| scale.at(x).round()), [0.0, 0.0, 100.0, 200.0, 0.0]);
+    }
+}

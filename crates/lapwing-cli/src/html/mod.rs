@@ -1,0 +1,76 @@
+//! Reports to look at in a browser: one file each, nothing is loaded from elsewhere, no script.
+
+mod axis;
+mod compare;
+mod coordinates;
+mod fit;
+mod graph;
+mod histogram;
+mod page;
+mod picture;
+mod sizes;
+mod svg;
+
+use std::path::Path;
+
+use lapwing::data::write::write_atomic;
+
+pub use compare::ComparePage;
+pub use fit::FitPage;
+pub use graph::GraphPage;
+
+use crate::failure::Failure;
+use crate::output::ClassSize;
+
+/// Writes a page; on failure nothing is left of it.
+pub fn write_page(path: &Path, html: &str) -> Result<(), Failure> {
+    Ok(write_atomic(path, |out| out.write_all(html.as_bytes()))?)
+}
+
+/// Colors there are for classes (see `style.css`); classes after them share a gray.
+const COLORS: usize = 20;
+
+/// Style class of the color of the class or method of that rank.
+fn color(rank: usize) -> String {
+    if rank < COLORS { format!("k{rank}") } else { "other".into() }
+}
+
+/// Colors of the classes: in their own order, or where there are too many, for the largest ones.
+struct Palette(Vec<usize>);
+
+impl Palette {
+    fn of(classes: &[ClassSize]) -> Self {
+        let mut rank: Vec<usize> = (0..classes.len()).collect();
+        if classes.len() > COLORS {
+            let mut order = rank.clone();
+            order.sort_by_key(|&class| std::cmp::Reverse(classes[class].inferred));
+            order.into_iter().enumerate().for_each(|(at, class)| rank[class] = at);
+        }
+        Self(rank)
+    }
+
+    /// Classes that have a color of their own, in class order.
+    fn colored(&self) -> impl Iterator<Item = usize> {
+        (0..self.0.len()).filter(|&class| self.0[class] < COLORS)
+    }
+
+    /// Style class of the color of a class.
+    fn color(&self, class: usize) -> String {
+        self.0.get(class).map_or_else(|| color(COLORS), |&rank| color(rank))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_classes_are_colored() {
+        let class = |i: usize| ClassSize { name: i.to_string(), given: 1, inferred: i };
+        let few = Palette::of(&(0..3).map(class).collect::<Vec<_>>());
+        assert_eq!([few.color(0), few.color(2)], ["k0", "k2"]);
+        let many = Palette::of(&(0..25).map(class).collect::<Vec<_>>());
+        assert_eq!([many.color(24), many.color(5), many.color(4)], ["k0", "k19", "other"]);
+        assert_eq!(many.colored().collect::<Vec<_>>(), (5..25).collect::<Vec<_>>());
+    }
+}

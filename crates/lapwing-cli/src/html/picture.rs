@@ -1,0 +1,141 @@
+//! The rows in two dimensions, colored by label.
+
+use super::Palette;
+use super::coordinates::Picture;
+use super::page::Figure;
+use super::sizes::shortened;
+use super::svg::Svg;
+use crate::text::{count, number};
+
+const SIZE: (f64, f64) = (1120.0, 620.0);
+const MARGIN: f64 = 24.0;
+/// Given labels that are written out in the picture; with more, they are only outlined.
+const MOST_NAMES: usize = 250;
+/// Characters of a name that fit its circle.
+const NAME_CHARS: usize = 2;
+
+/// What is drawn of the rows.
+pub struct Rows<'a> {
+    /// Names of the classes.
+    pub names: &'a [String],
+    /// Colors of the classes.
+    pub palette: &'a Palette,
+    /// Class of each row in the end.
+    pub labels: &'a [Option<usize>],
+    /// Class given to each row, negative where none.
+    pub given: &'a [i32],
+    /// Confidence of each row.
+    pub confidence: &'a [f64],
+}
+
+/// Draws inferred labels as points, and given ones as larger outlined circles above them.
+pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
+    let frame = frame(&picture.points);
+    let place = placement(frame);
+    let is_given = |row: usize| rows.given.get(row).is_some_and(|&class| class >= 0);
+    let n_given = picture.rows.iter().filter(|&&row| is_given(row)).count();
+    let shown = if picture.rows.len() == n_samples {
+        format!("all {} rows", count(n_samples))
+    } else {
+        format!("{} of {} rows", count(picture.rows.len()), count(n_samples))
+    };
+    let n_far = picture.points.iter().filter(|&&point| !is_inside(&frame, point)).count();
+    let far =
+        if n_far > 0 { format!(" {} rows lie further out, drawn at the edge.", count(n_far)) } else { String::new() };
+    let caption = format!(
+        "The first two principal components of {shown}, colored by their label in the end; the {} outlined ones had it \
+         given.{far} Two dimensions show less than the graph knows.",
+        count(n_given)
+    );
+    let mut svg = Svg::new(SIZE.0, SIZE.1, "Rows", &caption);
+    for (&row, &point) in picture.rows.iter().zip(&picture.points).filter(|(row, _)| !is_given(**row)) {
+        let (class, tooltip) = match rows.labels.get(row).copied().flatten() {
+            Some(class) => (rows.palette.color(class), tooltip(rows, row, class, "")),
+            None => ("other".into(), format!("row {}: no label reaches it", count(row))),
+        };
+        svg.circle(place(point), 3.4, &format!("mark point {class}"), &tooltip);
+    }
+    for (&row, &point) in picture.rows.iter().zip(&picture.points).filter(|(row, _)| is_given(**row)) {
+        let class = rows.given[row] as usize;
+        let (x, y) = place(point);
+        let is_named = n_given <= MOST_NAMES && rows.names.iter().all(|name| name.chars().count() <= NAME_CHARS);
+        let style = format!("mark given {}", rows.palette.color(class));
+        svg.circle((x, y), if is_named { 8.5 } else { 5.5 }, &style, &tooltip(rows, row, class, " (given)"));
+        if is_named {
+            svg.text((x, y + 4.0), "given-name", &rows.names[class]);
+        }
+    }
+    Figure::new("Rows in two dimensions", caption, svg).with_legend(legend(rows)).wide()
+}
+
+fn tooltip(rows: &Rows<'_>, row: usize, class: usize, remark: &str) -> String {
+    let confidence = rows.confidence.get(row).map(|&c| format!(", confidence {}", number(c))).unwrap_or_default();
+    let name = rows.names.get(class).map_or("", String::as_str);
+    format!("row {}: {name}{remark}{confidence}", count(row))
+}
+
+/// Colors and names of the classes; those without a color of their own share a line.
+fn legend(rows: &Rows<'_>) -> Vec<(String, String)> {
+    let line = |class: usize| (rows.palette.color(class), shortened(&rows.names[class], 40));
+    let mut legend: Vec<_> = rows.palette.colored().map(line).collect();
+    let n_others = rows.names.len() - legend.len();
+    if n_others > 0 {
+        legend.push(("other".into(), format!("{} others", count(n_others))));
+    }
+    legend
+}
+
+/// Part of the plane that is drawn: the middle 98 % of the rows each way and half as much around; what lies further
+/// out would shrink everything else to a dot.
+fn frame(points: &[[f64; 2]]) -> [(f64, f64); 2] {
+    [0, 1].map(|axis| {
+        let mut sorted: Vec<f64> = points.iter().map(|p| p[axis]).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let Some(last) = sorted.len().checked_sub(1) else { return (0.0, 0.0) };
+        let (low, high) = (sorted[last / 100], sorted[last - last / 100]);
+        let around = (high - low) / 2.0;
+        (sorted[0].max(low - around), sorted[last].min(high + around))
+    })
+}
+
+/// Whether a point lies in the frame.
+fn is_inside(frame: &[(f64, f64); 2], point: [f64; 2]) -> bool {
+    frame.iter().zip(point).all(|(&(low, high), x)| (low..=high).contains(&x))
+}
+
+/// From components to pixels: the same scale both ways, centered; points outside the frame are drawn at its edge.
+fn placement(frame: [(f64, f64); 2]) -> impl Fn([f64; 2]) -> (f64, f64) {
+    let [across, up] = frame;
+    let fit = |extent: f64, pixels: f64| if extent > 0.0 { (pixels - 2.0 * MARGIN) / extent } else { f64::INFINITY };
+    let scale = fit(across.1 - across.0, SIZE.0).min(fit(up.1 - up.0, SIZE.1));
+    let scale = if scale.is_finite() { scale } else { 1.0 };
+    let middle = ((across.0 + across.1) / 2.0, (up.0 + up.1) / 2.0);
+    move |[x, y]| {
+        let (x, y) = (x.clamp(across.0, across.1), y.clamp(up.0, up.1));
+        (SIZE.0 / 2.0 + (x - middle.0) * scale, SIZE.1 / 2.0 - (y - middle.1) * scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_keep_their_proportions_and_stay_inside() {
+        let place = placement(frame(&[[0.0, 0.0], [10.0, 1.0]]));
+        let (a, b) = (place([0.0, 0.0]), place([10.0, 1.0]));
+        assert!((b.0 - a.0 - 10.0 * (a.1 - b.1)).abs() < 1e-9);
+        assert!(a.0 >= MARGIN - 1e-9 && b.0 <= SIZE.0 - MARGIN + 1e-9);
+        let single = placement(frame(&[[3.0, 3.0]]));
+        assert_eq!(single([3.0, 3.0]), (SIZE.0 / 2.0, SIZE.1 / 2.0));
+    }
+
+    #[test]
+    fn far_points_do_not_shrink_the_others() {
+        let mut points: Vec<[f64; 2]> = (0..200).map(|i| [f64::from(i % 20), f64::from(i / 20)]).collect();
+        points.push([1e6, 5.0]);
+        let frame = frame(&points);
+        assert!(frame[0].1 < 40.0 && !is_inside(&frame, [1e6, 5.0]) && is_inside(&frame, points[0]));
+        assert!(placement(frame)([1e6, 5.0]).0 <= SIZE.0 - MARGIN + 1e-9);
+    }
+}

@@ -1,0 +1,89 @@
+//! Class sizes: given beside inferred.
+
+use super::Palette;
+use super::page::Figure;
+use super::svg::Svg;
+use crate::output::ClassSize;
+use crate::text::{count, percent};
+
+const LEFT: f64 = 120.0;
+const RIGHT: f64 = 118.0;
+const WIDTH: f64 = 560.0;
+const ROW: f64 = 30.0;
+
+/// Two bars a class: its share among the given labels, and among all labels in the end.
+pub fn class_sizes(sizes: &[ClassSize], palette: &Palette) -> Figure {
+    let given: usize = sizes.iter().map(|size| size.given).sum();
+    let inferred: usize = sizes.iter().map(|size| size.inferred).sum();
+    let share = |n: usize, of: usize| n as f64 / of.max(1) as f64;
+    let shown = shown(sizes, palette);
+    // The sum of the others is told in words; a bar of it would dwarf the classes.
+    let most = shown
+        .iter()
+        .filter(|(class, _)| class.is_some())
+        .map(|(_, s)| share(s.given, given).max(share(s.inferred, inferred)))
+        .fold(1e-9, f64::max);
+    let width = |share: f64| (share / most * (WIDTH - LEFT - RIGHT)).max(1.0);
+
+    let caption = "Share of each class among the labels given (thin bar) and among all rows in the end (thick bar); the \
+                   numbers are rows.";
+    let height = ROW * shown.len() as f64 + 12.0;
+    let mut svg = Svg::new(WIDTH, height, "Class sizes", caption);
+    for (line, (class, size)) in shown.iter().enumerate() {
+        let y = 6.0 + ROW * line as f64;
+        svg.text((LEFT - 10.0, y + 18.0), "label end", &shortened(&size.name, 16));
+        let text = format!("{} → {}", count(size.given), count(size.inferred));
+        let Some(class) = class else {
+            svg.text((LEFT, y + 18.0), "tick start", &text);
+            continue;
+        };
+        let (before, after) = (share(size.given, given), share(size.inferred, inferred));
+        let given_text = format!("{}: {} given ({})", size.name, count(size.given), percent(before));
+        let inferred_text = format!("{}: {} in the end ({})", size.name, count(size.inferred), percent(after));
+        let color = format!("mark {}", palette.color(*class));
+        svg.rect((LEFT, y + 3.0), (width(before), 5.0), &format!("{color} pale"), &given_text);
+        svg.rect((LEFT, y + 10.0), (width(after), 13.0), &color, &inferred_text);
+        svg.text((LEFT + width(before.max(after)) + 8.0, y + 18.0), "tick start", &text);
+    }
+    let figure = Figure::new("Class sizes", caption.to_owned(), svg);
+    if shown.len() > 12 { figure.tall() } else { figure }
+}
+
+/// The classes to draw with their numbers, and one line for the others.
+fn shown(sizes: &[ClassSize], palette: &Palette) -> Vec<(Option<usize>, ClassSize)> {
+    let mut shown: Vec<_> = palette.colored().map(|class| (Some(class), sizes[class].clone())).collect();
+    let n_others = sizes.len() - shown.len();
+    if n_others > 0 {
+        let sum = |of: fn(&ClassSize) -> usize| {
+            sizes.iter().map(of).sum::<usize>() - shown.iter().map(|(_, size)| of(size)).sum::<usize>()
+        };
+        let others = ClassSize {
+            name: format!("{} others", count(n_others)),
+            given: sum(|s| s.given),
+            inferred: sum(|s| s.inferred),
+        };
+        shown.push((None, others));
+    }
+    shown
+}
+
+/// The first characters of a name that is too long.
+pub fn shortened(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.into();
+    }
+    name.chars().take(most - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_classes_are_summed_up() {
+        let sizes: Vec<_> = (0..25).map(|i| ClassSize { name: i.to_string(), given: 1, inferred: 10 }).collect();
+        let shown = shown(&sizes, &Palette::of(&sizes));
+        assert_eq!((shown.len(), shown[20].1.name.as_str(), shown[20].1.inferred), (21, "5 others", 50));
+        assert_eq!(shortened("Iris versicolor", 8), "Iris ve…");
+    }
+}

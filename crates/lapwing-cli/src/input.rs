@@ -1,0 +1,140 @@
+//! Reads what a command works on: features or a graph, and labels.
+
+use std::path::Path;
+
+use lapwing::data::read::{ReadOptions, Samples, read_graph, read_labels, read_samples};
+use lapwing::data::{Csr, Error, Features, Labels, Run, Standardizer, Targets};
+use lapwing::graph::{AffinityGraph, Graph};
+use lapwing::models::Problem;
+
+use crate::failure::Failure;
+use crate::options::{DataOptions, LabelOptions, TableOptions};
+
+/// Features or a graph, with what belongs to them.
+pub struct Input {
+    pub features: Option<Features<'static>>,
+    pub feature_names: Option<Vec<String>>,
+    pub standardizer: Option<Standardizer>,
+    pub graph: Option<AffinityGraph>,
+    labels: Option<Labels>,
+}
+
+impl Input {
+    /// Reads features or the graph; labels too where they stand beside the features.
+    pub fn read(data: &DataOptions, labels: Option<&LabelOptions>, run: &Run) -> Result<Self, Failure> {
+        match (&data.graph, &data.data) {
+            (Some(path), _) => Self::read_graph(path, run),
+            (None, Some(path)) => Self::read_features(path, &data.table, labels, run),
+            (None, None) => Err(Failure::usage("give DATA, or a graph with --graph")),
+        }
+    }
+
+    /// Features that are there already.
+    pub fn of_features(features: Features<'static>) -> Self {
+        Self { features: Some(features), feature_names: None, standardizer: None, graph: None, labels: None }
+    }
+
+    /// Rows.
+    pub fn n_samples(&self) -> usize {
+        let of_graph = || self.graph.as_ref().map_or(0, |graph| graph.graph.n_samples());
+        self.features.as_ref().map_or_else(of_graph, Features::n_rows)
+    }
+
+    /// The labels: of `--labels`, or those read with the features.
+    pub fn labels(&mut self, options: &LabelOptions) -> Result<Labels, Failure> {
+        if let Some(path) = &options.labels {
+            return Ok(read_labels(path, self.n_samples(), options.unlabeled.as_deref())?);
+        }
+        self.labels.take().ok_or_else(|| no_labels(self.graph.is_some()))
+    }
+
+    /// What a method is given.
+    pub fn problem<'p>(&'p self, targets: &'p Targets) -> Problem<'p, 'static> {
+        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), targets }
+    }
+
+    fn read_graph(path: &Path, run: &Run) -> Result<Self, Failure> {
+        let graph = AffinityGraph::given(Graph::new(read_graph(path, None, run)?)?);
+        Ok(Self { features: None, feature_names: None, standardizer: None, graph: Some(graph), labels: None })
+    }
+
+    fn read_features(
+        path: &Path,
+        table: &TableOptions,
+        labels: Option<&LabelOptions>,
+        run: &Run,
+    ) -> Result<Self, Failure> {
+        let Samples { features, feature_names, labels } = read_samples(path, &read_options(table, labels), run)?;
+        // Before standardizing, which would spread one NaN over its column.
+        features.check(run)?;
+        let standardizer = if table.standardize { Some(Standardizer::fit(&features, run)?) } else { None };
+        let features = match &standardizer {
+            Some(standardizer) => standardizer.apply(&features, run)?,
+            None => features,
+        };
+        Ok(Self { features: Some(features), feature_names, standardizer, graph: None, labels })
+    }
+}
+
+/// Checks that labels will be found, before anything is read.
+pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
+    data.check()?;
+    if data.graph.is_some() && labels.label_column.is_some() {
+        return Err(Failure::usage("a graph has no columns: give the labels with --labels FILE"));
+    }
+    let may_hold_labels = data.data.as_deref().is_some_and(holds_own_labels);
+    if labels.label_column.is_none() && labels.labels.is_none() && !may_hold_labels {
+        return Err(no_labels(data.graph.is_some()));
+    }
+    if labels.label_column.is_some() && data.data.as_deref().is_some_and(has_no_columns) {
+        let reason = "--label-column needs a table (.csv, .parquet) or an array of an .npz; give --labels FILE instead";
+        return Err(Failure::usage(reason));
+    }
+    Ok(())
+}
+
+/// What to read of a table.
+pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> ReadOptions {
+    ReadOptions {
+        label_column: labels.and_then(|labels| labels.label_column.clone()),
+        columns: table.columns.clone(),
+        drop: table.drop.clone(),
+        unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
+    }
+}
+
+/// Sparse rows widened to the `n_cols` columns of a model: files of sparse rows do not tell columns that no row uses.
+pub fn widen(features: Features<'static>, n_cols: usize) -> Result<Features<'static>, Error> {
+    match &features {
+        Features::Sparse(rows) if rows.n_cols() < n_cols => {
+            let (indptr, indices, values) = Csr::clone(rows).into_parts();
+            Ok(Features::Sparse(Csr::new(rows.n_rows(), n_cols, indptr, indices, values)?.into()))
+        }
+        _ => Ok(features),
+    }
+}
+
+/// What a command says that finds no labels.
+pub fn no_labels(is_graph: bool) -> Failure {
+    let column = if is_graph { "" } else { "name their column with --label-column NAME, or " };
+    Failure::usage(format!("no labels: {column}give a file of labels with --labels FILE"))
+}
+
+/// Whether files of that ending can carry labels of their own.
+fn holds_own_labels(path: &Path) -> bool {
+    ending(path).is_some_and(|ending| ["npz", "svm", "libsvm"].contains(&ending))
+}
+
+/// Whether files of that ending have neither columns with names nor named arrays.
+fn has_no_columns(path: &Path) -> bool {
+    ending(path).is_some_and(|ending| ["npy", "svm", "libsvm"].contains(&ending))
+}
+
+/// Whether files of that ending name their columns.
+pub fn has_column_names(path: &Path) -> bool {
+    !has_no_columns(path) && ending(path) != Some("npz")
+}
+
+fn ending(path: &Path) -> Option<&str> {
+    path.extension().and_then(|ending| ending.to_str())
+}

@@ -1,0 +1,81 @@
+//! Where rows and labels come from.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// Features or a graph.
+#[derive(Args)]
+#[command(next_help_heading = "Input")]
+pub struct DataOptions {
+    /// Features, one row per sample; - reads CSV from standard input
+    ///
+    /// By the ending: .csv (also .csv.gz, .csv.zst) with a header line; .parquet; .npy (rows × columns); .npz (arrays
+    /// X and, for labels, y, or a sparse matrix saved by scipy); .svm or .libsvm.
+    #[arg(value_name = "DATA", help_heading = None::<&str>, required_unless_present = "graph", conflicts_with = "graph")]
+    pub data: Option<PathBuf>,
+
+    /// A graph instead of features: edges u, v[, weight] or a sparse matrix
+    ///
+    /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0);
+    /// .npz with a symmetric sparse matrix saved by scipy.
+    #[arg(long, value_name = "FILE")]
+    pub graph: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub table: TableOptions,
+}
+
+impl DataOptions {
+    /// Refuses what a graph cannot have.
+    pub fn check(&self) -> Result<(), Failure> {
+        let table = &self.table;
+        if self.graph.is_some() && (table.columns.is_some() || !table.drop.is_empty() || table.standardize) {
+            return Err(Failure::usage("--columns, --drop and --standardize need features, not a graph"));
+        }
+        Ok(())
+    }
+
+    /// What is worked on, as the title of a report.
+    pub fn title(&self) -> String {
+        let path = self.data.as_ref().or(self.graph.as_ref());
+        let name = path.and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+        name.filter(|name| name != "-").unwrap_or_else(|| "standard input".into())
+    }
+}
+
+/// Which columns are features, and how they are scaled.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Input")]
+pub struct TableOptions {
+    /// Feature columns, separated by commas: names, or numbers where the file has no names [default: all]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+
+    /// Columns that are no features, separated by commas
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub drop: Vec<String>,
+
+    /// Scale every feature column to mean 0 and deviation 1 first
+    #[arg(long)]
+    pub standardize: bool,
+}
+
+/// Where labels come from.
+#[derive(Args)]
+#[command(next_help_heading = "Labels")]
+pub struct LabelOptions {
+    /// Column of DATA that holds the labels (in .npz: array)
+    #[arg(long, value_name = "NAME", conflicts_with = "labels")]
+    pub label_column: Option<String>,
+
+    /// File of labels: .npy, or text with one label a line or lines of row,label (rows count from 0)
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+
+    /// Text that marks rows without a label [default: empty, -1, nan, null, none, na]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub unlabeled: Option<String>,
+}

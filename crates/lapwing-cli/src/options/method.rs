@@ -1,0 +1,153 @@
+//! Parameters of the graph and of the methods.
+
+use clap::Args;
+use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting};
+use lapwing::models::harmonic::ClassPrior;
+use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
+
+use super::choice::{choice, real};
+
+/// How the graph is built from features; a graph that is given leaves nothing to choose.
+#[derive(Args)]
+#[command(next_help_heading = "Graph")]
+pub struct GraphOptions {
+    /// Neighbours of each row
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 15, conflicts_with = "graph")]
+    pub neighbors: usize,
+
+    /// Distance between rows
+    #[arg(long, default_value = "euclidean", value_parser = choice(&["euclidean", "cosine"], Metric::parse), conflicts_with = "graph")]
+    pub metric: Metric,
+
+    /// How a distance becomes a weight
+    #[arg(
+        long,
+        default_value = "self-tuning",
+        value_parser = choice(&["self-tuning", "gaussian", "cosine", "binary"], Weighting::parse),
+        conflicts_with = "graph"
+    )]
+    pub weights: Weighting,
+
+    /// Width: σ of gaussian weights [default: the median distance to the last neighbour], or the factor on each row's own
+    /// width of self-tuning ones [default: 0.5]
+    #[arg(long, value_name = "SIGMA", value_parser = real, allow_negative_numbers = true, conflicts_with = "graph")]
+    pub bandwidth: Option<f64>,
+
+    /// Edge if either row names the other, the mean of both, or only if both do
+    #[arg(long, default_value = "mean", value_parser = choice(&["union", "mean", "mutual"], Symmetrize::parse), conflicts_with = "graph")]
+    pub symmetrize: Symmetrize,
+
+    /// Neighbour search; auto takes the faster one
+    #[arg(long, default_value = "auto", value_parser = choice(&["auto", "exact", "partitions"], KnnBuilder::parse), conflicts_with = "graph")]
+    pub knn: KnnBuilder,
+
+    /// Share of true neighbours that an approximate search must find
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = real, allow_negative_numbers = true, conflicts_with = "graph")]
+    pub recall_target: f64,
+}
+
+/// Parameters of harmonic propagation.
+#[derive(Args)]
+#[command(next_help_heading = "Harmonic propagation")]
+pub struct HarmonicOptions {
+    /// Weight of smoothness over the graph against the given labels: a number, inf, or auto
+    #[arg(long, value_name = "G", default_value = "auto", value_parser = parse_auto, allow_negative_numbers = true)]
+    pub graph_reg: Auto,
+
+    /// stable: for few labels; plain: for many, or to keep labels exactly; auto: by cross-validation
+    #[arg(long, default_value = "stable", value_parser = choice(&["stable", "plain", "auto"], Form::parse))]
+    pub form: Form,
+
+    /// soft: given labels may be overruled; hard: they are kept exactly (with --form plain)
+    #[arg(long, default_value = "soft", value_parser = choice(&["soft", "hard"], Clamp::parse))]
+    pub clamp: Clamp,
+
+    /// From scores to a class: largest above the mean of the labels, largest, or scaled to the class prior
+    #[arg(long, default_value = "centered", value_parser = choice(&["centered", "argmax", "mass"], Decision::parse))]
+    pub decision: Decision,
+
+    /// Shares of the classes: labeled (those of the given labels), or one number per class in the order of their names
+    #[arg(long, value_name = "P1,P2,…", default_value = "labeled", value_parser = parse_prior, allow_hyphen_values = true)]
+    pub class_prior: ClassPrior,
+
+    /// Relative residual at which the solver stops
+    #[arg(long, default_value = "1e-6", value_parser = real, allow_negative_numbers = true)]
+    pub tol: f64,
+
+    /// Most iterations of the solver
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub max_iter: usize,
+}
+
+/// A number, or left to the method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Auto {
+    Auto,
+    Value(f64),
+}
+
+impl GraphOptions {
+    pub fn params(&self) -> GraphParams {
+        GraphParams {
+            n_neighbors: self.neighbors,
+            metric: self.metric,
+            weights: self.weights,
+            symmetrize: self.symmetrize,
+            bandwidth: self.bandwidth,
+            builder: self.knn,
+            recall_target: self.recall_target,
+        }
+    }
+}
+
+impl HarmonicOptions {
+    pub fn params(&self) -> HarmonicParams {
+        HarmonicParams {
+            graph_reg: match self.graph_reg {
+                Auto::Auto => None,
+                Auto::Value(reg) => Some(reg),
+            },
+            form: self.form,
+            clamp: self.clamp,
+            decision: self.decision,
+            class_prior: self.class_prior.clone(),
+            tol: self.tol,
+            max_iter: self.max_iter,
+        }
+    }
+}
+
+/// What every method is given to choose its parameters from.
+pub fn method_options(graph: &GraphOptions, harmonic: &HarmonicOptions) -> MethodOptions {
+    MethodOptions { graph: graph.params(), harmonic: harmonic.params() }
+}
+
+fn parse_auto(text: &str) -> Result<Auto, String> {
+    if text == "auto" {
+        return Ok(Auto::Auto);
+    }
+    real(text).map(Auto::Value).map_err(|_| "expected a number, inf, or auto".into())
+}
+
+fn parse_prior(text: &str) -> Result<ClassPrior, String> {
+    if text == "labeled" {
+        return Ok(ClassPrior::Labeled);
+    }
+    let shares: Result<Vec<f64>, String> = text.split(',').map(real).collect();
+    shares.map(ClassPrior::Given).map_err(|_| "expected labeled, or numbers separated by commas".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_words_share_an_option() {
+        assert_eq!(parse_auto("auto"), Ok(Auto::Auto));
+        assert_eq!(parse_auto("inf"), Ok(Auto::Value(f64::INFINITY)));
+        assert!(parse_auto("automatic").unwrap_err().contains("auto"));
+        assert_eq!(parse_prior("labeled"), Ok(ClassPrior::Labeled));
+        assert_eq!(parse_prior("0.2, 0.8"), Ok(ClassPrior::Given(vec![0.2, 0.8])));
+        assert!(parse_prior("0.2;0.8").is_err() && parse_prior("nan,1").is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! Threads, seed, and how the program speaks.
+
+use clap::{Args, ValueEnum};
+
+/// Threads, seed, and how the program speaks.
+#[derive(Args)]
+#[command(next_help_heading = "Run")]
+pub struct RunOptions {
+    /// Seed of every random choice; the same seed gives the same bytes with any number of threads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Worker threads [default: every processor this process may use]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Progress on standard error [default: bar on a terminal, else none]
+    #[arg(long, value_enum, value_name = "STYLE")]
+    pub progress: Option<ProgressStyle>,
+
+    /// No warnings, no progress bar
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Tell the seconds of each phase when it is over
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressStyle {
+    /// A bar, on terminals
+    Bar,
+    /// One JSON object a line
+    Json,
+    /// Nothing
+    None,
+}

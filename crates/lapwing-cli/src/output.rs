@@ -1,0 +1,139 @@
+//! What a command leaves behind: labels, model, report; and the JSON object it prints.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use lapwing::data::write::{LabeledRows, check_writable, write_labels};
+use lapwing::data::{ClassNames, Error};
+use lapwing::models::Labeling;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// Number of the JSON object's schema; it grows only when keys change their meaning or go.
+pub const SCHEMA: u32 = 1;
+
+/// Endings of reports.
+pub const REPORT_ENDINGS: &[&str] = &[".html"];
+/// Where the ending does not matter.
+pub const ANY_ENDING: &[&str] = &[""];
+
+/// What rows get that no label reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Unreached {
+    /// No label
+    Empty,
+    /// The most frequent class of the prior
+    Prior,
+}
+
+/// Paths written, by what they hold, in the order of writing.
+#[derive(Default)]
+pub struct Written(Vec<(&'static str, PathBuf)>);
+
+impl Written {
+    /// Notes a file.
+    pub fn add(&mut self, what: &'static str, path: &Path) {
+        self.0.push((what, path.into()));
+    }
+
+    /// As lines of a summary.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|(what, path)| (format!("{what} written to"), path.display().to_string())).collect()
+    }
+
+    /// As a JSON object from what to where.
+    pub fn json(&self) -> Value {
+        let paths: BTreeMap<_, _> = self.0.iter().map(|(what, path)| (*what, path.display().to_string())).collect();
+        json!(paths)
+    }
+}
+
+/// Whether `path` stands for standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Checks before the long work that an output can be written.
+pub fn check_output(option: &str, path: Option<&Path>, endings: &[&str]) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    if is_stdout(path) && !endings.contains(&".csv") {
+        return Err(Failure::usage(format!("--{option} needs the name of a file, not -")));
+    }
+    check_writable(path, endings).map_err(|error| match error {
+        Error::Param { value, expected, .. } => Error::Param { name: option.into(), value, expected }.into(),
+        error => error.into(),
+    })
+}
+
+/// What a command says that is asked for two results on one standard output.
+pub fn two_on_stdout(what: &str) -> Failure {
+    Failure::usage(format!("--json and -o - both want standard output: write the {what} to a file"))
+}
+
+/// Class of each row, `None` where it is to stay empty.
+pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
+    let rows = labeling.labels.iter().zip(&labeling.reached);
+    rows.map(|(&class, &reached)| (reached || unreached == Unreached::Prior).then_some(class as usize)).collect()
+}
+
+/// Writes label, confidence and reached of each row; with `probabilities` a column per class.
+pub fn write(
+    path: &Path,
+    classes: &ClassNames,
+    labels: &[Option<usize>],
+    labeling: &Labeling,
+    probabilities: bool,
+) -> Result<(), Failure> {
+    let rows = LabeledRows {
+        classes,
+        labels,
+        confidence: &labeling.confidence,
+        reached: &labeling.reached,
+        probabilities: probabilities.then_some(&labeling.label_distributions),
+    };
+    Ok(write_labels(path, &rows)?)
+}
+
+/// The JSON object of a command: `schema`, `command`, the keys of `body`, `outputs`.
+pub fn json_object(command: &str, body: &impl Serialize, more: Value, written: &Written) -> Result<String, Failure> {
+    let mut object = json!({"schema": SCHEMA, "command": command});
+    let body = serde_json::to_value(body)
+        .map_err(|e| Failure::Library(Error::Internal { reason: format!("cannot write JSON: {e}") }))?;
+    for part in [body, more, json!({"outputs": written.json()})] {
+        if let (Value::Object(object), Value::Object(part)) = (&mut object, part) {
+            object.extend(part);
+        }
+    }
+    Ok(format!("{object}\n"))
+}
+
+/// Names and sizes of the classes: rows given, rows inferred (given ones included).
+pub fn class_sizes(classes: &ClassNames, given: &[i32], labels: &[Option<usize>]) -> Vec<ClassSize> {
+    let mut sizes: Vec<ClassSize> =
+        classes.names().into_iter().map(|name| ClassSize { name, given: 0, inferred: 0 }).collect();
+    for &class in given {
+        if let Some(size) = usize::try_from(class).ok().and_then(|class| sizes.get_mut(class)) {
+            size.given += 1;
+        }
+    }
+    for &class in labels.iter().flatten() {
+        if let Some(size) = sizes.get_mut(class) {
+            size.inferred += 1;
+        }
+    }
+    sizes
+}
+
+/// Size of one class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassSize {
+    /// Its name.
+    pub name: String,
+    /// Rows with this label given.
+    pub given: usize,
+    /// Rows with this label in the end.
+    pub inferred: usize,
+}

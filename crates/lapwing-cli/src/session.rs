@@ -1,0 +1,102 @@
+//! One run of the program: its threads and progress, its words, and how it is interrupted.
+
+use std::io::{IsTerminal, Write};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lapwing::data::{CancelToken, Error, Progress, Report, Run, Silent};
+
+use crate::failure::Failure;
+use crate::options::{ProgressStyle, RunOptions};
+use crate::progress::{Bar, Both, JsonLines, PhaseLines, say};
+use crate::summary::Row;
+use crate::text::summary;
+use crate::{INTERRUPTED, paint};
+
+/// One run of the program.
+pub struct Session {
+    /// What the library is given.
+    pub run: Run,
+    /// Whether results are printed as JSON.
+    pub json: bool,
+    quiet: bool,
+    may_exit: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// Starts threads, listens for Ctrl-C.
+    pub fn start(options: &RunOptions) -> Result<Self, Failure> {
+        let cancel = CancelToken::default();
+        let may_exit = Arc::new(AtomicBool::new(false));
+        listen(cancel.clone(), may_exit.clone())?;
+        let run = Run::new(options.threads, options.seed)?.with_cancel(cancel).with_progress(progress(options));
+        Ok(Self { run, json: options.json, quiet: options.quiet, may_exit })
+    }
+
+    /// Reads input as the phase `read` of `report`. As there is nothing to tidy up yet, Ctrl-C ends the program at
+    /// once, even in the middle of a slow pipe.
+    pub fn read<T>(&self, report: &mut Report, work: impl FnOnce() -> T) -> T {
+        self.may_exit.store(true, Ordering::SeqCst);
+        let out = report.time("read", &self.run, |_| work());
+        self.may_exit.store(false, Ordering::SeqCst);
+        out
+    }
+
+    /// Something to look at, on standard error.
+    pub fn warn(&self, text: &str) {
+        if !self.quiet {
+            say(&format!("{} {text}", paint("warning:", "33")));
+        }
+    }
+
+    /// Prints a summary on standard output, or on standard error where the result itself went to standard output.
+    pub fn print_summary(&self, rows: &[Row], to_stderr: bool) -> Result<(), Failure> {
+        let text = summary(rows);
+        if to_stderr {
+            self.note(text.trim_end());
+            return Ok(());
+        }
+        print(&text)
+    }
+
+    /// Words for people, on standard error.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            say(text);
+        }
+    }
+}
+
+/// Prints a result on standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+}
+
+/// The first Ctrl-C asks the run to stop, the second ends the program at once.
+fn listen(cancel: CancelToken, may_exit: Arc<AtomicBool>) -> Result<(), Failure> {
+    let handler = move || {
+        if cancel.is_cancelled() || may_exit.load(Ordering::SeqCst) {
+            say(&format!("{} interrupted", paint("error:", "31")));
+            process::exit(INTERRUPTED.into());
+        }
+        cancel.cancel();
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::Library(Error::Internal { reason: format!("cannot listen for Ctrl-C: {e}") }))
+}
+
+fn progress(options: &RunOptions) -> Arc<dyn Progress> {
+    let is_terminal = std::io::stderr().is_terminal();
+    let style = options.progress.unwrap_or(ProgressStyle::Bar);
+    match style {
+        ProgressStyle::Json => Arc::new(JsonLines::default()),
+        ProgressStyle::Bar if is_terminal && !options.quiet && options.verbose => {
+            Arc::new(Both(Bar::default(), PhaseLines::default()))
+        }
+        ProgressStyle::Bar if is_terminal && !options.quiet => Arc::new(Bar::default()),
+        _ if options.verbose => Arc::new(PhaseLines::default()),
+        _ => Arc::new(Silent),
+    }
+}

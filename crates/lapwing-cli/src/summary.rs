@@ -1,0 +1,95 @@
+//! The report of a fit as lines of what and how much, for the terminal and the HTML page alike.
+
+use lapwing::data::{GraphSummary, Phase, Report};
+use serde_json::Value;
+
+use crate::text::{bytes, count, number, percent, seconds};
+
+/// What and how much.
+pub type Row = (String, String);
+
+/// A line of the summary.
+pub fn row(what: impl Into<String>, value: impl Into<String>) -> Row {
+    (what.into(), value.into())
+}
+
+/// The lines of a fit's summary.
+pub fn of_fit(report: &Report) -> Vec<Row> {
+    let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
+    rows.extend(report.n_features.map(|n| row("features", count(n))));
+    rows.extend(report.n_classes.map(|n| row("classes", count(n))));
+    rows.push(row("labels given", count(report.n_labeled)));
+    if let Some(graph) = &report.graph {
+        rows.extend(of_graph(graph));
+    }
+    rows.push(row("rows no label reaches", count(report.n_unreached)));
+    if let Some(solve) = &report.solve {
+        let state = if solve.converged { "" } else { " (not converged)" };
+        rows.push(row("iterations", count(solve.n_iter)));
+        rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
+    }
+    rows
+}
+
+/// The lines of what was chosen by "auto".
+pub fn of_choices(report: &Report) -> Vec<Row> {
+    report.chosen.iter().map(|(name, value)| row(name.clone(), text_of(value))).collect()
+}
+
+/// The lines that describe a graph.
+pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
+    let mut rows = vec![row("edges", count(graph.n_edges)), row("components", components(graph))];
+    if graph.n_isolated > 0 {
+        rows.push(row("rows without an edge", count(graph.n_isolated)));
+    }
+    let [least, median, most] = graph.degree.map(number);
+    rows.push(row("degree", format!("{least} to {most}, median {median}")));
+    if let Some(recall) = graph.recall {
+        let error = graph.recall_error.filter(|&e| e > 0.0).map(|e| format!(" ± {}", percent(e)));
+        rows.push(row("neighbours found", percent(recall) + &error.unwrap_or_default()));
+    }
+    rows
+}
+
+/// The lines of what was spent.
+pub fn of_cost(phases: &[Phase], peak_bytes: Option<u64>) -> Vec<Row> {
+    let total = phases.iter().map(|phase| phase.seconds).sum();
+    let mut rows = vec![row("time", seconds(total))];
+    rows.extend(phases.iter().map(|phase| row(format!("  {}", phase.name), seconds(phase.seconds))));
+    rows.extend(peak_bytes.map(|n| row("peak memory", bytes(n))));
+    rows
+}
+
+/// Number of components, with the sizes of the largest where there are several.
+fn components(graph: &GraphSummary) -> String {
+    let shown = graph.largest_components.iter().take(5).map(|&n| count(n)).collect::<Vec<_>>().join(" + ");
+    match graph.n_components {
+        0 | 1 => count(graph.n_components),
+        n => format!("{} ({shown}{})", count(n), if n > 5 { " + …" } else { "" }),
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(n) => n.as_f64().map_or_else(|| n.to_string(), number),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_show_the_largest() {
+        let graph = |sizes: Vec<usize>| GraphSummary {
+            n_components: sizes.len(),
+            largest_components: sizes,
+            ..GraphSummary::default()
+        };
+        assert_eq!(components(&graph(vec![1797])), "1");
+        assert_eq!(components(&graph(vec![1000, 7])), "2 (1,000 + 7)");
+        assert_eq!(components(&graph(vec![9, 8, 7, 6, 5, 4])), "6 (9 + 8 + 7 + 6 + 5 + …)");
+    }
+}

@@ -1,0 +1,76 @@
+//! The HTML report: well formed, complete in itself, and safe against any class name.
+
+mod common;
+
+use common::{Folder, clouds};
+
+/// Checks that every tag is closed in order.
+fn assert_well_formed(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("a document type");
+    while let Some(at) = rest.find('<') {
+        let end = at + rest[at..].find('>').expect("every tag ends");
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "at …{}", &rest[..rest.len().min(80)]);
+        } else if !tag.ends_with('/') && name != "meta" {
+            open.push(name);
+        }
+        if name == "style" && !tag.starts_with('/') {
+            rest = &rest[rest.find("</style>").expect("the style ends")..];
+        }
+    }
+    assert!(open.is_empty(), "never closed: {open:?}");
+}
+
+fn assert_self_contained(html: &str) {
+    for loads in ["http:", "https:", "<script", "<link", "<img", "@import", "url(", "src="] {
+        assert!(!html.contains(loads), "{loads}");
+    }
+}
+
+#[test]
+fn report_of_a_fit() {
+    let folder = Folder::new();
+    folder.write("in.csv", clouds(300, 3).replace("birch", "<b>\"B\" & 'C'</b>"));
+    folder.ok("label in.csv --label-column kind -o out.csv --report r.html");
+    let html = folder.read("r.html");
+    assert_well_formed(&html);
+    assert_self_contained(&html);
+    assert!(!html.contains("<b>") && html.contains("&lt;b&gt;"));
+    for part in ["Rows in two dimensions", "Class sizes", "Confidence", "Degrees", "Residuals", "Summary", "Chosen by"]
+    {
+        assert!(html.contains(part), "{part}");
+    }
+    // Every drawing tells what it shows.
+    assert_eq!(html.matches("<svg").count(), html.matches("<desc>").count());
+    assert!(html.contains("prefers-color-scheme: dark") && html.contains("@media print"));
+}
+
+#[test]
+fn reports_of_graphs_and_comparisons() {
+    let folder = Folder::new();
+    folder.write("in.csv", clouds(300, 100));
+    folder.ok("graph in.csv --drop kind -o g.npz --report graph.html");
+    folder.ok("compare in.csv --label-column kind --labeled 3,9 --repeats 2 --report compare.html");
+    folder.write("labels.csv", "0,a\n1,b\n");
+    folder.ok("label --graph g.npz --labels labels.csv -o out.csv --report label.html");
+    for name in ["graph.html", "compare.html", "label.html"] {
+        let html = folder.read(name);
+        assert_well_formed(&html);
+        assert_self_contained(&html);
+    }
+    let html = folder.read("label.html");
+    assert!(!html.contains("Rows in two dimensions") && html.contains("Look at this"));
+}
+
+#[test]
+fn large_inputs_are_drawn_in_part() {
+    let folder = Folder::new();
+    folder.write("in.csv", clouds(12_000, 3));
+    folder.ok("label in.csv --label-column kind -o out.csv --report r.html");
+    let html = folder.read("r.html");
+    assert!(html.contains("of 12,000 rows") && html.len() < 2_000_000, "{}", html.len());
+}

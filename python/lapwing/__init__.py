@@ -1,0 +1,36 @@
+"""Labels for millions of rows from a handful of labelled ones.
+
+lapwing builds a nearest-neighbour graph of the rows and spreads the given labels over it. Estimators are
+scikit-learn estimators; -1 (or None, NaN, or what ``unlabeled=`` says) marks the rows without a label.
+
+>>> import numpy as np
+>>> from sklearn.datasets import make_moons
+>>> from lapwing import HarmonicClassifier
+>>> X, truth = make_moons(500, noise=0.05, random_state=0)
+>>> y = np.full(500, -1)
+>>> given = [int(np.flatnonzero(truth == c)[0]) for c in (0, 1)]
+>>> y[given] = truth[given]
+>>> clf = HarmonicClassifier(n_neighbors=10).fit(X, y)
+>>> float((clf.transduction_ == truth).mean()) > 0.95
+True
+"""
+
+from . import exceptions, graph, metrics, model_selection
+from ._harmonic import HarmonicClassifier, HarmonicRegressor
+from ._lapwing import build_info as _build_info
+from ._model_file import load_model, save_model
+from ._versions import show_versions
+
+__version__: str = str(_build_info()["version"])
+
+__all__ = [
+    "HarmonicClassifier",
+    "HarmonicRegressor",
+    "exceptions",
+    "graph",
+    "load_model",
+    "metrics",
+    "model_selection",
+    "save_model",
+    "show_versions",
+]

@@ -1,0 +1,209 @@
+"""What the estimators on a graph share: from X to the compiled part's arguments, and fitted state."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from . import _lapwing
+from ._arguments import auto_or_number, graph_options, integer, number, text
+from ._control import run_control
+from ._inputs import CsrParts, check_options, csr_parts, features_argument, neighbor_arrays
+from .exceptions import UnreachedWarning
+from .graph import Graph
+
+
+@dataclass(frozen=True)
+class Source:
+    """X of a fit, checked."""
+
+    argument: Any
+    """Features or graph as the compiled part takes them."""
+    options: dict[str, Any]
+    """How the graph is built, with the number of neighbours that fits the rows."""
+    n_samples: int
+    features: Any
+    """What new points are compared with; None for a graph that was given."""
+
+
+class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that build or take an affinity graph."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        tags.input_tags.positive_only = self.affinity == "precomputed"
+        tags.target_tags.required = True
+        return tags
+
+    def _control(self, quiet: bool = False) -> dict[str, Any]:
+        if quiet:
+            return run_control(self.n_jobs, 0)
+        return run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
+
+    def _harmonic_options(self, decision: Any, class_prior: Any) -> dict[str, Any]:
+        prior = None if class_prior is None else column_or_1d(np.asarray(class_prior, dtype=np.float64)).tolist()
+        return {
+            "graph_reg": auto_or_number("graph_reg", self.graph_reg),
+            "form": text("form", self.form),
+            "clamp": text("clamp", self.clamp),
+            "decision": text("decision", decision),
+            "class_prior": prior,
+            "tol": number("tol", self.tol),
+            "max_iter": integer("max_iter", self.max_iter),
+        }
+
+    def _graph_options(self) -> dict[str, Any]:
+        return graph_options(
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            weights=self.weights,
+            symmetrize=self.symmetrize,
+            bandwidth=self.bandwidth,
+            recall_target=self.recall_target,
+        )
+
+    def _graph_source(self, X: Any, control: dict[str, Any]) -> Source:
+        options = self._graph_options()
+        if self.affinity == "knn":
+            return self._from_features(X, options)
+        if self.affinity != "precomputed":
+            raise ValueError(f"affinity is {self.affinity!r}; expected one of knn, precomputed")
+        parts = self._given_graph(X, options, control)
+        return Source(parts, options, parts[0][0], None)
+
+    def _from_features(self, X: Any, options: dict[str, Any]) -> Source:
+        features = validate_data(self, X, **check_options(X, min_samples=2))
+        n = int(features.shape[0])
+        if options["n_neighbors"] >= n:
+            warnings.warn(
+                f"n_neighbors is {options['n_neighbors']}, but {n} samples have only {n - 1} neighbors each; "
+                f"using {n - 1}",
+                UserWarning,
+                stacklevel=4,
+            )
+            options["n_neighbors"] = n - 1
+        return Source(features_argument(features), options, n, features)
+
+    def _given_graph(self, X: Any, options: dict[str, Any], control: dict[str, Any]) -> CsrParts:
+        if isinstance(X, tuple):
+            indices, distances = neighbor_arrays(X)
+            parts, _ = _lapwing.weigh_neighbors(indices, distances, options, {**control, "callback": None})
+        elif isinstance(X, Graph):
+            parts = csr_parts(X.to_scipy(), np.float64)
+        else:
+            matrix = validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
+            )
+            if matrix.shape[0] != matrix.shape[1]:
+                raise ValueError(f"a precomputed affinity must be a square matrix; got shape {matrix.shape}")
+            parts = csr_parts(matrix, np.float64)
+            refuse_negative(parts)
+        self.n_features_in_ = parts[0][1]
+        return parts
+
+    def _require_y(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+
+    def _require_length(self, y: NDArray[Any], n_samples: int) -> None:
+        if y.shape[0] != n_samples:
+            raise ValueError(f"y has {y.shape[0]} rows; expected one per row of X, {n_samples}")
+
+    def _label_weights(self, sample_weight: Any, n_samples: int) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        weights = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+        if weights.shape[0] != n_samples:
+            raise ValueError(f"sample_weight has {weights.shape[0]} values; expected one per row of X, {n_samples}")
+        return np.ascontiguousarray(weights)
+
+    def _keep(self, source: Source, fitted: dict[str, Any]) -> None:
+        """Take over what every fit returns."""
+        self._fit_X = source.features
+        self._fit_options = source.options
+        self._widths = fitted["widths"]
+        self._standardizer: tuple[list[float], list[float]] | None = None
+        self.reached_ = fitted["reached"]
+        self.report_ = json.loads(fitted["report"])
+        solve = self.report_.get("solve") or {"n_iter": 0, "residual": 0.0, "converged": True}
+        self.n_iter_ = int(solve["n_iter"])
+        self.residual_ = math.nan if solve["residual"] is None else float(solve["residual"])
+        self.converged_ = bool(solve["converged"])
+
+    def _extend(
+        self, X: Any, scores: NDArray[np.float64], reached: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Scores (m, c) of new rows, NaN where every fitted neighbour is unreached."""
+        if self._fit_X is None:
+            matrix = validate_data(
+                self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+            )
+            return weighted_mean(sp.csr_array(matrix), scores, reached)
+        new = validate_data(self, X, reset=False, **check_options(X))
+        if self._standardizer is not None:
+            new = standardized(new, *self._standardizer)
+        return _lapwing.extend(
+            features_argument(self._fit_X),
+            self._widths,
+            scores,
+            features_argument(new),
+            self._fit_options,
+            self._control(),
+        )
+
+    def _warn(self) -> None:
+        """One warning for each thing the caller should look at, with its counts."""
+        for warning in self.report_["warnings"]:
+            warnings.warn(warning, _warning_category(warning), stacklevel=3)
+
+
+def _warning_category(warning: str) -> type[Warning]:
+    if warning.startswith("no label reaches"):
+        return UnreachedWarning
+    return ConvergenceWarning if warning.startswith("the solver stopped") else UserWarning
+
+
+def refuse_negative(affinity: CsrParts) -> None:
+    """Name the first negative weight, in the words scikit-learn uses for it."""
+    _, indptr, indices, weights = affinity
+    if (weights < 0).any():
+        at = int(np.argmax(weights < 0))
+        row = int(np.searchsorted(indptr, at, side="right")) - 1
+        raise ValueError(
+            "Negative values in data passed as precomputed affinity: "
+            f"edge ({row}, {indices[at]}) has weight {weights[at]}"
+        )
+
+
+def weighted_mean(
+    affinity: sp.csr_array, scores: NDArray[np.float64], reached: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Σⱼ wᵢⱼ fⱼ / Σⱼ wᵢⱼ over the reached rows; NaN for rows without any."""
+    refuse_negative(csr_parts(affinity, np.float64))
+    if not np.isfinite(affinity.data).all():
+        raise ValueError("X holds affinities that are NaN or infinite; they must be finite and at least 0")
+    sums = affinity @ np.where(reached[:, None], scores, 0.0)
+    total = affinity @ reached.astype(np.float64)
+    means: NDArray[np.float64] = np.full_like(sums, np.nan)
+    np.divide(sums, total[:, None], out=means, where=total[:, None] > 0)
+    return means
+
+
+def standardized(X: Any, mean: list[float], scale: list[float]) -> NDArray[np.float32]:
+    """(x − mean) / scale, the difference in double precision."""
+    if sp.issparse(X):
+        raise TypeError("this model standardizes its features, which sparse features cannot be; pass a dense array")
+    out: NDArray[np.float32] = ((X.astype(np.float64) - mean) / scale).astype(np.float32)
+    return out

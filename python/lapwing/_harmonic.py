@@ -1,0 +1,431 @@
+"""Harmonic label propagation as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from . import _lapwing
+from ._base import GraphEstimator
+from ._control import Callback
+from ._labels import ClassLabels, as_label_array, class_labels, unlabeled_mask, with_marker
+from .metrics import accuracy_score
+
+__all__ = ["HarmonicClassifier", "HarmonicRegressor"]
+
+
+class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+    """Classifier that spreads a few labels over the graph of all rows.
+
+    Stable-HFS: the scores F (n, c) minimise, column by column and among all f with mean zero,
+
+        (1/Σcᵢ) Σᵢ cᵢ (fᵢ − ỹᵢ)²  +  γ fᵀ L f,
+
+    the sums over the labelled rows, cᵢ the trust in their labels, ỹ the one-hot labels less their mean, L the
+    Laplacian of the graph. ``form="plain"`` drops the zero mean (Belkin et al. 2004), and with ``clamp="hard"`` keeps
+    the given labels exactly (Zhu et al. 2003). A row takes the class with the largest score.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Neighbours of each row in the graph, at least 1; above ``n_samples - 1`` it is lowered to that, with a warning.
+    affinity : {"knn", "precomputed"}, default="knn"
+        Build the graph from features, or take X as the graph: a symmetric matrix of weights (n, n), a
+        :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbour search, both (n, k).
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between rows.
+    weights : {"self-tuning", "gaussian", "cosine", "binary"}, default="self-tuning"
+        exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), or 1.
+    symmetrize : {"union", "mean", "mutual"}, default="mean"
+        Edge if either row names the other (larger weight), (W + Wᵀ)/2, or only if both do (smaller weight).
+    bandwidth : float > 0 or "auto", default="auto"
+        σ of the Gaussian weights, in the unit of distances, "auto" being the median distance to the last neighbour; or
+        h of the self-tuning ones, "auto" being 0.5. The others have none.
+    graph_reg : float > 0 or "auto", default="auto"
+        γ. ``inf`` drops the label term (f = L⁺ỹ, Poisson learning). "auto" is 0.1 / mean weighted degree for the
+        stable form, 0.01 / mean weighted degree for the plain one.
+    form : {"stable", "plain", "auto"}, default="stable"
+        Stable is the better one with few labels; plain passes it where about 1 % of the rows or more are labelled.
+        "auto" decides by cross-validation over the labelled rows where each class has at least 5.
+    clamp : {"soft", "hard"}, default="soft"
+        Whether given labels are fitted, or kept exactly (plain form only).
+    decision : {"centered", "argmax", "mass"}, default="centered"
+        Class of the largest score above the labelled mean, of the largest score, or of the largest score after class
+        mass normalisation to `class_prior`.
+    class_prior : array-like of shape (n_classes,) or None, default=None
+        Positive shares of the classes in the order of ``classes_``, for ``decision="mass"`` and for rows no label
+        reaches; None takes the frequencies of the given labels.
+    tol : float in (0, 1), default=1e-6
+        Relative residual at which a column counts as solved.
+    max_iter : int, default=10000
+        Most iterations of the solver.
+    unlabeled : object, default=None
+        What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so
+        does -1.
+    abstain : bool, default=False
+        Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
+    recall_target : float in (0, 1], default=0.95
+        Share of true neighbours the approximate neighbour search must find; small problems are searched exactly.
+    n_jobs : int or None, default=None
+        Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the approximate neighbour search and of the cross-validation of ``form="auto"``; None draws one from
+        NumPy's global generator. Nothing else is random.
+    verbose : int or bool, default=0
+        Whether to write the time of each phase to standard error.
+    callback : callable or None, default=None
+        Called with a dict of `phase`, `done`, `total`, `note` as the fit goes on; if it raises, the fit stops.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Label of every row of the fit.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Shares of the classes; rows are finite and sum to 1. The prior in rows no label reaches.
+    scores_ : ndarray of shape (n_samples, n_classes)
+        F, before any normalising; NaN in rows no label reaches.
+    confidence_ : ndarray of shape (n_samples,)
+        Share of the chosen class in the label distribution.
+    classes_ : ndarray of shape (n_classes,)
+        Distinct given labels, ascending; 0..c−1 for soft labels.
+    reached_ : ndarray of shape (n_samples,), bool
+        Whether a label reaches the row through the graph.
+    n_iter_, residual_, converged_ : int, float, bool
+        Iterations of the slowest column, largest relative residual, whether all columns reached `tol`.
+    report_ : dict
+        The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto"
+        chose.
+    n_features_in_ : int
+        Columns of X; rows of the graph for ``affinity="precomputed"``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had string names for all.
+
+    Warns
+    -----
+    UnreachedWarning
+        If no label reaches some rows.
+    ConvergenceWarning
+        If the solver stopped at `max_iter`.
+
+    Notes
+    -----
+    The graph takes O(n²·d) time when searched exactly, much less when partitioned; the solve O(m·c) per iteration
+    for m edges, c classes. Memory: 12 bytes per directed edge and 6·8·n·c for the solve. A fitted estimator keeps a
+    reference to X, which labels new points; do not change it in place.
+
+    References
+    ----------
+    D. Calandriello, A. Lazaric, M. Valko, I. Koutis: Semi-supervised learning with spectral graph sparsification,
+    2015, eq. 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import HarmonicClassifier
+    >>> X, truth = load_digits(return_X_y=True)
+    >>> y = truth.copy()
+    >>> y[100:] = -1                     # a hundred labels for 1797 rows
+    >>> clf = HarmonicClassifier().fit(X, y)
+    >>> bool((clf.transduction_[100:] == truth[100:]).mean() > 0.9)
+    True
+    >>> clf.predict(X[:3]).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        affinity: Literal["knn", "precomputed"] = "knn",
+        metric: str = "euclidean",
+        weights: str = "self-tuning",
+        symmetrize: str = "mean",
+        bandwidth: float | Literal["auto"] = "auto",
+        graph_reg: float | Literal["auto"] = "auto",
+        form: Literal["stable", "plain", "auto"] = "stable",
+        clamp: Literal["soft", "hard"] = "soft",
+        decision: Literal["centered", "argmax", "mass"] = "centered",
+        class_prior: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 10000,
+        unlabeled: Any = None,
+        abstain: bool = False,
+        recall_target: float = 0.95,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | bool = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.metric = metric
+        self.weights = weights
+        self.symmetrize = symmetrize
+        self.bandwidth = bandwidth
+        self.graph_reg = graph_reg
+        self.form = form
+        self.clamp = clamp
+        self.decision = decision
+        self.class_prior = class_prior
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.abstain = abstain
+        self.recall_target = recall_target
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HarmonicClassifier:
+        """Label every row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features; the graph for ``affinity="precomputed"``. C-contiguous float32, float64 and uint8 arrays are
+            used in place, all else is converted once.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Labels, with the marker in rows that have none; or soft labels: shares that sum to 1, rows of zeros
+            unlabelled.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Trust in each given label, at least 0, default 1. A row of weight 0 counts as unlabelled; it stays in
+            the graph.
+
+        Returns
+        -------
+        self
+        """
+        self._require_y(y)
+        control = self._control()
+        source = self._graph_source(X, control)
+        weights = self._label_weights(sample_weight, source.n_samples)
+        labels, argument = self._labels(y, source.n_samples, weights)
+        options = self._harmonic_options(self.decision, self.class_prior)
+        fitted = _lapwing.fit_classifier(source.argument, argument, weights, source.options, options, control)
+        self._keep(source, fitted)
+        self.scores_ = fitted["scores"]
+        self.classes_ = labels.classes
+        self._marker = labels.marker
+        self._rule = fitted["rule"]
+        self.label_distributions_ = fitted["label_distributions"]
+        self.confidence_ = fitted["confidence"]
+        self.transduction_ = self._decode(fitted)
+        self._warn()
+        return self
+
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
+        """Label every row of X; the same as ``fit(X, y).transduction_``."""
+        return self.fit(X, y, sample_weight).transduction_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label new rows by the weighted mean of the scores of their nearest fitted rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows; for ``affinity="precomputed"`` their affinities to the fitted rows (m, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._decode(self._apply(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Shares of the classes (m, n_classes) for new rows, as for :meth:`predict`; rows sum to 1."""
+        shares: NDArray[np.float64] = self._apply(X)["label_distributions"]
+        return shares
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of ``predict(X)`` over the rows of y that have a label."""
+        return accuracy_score(y, self.predict(X), unlabeled=self.unlabeled, sample_weight=sample_weight)
+
+    def _apply(self, X: Any) -> dict[str, Any]:
+        check_is_fitted(self)
+        scores = self._extend(X, self.scores_, self.reached_)
+        return _lapwing.apply_rule(scores, self._rule, self._control(quiet=True))
+
+    def _decode(self, labeling: dict[str, Any]) -> NDArray[Any]:
+        labels = self.classes_[labeling["labels"]]
+        return with_marker(labels, ~labeling["reached"], self._marker) if self.abstain else labels
+
+    def _labels(self, y: Any, n_samples: int, weights: NDArray[np.float64] | None) -> tuple[ClassLabels, Any]:
+        """The classes, and the labels as the compiled part takes them."""
+        array = as_label_array(y)
+        if array.ndim == 2 and array.shape[1] > 1:
+            shares = np.array(array, dtype=np.float64, order="C")
+            self._require_length(shares, n_samples)
+            shares[np.isnan(shares).all(axis=1)] = 0.0
+            marker = -1 if self.unlabeled is None else self.unlabeled
+            return ClassLabels(np.arange(shares.shape[1]), np.empty(0, np.int32), marker), shares
+        array = column_or_1d(array, warn=True)
+        self._require_length(array, n_samples)
+        labels = class_labels(array, self.unlabeled, weights)
+        return labels, (labels.codes, len(labels.classes))
+
+
+class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+    """Regressor that spreads a few known values over the graph of all rows.
+
+    The same harmonic function as :class:`HarmonicClassifier`, of one column of numbers: the values less their mean ȳ
+    are spread, and ȳ is added back.
+
+    Parameters
+    ----------
+    n_neighbors, affinity, metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, tol, max_iter
+        As in :class:`HarmonicClassifier`.
+    unlabeled : float or None, default=None
+        A number that marks rows without a value, besides NaN.
+    abstain : bool, default=False
+        Whether rows that no value reaches get NaN instead of the weighted mean of the given values.
+    recall_target, n_jobs, random_state, verbose, callback
+        As in :class:`HarmonicClassifier`.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Value of every row of the fit.
+    scores_ : ndarray of shape (n_samples,)
+        The harmonic function, on the scale of y; NaN in rows no value reaches.
+    reached_, n_iter_, residual_, converged_, report_, n_features_in_, feature_names_in_
+        As in :class:`HarmonicClassifier`.
+
+    Notes
+    -----
+    Complexity, memory and warnings are those of :class:`HarmonicClassifier` with one class. The solution is smooth
+    over the graph by construction; it is made for few known values, and does not follow noise in many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import HarmonicRegressor
+    >>> X = np.linspace(0, 1, 101).reshape(-1, 1)
+    >>> y = np.full(101, np.nan)
+    >>> y[[0, 50, 100]] = [0.0, 0.5, 1.0]
+    >>> reg = HarmonicRegressor(n_neighbors=2, form="plain", clamp="hard").fit(X, y)
+    >>> bool(abs(reg.transduction_ - X[:, 0]).max() < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        affinity: Literal["knn", "precomputed"] = "knn",
+        metric: str = "euclidean",
+        weights: str = "self-tuning",
+        symmetrize: str = "mean",
+        bandwidth: float | Literal["auto"] = "auto",
+        graph_reg: float | Literal["auto"] = "auto",
+        form: Literal["stable", "plain", "auto"] = "stable",
+        clamp: Literal["soft", "hard"] = "soft",
+        tol: float = 1e-6,
+        max_iter: int = 10000,
+        unlabeled: float | None = None,
+        abstain: bool = False,
+        recall_target: float = 0.95,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | bool = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.metric = metric
+        self.weights = weights
+        self.symmetrize = symmetrize
+        self.bandwidth = bandwidth
+        self.graph_reg = graph_reg
+        self.form = form
+        self.clamp = clamp
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.abstain = abstain
+        self.recall_target = recall_target
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HarmonicRegressor:
+        """Find a value for every row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As in :meth:`HarmonicClassifier.fit`.
+        y : array-like of shape (n_samples,)
+            Values, NaN where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Trust in each given value, at least 0, default 1; 0 counts as unknown.
+
+        Returns
+        -------
+        self
+        """
+        self._require_y(y)
+        control = self._control()
+        source = self._graph_source(X, control)
+        weights = self._label_weights(sample_weight, source.n_samples)
+        values = self._values(y, source.n_samples)
+        known = ~np.isnan(values)
+        if weights is not None and known.any() and not weights[known].any():
+            raise ValueError("no row has a value: sample_weight is zero in every row with one")
+        options = self._harmonic_options("centered", None)
+        fitted = _lapwing.fit_regressor(source.argument, values, weights, source.options, options, control)
+        self._keep(source, fitted)
+        self._mean = fitted["mean"]
+        self.scores_ = fitted["values"]
+        self.transduction_ = self._filled(self.scores_)
+        self._warn()
+        return self
+
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+        """Find a value for every row of X; the same as ``fit(X, y).transduction_``."""
+        return self.fit(X, y, sample_weight).transduction_
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Values (m,) of new rows: the weighted mean over their nearest fitted rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows; for ``affinity="precomputed"`` their affinities to the fitted rows (m, n_samples).
+        """
+        check_is_fitted(self)
+        return self._filled(self._extend(X, self.scores_.reshape(-1, 1), self.reached_).reshape(-1))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of ``predict(X)`` over the rows of y that have a value."""
+        predicted = self.predict(X)
+        values = self._values(y, predicted.shape[0])
+        known = ~np.isnan(values)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(values[known], predicted[known], sample_weight=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A smooth function does not follow the noise of fully labelled data.
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def _filled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values if self.abstain else np.where(np.isnan(values), self._mean, values)
+
+    def _values(self, y: Any, n_samples: int) -> NDArray[np.float64]:
+        array = np.asarray(y)
+        if array.dtype.kind == "c":
+            raise ValueError("Complex data not supported")
+        values = column_or_1d(np.array(array, dtype=np.float64), warn=True)
+        self._require_length(values, n_samples)
+        if self.unlabeled is not None:
+            values[unlabeled_mask(values, self.unlabeled)] = np.nan
+        return np.ascontiguousarray(values)

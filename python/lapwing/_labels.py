@@ -1,0 +1,123 @@
+"""Given labels of any type: which rows have one, and which class it is."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class ClassLabels:
+    """Classes and what is known of each row."""
+
+    classes: NDArray[Any]
+    """Distinct labels, ascending (c)."""
+    codes: NDArray[np.int32]
+    """Class of each row, -1 where it has none (n)."""
+    marker: Any
+    """What stands for "no label" among labels of this type."""
+
+
+def as_label_array(y: Any) -> NDArray[Any]:
+    """Labels as an array of numbers, text, or objects."""
+    array = np.asarray(y)
+    if array.dtype.kind == "T":
+        return array.astype(object)
+    if array.dtype.kind in "US" and isinstance(y, (list, tuple)):
+        # NumPy would make the text "nan" of a NaN among texts.
+        objects = np.array(y, dtype=object)
+        return array if all(isinstance(label, (str, bytes)) for label in objects.flat) else objects
+    return array
+
+
+def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
+    """Rows without a label: None, NaN and pandas' NA always; else what equals `unlabeled`, by default -1."""
+    y = as_label_array(y)
+    marker = -1 if unlabeled is None else unlabeled
+    if y.dtype.kind == "O":
+        return np.fromiter((_is_missing(label) or _equals(label, marker) for label in y), bool, count=y.size)
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.shape, bool)
+    is_text = y.dtype.kind in "US"
+    # A boolean is never the number 1, nor a text the number it spells.
+    if is_text != isinstance(marker, str) or (y.dtype.kind == "b") != isinstance(marker, (bool, np.bool_)):
+        return missing
+    marked: NDArray[np.bool_] = missing | (y == marker)
+    return marked
+
+
+def class_labels(y: Any, unlabeled: Any = None, sample_weight: NDArray[np.float64] | None = None) -> ClassLabels:
+    """Find the classes. Rows of weight 0 count as unlabelled."""
+    y = as_label_array(y)
+    labeled = ~unlabeled_mask(y, unlabeled)
+    if sample_weight is not None:
+        if labeled.any() and not sample_weight[labeled].any():
+            raise ValueError("no row has a label: sample_weight is zero in every labelled row")
+        labeled &= sample_weight != 0
+    given = _discrete(y[labeled])
+    classes, inverse = np.unique(given, return_inverse=True)
+    codes = np.full(y.shape[0], -1, np.int32)
+    codes[labeled] = inverse.reshape(-1)
+    return ClassLabels(classes, codes, _default_marker(classes) if unlabeled is None else unlabeled)
+
+
+def with_marker(labels: NDArray[Any], rows: NDArray[np.bool_], marker: Any) -> NDArray[Any]:
+    """`labels` with `marker` in `rows`; the type widens where it must."""
+    if not rows.any():
+        return labels
+    kind = labels.dtype.kind
+    is_integer = isinstance(marker, numbers.Integral) and not isinstance(marker, bool)
+    if kind in "iu" and is_integer:
+        out = labels.astype(np.int64)
+    elif kind == "f" and isinstance(marker, numbers.Real):
+        out = labels.copy()
+    else:
+        out = labels.astype(object)
+    out[rows] = marker
+    return out
+
+
+def _default_marker(classes: NDArray[Any]) -> Any:
+    return {"i": -1, "u": -1, "f": np.nan}.get(classes.dtype.kind)
+
+
+def _discrete(given: NDArray[Any]) -> NDArray[Any]:
+    """The labels, checked to be classes rather than measurements or a mixture."""
+    if given.dtype.kind == "O":
+        given = _plain(given)
+    if given.dtype.kind == "c":
+        raise ValueError("Unknown label type: complex numbers")
+    if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.floor(given)).all()):
+        raise ValueError(
+            "Unknown label type: continuous; classes must be integers or strings (HarmonicRegressor takes numbers)"
+        )
+    return given
+
+
+def _plain(given: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all text stay as they are, all booleans or all numbers become an array of them."""
+    if all(isinstance(label, str) for label in given):
+        return given
+    if all(isinstance(label, (bool, np.bool_)) for label in given):
+        return given.astype(bool)
+    if all(isinstance(label, numbers.Integral) for label in given):
+        return given.astype(np.int64)
+    if all(isinstance(label, numbers.Real) for label in given):
+        return given.astype(np.float64)
+    kinds = ", ".join(sorted({type(label).__name__ for label in given}))
+    raise ValueError(f"Unknown label type: a mixture of {kinds}; classes must be all numbers or all strings")
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, (float, np.floating)) and bool(label != label)
+
+
+def _equals(label: Any, marker: Any) -> bool:
+    if isinstance(label, (bool, np.bool_)) != isinstance(marker, (bool, np.bool_)):
+        return False
+    return isinstance(label, str) == isinstance(marker, str) and bool(label == marker)

@@ -1,0 +1,68 @@
+"""Compiled part of lapwing; the package's own modules are what to call."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "apply_rule",
+    "build_info",
+    "check_graph",
+    "components",
+    "extend",
+    "fit_classifier",
+    "fit_regressor",
+    "kneighbors",
+    "knn_graph",
+    "load_model",
+    "save_model",
+    "weigh_neighbors",
+]
+
+_Csr = tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]
+_Features = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint8] | _Csr
+_Widths = NDArray[np.float32] | float | None
+
+def kneighbors(
+    features: _Features, options: dict[str, Any], control: dict[str, Any]
+) -> tuple[NDArray[np.float32], NDArray[np.uint32], str]: ...
+def knn_graph(
+    features: _Features, options: dict[str, Any], control: dict[str, Any]
+) -> tuple[_Csr, _Widths, str]: ...
+def weigh_neighbors(
+    indices: NDArray[np.uint32], distances: NDArray[np.float32], options: dict[str, Any], control: dict[str, Any]
+) -> tuple[_Csr, _Widths]: ...
+def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
+def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
+def fit_classifier(
+    input: _Features,
+    labels: tuple[NDArray[np.int32], int] | NDArray[np.float64],
+    label_weights: NDArray[np.float64] | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def fit_regressor(
+    input: _Features,
+    values: NDArray[np.float64],
+    label_weights: NDArray[np.float64] | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def extend(
+    features: _Features,
+    widths: _Widths,
+    scores: NDArray[np.float64],
+    new: _Features,
+    graph: dict[str, Any],
+    control: dict[str, Any],
+) -> NDArray[np.float64]: ...
+def apply_rule(
+    scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
+) -> dict[str, Any]: ...
+def save_model(path: str | PathLike[str], model: dict[str, Any]) -> None: ...
+def load_model(path: str | PathLike[str]) -> dict[str, Any]: ...
+def build_info() -> dict[str, Any]: ...

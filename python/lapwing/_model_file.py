@@ -1,0 +1,125 @@
+"""The model file that Python, Rust and the shell share."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from . import _lapwing
+from ._harmonic import HarmonicClassifier
+from ._inputs import csr_from_parts, features_argument
+
+
+def save_model(model: HarmonicClassifier, path: str | PathLike[str]) -> None:
+    """Save a fitted classifier for :func:`load_model`, ``lapwing predict`` and Rust's ``Model::load``.
+
+    The file holds what labels new rows (features, scores, widths, classes), not the results of the fit; pickle keeps
+    those too. It appears whole or not at all, and contains no code.
+
+    Parameters
+    ----------
+    model : HarmonicClassifier
+        Fitted on features, with integer or string classes.
+    path : str or path-like
+        Where to write; an existing file is replaced.
+
+    Raises
+    ------
+    TypeError
+        For another estimator, or classes that are neither integers nor strings.
+    ValueError
+        For a classifier fitted on a graph: it has no features to compare new rows with.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from lapwing import HarmonicClassifier, load_model, save_model
+    >>> clf = HarmonicClassifier(n_neighbors=1).fit([[0.0], [1.0], [9.0]], ["low", None, "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "sizes.lapwing")
+    ...     save_model(clf, path)
+    ...     load_model(path).predict([[0.6], [8.0]]).tolist()
+    ['low', 'high']
+    """
+    if not isinstance(model, HarmonicClassifier):
+        raise TypeError(f"save_model takes a HarmonicClassifier, not {type(model).__name__}; pickle keeps others")
+    check_is_fitted(model)
+    if model._fit_X is None:
+        raise ValueError("a classifier fitted on a precomputed graph cannot be saved as a model: it has no features")
+    names = getattr(model, "feature_names_in_", None)
+    parts = {
+        "method": "harmonic",
+        "classes": _class_names(model.classes_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "standardizer": model._standardizer,
+        "rule": model._rule,
+        "graph": model._fit_options,
+        "widths": model._widths,
+        "scores": model.scores_,
+        "features": features_argument(model._fit_X),
+    }
+    _lapwing.save_model(path, parts)
+
+
+def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
+    """Load a model that any face of lapwing saved.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    HarmonicClassifier
+        Ready to predict. ``classes_``, ``scores_``, ``reached_`` and the labels of the fitted rows are there; what
+        only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is truncated, not a model, or of a newer version.
+    """
+    parts = _lapwing.load_model(path)
+    graph = parts["graph"]
+    model = HarmonicClassifier(
+        graph["n_neighbors"],
+        metric=graph["metric"],
+        weights=graph["weights"],
+        symmetrize=graph["symmetrize"],
+        bandwidth="auto" if graph["bandwidth"] is None else graph["bandwidth"],
+        recall_target=graph["recall_target"],
+    )
+    features = parts["features"]
+    model._fit_X = csr_from_parts(features) if isinstance(features, tuple) else features
+    model._fit_options = graph
+    model._widths = parts["widths"]
+    model._standardizer = parts["standardizer"]
+    model._rule = parts["rule"]
+    model.classes_ = np.asarray(parts["classes"])
+    model._marker = -1 if model.classes_.dtype.kind == "i" else None
+    model.n_features_in_ = int(model._fit_X.shape[1])
+    if parts["feature_names"] is not None:
+        model.feature_names_in_ = np.asarray(parts["feature_names"], dtype=object)
+    labeling = _lapwing.apply_rule(parts["scores"], parts["rule"], model._control(quiet=True))
+    model.scores_ = parts["scores"]
+    model.reached_ = labeling["reached"]
+    model.label_distributions_ = labeling["label_distributions"]
+    model.confidence_ = labeling["confidence"]
+    model.transduction_ = model._decode(labeling)
+    return model
+
+
+def _class_names(classes: Any) -> list[int] | list[str]:
+    kind = classes.dtype.kind
+    if kind in "iu" or kind == "f":
+        return [int(name) for name in classes]
+    if kind == "U" or all(isinstance(name, str) for name in classes):
+        return [str(name) for name in classes]
+    raise TypeError(f"a model file holds integer or string classes, not {classes.dtype}")

@@ -1,0 +1,276 @@
+"""Nearest neighbours and affinity graphs."""
+
+from __future__ import annotations
+
+import json
+import os
+from os import PathLike
+from typing import Any, Literal, overload
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from . import _lapwing
+from ._arguments import graph_options
+from ._control import Callback, run_control
+from ._inputs import CsrParts, check_features, csr_from_parts, csr_parts, features_argument
+
+__all__ = ["Graph", "kneighbors", "knn_graph"]
+
+
+class Graph:
+    """Undirected graph with positive weights and no self loops.
+
+    Made by :func:`knn_graph` or :meth:`from_scipy`; estimators with ``affinity="precomputed"`` take it as X.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of nodes n.
+    n_edges : int
+        Undirected edges, each counted once.
+    degree : ndarray of shape (n_samples,)
+        Weighted degrees dᵢ = Σⱼ wᵢⱼ.
+    report : dict
+        How the neighbours were found: builder, measured recall and its standard error, rows whose neighbours are
+        all at distance 0. Empty for a graph that was given.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from lapwing.graph import Graph
+    >>> path = Graph.from_scipy(sp.csr_array([[0, 2, 0], [2, 0, 0], [0, 0, 0]]))
+    >>> path
+    Graph(n_samples=3, n_edges=1)
+    >>> path.components()
+    array([0, 0, 1], dtype=int32)
+    """
+
+    def __init__(self, adjacency: sp.csr_array, degree: NDArray[np.float64], report: dict[str, Any]) -> None:
+        self._adjacency = adjacency
+        self.degree = degree
+        self.report = report
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any) -> Graph:
+        """Take a symmetric matrix of weights as a graph; loops and zeros are dropped.
+
+        Parameters
+        ----------
+        adjacency : sparse matrix or array-like of shape (n_samples, n_samples)
+            Weights, finite and at least 0, equal to their mirror within 1e-12 relative.
+
+        Raises
+        ------
+        ValueError
+            Naming the first entry that is negative, not finite or without its mirror.
+        """
+        parts, degree = _lapwing.check_graph(csr_parts(adjacency, np.float64))
+        return cls(csr_from_parts(parts), degree, {})
+
+    @classmethod
+    def _from_parts(cls, parts: CsrParts, report: dict[str, Any]) -> Graph:
+        adjacency = csr_from_parts(parts)
+        return cls(adjacency, np.asarray(adjacency.sum(axis=1)).reshape(-1), report)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of nodes."""
+        return int(self._adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return int(self._adjacency.nnz // 2)
+
+    def to_scipy(self) -> sp.csr_array:
+        """Weights as a symmetric scipy matrix (n_samples, n_samples); it shares memory with the graph."""
+        return self._adjacency
+
+    def components(self) -> NDArray[np.int32]:
+        """Connected component of each node (n_samples,), numbered by their first node. O(n + m) time."""
+        return _lapwing.components(csr_parts(self._adjacency, np.float64)).view(np.int32)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the graph as `.npz`, which ``Graph.load``, ``scipy.sparse.load_npz`` and ``lapwing --graph`` read.
+
+        The file appears whole or not at all.
+        """
+        target = os.fspath(path)
+        partial = f"{target}.{os.getpid()}.partial"
+        try:
+            with open(partial, "wb") as file:
+                sp.save_npz(file, self._adjacency, compressed=False)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, target)
+        except BaseException:
+            if os.path.exists(partial):
+                os.unlink(partial)
+            raise
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Graph:
+        """Read a graph that `save` or ``lapwing graph`` wrote, with all the checks of `from_scipy`."""
+        return cls.from_scipy(sp.load_npz(path))
+
+    def __repr__(self) -> str:
+        return f"Graph(n_samples={self.n_samples}, n_edges={self.n_edges})"
+
+
+@overload
+def kneighbors(
+    X: Any,
+    n_neighbors: int = ...,
+    *,
+    metric: str = ...,
+    method: str = ...,
+    recall_target: float = ...,
+    random_state: Any = ...,
+    n_jobs: int | None = ...,
+    verbose: int | bool = ...,
+    callback: Callback | None = ...,
+    return_report: Literal[False] = ...,
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...
+@overload
+def kneighbors(
+    X: Any,
+    n_neighbors: int = ...,
+    *,
+    metric: str = ...,
+    method: str = ...,
+    recall_target: float = ...,
+    random_state: Any = ...,
+    n_jobs: int | None = ...,
+    verbose: int | bool = ...,
+    callback: Callback | None = ...,
+    return_report: Literal[True],
+) -> tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]: ...
+def kneighbors(
+    X: Any,
+    n_neighbors: int = 15,
+    *,
+    metric: str = "euclidean",
+    method: str = "auto",
+    recall_target: float = 0.95,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = 0,
+    callback: Callback | None = None,
+    return_report: bool = False,
+) -> Any:
+    """Nearest neighbours of every row among the other rows.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.
+    n_neighbors : int, default=15
+        Neighbours of each row, in [1, n_samples).
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        ‖x − y‖, or 1 − xᵀy / (‖x‖‖y‖).
+    method : {"auto", "exact", "partitions"}, default="auto"
+        All distances, or overlapping random partitions until the measured recall reaches its target; "auto" takes
+        whichever is faster for the size.
+    recall_target : float in (0, 1], default=0.95
+        Share of true neighbours "partitions" must find.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the partitions; None draws one from NumPy's global generator. Exact searches do not depend on it.
+    n_jobs : int or None, default=None
+        Threads; None and -1 take every processor. Results are the same for any number.
+    verbose : int or bool, default=0
+        Whether to write the time of each phase to standard error.
+    callback : callable or None, default=None
+        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
+    return_report : bool, default=False
+        Whether to return the report as well.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_samples, n_neighbors), float32
+        Plain (not squared) distances, ascending.
+    indices : ndarray of shape (n_samples, n_neighbors), int32
+        The neighbours, never the row itself, sorted by (distance, index).
+    report : dict
+        Builder, recall (measured on a sample of rows), its standard error; only with ``return_report=True``.
+
+    Notes
+    -----
+    Exact: O(n²·d) time, O(n·k) memory.
+
+    Examples
+    --------
+    >>> from lapwing.graph import kneighbors
+    >>> distances, indices = kneighbors([[0.0], [1.0], [3.0]], n_neighbors=1)
+    >>> indices.ravel().tolist(), distances.ravel().tolist()
+    ([1, 0, 1], [1.0, 1.0, 2.0])
+    """
+    options = graph_options(n_neighbors=n_neighbors, metric=metric, method=method, recall_target=recall_target)
+    control = run_control(n_jobs, random_state, verbose, callback)
+    features = features_argument(check_features(X, min_samples=2))
+    distances, indices, report = _lapwing.kneighbors(features, options, control)
+    found = (distances, indices.view(np.int32))
+    return (*found, json.loads(report)) if return_report else found
+
+
+def knn_graph(
+    X: Any,
+    n_neighbors: int = 15,
+    *,
+    metric: str = "euclidean",
+    weights: str = "self-tuning",
+    symmetrize: str = "mean",
+    bandwidth: float | Literal["auto"] = "auto",
+    method: str = "auto",
+    recall_target: float = 0.95,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = 0,
+    callback: Callback | None = None,
+) -> Graph:
+    """Affinity graph of the nearest neighbours.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Features, as in :func:`kneighbors`.
+    n_neighbors : int, default=15
+        Neighbours of each row, in [1, n_samples).
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance.
+    weights : {"self-tuning", "gaussian", "cosine", "binary"}, default="self-tuning"
+        exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), or 1.
+    symmetrize : {"union", "mean", "mutual"}, default="mean"
+        Edge if either row names the other (larger weight), (W + Wᵀ)/2, or only if both do (smaller weight).
+    bandwidth : float > 0 or "auto", default="auto"
+        σ of the Gaussian weights, in the unit of distances, "auto" being the median distance to the last neighbour; or
+        h of the self-tuning ones, "auto" being 0.5. The others have none.
+    method, recall_target, random_state, n_jobs, verbose, callback
+        As in :func:`kneighbors`.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graph import knn_graph
+    >>> graph = knn_graph(load_iris().data, n_neighbors=10)
+    >>> graph.n_samples, graph.report["recall"], graph.to_scipy().shape
+    (150, 1.0, (150, 150))
+    """
+    options = graph_options(
+        n_neighbors=n_neighbors,
+        metric=metric,
+        weights=weights,
+        symmetrize=symmetrize,
+        bandwidth=bandwidth,
+        method=method,
+        recall_target=recall_target,
+    )
+    control = run_control(n_jobs, random_state, verbose, callback)
+    features = features_argument(check_features(X, min_samples=2))
+    parts, _, report = _lapwing.knn_graph(features, options, control)
+    return Graph._from_parts(parts, json.loads(report) or {})

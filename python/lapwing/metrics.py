@@ -1,0 +1,159 @@
+"""Scores over the rows whose label is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score as _accuracy_score
+
+from ._labels import as_label_array, unlabeled_mask
+
+__all__ = ["accuracy_on_unlabeled", "accuracy_score", "labeled_scorer"]
+
+
+def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_weight: Any = None) -> float:
+    """Share of right labels among the rows of `y_true` that have one.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Known and predicted labels.
+    unlabeled : object, default=None
+        What marks an unknown label in `y_true`; None, NaN and NA always do, and -1 unless another is given here.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        In [0, 1]; a row that `y_pred` leaves unlabelled counts as wrong.
+
+    Raises
+    ------
+    ValueError
+        If no row of `y_true` has a label.
+
+    Examples
+    --------
+    >>> from lapwing.metrics import accuracy_score
+    >>> accuracy_score([0, 1, -1, 1], [0, 1, 1, 0])
+    0.6666666666666666
+    """
+    truth = as_label_array(y_true)
+    return _accuracy(truth, y_pred, ~unlabeled_mask(truth, unlabeled), sample_weight)
+
+
+def accuracy_on_unlabeled(
+    y_true: Any, y_pred: Any, y_given: Any, *, unlabeled: Any = None, sample_weight: Any = None
+) -> float:
+    """Share of right labels among the rows whose label was hidden: known in `y_true`, marked in `y_given`.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Known labels, and those inferred (``transduction_``).
+    y_given : array-like of shape (n_samples,)
+        The labels the fit was given.
+    unlabeled, sample_weight
+        As in :func:`accuracy_score`.
+
+    Examples
+    --------
+    >>> from lapwing.metrics import accuracy_on_unlabeled
+    >>> accuracy_on_unlabeled([0, 1, 1, 0], [0, 1, 0, 0], y_given=[0, 1, -1, -1])
+    0.5
+    """
+    truth = as_label_array(y_true)
+    hidden = unlabeled_mask(y_given, unlabeled)
+    if hidden.shape != truth.shape:
+        raise ValueError(f"y_given has shape {hidden.shape}; expected that of y_true, {truth.shape}")
+    return _accuracy(truth, y_pred, hidden & ~unlabeled_mask(truth, unlabeled), sample_weight)
+
+
+def labeled_scorer(
+    score_func: Callable[..., float] = _accuracy_score,
+    *,
+    response_method: str = "predict",
+    greater_is_better: bool = True,
+    unlabeled: Any = None,
+    **kwargs: Any,
+) -> Callable[..., float]:
+    """Scorer for ``GridSearchCV`` and the like that skips the rows without a label.
+
+    Parameters
+    ----------
+    score_func : callable, default=sklearn.metrics.accuracy_score
+        ``score_func(y_true, y_pred, **kwargs)``.
+    response_method : {"predict", "predict_proba"}, default="predict"
+        What of the estimator the function is given.
+    greater_is_better : bool, default=True
+        Whether to hand back the value, or its negative.
+    unlabeled : object, default=None
+        As in :func:`accuracy_score`.
+    **kwargs
+        Passed on to `score_func`.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y, sample_weight=None)``; it can be pickled.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import f1_score
+    >>> from lapwing.metrics import labeled_scorer
+    >>> scorer = labeled_scorer(f1_score, average="macro")
+    """
+    return _LabeledScorer(score_func, response_method, 1 if greater_is_better else -1, unlabeled, kwargs)
+
+
+class _LabeledScorer:
+    def __init__(
+        self,
+        score_func: Callable[..., float],
+        response_method: str,
+        sign: int,
+        unlabeled: Any,
+        kwargs: dict[str, Any],
+    ) -> None:
+        self._score_func = score_func
+        self._response_method = response_method
+        self._sign = sign
+        self._unlabeled = unlabeled
+        self._kwargs = kwargs
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        truth = as_label_array(y)
+        known = ~unlabeled_mask(truth, self._unlabeled)
+        _require_any(known)
+        predicted = getattr(estimator, self._response_method)(X)
+        kwargs = dict(self._kwargs)
+        if sample_weight is not None:
+            kwargs["sample_weight"] = np.asarray(sample_weight)[known]
+        return self._sign * float(self._score_func(_plain(truth[known]), predicted[known], **kwargs))
+
+
+def _accuracy(truth: NDArray[Any], y_pred: Any, counted: NDArray[np.bool_], sample_weight: Any) -> float:
+    predicted = as_label_array(y_pred)
+    if predicted.shape != truth.shape:
+        raise ValueError(f"y_pred has shape {predicted.shape}; expected that of y_true, {truth.shape}")
+    _require_any(counted)
+    known, said = truth[counted], predicted[counted]
+    if known.dtype.kind != said.dtype.kind:
+        known, said = known.astype(object), said.astype(object)
+    right = (known == said).astype(bool)
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[counted]
+    return float(np.average(right, weights=weights))
+
+
+def _require_any(counted: NDArray[np.bool_]) -> None:
+    if not counted.any():
+        raise ValueError("no row with a known label to score")
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Objects as the narrowest array that holds them, which scikit-learn's metrics insist on."""
+    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels

@@ -1,0 +1,132 @@
+//! NumPy arrays in and out: borrowed where the type and order fit, handed over without a copy on the way back.
+
+use std::sync::Arc;
+
+use lapwing::data::{Buffer, Csr, Dense, DenseValues, Error, Features, Matrix, Result};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::error::to_py;
+
+/// Compressed sparse rows as Python passes them: `(shape, indptr, indices, data)`.
+#[derive(FromPyObject)]
+pub struct CsrInput<'py, T: Element>(
+    (usize, usize),
+    PyReadonlyArray1<'py, u64>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, T>,
+);
+
+/// Features as Python passes them.
+#[derive(FromPyObject)]
+pub enum FeaturesInput<'py> {
+    /// Dense, single precision.
+    #[pyo3(transparent)]
+    F32(PyReadonlyArray2<'py, f32>),
+    /// Dense, double precision.
+    #[pyo3(transparent)]
+    F64(PyReadonlyArray2<'py, f64>),
+    /// Dense, bytes.
+    #[pyo3(transparent)]
+    U8(PyReadonlyArray2<'py, u8>),
+    /// Sparse.
+    #[pyo3(transparent)]
+    Sparse(CsrInput<'py, f32>),
+}
+
+impl FeaturesInput<'_> {
+    /// Dense features are borrowed from the arrays, sparse ones copied.
+    pub fn features(&self) -> PyResult<Features<'_>> {
+        match self {
+            Self::F32(array) => dense(array, DenseValues::F32),
+            Self::F64(array) => dense(array, DenseValues::F64),
+            Self::U8(array) => dense(array, DenseValues::U8),
+            Self::Sparse(csr) => csr.matrix().map(|csr| Features::Sparse(Arc::new(csr))),
+        }
+    }
+}
+
+impl<T: Element + Copy> CsrInput<'_, T> {
+    /// A copy of the matrix, checked.
+    pub fn matrix(&self) -> PyResult<Csr<T>> {
+        let Self((n_rows, n_cols), indptr, indices, data) = self;
+        Csr::new(*n_rows, *n_cols, vector(indptr)?, vector(indices)?, vector(data)?).map_err(to_py)
+    }
+}
+
+fn dense<'a, T: Element>(
+    array: &'a PyReadonlyArray2<'_, T>,
+    wrap: impl FnOnce(Buffer<'a, T>) -> DenseValues<'a>,
+) -> PyResult<Features<'a>> {
+    if !array.is_c_contiguous() {
+        return Err(PyTypeError::new_err("features must be a C-contiguous array"));
+    }
+    let values = wrap(Buffer::Borrowed(array.as_slice()?));
+    Dense::new(array.shape()[0], array.shape()[1], values).map(Features::Dense).map_err(to_py)
+}
+
+/// Copies a one-dimensional array.
+pub fn vector<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
+    Ok(array.as_slice()?.to_vec())
+}
+
+/// Copies a two-dimensional array.
+pub fn matrix(array: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+    if !array.is_c_contiguous() {
+        return Err(PyTypeError::new_err("expected a C-contiguous array"));
+    }
+    Matrix::new(array.shape()[0], array.shape()[1], array.as_slice()?.to_vec()).map_err(to_py)
+}
+
+/// Hands `values`, row-major, to NumPy.
+pub fn array2<T: Element>(
+    py: Python<'_>,
+    n_rows: usize,
+    n_cols: usize,
+    values: Vec<T>,
+) -> PyResult<Bound<'_, PyArray2<T>>> {
+    PyArray1::from_vec(py, values).reshape([n_rows, n_cols])
+}
+
+/// Hands a matrix to NumPy.
+pub fn matrix_array(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let (n_rows, n_cols) = (matrix.n_rows(), matrix.n_cols());
+    array2(py, n_rows, n_cols, matrix.into_values())
+}
+
+/// Hands a sparse matrix to Python as `(shape, indptr, indices, data)`.
+pub fn csr_arrays<T: Element>(py: Python<'_>, csr: Csr<T>) -> PyResult<Bound<'_, PyTuple>> {
+    let shape = (csr.n_rows(), csr.n_cols());
+    let (indptr, indices, values) = csr.into_parts();
+    let arrays = (PyArray1::from_vec(py, indptr), PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values));
+    (shape, arrays.0, arrays.1, arrays.2).into_pyobject(py)
+}
+
+/// Hands a copy of features to Python: an array, or the parts of a sparse matrix.
+pub fn features_object<'py>(py: Python<'py>, features: &Features<'_>) -> PyResult<Bound<'py, PyAny>> {
+    match features {
+        Features::Sparse(csr) => csr_arrays(py, Csr::clone(csr)).map(Bound::into_any),
+        Features::Dense(dense) => {
+            let (n, d) = (dense.n_rows(), dense.n_cols());
+            match dense.values() {
+                DenseValues::F32(v) => array2(py, n, d, v.as_slice().to_vec()).map(Bound::into_any),
+                DenseValues::F64(v) => array2(py, n, d, v.as_slice().to_vec()).map(Bound::into_any),
+                DenseValues::U8(v) => array2(py, n, d, v.as_slice().to_vec()).map(Bound::into_any),
+            }
+        }
+    }
+}
+
+/// A dict of `items`.
+pub fn dict<'py>(py: Python<'py>, items: Vec<(&str, Bound<'py, PyAny>)>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    items.into_iter().try_for_each(|(key, value)| dict.set_item(key, value))?;
+    Ok(dict)
+}
+
+/// A summary as JSON text.
+pub fn json(report: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(report).map_err(|e| Error::Internal { reason: format!("cannot write the report: {e}") })
+}

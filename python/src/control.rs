@@ -1,0 +1,162 @@
+//! Long calls: the work runs on a thread of its own while the calling thread, holding the interpreter lock only
+//! between slices, listens for Ctrl-C and passes progress on.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lapwing::data::{CancelToken, Error, Progress, Result, Run};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::to_py;
+
+/// Longest the calling thread sleeps between two looks at signals and progress.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Threads, seed and listener of one call.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Control {
+    threads: Option<usize>,
+    seed: u64,
+    callback: Option<Py<PyAny>>,
+}
+
+/// What the working threads tell the waiting one.
+enum Event {
+    Start { phase: String, total: u64 },
+    Update { done: u64, note: String },
+    Finish,
+    Over,
+}
+
+/// Sends progress to the waiting thread.
+struct Channel(Mutex<Sender<Event>>);
+
+/// Tells the waiting thread that the work is over, also when it panics.
+struct OverGuard(Sender<Event>);
+
+/// The phase a run is in, as its listener knows it.
+#[derive(Default)]
+struct State {
+    phase: String,
+    done: u64,
+    total: u64,
+    note: String,
+}
+
+impl Control {
+    /// Runs `work` with the interpreter lock released. A signal handler or callback that raises stops the work first.
+    pub fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Run) -> Result<T> + Send) -> PyResult<T> {
+        let cancel = CancelToken::default();
+        let (sender, events) = channel();
+        let mut run = Run::new(self.threads, self.seed).map_err(to_py)?.with_cancel(cancel.clone());
+        if self.callback.is_some() {
+            run = run.with_progress(Arc::new(Channel(Mutex::new(sender.clone()))));
+        }
+        let events = Mutex::new(events);
+        thread::scope(|scope| {
+            let worker = scope.spawn(move || {
+                let _over = OverGuard(sender);
+                work(&run)
+            });
+            let heard = self.listen(py, &events);
+            if heard.is_err() {
+                cancel.cancel();
+            }
+            let result = py.detach(|| worker.join());
+            heard?;
+            result.unwrap_or_else(|panic| Err(Error::Internal { reason: panic_text(&*panic) })).map_err(to_py)
+        })
+    }
+
+    /// Waits until the work is over, with a look at signals after every slice.
+    fn listen(&self, py: Python<'_>, events: &Mutex<Receiver<Event>>) -> PyResult<()> {
+        let mut state = State::default();
+        loop {
+            let batch = py.detach(|| next_batch(&events.lock().unwrap_or_else(PoisonError::into_inner)));
+            py.check_signals()?;
+            let Some(batch) = batch else { return Ok(()) };
+            let last = batch.len().saturating_sub(1);
+            for (at, event) in batch.into_iter().enumerate() {
+                let is_update = matches!(event, Event::Update { .. });
+                if matches!(event, Event::Over) {
+                    return Ok(());
+                }
+                state.take(event);
+                // Of several updates that came in one slice only the last is told.
+                if !is_update || at == last {
+                    self.tell(py, &state)?;
+                }
+            }
+        }
+    }
+
+    fn tell(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+        let Some(callback) = &self.callback else { return Ok(()) };
+        let event = PyDict::new(py);
+        event.set_item("phase", &state.phase)?;
+        event.set_item("done", state.done)?;
+        event.set_item("total", state.total)?;
+        event.set_item("note", &state.note)?;
+        callback.call1(py, (event,)).map(drop)
+    }
+}
+
+/// Events of one slice, at least one unless the time is up; `None` when nobody can send any more.
+fn next_batch(events: &Receiver<Event>) -> Option<Vec<Event>> {
+    match events.recv_timeout(SLICE) {
+        Ok(first) => Some(std::iter::once(first).chain(events.try_iter()).collect()),
+        Err(RecvTimeoutError::Timeout) => Some(Vec::new()),
+        Err(RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+impl State {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Start { phase, total } => *self = Self { phase, total, ..Self::default() },
+            Event::Update { done, note } => (self.done, self.note) = (done, note),
+            // A finished phase has done all of its steps; where their number was unknown, it is now.
+            Event::Finish => {
+                self.done = self.total.max(self.done).max(1);
+                self.total = self.done;
+            }
+            Event::Over => {}
+        }
+    }
+}
+
+impl Channel {
+    /// A waiting thread that is gone no longer cares.
+    fn send(&self, event: Event) {
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).send(event);
+    }
+}
+
+impl Progress for Channel {
+    fn start(&self, phase: &str, total: u64) {
+        self.send(Event::Start { phase: phase.into(), total });
+    }
+
+    fn update(&self, done: u64, note: &str) {
+        self.send(Event::Update { done, note: note.into() });
+    }
+
+    fn finish(&self) {
+        self.send(Event::Finish);
+    }
+}
+
+impl Drop for OverGuard {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::Over);
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a thread panicked".into())
+}

@@ -1,0 +1,50 @@
+//! The one place where Rust errors become Python exceptions.
+
+use std::io::{self, ErrorKind};
+
+use lapwing::data::Error;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The exception Python callers expect for `error`; its text is the error's own.
+pub fn to_py(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::Param { .. }
+        | Error::Shape { .. }
+        | Error::Value { .. }
+        | Error::Labels { .. }
+        | Error::Graph { .. }
+        | Error::Format { .. }
+        | Error::Version { .. } => PyValueError::new_err(text),
+        // With an errno, `OSError(...)` makes itself a FileNotFoundError, PermissionError and so on.
+        Error::Io { path, source } => match errno(&source) {
+            Some(errno) => PyOSError::new_err((errno, system_text(errno), path.into_os_string())),
+            None => PyOSError::new_err(text),
+        },
+        Error::TooLarge { .. } => PyMemoryError::new_err(text),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        _ => PyRuntimeError::new_err(text),
+    }
+}
+
+/// The system's number of an error. Errors that passed through a wrapper have lost it and kept their kind; these kinds
+/// have the same number everywhere.
+fn errno(source: &io::Error) -> Option<i32> {
+    source.raw_os_error().or(match source.kind() {
+        ErrorKind::NotFound => Some(2),
+        ErrorKind::PermissionDenied => Some(13),
+        ErrorKind::AlreadyExists => Some(17),
+        ErrorKind::NotADirectory => Some(20),
+        ErrorKind::IsADirectory => Some(21),
+        ErrorKind::StorageFull => Some(28),
+        ErrorKind::ReadOnlyFilesystem => Some(30),
+        _ => None,
+    })
+}
+
+/// The system's words, without Rust's " (os error 2)", which the exception shows as its errno.
+fn system_text(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,94 @@
+//! Neighbours and graphs.
+
+use lapwing::graph::{self, AffinityGraph, Graph, Neighbors};
+use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arrays::{CsrInput, FeaturesInput, array2, csr_arrays, json};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::options::{GraphOptions, widths_object};
+
+/// `(distances, indices, report)` of the nearest neighbours of every row.
+#[pyfunction]
+pub fn kneighbors<'py>(
+    py: Python<'py>,
+    features: FeaturesInput<'py>,
+    options: GraphOptions,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let features = features.features()?;
+    let params = options.params().map_err(to_py)?.knn();
+    let (found, report) = control.run(py, |run| graph::kneighbors(&features, &params, run))?;
+    let (n, k) = (features.n_rows(), found.n_neighbors);
+    let distances = array2(py, n, k, found.distances)?;
+    let indices = array2(py, n, k, found.indices)?;
+    (distances, indices, json(&report).map_err(to_py)?).into_pyobject(py)
+}
+
+/// `(graph, widths, report)` of the affinity graph of features; the graph as `(shape, indptr, indices, data)`.
+#[pyfunction]
+pub fn knn_graph<'py>(
+    py: Python<'py>,
+    features: FeaturesInput<'py>,
+    options: GraphOptions,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let features = features.features()?;
+    let params = options.params().map_err(to_py)?;
+    let built = control.run(py, |run| graph::affinity_graph(&features, &params, run))?;
+    let report = json(&built.knn).map_err(to_py)?;
+    let widths = widths_object(py, &built.widths)?;
+    (csr_arrays(py, built.graph.into_adjacency())?, widths, report).into_pyobject(py)
+}
+
+/// `(graph, widths)` from neighbours found elsewhere.
+#[pyfunction]
+pub fn weigh_neighbors<'py>(
+    py: Python<'py>,
+    indices: PyReadonlyArray2<'py, u32>,
+    distances: PyReadonlyArray2<'py, f32>,
+    options: GraphOptions,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let neighbors = neighbors(&indices, &distances)?;
+    let params = options.params().map_err(to_py)?;
+    let (graph, widths) = control.run(py, |run| graph::weigh(neighbors, &params, run))?;
+    (csr_arrays(py, graph.into_adjacency())?, widths_object(py, &widths)?).into_pyobject(py)
+}
+
+/// The graph without loops and zero weights, and its degrees; an error unless it is symmetric and non-negative.
+#[pyfunction]
+pub fn check_graph<'py>(py: Python<'py>, adjacency: CsrInput<'py, f64>) -> PyResult<Bound<'py, PyTuple>> {
+    let adjacency = adjacency.matrix()?;
+    let graph = py.detach(|| Graph::new(adjacency)).map_err(to_py)?;
+    let degree = PyArray1::from_slice(py, graph.degree());
+    (csr_arrays(py, graph.into_adjacency())?, degree).into_pyobject(py)
+}
+
+/// Component of each node, numbered by their first node.
+#[pyfunction]
+pub fn components<'py>(py: Python<'py>, adjacency: CsrInput<'py, f64>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let adjacency = adjacency.matrix()?;
+    let components = py.detach(|| Graph::new(adjacency).map(|graph| graph.components())).map_err(to_py)?;
+    Ok(PyArray1::from_vec(py, components.id))
+}
+
+/// A graph that was given.
+pub fn given(py: Python<'_>, adjacency: &CsrInput<'_, f64>) -> PyResult<AffinityGraph> {
+    let adjacency = adjacency.matrix()?;
+    py.detach(|| Graph::new(adjacency)).map(AffinityGraph::given).map_err(to_py)
+}
+
+fn neighbors(indices: &PyReadonlyArray2<'_, u32>, distances: &PyReadonlyArray2<'_, f32>) -> PyResult<Neighbors> {
+    if !indices.is_c_contiguous() || !distances.is_c_contiguous() {
+        return Err(PyTypeError::new_err("neighbors must be C-contiguous arrays"));
+    }
+    Ok(Neighbors {
+        n_neighbors: indices.shape()[1],
+        indices: indices.as_slice()?.to_vec(),
+        distances: distances.as_slice()?.to_vec(),
+    })
+}

@@ -1,0 +1,181 @@
+//! Fitting and extending harmonic functions.
+
+use std::sync::Arc;
+
+use lapwing::data::{ClassNames, Features, Labels, Targets};
+use lapwing::graph::AffinityGraph;
+use lapwing::models::{Extension, Fitted, Harmonic, Labeling, Method, Problem, Rule};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, matrix_array, vector};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::graph::given;
+use crate::options::{GraphOptions, HarmonicOptions, RuleInput, WidthsInput, rule_dict, widths_object};
+
+/// What a fit is given: features to build a graph from, or a graph.
+#[derive(FromPyObject)]
+pub enum Input<'py> {
+    /// A graph, `(shape, indptr, indices, data)` in double precision.
+    #[pyo3(transparent)]
+    Graph(CsrInput<'py, f64>),
+    /// Features.
+    #[pyo3(transparent)]
+    Features(FeaturesInput<'py>),
+}
+
+/// Given labels of a classification.
+#[derive(FromPyObject)]
+pub enum LabelsInput<'py> {
+    /// `(class of each row or −1, number of classes)`.
+    #[pyo3(transparent)]
+    Classes((PyReadonlyArray1<'py, i32>, usize)),
+    /// Shares of the classes in each row, zero rows unlabelled.
+    #[pyo3(transparent)]
+    Shares(PyReadonlyArray2<'py, f64>),
+}
+
+/// Features and graph of an [`Input`]; one of them is absent.
+struct Source<'a> {
+    features: Option<Features<'a>>,
+    graph: Option<AffinityGraph>,
+}
+
+/// Labels every row; a dict of everything a fitted classifier keeps.
+#[pyfunction]
+pub fn fit_classifier<'py>(
+    py: Python<'py>,
+    input: Input<'py>,
+    labels: LabelsInput<'py>,
+    label_weights: Option<PyReadonlyArray1<'py, f64>>,
+    graph: GraphOptions,
+    options: HarmonicOptions,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let targets = class_targets(&labels, label_weights.as_ref())?;
+    let source = source(py, &input)?;
+    let method = method(&graph, &options)?;
+    let fitted = control.run(py, |run| method.fit(&source.problem(&targets), run))?;
+    classifier_dict(py, fitted)
+}
+
+/// Values for every row; a dict of everything a fitted regressor keeps.
+#[pyfunction]
+pub fn fit_regressor<'py>(
+    py: Python<'py>,
+    input: Input<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    label_weights: Option<PyReadonlyArray1<'py, f64>>,
+    graph: GraphOptions,
+    options: HarmonicOptions,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let weights = label_weights.map(|w| vector(&w)).transpose()?;
+    let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
+    let source = source(py, &input)?;
+    let method = method(&graph, &options)?;
+    let fitted = control.run(py, |run| method.regress(&source.problem(&targets), run))?;
+    let items = vec![
+        ("widths", extension_widths(py, fitted.extension.as_ref())?),
+        ("report", json(&fitted.report).map_err(to_py)?.into_pyobject(py)?.into_any()),
+        ("mean", fitted.mean.into_pyobject(py)?.into_any()),
+        ("reached", PyArray1::from_vec(py, fitted.reached).into_any()),
+        ("values", PyArray1::from_slice(py, fitted.values.values()).into_any()),
+    ];
+    dict(py, items)
+}
+
+/// Scores (m, c) of new rows by the weighted mean of their nearest fitted rows.
+#[pyfunction]
+pub fn extend<'py>(
+    py: Python<'py>,
+    features: FeaturesInput<'py>,
+    widths: WidthsInput<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    new: FeaturesInput<'py>,
+    graph: GraphOptions,
+    control: Control,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let extension = Extension {
+        features: features.features()?,
+        graph: graph.params().map_err(to_py)?,
+        widths: widths.widths()?,
+        scores: Arc::new(matrix(&scores)?),
+    };
+    let new = new.features()?;
+    let scores = control.run(py, |run| extension.extend(&new, run))?;
+    matrix_array(py, scores)
+}
+
+/// Labels, distributions and confidence of rows with given scores.
+#[pyfunction]
+pub fn apply_rule<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    rule: RuleInput,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let scores = Arc::new(matrix(&scores)?);
+    let rule = Rule::from(rule);
+    let labeling = control.run(py, |run| Ok(run.install(|| rule.apply(scores))))?;
+    dict(py, labeling_items(py, labeling)?)
+}
+
+impl Source<'_> {
+    fn problem<'a>(&'a self, targets: &'a Targets) -> Problem<'a, 'a> {
+        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), targets }
+    }
+}
+
+fn method(graph: &GraphOptions, options: &HarmonicOptions) -> PyResult<Harmonic> {
+    options.params().and_then(|params| Harmonic::new(params, graph.params()?)).map_err(to_py)
+}
+
+fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
+    Ok(match input {
+        Input::Graph(adjacency) => Source { features: None, graph: Some(given(py, adjacency)?) },
+        Input::Features(features) => Source { features: Some(features.features()?), graph: None },
+    })
+}
+
+fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
+    let weights = weights.map(|w| vector(w)).transpose()?;
+    match labels {
+        LabelsInput::Classes((classes, n_classes)) => {
+            let names = ClassNames::Integers((0..*n_classes as i64).collect());
+            Targets::one_hot(&Labels { classes: names, index: vector(classes)? }, weights.as_deref())
+        }
+        LabelsInput::Shares(shares) => Targets::soft(&matrix(shares)?, weights.as_deref()),
+    }
+    .map_err(to_py)
+}
+
+fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let report = json(&fitted.report).map_err(to_py)?;
+    let widths = extension_widths(py, fitted.extension.as_ref())?;
+    let mut items = vec![
+        ("rule", rule_dict(py, &fitted.rule)?.into_any()),
+        ("widths", widths),
+        ("report", report.into_pyobject(py)?.into_any()),
+    ];
+    // The extension shares the scores; without it they can be handed over uncopied.
+    drop(fitted.extension);
+    items.extend(labeling_items(py, fitted.labeling)?);
+    dict(py, items)
+}
+
+fn extension_widths<'py>(py: Python<'py>, extension: Option<&Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
+    extension.map_or_else(|| Ok(py.None().into_bound(py)), |extension| widths_object(py, &extension.widths))
+}
+
+fn labeling_items<'py>(py: Python<'py>, labeling: Labeling) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+    Ok(vec![
+        ("scores", matrix_array(py, Arc::unwrap_or_clone(labeling.scores))?.into_any()),
+        ("label_distributions", matrix_array(py, labeling.label_distributions)?.into_any()),
+        ("labels", PyArray1::from_vec(py, labeling.labels).into_any()),
+        ("confidence", PyArray1::from_vec(py, labeling.confidence).into_any()),
+        ("reached", PyArray1::from_vec(py, labeling.reached).into_any()),
+    ])
+}

@@ -1,0 +1,144 @@
+//! Parameters as Python passes them, by the names of the estimators' arguments.
+
+use lapwing::data::{Error, Result};
+use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths};
+use lapwing::models::harmonic::ClassPrior;
+use lapwing::models::{Clamp, Decision, Form, HarmonicParams, Rule};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// How to build a graph.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct GraphOptions {
+    n_neighbors: i64,
+    metric: String,
+    weights: String,
+    symmetrize: String,
+    bandwidth: Option<f64>,
+    method: String,
+    recall_target: f64,
+}
+
+/// How to propagate labels.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct HarmonicOptions {
+    graph_reg: Option<f64>,
+    form: String,
+    clamp: String,
+    decision: String,
+    class_prior: Option<Vec<f64>>,
+    tol: f64,
+    max_iter: i64,
+}
+
+/// From scores to labels, as the fitted estimator keeps it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct RuleInput {
+    offset: Vec<f64>,
+    scale: Vec<f64>,
+    temperature: Option<f64>,
+    prior: Vec<f64>,
+}
+
+/// Kernel widths, as the fitted estimator keeps them.
+#[derive(FromPyObject)]
+pub enum WidthsInput<'py> {
+    /// One per row.
+    #[pyo3(transparent)]
+    PerRow(PyReadonlyArray1<'py, f32>),
+    /// One for all, or none.
+    #[pyo3(transparent)]
+    One(Option<f64>),
+}
+
+impl GraphOptions {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<GraphParams> {
+        Ok(GraphParams {
+            n_neighbors: count("n_neighbors", self.n_neighbors)?,
+            metric: Metric::parse(&self.metric)?,
+            weights: Weighting::parse(&self.weights)?,
+            symmetrize: Symmetrize::parse(&self.symmetrize)?,
+            bandwidth: self.bandwidth,
+            builder: KnnBuilder::parse(&self.method)?,
+            recall_target: self.recall_target,
+        })
+    }
+}
+
+impl HarmonicOptions {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<HarmonicParams> {
+        Ok(HarmonicParams {
+            graph_reg: self.graph_reg,
+            form: Form::parse(&self.form)?,
+            clamp: Clamp::parse(&self.clamp)?,
+            decision: Decision::parse(&self.decision)?,
+            class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
+            tol: self.tol,
+            max_iter: count("max_iter", self.max_iter)?,
+        })
+    }
+}
+
+fn count(name: &str, value: i64) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::param(name, value, "at least 1"))
+}
+
+impl From<RuleInput> for Rule {
+    fn from(rule: RuleInput) -> Self {
+        Self { offset: rule.offset, scale: rule.scale, temperature: rule.temperature, prior: rule.prior }
+    }
+}
+
+impl WidthsInput<'_> {
+    /// The same in the words of Rust.
+    pub fn widths(&self) -> PyResult<Widths> {
+        Ok(match self {
+            Self::PerRow(widths) => Widths::PerRow(widths.as_slice()?.to_vec()),
+            Self::One(Some(width)) => Widths::One(*width),
+            Self::One(None) => Widths::None,
+        })
+    }
+}
+
+/// Graph parameters as a dict that [`GraphOptions`] reads back.
+pub fn graph_dict<'py>(py: Python<'py>, params: &GraphParams) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("n_neighbors", params.n_neighbors)?;
+    dict.set_item("metric", name(&params.metric))?;
+    dict.set_item("weights", name(&params.weights))?;
+    dict.set_item("symmetrize", name(&params.symmetrize))?;
+    dict.set_item("bandwidth", params.bandwidth)?;
+    dict.set_item("method", name(&params.builder))?;
+    dict.set_item("recall_target", params.recall_target)?;
+    Ok(dict)
+}
+
+/// The name of a choice, which is also its serialized form.
+fn name(choice: &impl serde::Serialize) -> Option<String> {
+    serde_json::to_value(choice).ok()?.as_str().map(str::to_owned)
+}
+
+/// A rule as a dict that [`RuleInput`] reads back.
+pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("offset", &rule.offset)?;
+    dict.set_item("scale", &rule.scale)?;
+    dict.set_item("temperature", rule.temperature)?;
+    dict.set_item("prior", &rule.prior)?;
+    Ok(dict)
+}
+
+/// Kernel widths as an object that [`WidthsInput`] reads back.
+pub fn widths_object<'py>(py: Python<'py>, widths: &Widths) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match widths {
+        Widths::PerRow(widths) => PyArray1::from_slice(py, widths).into_any(),
+        Widths::One(width) => width.into_pyobject(py)?.into_any(),
+        Widths::None => py.None().into_bound(py),
+    })
+}

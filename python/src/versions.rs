@@ -1,0 +1,37 @@
+//! What this build is and what it found in the machine.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Version, build and processor, for `show_versions`.
+#[pyfunction]
+pub fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    dict.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    dict.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+    dict.set_item("simd", simd())?;
+    dict.set_item("processors", std::thread::available_parallelism().map_or(1, usize::from))?;
+    Ok(dict)
+}
+
+/// Vector instructions of this processor that the kernels choose from, best last.
+fn simd() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let known = [
+            ("avx2", is_x86_feature_detected!("avx2")),
+            ("fma", is_x86_feature_detected!("fma")),
+            ("avx512f", is_x86_feature_detected!("avx512f")),
+        ];
+        known.iter().filter(|(_, found)| *found).map(|(name, _)| *name).collect()
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        if std::arch::is_aarch64_feature_detected!("neon") { vec!["neon"] } else { Vec::new() }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        Vec::new()
+    }
+}

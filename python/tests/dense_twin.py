@@ -1,0 +1,66 @@
+"""The methods once more, in a few lines of dense NumPy: what the compiled code must agree with."""
+
+import numpy as np
+
+
+def neighbors(X, k):
+    """(indices, distances) of the k nearest other rows, sorted by (distance, index)."""
+    X = np.asarray(X, dtype=np.float64)
+    distances = np.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
+    np.fill_diagonal(distances, np.inf)
+    indices = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return indices, np.take_along_axis(distances, indices, axis=1)
+
+
+def self_tuning(indices, distances, h=0.5):
+    """Union of exp(−d²/(h²σᵢσⱼ)), σ the distance to the last neighbour; dense (n, n)."""
+    n = indices.shape[0]
+    width = h * distances[:, -1]
+    weights = np.zeros((n, n))
+    for i in range(n):
+        for j, d in zip(indices[i], distances[i], strict=True):
+            weights[i, j] = np.exp(-(d**2) / (width[i] * width[j]))
+    return np.maximum(weights, weights.T)
+
+
+def reached_rows(weights, labeled):
+    """Rows in a component with a labelled row."""
+    reached = np.asarray(labeled).copy()
+    while True:
+        more = reached | (weights[:, reached].sum(axis=1) > 0)
+        if (more == reached).all():
+            return reached
+        reached = more
+
+
+def harmonic(weights, targets, trust, graph_reg, form="stable", clamp="soft"):
+    """Harmonic function (n, c) of targets (n, c) trusted by `trust` (n, zero where unlabelled), and its mean target.
+
+    Rows that no label reaches are NaN.
+    """
+    trust = np.asarray(trust, dtype=np.float64)
+    reached = reached_rows(weights, trust > 0)
+    W, Y, c = weights[np.ix_(reached, reached)], targets[reached], trust[reached]
+    mean = c @ Y / c.sum()
+    laplacian = np.diag(W.sum(axis=1)) - W
+    if clamp == "hard":
+        f = _hard(laplacian, Y, c > 0)
+    else:
+        A = graph_reg * c.sum() * laplacian + np.diag(c)
+        if form == "stable":
+            n = len(c)
+            P = np.eye(n) - 1.0 / n
+            f = np.linalg.pinv(P @ A @ P, rcond=1e-13, hermitian=True) @ (c[:, None] * (Y - mean))
+        else:
+            f = np.linalg.solve(A, c[:, None] * Y)
+    scores = np.full((len(trust), Y.shape[1]), np.nan)
+    scores[reached] = f
+    return scores, mean
+
+
+def _hard(laplacian, Y, labeled):
+    f, free = Y.astype(np.float64).copy(), ~labeled
+    if free.any():
+        right = -laplacian[np.ix_(free, labeled)] @ Y[labeled]
+        f[free] = np.linalg.solve(laplacian[np.ix_(free, free)], right)
+    return f

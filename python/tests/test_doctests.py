@@ -1,0 +1,16 @@
+"""The examples in the docstrings run."""
+
+import doctest
+import importlib
+
+import pytest
+
+MODULES = ["lapwing"] + [
+    f"lapwing.{name}" for name in ("_harmonic", "_model_file", "_versions", "graph", "metrics", "model_selection")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    failed, attempted = doctest.testmod(importlib.import_module(name))
+    assert attempted > 0 and failed == 0

@@ -1,0 +1,189 @@
+"""Features of every type and order, and what is said about bad ones."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing.graph import Graph, kneighbors, knn_graph
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 200, size=(80, 6)).astype(np.uint8)
+    y = np.full(80, -1)
+    y[:9] = np.arange(9) % 3
+    return X, y
+
+
+CONVERSIONS = {
+    "uint8": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "float64": lambda X: X.astype(np.float64),
+    "float16": lambda X: X.astype(np.float16),
+    "int64": lambda X: X.astype(np.int64),
+    "uint16": lambda X: X.astype(np.uint16),
+    "big-endian": lambda X: X.astype(">f8"),
+    "fortran": lambda X: np.asfortranarray(X.astype(np.float64)),
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "list": lambda X: X.tolist(),
+    "csr": lambda X: sp.csr_array(X.astype(np.float64)),
+    "csc": lambda X: sp.csc_matrix(X.astype(np.float32)),
+    "unsorted": lambda X: unsorted(sp.csr_array(X.astype(np.float32))),
+    "pandas": lambda X: pd.DataFrame(X, columns=list("abcdef")),
+    "polars": lambda X: pl.DataFrame(X.astype(np.float64), schema=list("abcdef")),
+}
+
+
+def unsorted(matrix):
+    """The same matrix with the columns of each row reversed, and one entry split in two."""
+    coo = matrix.tocoo()
+    rows, columns, data = coo.row[::-1], coo.col[::-1], coo.data[::-1].copy()
+    order = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))])
+    return sp.csr_array((data[order], columns[order], indptr), shape=matrix.shape)
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_same_answer_for_every_type(problem, name):
+    X, y = problem
+    convert = CONVERSIONS[name]
+    expected = HarmonicClassifier(6).fit(X, y)
+    clf = HarmonicClassifier(6).fit(convert(X), y)
+    # Distances may be summed in another order for another type; they are rounded to single precision.
+    np.testing.assert_allclose(clf.scores_, expected.scores_, atol=1e-5)
+    np.testing.assert_array_equal(clf.predict(convert(X)), expected.predict(X))
+    if name != "polars":  # older releases of scikit-learn do not read their names
+        assert hasattr(clf, "feature_names_in_") == (name == "pandas")
+
+
+def test_unfit_names_are_noticed(problem):
+    X, y = problem
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    clf = HarmonicClassifier(6).fit(frame, y)
+    with pytest.raises(ValueError, match="feature names"):
+        clf.predict(frame.rename(columns={"a": "z"}))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_arrays_are_borrowed(problem, dtype, tmp_path):
+    X, y = problem
+    X = X.astype(dtype)
+    assert np.shares_memory(HarmonicClassifier(6).fit(X, y)._fit_X, X)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    clf = HarmonicClassifier(6).fit(mapped, y)
+    assert np.shares_memory(clf._fit_X, mapped)
+    np.testing.assert_array_equal(clf.scores_, HarmonicClassifier(6).fit(X, y).scores_)
+
+
+def test_too_many_neighbors_are_lowered_with_a_warning(problem):
+    X, y = problem
+    with pytest.warns(UserWarning, match="n_neighbors is 100, but 80 samples have only 79 neighbors each; using 79"):
+        clf = HarmonicClassifier(100).fit(X, y)
+    np.testing.assert_array_equal(clf.scores_, HarmonicClassifier(79).fit(X, y).scores_)
+    with pytest.raises(ValueError, match="n_neighbors is 80"):
+        kneighbors(X, 80)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "text"),
+    [
+        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0; expected"),
+        ({"n_neighbors": -3}, ValueError, "n_neighbors is -3; expected"),
+        ({"n_neighbors": 2.5}, TypeError, "n_neighbors must be an integer, not float"),
+        ({"metric": "manhattan"}, ValueError, "metric is 'manhattan'; expected one of euclidean, cosine"),
+        ({"metric": None}, TypeError, "metric must be a string, not NoneType"),
+        ({"weights": "heat"}, ValueError, "expected one of self-tuning, gaussian, cosine, binary"),
+        ({"symmetrize": "both"}, ValueError, "expected one of union, mean, mutual"),
+        ({"affinity": "rbf"}, ValueError, "expected one of knn, precomputed"),
+        ({"form": "best"}, ValueError, "expected one of stable, plain, auto"),
+        ({"clamp": "firm"}, ValueError, "expected one of soft, hard"),
+        ({"clamp": "hard"}, ValueError, "use form plain"),
+        ({"decision": "vote"}, ValueError, "expected one of centered, argmax, mass"),
+        ({"graph_reg": 0}, ValueError, "clamp the labels hard"),
+        ({"graph_reg": "much"}, ValueError, "expected a number or 'auto'"),
+        ({"bandwidth": -1.0, "weights": "gaussian"}, ValueError, "bandwidth is -1"),
+        ({"tol": 0.0}, ValueError, "tol is 0"),
+        ({"tol": "small"}, TypeError, "tol must be a number, not str"),
+        ({"max_iter": 0}, ValueError, "max_iter is 0; expected at least 1"),
+        ({"recall_target": 1.5}, ValueError, "recall_target is 1.5"),
+        ({"class_prior": [0.5, 0.5, -1.0]}, ValueError, "class_prior is -1"),
+        ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
+        ({"n_jobs": 1.0}, TypeError, "n_jobs must be an integer or None, not float"),
+        ({"random_state": -1}, ValueError, "random_state is -1"),
+        ({"callback": 3}, TypeError, "callback must be callable, not int"),
+    ],
+)
+def test_bad_parameters_are_named(problem, params, error, text):
+    X, y = problem
+    with pytest.raises(error, match=text):
+        HarmonicClassifier(**{"n_neighbors": 6, **params}).fit(X, y)
+
+
+def test_bad_values_are_named(problem):
+    X, y = problem
+    bad = X.astype(np.float64)
+    bad[17, 3] = np.nan
+    with pytest.raises(ValueError, match=r"row 17 of features holds NaN \(column 3\); remove or impute it"):
+        HarmonicClassifier(6).fit(bad, y)
+    clf = HarmonicClassifier(6).fit(X, y)
+    with pytest.raises(ValueError, match="row 17"):
+        clf.predict(bad)
+    with pytest.raises(ValueError, match="zeros"):
+        HarmonicClassifier(6, metric="cosine").fit(np.where(np.arange(80)[:, None] == 5, 0, X), y)
+    with pytest.raises(ValueError, match=r"the target of row 2 is not finite"):
+        HarmonicRegressor(6).fit(X, [np.nan, 1.0, np.inf] + [0.0] * 77)
+    with pytest.raises(ValueError, match="the weight of row 0 is -1"):
+        HarmonicClassifier(6).fit(X, y, np.full(80, -1.0))
+    with pytest.raises(ValueError, match="sample_weight has 3 values"):
+        HarmonicClassifier(6).fit(X, y, [1.0, 1.0, 1.0])
+
+
+def test_bad_graphs_are_named(problem):
+    _, y = problem
+    fit = HarmonicClassifier(affinity="precomputed").fit
+    W = sp.random(80, 80, density=0.1, random_state=0)
+    W = sp.lil_matrix(W + W.T)
+    one_sided, negative, infinite = W.copy(), W.copy(), W.copy()
+    one_sided[3, 4] = 7.0
+    with pytest.raises(ValueError, match=r"edge \(3, 4\) has weight 7 but \(4, 3\) has"):
+        fit(one_sided, y)
+    negative[3, 4] = negative[4, 3] = -2.0
+    with pytest.raises(ValueError, match=r"edge \(3, 4\) has weight -2"):
+        fit(negative, y)
+    with pytest.raises(ValueError, match=r"edge \(3, 4\) has weight -2"):
+        Graph.from_scipy(negative)
+    infinite[3, 4] = infinite[4, 3] = np.inf
+    with pytest.raises(ValueError, match=r"edge \(3, 4\) has weight inf"):
+        fit(infinite, y)
+    with pytest.raises(ValueError, match=r"square matrix; got shape \(80, 70\)"):
+        fit(W[:, :70], y)
+
+
+def test_bad_neighbors_are_named(problem):
+    X, y = problem
+    fit = HarmonicClassifier(affinity="precomputed").fit
+    distances, indices = kneighbors(X, 6)
+    with pytest.raises(TypeError, match="indices first; got float32"):
+        fit((distances, indices), y)
+    with pytest.raises(ValueError, match="must both be"):
+        fit((indices, distances[:, :3]), y)
+    with pytest.raises(ValueError, match="row 0 of the precomputed neighbors names a neighbor outside"):
+        fit((np.where(indices == indices[0, 0], 80, indices), distances), y)
+    own = indices.copy()
+    own[:, 0] = np.arange(80)
+    with pytest.raises(ValueError, match="row 0 names neighbor 0; expected another row"):
+        fit((own, distances), y)
+    with pytest.raises(ValueError, match="ascending"):
+        fit((indices, distances[:, ::-1]), y)
+
+
+def test_sparse_and_dense_rows_have_the_same_graph(problem):
+    X, _ = problem
+    dense = knn_graph(X.astype(np.float32), 6).to_scipy()
+    sparse = knn_graph(sp.csr_array(X.astype(np.float32)), 6).to_scipy()
+    np.testing.assert_allclose(sparse.toarray(), dense.toarray(), atol=1e-6)

@@ -1,0 +1,33 @@
+"""scikit-learn's own checks of an estimator."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lapwing import HarmonicClassifier, HarmonicRegressor
+
+_TRUST = "sample_weight is trust in a given label: a row of weight 0 stays in the graph, a repeated row changes it"
+_MARKER = "the check takes -1 for a class; here it marks the rows without a label (passes with unlabeled=-2)"
+
+ESTIMATORS = [
+    HarmonicClassifier(),
+    HarmonicClassifier(unlabeled=-2),
+    HarmonicClassifier(form="plain", weights="gaussian", symmetrize="mean"),
+    HarmonicRegressor(),
+    HarmonicRegressor(form="plain", weights="binary", symmetrize="mutual"),
+]
+
+
+def expected_failed_checks(estimator):
+    reasons = {
+        "check_sample_weight_equivalence_on_dense_data": _TRUST,
+        "check_sample_weight_equivalence_on_sparse_data": _TRUST,
+    }
+    if isinstance(estimator, HarmonicClassifier) and estimator.unlabeled is None:
+        reasons["check_classifiers_classes"] = _MARKER
+    return reasons
+
+
+@pytest.mark.filterwarnings("ignore:n_neighbors is:UserWarning", "ignore:all labels are of one class:UserWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
+def test_estimator_follows_the_conventions(estimator, check):
+    check(estimator)

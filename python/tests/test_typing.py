@@ -1,0 +1,55 @@
+"""Annotations: the stub says what the module has, and callers' code checks under mypy --strict."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mypy")
+
+CALLER = '''
+import numpy as np
+from numpy.typing import NDArray
+
+import lapwing
+from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing.graph import Graph, kneighbors, knn_graph
+from lapwing.metrics import accuracy_score
+from lapwing.model_selection import SemiSupervisedKFold
+
+X = np.zeros((4, 2))
+clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain").fit(X, [0, 1, -1, -1])
+shares: NDArray[np.float64] = clf.predict_proba(X)
+values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]).predict(X)
+graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")
+distances, indices = kneighbors(X, 2)
+found: NDArray[np.int32] = indices
+recall = kneighbors(X, 2, return_report=True)[2]["recall"]
+score: float = accuracy_score([0], [0])
+for train, test in SemiSupervisedKFold(2).split(X, [0, 1, -1, -1]):
+    rows: NDArray[np.intp] = train
+lapwing.save_model(clf, "model")
+loaded: HarmonicClassifier = lapwing.load_model("model")
+version: str = lapwing.__version__
+'''
+
+CONFIG = Path(__file__).parent.parent / "pyproject.toml"
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_stub_is_the_module():
+    result = run("mypy.stubtest", "lapwing._lapwing", "--mypy-config-file", str(CONFIG))
+    assert result.returncode == 0, result.stdout
+
+
+def test_callers_are_checked(tmp_path):
+    caller = tmp_path / "caller.py"
+    caller.write_text(CALLER)
+    result = run("mypy", "--config-file", str(CONFIG), str(caller))
+    assert result.returncode == 0, result.stdout
+    caller.write_text(CALLER + '\nHarmonicClassifier(form="best")\n')
+    assert 'Argument "form"' in run("mypy", "--config-file", str(CONFIG), str(caller)).stdout
