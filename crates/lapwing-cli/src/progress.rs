@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lapwing::data::Progress;
 use serde_json::json;
 
+use crate::text::count;
+
 /// A bar, or a spinner where the number of steps is unknown; gone when its phase is over.
 #[derive(Default)]
 pub struct Bar(Mutex<Option<ProgressBar>>);
@@ -46,7 +48,7 @@ impl Progress for Bar {
     fn start(&self, phase: &str, total: u64) {
         let bar = if total == 0 { ProgressBar::new_spinner() } else { ProgressBar::new(total) };
         let template = if total == 0 {
-            "{spinner} {prefix:12} {elapsed:>4} {human_pos} {msg}"
+            "{spinner} {prefix:12} {elapsed:>4} {msg}"
         } else {
             "{spinner} {prefix:12} {elapsed:>4} [{bar:30}] {percent:>3} % {msg}"
         };
@@ -63,9 +65,9 @@ impl Progress for Bar {
     fn update(&self, done: u64, note: &str) {
         if let Some(bar) = &*self.0.lock().expect("no holder of this lock panics") {
             bar.set_position(done);
-            if !note.is_empty() {
-                bar.set_message(note.to_owned());
-            }
+            // Without a known end there is no bar to show how far it is.
+            let is_bar = bar.length().is_some();
+            bar.set_message(if is_bar { note.to_owned() } else { format!("{} {note}", count(done as usize)) });
         }
     }
 

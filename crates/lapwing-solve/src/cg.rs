@@ -113,7 +113,7 @@ pub fn solve(
                 column_norms(&residual, n, open.len()).iter().zip(&open).map(|(r, &c)| r / norms[c]).collect();
             open.iter().zip(&relative).for_each(|(&c, &r)| info.residuals[c] = r);
             // A little slack: the recursion stopped at tol, the recomputed residual may be a rounding above.
-            let unsolved: Vec<usize> = (0..open.len()).filter(|&at| !(relative[at] <= params.tol * 1.01)).collect();
+            let unsolved: Vec<usize> = (0..open.len()).filter(|&at| relative[at] > params.tol * 1.01).collect();
             let budget = |c: &usize| info.iterations[*c] < params.max_iter;
             if unsolved.is_empty() || !unsolved.iter().any(|&at| budget(&open[at])) {
                 break;
@@ -308,9 +308,9 @@ fn keep_columns(block: &[f64], s: usize, keep: &[usize]) -> Vec<f64> {
 /// A zero right-hand side has the solution zero, whatever the start.
 fn zero_columns(x: &mut Matrix, norms: &[f64]) {
     let s = x.n_cols();
-    if norms.iter().any(|norm| !(*norm > 0.0)) {
+    if norms.contains(&0.0) {
         x.values_mut().chunks_exact_mut(s).for_each(|row| {
-            row.iter_mut().zip(norms).filter(|(_, norm)| !(**norm > 0.0)).for_each(|(v, _)| *v = 0.0);
+            row.iter_mut().zip(norms).filter(|(_, norm)| **norm == 0.0).for_each(|(v, _)| *v = 0.0);
         });
     }
 }

@@ -28,12 +28,12 @@ pub struct GraphOptions {
     )]
     pub weights: Weighting,
 
-    /// Width: σ of gaussian weights [default: the median distance to the last neighbour], or the factor on each row's own
-    /// width of self-tuning ones [default: 0.5]
+    /// Width of gaussian weights [default: the median distance to the last neighbour]; for self-tuning weights, the
+    /// factor on each row's own width [default: 0.5]
     #[arg(long, value_name = "SIGMA", value_parser = real, allow_negative_numbers = true, conflicts_with = "graph")]
     pub bandwidth: Option<f64>,
 
-    /// Edge if either row names the other, the mean of both, or only if both do
+    /// An edge that one row names: as if both did (union), at half its weight (mean), or dropped (mutual)
     #[arg(long, default_value = "mean", value_parser = choice(&["union", "mean", "mutual"], Symmetrize::parse), conflicts_with = "graph")]
     pub symmetrize: Symmetrize,
 
@@ -139,7 +139,30 @@ fn parse_prior(text: &str) -> Result<ClassPrior, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use lapwing::graph::SELF_TUNING_BANDWIDTH;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Options {
+        #[command(flatten)]
+        graph: GraphOptions,
+        #[command(flatten)]
+        harmonic: HarmonicOptions,
+        /// Given in place of features.
+        #[arg(long = "graph")]
+        given: Option<String>,
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        let options = Options::parse_from(["lapwing"]);
+        assert_eq!(options.graph.params(), GraphParams::default());
+        assert_eq!(options.harmonic.params(), HarmonicParams::default());
+        let help = <Options as clap::CommandFactory>::command().render_help().to_string();
+        assert!(help.contains(&format!("[default: {SELF_TUNING_BANDWIDTH}]")), "{help}");
+    }
 
     #[test]
     fn numbers_and_words_share_an_option() {

@@ -123,7 +123,7 @@ impl HarmonicParams {
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
         if let Some(reg) = self.graph_reg
-            && !(reg > 0.0)
+            && (reg.is_nan() || reg <= 0.0)
         {
             let hint = if reg == 0.0 { "; for 0, clamp the labels hard" } else { "" };
             return Err(Error::param("graph_reg", reg, format!("a number above 0, inf, or auto{hint}")));
