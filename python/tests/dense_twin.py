@@ -20,7 +20,7 @@ def self_tuning(indices, distances, h=0.5):
     for i in range(n):
         for j, d in zip(indices[i], distances[i], strict=True):
             weights[i, j] = np.exp(-(d**2) / (width[i] * width[j]))
-    return np.maximum(weights, weights.T)
+    return (weights + weights.T) / 2
 
 
 def reached_rows(weights, labeled):

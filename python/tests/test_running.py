@@ -14,6 +14,14 @@ from lapwing import HarmonicClassifier, HarmonicRegressor
 from lapwing.graph import kneighbors
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """Background jobs of a shell are started with SIGINT ignored; here it must be heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def problem():
     rng = np.random.default_rng(5)

@@ -29,13 +29,17 @@ impl GraphParams {
         let search_bytes = match n_entries {
             Some(entries) => 12 * entries + 12 * n + threads * 4 * n + 2 * result,
             None if self.builder.choose(n, d) == KnnBuilder::Partitions => {
-                let columns = if d > memory::SKETCH_BEYOND { memory::SKETCH_COLUMNS } else { d };
-                let width = if d > memory::SKETCH_BEYOND { memory::sketched_width(self.n_neighbors, n) } else { width };
-                let lists = (8 * width + 1) * n;
+                let is_sketched = d > memory::SKETCH_BEYOND;
+                let columns = if is_sketched { memory::SKETCH_COLUMNS } else { d };
+                let kept = if is_sketched { memory::sketched_width(self.n_neighbors, n) } else { width };
+                let lists = (8 * kept + 1) * n;
                 // Carving holds the assignments of two levels; a thread holds a piece and its products.
                 let carving = 4 * columns * n + 36 * n + threads * memory::PIECE * (memory::PIECE + columns) * 4;
-                let truth = memory::TRUTH_ROWS * (memory::list_width(self.n_neighbors, n) + 1) * 8 * n.div_ceil(4096);
-                (lists + carving).max(lists + result).max(truth + threads * 4096 * d * 4)
+                // Measuring recall and learning a sketch come before, but allocators keep what they have freed.
+                let block = memory::block_rows(d);
+                let truth = memory::TRUTH_ROWS * (width + 1) * 8 * n.div_ceil(block) + threads * block * d * 4;
+                let axes = if is_sketched { 2 * 8 * memory::sample_rows(n, d) * d } else { 0 };
+                truth + axes + (lists + carving).max(lists + result)
             }
             None => 4 * n * d + 4 * n + 2 * result + threads * 512 * (512 * 4 + 8 * width),
         };

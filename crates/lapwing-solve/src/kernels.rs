@@ -15,12 +15,23 @@ pub(crate) fn sdd_product(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y:
     y.par_chunks_mut(BLOCK_ROWS * s.max(1)).enumerate().for_each(|(block, y)| {
         let first = block * BLOCK_ROWS;
         #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has AVX-512F.
+            return unsafe { rows_avx512(w, kappa, shift, x, y, s, first) };
+        }
+        #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
             return unsafe { rows_avx2(w, kappa, shift, x, y, s, first) };
         }
         rows_plain(w, kappa, shift, x, y, s, first);
     });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn rows_avx512(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y: &mut [f64], s: usize, first: usize) {
+    rows_plain(w, kappa, shift, x, y, s, first);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -31,28 +42,19 @@ fn rows_avx2(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y: &mut [f64], 
 
 #[inline(always)]
 fn rows_plain(w: &Csr<f64>, kappa: f64, shift: &[f64], x: &[f64], y: &mut [f64], s: usize, first: usize) {
-    match s {
-        1 => rows_of_width::<1>(w, kappa, shift, x, y, s, 0, first),
-        2 => rows_of_width::<2>(w, kappa, shift, x, y, s, 0, first),
-        _ => {
-            // Strips of 8, 4, 2 and 1 columns; each strip walks the matrix rows of this block once, out of cache.
-            let mut at = 0;
-            while s - at >= 8 {
-                rows_of_width::<8>(w, kappa, shift, x, y, s, at, first);
-                at += 8;
-            }
-            if s - at >= 4 {
-                rows_of_width::<4>(w, kappa, shift, x, y, s, at, first);
-                at += 4;
-            }
-            if s - at >= 2 {
-                rows_of_width::<2>(w, kappa, shift, x, y, s, at, first);
-                at += 2;
-            }
-            if s > at {
-                rows_of_width::<1>(w, kappa, shift, x, y, s, at, first);
-            }
+    // One walk over a matrix row serves up to sixteen columns held in registers; wider blocks go in strips.
+    let mut at = 0;
+    while at < s {
+        macro_rules! strip {
+            ($($width:literal)*) => {
+                match (s - at).min(16) {
+                    $($width => rows_of_width::<$width>(w, kappa, shift, x, y, s, at, first),)*
+                    _ => {}
+                }
+            };
         }
+        strip!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+        at += (s - at).min(16);
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
             .collect();
         let w = Csr::from_entries(n, n, &entries).unwrap();
         let shift: Vec<f64> = (0..n).map(|i| i as f64 * 0.25).collect();
-        for s in 1..20 {
+        for s in 1..36 {
             let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
             let mut y = vec![0.0; n * s];
             sdd_product(&w, 0.5, &shift, &x, &mut y, s);

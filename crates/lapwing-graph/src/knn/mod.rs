@@ -150,8 +150,8 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
     pub(crate) use super::partitions::PIECE;
-    pub(crate) use super::recall::SAMPLE as TRUTH_ROWS;
-    pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sketched_width};
+    pub(crate) use super::recall::{SAMPLE as TRUTH_ROWS, block_rows};
+    pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sample_rows, sketched_width};
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {
         super::list_width(k, n)

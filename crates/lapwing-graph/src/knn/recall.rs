@@ -10,8 +10,11 @@ use super::{KnnParams, Metric, exact, list_width, refine};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
-/// Rows of the data met by one pass over the sample.
-const BLOCK: usize = 4096;
+
+/// Rows of the data met by one pass over the sample: a few megabytes of them.
+pub(crate) fn block_rows(d: usize) -> usize {
+    ((1 << 20) / d).clamp(256, 4096)
+}
 
 /// A sample of rows and the distance of each to its k-th true neighbour.
 pub(super) struct Truth {
@@ -35,6 +38,7 @@ impl Truth {
         let mut rows = index::sample(&mut rng, n, SAMPLE.min(n)).into_vec();
         rows.sort_unstable();
         let width = list_width(k, n) + 1;
+        let block_rows = block_rows(d);
         let prepare = |ids: &mut dyn ExactSizeIterator<Item = usize>| -> Result<Rows> {
             let mut values = vec![0f32; ids.len() * d];
             for (row, out) in ids.zip(values.chunks_exact_mut(d)) {
@@ -48,11 +52,11 @@ impl Truth {
         };
         let sample = prepare(&mut rows.iter().copied())?;
         let partial: Result<Vec<Vec<u64>>> = run.install(|| {
-            (0..n.div_ceil(BLOCK))
+            (0..n.div_ceil(block_rows))
                 .into_par_iter()
                 .map(|block| {
-                    let first = block * BLOCK;
-                    let part = prepare(&mut (first..(first + BLOCK).min(n)))?;
+                    let first = block * block_rows;
+                    let part = prepare(&mut (first..(first + block_rows).min(n)))?;
                     // Row numbers within the block; moved to their place below. A sampled row meets itself too.
                     let mut lists = exact::block_lists(&sample, 0..sample.n, &part, false, width, run)?;
                     lists.iter_mut().filter(|key| **key != super::EMPTY).for_each(|key| *key += first as u64);

@@ -15,8 +15,12 @@ use super::rows::{Rows, products, unit_row};
 pub(crate) const SKETCH_BEYOND: usize = 96;
 /// Columns of a sketch: a multiple of the widest vector registers.
 pub(crate) const SKETCH_COLUMNS: usize = 64;
-/// Rows from which the axes are learned.
-const SAMPLE: usize = 2000;
+
+/// Rows from which the axes are learned: enough for 64 axes, some ten megabytes in f64.
+pub(crate) fn sample_rows(n: usize, d: usize) -> usize {
+    ((1 << 20) / d).clamp(256, 2000).min(n)
+}
+
 /// Rows projected by one matrix product.
 const BLOCK: usize = 512;
 
@@ -29,7 +33,7 @@ pub(crate) fn sketched_width(k: usize, n: usize) -> usize {
 pub(super) fn sketch(dense: &Dense<'_>, metric: Metric, center: &[f64], run: &Run) -> Result<Rows> {
     let (n, d) = (dense.n_rows(), dense.n_cols());
     let mut rng = run.rng(Stream::Projection, 0);
-    let mut sample = index::sample(&mut rng, n, SAMPLE.min(n)).into_vec();
+    let mut sample = index::sample(&mut rng, n, sample_rows(n, d)).into_vec();
     sample.sort_unstable();
     let copy = |row: usize, out: &mut [f32]| match metric {
         Metric::Euclidean => {
