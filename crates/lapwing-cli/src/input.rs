@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{ReadOptions, Samples, read_graph, read_labels, read_samples};
+use lapwing::data::read::{ReadOptions, Samples, holds_labels, names_labels, read_graph, read_labels, read_samples};
 use lapwing::data::{Csr, Error, Features, Labels, Run, Standardizer, Targets};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
@@ -82,11 +82,11 @@ pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(
     if data.graph.is_some() && labels.label_column.is_some() {
         return Err(Failure::usage("a graph has no columns: give the labels with --labels FILE"));
     }
-    let may_hold_labels = data.data.as_deref().is_some_and(holds_own_labels);
+    let may_hold_labels = data.data.as_deref().is_some_and(holds_labels);
     if labels.label_column.is_none() && labels.labels.is_none() && !may_hold_labels {
         return Err(no_labels(data.graph.is_some()));
     }
-    if labels.label_column.is_some() && data.data.as_deref().is_some_and(has_no_columns) {
+    if labels.label_column.is_some() && data.data.as_deref().is_some_and(|path| !names_labels(path)) {
         let reason = "--label-column needs a table (.csv, .parquet) or an array of an .npz; give --labels FILE instead";
         return Err(Failure::usage(reason));
     }
@@ -120,21 +120,3 @@ pub fn no_labels(is_graph: bool) -> Failure {
     Failure::usage(format!("no labels: {column}give a file of labels with --labels FILE"))
 }
 
-/// Whether files of that ending can carry labels of their own.
-fn holds_own_labels(path: &Path) -> bool {
-    ending(path).is_some_and(|ending| ["npz", "svm", "libsvm"].contains(&ending))
-}
-
-/// Whether files of that ending have neither columns with names nor named arrays.
-fn has_no_columns(path: &Path) -> bool {
-    ending(path).is_some_and(|ending| ["npy", "svm", "libsvm"].contains(&ending))
-}
-
-/// Whether files of that ending name their columns.
-pub fn has_column_names(path: &Path) -> bool {
-    !has_no_columns(path) && ending(path) != Some("npz")
-}
-
-fn ending(path: &Path) -> Option<&str> {
-    path.extension().and_then(|ending| ending.to_str())
-}

@@ -57,8 +57,8 @@ pub struct GraphParams {
     pub recall_target: f64,
 }
 
-/// Default h of the self-tuning weights: on images, letters and speech the weight exp(−4d²/(σᵢσⱼ)) gives fewer errors
-/// than Zelnik-Manor & Perona's exp(−d²/(σᵢσⱼ)); see `docs/results.md`.
+/// Default h of the self-tuning weights: exp(−4d²/(σᵢσⱼ)) gives fewer errors than Zelnik-Manor & Perona's
+/// exp(−d²/(σᵢσⱼ)) on most data sets of `docs/results.md` from three labels per class on.
 pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
 
 /// Kernel width of each row, as the weights used it; needed again to weigh new points.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lapwing::data::read::read_samples;
+use lapwing::data::read::{names_columns, read_samples};
 use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Features, Report, peak_memory_bytes};
 use lapwing::models::{Labeling, Model};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{has_column_names, read_options, widen};
+use crate::input::{read_options, widen};
 use crate::options::{RunOptions, TableOptions};
 use crate::output::{self, Unreached, Written, check_output, folded, is_stdout, two_on_stdout};
 use crate::session::{Session, print};
@@ -95,7 +95,7 @@ impl Predict {
     fn read(&self, session: &Session) -> Result<(Model<'static>, Features<'static>), Failure> {
         let model = Model::load(&self.model)?;
         let mut table = TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), standardize: false };
-        if table.columns.is_none() && has_column_names(&self.data) {
+        if table.columns.is_none() && names_columns(&self.data) {
             table.columns = model.feature_names.clone();
         }
         let samples = read_samples(&self.data, &read_options(&table, None), &session.run)?;

@@ -76,6 +76,21 @@ impl Size {
     }
 }
 
+/// Whether files of that ending can hold labels beside the features without a column being named.
+pub fn holds_labels(path: &Path) -> bool {
+    matches!(Format::of(path), Format::Npz | Format::Svmlight)
+}
+
+/// Whether files of that ending can name the column or array of their labels.
+pub fn names_labels(path: &Path) -> bool {
+    matches!(Format::of(path), Format::Csv | Format::Parquet | Format::Npz | Format::Other)
+}
+
+/// Whether files of that ending have columns with names.
+pub fn names_columns(path: &Path) -> bool {
+    matches!(Format::of(path), Format::Csv | Format::Parquet)
+}
+
 /// Reads a file of samples; `-` is CSV on standard input.
 ///
 /// | ending | contents |

@@ -112,7 +112,8 @@ impl Harmonic {
         if report.n_unreached > 0 {
             let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
             let advice = "label one row in each, or raise the number of neighbors";
-            report.warnings.push(format!("no label reaches {rows} rows in {parts} components of the graph; {advice}"));
+            let (row_s, part_s) = (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
+            report.warnings.push(format!("no label reaches {rows} {row_s} in {parts} {part_s} of the graph; {advice}"));
         }
         if !function.solve.converged {
             let (n_iter, residual, tol) = (function.solve.n_iter, function.solve.residual, self.params.tol);

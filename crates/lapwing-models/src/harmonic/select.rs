@@ -1,7 +1,8 @@
 //! Choosing form and γ by cross-validation over the labeled rows, and fitting a temperature on what was held out.
 
-use lapwing_data::{Report, Result, Run, Targets};
+use lapwing_data::{Report, Result, Run, Stream, Targets};
 use lapwing_graph::Graph;
+use rand::seq::SliceRandom;
 use serde_json::json;
 
 use super::function::{default_graph_reg, solve};
@@ -28,7 +29,7 @@ struct Trial {
     held_out: Vec<(Vec<f64>, usize)>,
 }
 
-/// The parameters to solve with: those given, unless the form is left to cross-validation and there are labels for it.
+/// The parameters to solve with, chosen by cross-validation if there are labels enough for it, else as given.
 pub(super) fn select(
     graph: &Graph,
     targets: &Targets,
@@ -37,7 +38,7 @@ pub(super) fn select(
     run: &Run,
 ) -> Result<Selected> {
     let given = || Selected { params: params.clone(), temperature: None };
-    if params.form != Form::Auto || params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite) {
+    if params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite) {
         return Ok(given());
     }
     let classes: Vec<usize> = targets.values().rows().map(largest).collect();
@@ -46,7 +47,7 @@ pub(super) fn select(
     if c < 2 || fewest < LABELS_PER_CLASS {
         return Ok(given());
     }
-    let folds = folds(&classes, c);
+    let folds = folds(&classes, c, run);
     let mut trials: Vec<Trial> = candidates(params, graph.mean_degree())
         .into_iter()
         .map(|params| Trial { params, held_out: Vec::new() })
@@ -96,16 +97,15 @@ fn candidates(params: &HarmonicParams, mean_degree: f64) -> Vec<HarmonicParams> 
     }
 }
 
-/// Fold of each labeled row: those of a class go round, so that every fold has its share of each.
-fn folds(classes: &[usize], c: usize) -> Vec<usize> {
-    let mut next = vec![0; c];
-    classes
-        .iter()
-        .map(|&class| {
-            next[class] += 1;
-            (next[class] - 1) % FOLDS
-        })
-        .collect()
+/// Fold of each labeled row: those of a class, shuffled, go round, so that every fold has its share of each.
+fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
+    let mut folds = vec![0; classes.len()];
+    for class in 0..c {
+        let mut members: Vec<usize> = (0..classes.len()).filter(|&at| classes[at] == class).collect();
+        members.shuffle(&mut run.rng(Stream::Split, u64::MAX - class as u64));
+        members.iter().enumerate().for_each(|(at, &member)| folds[member] = at % FOLDS);
+    }
+    folds
 }
 
 /// T minimising the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
