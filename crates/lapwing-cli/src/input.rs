@@ -119,4 +119,3 @@ pub fn no_labels(is_graph: bool) -> Failure {
     let column = if is_graph { "" } else { "name their column with --label-column NAME, or " };
     Failure::usage(format!("no labels: {column}give a file of labels with --labels FILE"))
 }
-

@@ -169,8 +169,9 @@ impl Targets {
         if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n_samples) {
             return Err(Error::labels(format!("labeled rows must be ascending, distinct and below {n_samples}")));
         }
-        if let Some(at) = values.rows().position(|row| row.iter().any(|y| !y.is_finite())) {
-            return Err(Error::labels(format!("the target of row {} is not finite", rows[at])));
+        // Squares of targets are summed: beyond 1e100 they would leave the range of f64.
+        if let Some(at) = values.rows().position(|row| row.iter().any(|y| y.is_nan() || y.abs() > 1e100)) {
+            return Err(Error::labels(format!("the target of row {} is not finite or beyond 1e100", rows[at])));
         }
         if let Some(at) = weights.iter().position(|&w| !(w > 0.0 && w.is_finite())) {
             let (row, w) = (rows[at], weights[at]);
@@ -189,6 +190,12 @@ impl Targets {
     /// [`Error::Labels`] when no row has a label or a weight is negative or not finite; [`Error::Shape`] when the
     /// weights are not one per row.
     pub fn one_hot(labels: &Labels, label_weights: Option<&[f64]>) -> Result<Self> {
+        let n_classes = labels.n_classes();
+        let is_known = |class: i32| class == UNLABELED || usize::try_from(class).is_ok_and(|class| class < n_classes);
+        if let Some(row) = labels.index.iter().position(|&class| !is_known(class)) {
+            let class = labels.index[row];
+            return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
+        }
         let rows = labeled_rows(labels.len(), label_weights, |row| labels.index[row] != UNLABELED)?;
         let mut values = Matrix::filled(rows.len(), labels.n_classes(), 0.0);
         for (at, &row) in rows.iter().enumerate() {

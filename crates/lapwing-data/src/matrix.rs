@@ -190,16 +190,16 @@ impl<'a> Dense<'a> {
         &self.values
     }
 
-    /// Copies row `row`, less `shift` (one value per column, or empty for none), into `out` as f32.
+    /// Copies row `row`, less `shift` (one value per column, or empty for none), times `scale`, into `out` as f32.
     ///
     /// The difference is taken in f64, so that features far from the origin keep their digits.
     #[inline]
-    pub fn copy_row_f32(&self, row: usize, shift: &[f64], out: &mut [f32]) {
+    pub fn copy_row_f32(&self, row: usize, shift: &[f64], scale: f64, out: &mut [f32]) {
         let range = row * self.n_cols..(row + 1) * self.n_cols;
         match &self.values {
-            DenseValues::F32(v) => shifted(&v.as_slice()[range], shift, out),
-            DenseValues::F64(v) => shifted(&v.as_slice()[range], shift, out),
-            DenseValues::U8(v) => shifted(&v.as_slice()[range], shift, out),
+            DenseValues::F32(v) => shifted(&v.as_slice()[range], shift, scale, out),
+            DenseValues::F64(v) => shifted(&v.as_slice()[range], shift, scale, out),
+            DenseValues::U8(v) => shifted(&v.as_slice()[range], shift, scale, out),
         }
     }
 
@@ -228,6 +228,19 @@ impl<'a> Dense<'a> {
     pub fn column_means(&self, run: &Run) -> Vec<f64> {
         let n = self.n_rows.max(1) as f64;
         self.column_sums(run, &[]).iter().map(|s| s / n).collect()
+    }
+
+    /// Largest |x − `center`| over all values; `center` (n_cols) or empty for none.
+    pub fn largest_deviation(&self, center: &[f64], run: &Run) -> f64 {
+        let block_max = |block: usize| {
+            let mut values = vec![0.0; self.n_cols];
+            (block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(self.n_rows)).fold(0.0f64, |most, row| {
+                self.copy_row_f64(row, &mut values);
+                let deviation = |(at, x): (usize, &f64)| (x - center.get(at).copied().unwrap_or(0.0)).abs();
+                values.iter().enumerate().map(deviation).fold(most, f64::max)
+            })
+        };
+        run.install(|| (0..self.n_rows.div_ceil(BLOCK_ROWS)).into_par_iter().map(block_max).reduce(|| 0.0, f64::max))
     }
 
     /// Sums of the columns, or of squared differences to `center` where one is given.
@@ -260,31 +273,11 @@ impl<'a> Dense<'a> {
 }
 
 #[inline]
-fn shifted<T: Copy + Into<f64> + ToF32>(row: &[T], shift: &[f64], out: &mut [f32]) {
+fn shifted<T: Copy + Into<f64>>(row: &[T], shift: &[f64], scale: f64, out: &mut [f32]) {
     if shift.is_empty() {
-        out.iter_mut().zip(row).for_each(|(o, &x)| *o = x.to_f32());
+        out.iter_mut().zip(row).for_each(|(o, &x)| *o = (x.into() * scale) as f32);
     } else {
-        out.iter_mut().zip(row).zip(shift).for_each(|((o, &x), &s)| *o = (x.into() - s) as f32);
-    }
-}
-
-/// Conversion to f32 without a detour through f64.
-trait ToF32 {
-    fn to_f32(self) -> f32;
-}
-impl ToF32 for f32 {
-    fn to_f32(self) -> f32 {
-        self
-    }
-}
-impl ToF32 for f64 {
-    fn to_f32(self) -> f32 {
-        self as f32
-    }
-}
-impl ToF32 for u8 {
-    fn to_f32(self) -> f32 {
-        self.into()
+        out.iter_mut().zip(row).zip(shift).for_each(|((o, &x), &s)| *o = ((x.into() - s) * scale) as f32);
     }
 }
 
@@ -439,7 +432,7 @@ mod tests {
         let run = Run::new(Some(1), 0).unwrap();
         let (mean, deviation) = dense.column_moments(&run);
         let mut out = [0f32];
-        dense.copy_row_f32(0, &mean, &mut out);
-        assert_eq!((out[0], deviation[0]), (-1.0, 1.0));
+        dense.copy_row_f32(0, &mean, 2.0, &mut out);
+        assert_eq!((out[0], deviation[0]), (-2.0, 1.0));
     }
 }

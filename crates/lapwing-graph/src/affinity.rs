@@ -170,15 +170,21 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
     neighbors.check()?;
     let widths = Widths::of(&neighbors, params);
     let adjacency = run.install(|| symmetrized(&neighbors, params, &widths))?;
+    // Without edges although it has neighbours: a mutual graph may leave a row alone, underflow may not.
+    let nearest = |row: usize| neighbors.distances[row * neighbors.n_neighbors];
+    let is_lost = |row: &usize| {
+        widths.weight(params.weights, nearest(*row), widths.of_row(*row), widths.of_row(*row)) < f64::MIN_POSITIVE
+    };
+    let lost = (0..adjacency.n_rows()).find(is_lost);
     drop(neighbors);
-    let lost = |row: &usize| adjacency.row(*row).1.iter().all(|&w| w < f64::MIN_POSITIVE);
-    if let (Widths::One(sigma), Some(row)) = (&widths, (0..adjacency.n_rows()).find(lost))
-        && !adjacency.row(row).0.is_empty()
+    if let Widths::One(sigma) = &widths
+        && let Some(row) = lost
     {
         let expected = format!("a larger width: every weight of row {row} underflows to 0");
         return Err(Error::param("bandwidth", sigma, expected));
     }
-    Ok((Graph::new(adjacency)?, widths))
+    // Symmetric and positive as it was made: no need to look again.
+    Ok((Graph::from_clean(adjacency), widths))
 }
 
 /// exp(−x) is cut off here, so that no edge of the self-tuning weights vanishes and no row falls off the graph: an
@@ -209,7 +215,7 @@ impl Widths {
         match (weights, self) {
             (Weighting::Binary, _) => 1.0,
             (Weighting::Cosine, _) => (1.0 - d).max(0.0),
-            (Weighting::Gaussian, Self::One(sigma)) => (-d * d / (2.0 * sigma * sigma)).exp(),
+            (Weighting::Gaussian, Self::One(sigma)) => (-(d / sigma).powi(2) / 2.0).exp(),
             (_, _) => (-(d * d / (f64::from(a) * f64::from(b))).min(MOST_DECAY)).exp(),
         }
     }
@@ -232,17 +238,24 @@ fn positive_median(values: &[f32]) -> f32 {
 
 /// Merges each row's neighbours with the rows that name it.
 fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> Result<Csr<f64>> {
-    let (k, n) = (neighbors.n_neighbors, neighbors.n_samples());
+    let n = neighbors.n_samples();
     let incoming = Incoming::of(neighbors);
-    let merged = |row: usize, mut emit: Box<dyn FnMut(u32, f64) + '_>| {
+    let merged = |row: usize, emit: &mut dyn FnMut(u32, f64)| {
         let mut own: Vec<(u32, f32)> = neighbors.row(row).collect();
         own.sort_unstable_by_key(|&(id, _)| id);
-        merge(&own, incoming.row(row), |id, distance, named_by_both| {
-            let w = widths.weight(params.weights, distance, widths.of_row(row), widths.of_row(id as usize));
-            match (params.symmetrize, named_by_both) {
-                (Symmetrize::Mutual, false) => {}
-                (Symmetrize::Mean, false) => emit(id, w / 2.0),
-                _ => emit(id, w),
+        merge(&own, incoming.row(row), |id, distance, other| {
+            let w = |d: f32| widths.weight(params.weights, d, widths.of_row(row), widths.of_row(id as usize));
+            // Distances from elsewhere may differ by a rounding from one side to the other; the graph must not.
+            let weight = match (params.symmetrize, other) {
+                (Symmetrize::Mutual, None) => 0.0,
+                (Symmetrize::Mean, None) => w(distance) / 2.0,
+                (Symmetrize::Union, None) => w(distance),
+                (Symmetrize::Mutual, Some(other)) => w(distance.max(other)),
+                (Symmetrize::Mean, Some(other)) => (w(distance) + w(other)) / 2.0,
+                (Symmetrize::Union, Some(other)) => w(distance.min(other)),
+            };
+            if weight > 0.0 {
+                emit(id, weight);
             }
         });
     };
@@ -251,7 +264,7 @@ fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> 
         .with_min_len(1024)
         .map(|row| {
             let mut count = 0;
-            merged(row, Box::new(|_, _| count += 1));
+            merged(row, &mut |_, _| count += 1);
             count
         })
         .collect();
@@ -275,17 +288,13 @@ fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> 
     blocks.into_par_iter().for_each(|(rows, ids, weights)| {
         let mut places = ids.iter_mut().zip(weights);
         for row in rows {
-            merged(
-                row,
-                Box::new(|id, w| {
-                    if let Some((place, weight)) = places.next() {
-                        (*place, *weight) = (id, w);
-                    }
-                }),
-            );
+            merged(row, &mut |id, w| {
+                if let Some((place, weight)) = places.next() {
+                    (*place, *weight) = (id, w);
+                }
+            });
         }
     });
-    debug_assert!(k > 0);
     Csr::new(n, n, indptr, indices, values)
 }
 
@@ -317,18 +326,18 @@ impl Incoming {
     }
 }
 
-/// Visits the union of two lists sorted by id, saying whether both hold it.
-fn merge(a: &[(u32, f32)], b: &[(u32, f32)], mut visit: impl FnMut(u32, f32, bool)) {
+/// Visits the union of two lists sorted by id: the distance of the list that has it, and of the other if both do.
+fn merge(a: &[(u32, f32)], b: &[(u32, f32)], mut visit: impl FnMut(u32, f32, Option<f32>)) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
         let left = a.get(i).map_or(u32::MAX, |e| e.0);
         let right = b.get(j).map_or(u32::MAX, |e| e.0);
         if left <= right {
-            visit(left, a[i].1, left == right);
+            visit(left, a[i].1, (left == right).then(|| b[j].1));
             i += 1;
             j += usize::from(left == right);
         } else {
-            visit(right, b[j].1, false);
+            visit(right, b[j].1, None);
             j += 1;
         }
     }

@@ -28,7 +28,7 @@ impl GraphParams {
         let result = 8 * relations;
         let search_bytes = match n_entries {
             Some(entries) => 12 * entries + 12 * n + threads * 4 * n + 2 * result,
-            None if self.builder.choose(n, d) == KnnBuilder::Partitions => {
+            None if self.builder.choose(n, d, self.n_neighbors) == KnnBuilder::Partitions => {
                 let is_sketched = d > memory::SKETCH_BEYOND;
                 let columns = if is_sketched { memory::SKETCH_COLUMNS } else { d };
                 let kept = if is_sketched { memory::sketched_width(self.n_neighbors, n) } else { width };

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Features, Matrix, Result, Run};
+use lapwing_data::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::{GraphParams, Neighbors, SELF_TUNING_BANDWIDTH, Widths, query};
 use rayon::prelude::*;
 
@@ -31,7 +31,20 @@ impl Extension<'_> {
     /// # Complexity
     /// That of [`query`], and O(m·k·c).
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
-        let k = self.graph.n_neighbors.min(self.features.n_rows());
+        let n = self.features.n_rows();
+        if self.scores.n_rows() != n {
+            return Err(Error::shape(
+                "scores of the model",
+                format!("{n} rows"),
+                format!("{} rows", self.scores.n_rows()),
+            ));
+        }
+        if let Widths::PerRow(widths) = &self.widths
+            && widths.len() != n
+        {
+            return Err(Error::shape("widths of the model", format!("{n} values"), format!("{} values", widths.len())));
+        }
+        let k = self.graph.n_neighbors.min(n);
         let neighbors = query(&self.features, new, &GraphParams { n_neighbors: k, ..self.graph.clone() }.knn(), run)?;
         let c = self.scores.n_cols();
         let mut out = Matrix::filled(new.n_rows(), c, 0.0);
@@ -46,7 +59,7 @@ impl Extension<'_> {
         // The new row's own width, by the rule of the fitted rows.
         let h = self.graph.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
         let own = h * neighbors.row(row).map(|(_, d)| d).fold(0f32, f32::max);
-        let mut total = 0.0;
+        let (mut total, mut plain, mut reached) = (0.0, vec![0.0; out.len()], 0.0);
         for (id, distance) in neighbors.row(row) {
             let scores = self.scores.row(id as usize);
             if scores.iter().any(|s| s.is_nan()) {
@@ -55,9 +68,15 @@ impl Extension<'_> {
             let width = self.widths.of_row(id as usize);
             let own = if own > 0.0 { own } else { width };
             let weight = self.widths.weight(self.graph.weights, distance, own, width);
-            total += weight;
+            (total, reached) = (total + weight, reached + 1.0);
             out.iter_mut().zip(scores).for_each(|(out, score)| *out += weight * score);
+            plain.iter_mut().zip(scores).for_each(|(plain, score)| *plain += score);
         }
-        out.iter_mut().for_each(|value| *value = if total > 0.0 { *value / total } else { f64::NAN });
+        if total > 0.0 {
+            out.iter_mut().for_each(|value| *value /= total);
+        } else {
+            // So far away that every weight underflows: the neighbours count alike. Without any: 0 / 0, NaN.
+            out.iter_mut().zip(&plain).for_each(|(value, plain)| *value = plain / reached);
+        }
     }
 }

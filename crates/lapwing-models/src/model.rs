@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
-use lapwing_graph::{GraphParams, Widths};
+use lapwing_graph::{GraphParams, Weighting, Widths};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -100,6 +100,16 @@ impl Model<'_> {
         let features = features(&file)?;
         let (n, c) = (scores.n_rows(), scores.n_cols());
         let rule_sizes = [meta.rule.offset.len(), meta.rule.scale.len(), meta.rule.prior.len(), meta.classes.len()];
+        let widths_fit = match meta.graph.weights {
+            Weighting::Gaussian => meta.width.is_some_and(|width| width > 0.0 && width.is_finite()),
+            Weighting::SelfTuning => file.contains("widths"),
+            Weighting::Cosine | Weighting::Binary => true,
+        };
+        let rule = &meta.rule;
+        let is_rule = c > 0 && rule.temperature.is_none_or(|t| t > 0.0) && rule.scale.iter().all(|scale| *scale >= 0.0);
+        if !widths_fit || !is_rule {
+            return Err(file.error("its weights or decision rule are out of range"));
+        }
         if features.n_rows() != n || rule_sizes.iter().any(|&size| size != c) {
             return Err(file.error(format!(
                 "features of {} rows, scores of {n} × {c} and {} classes do not fit together",

@@ -67,7 +67,7 @@ impl CgInfo {
     pub fn summary(&self) -> SolveSummary {
         SolveSummary {
             n_iter: self.iterations.iter().copied().max().unwrap_or(0),
-            residual: self.residuals.iter().copied().fold(0.0, f64::max),
+            residual: self.residuals.iter().fold(0.0, |most, &r| if r.is_nan() || r > most { r } else { most }),
             converged: self.converged,
             residual_curve: self.curve.clone(),
         }
@@ -77,7 +77,8 @@ impl CgInfo {
 /// Recursive residuals may drift; this many times a column is restarted from its recomputed one.
 const RESTARTS: usize = 3;
 
-/// Solves A·X = B (n, s) from the start `x`, which becomes the solution.
+/// Solves A·X = B (n, s) from the start `x`, which becomes the solution. Under a projection the start must satisfy it
+/// (zero does).
 ///
 /// # Errors
 /// [`Error::Shape`] for sizes that disagree; [`Error::Interrupted`]. Not converging is no error: see [`CgInfo`].
@@ -107,7 +108,7 @@ pub fn solve(
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
         zero_columns(x, &norms);
         let problem = Iteration { operator, preconditioner, projection, params, run, norms: &norms };
-        for _ in 0..=RESTARTS {
+        for attempt in 0..=RESTARTS {
             let mut residual = problem.residual(b, x, &open);
             let relative: Vec<f64> =
                 column_norms(&residual, n, open.len()).iter().zip(&open).map(|(r, &c)| r / norms[c]).collect();
@@ -115,7 +116,7 @@ pub fn solve(
             // A little slack: the recursion stopped at tol, the recomputed residual may be a rounding above.
             let unsolved: Vec<usize> = (0..open.len()).filter(|&at| relative[at] > params.tol * 1.01).collect();
             let budget = |c: &usize| info.iterations[*c] < params.max_iter;
-            if unsolved.is_empty() || !unsolved.iter().any(|&at| budget(&open[at])) {
+            if unsolved.is_empty() || attempt == RESTARTS || !unsolved.iter().any(|&at| budget(&open[at])) {
                 break;
             }
             // The block of all columns goes before the iteration allocates its own.

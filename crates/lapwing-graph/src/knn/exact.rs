@@ -3,12 +3,12 @@
 //! Cost: m·n·d multiplications at matrix-product speed; one f32 copy of the features, and lists of one block of rows
 //! per thread. Parallel over blocks of rows, each of which meets the columns in order.
 
-use lapwing_data::{Features, Result, Run};
+use lapwing_data::{Dense, Features, Result, Run};
 use rayon::prelude::*;
 
 use super::distance::Distances;
 use super::lists::EMPTY;
-use super::rows::{Rows, products};
+use super::rows::{Frame, Rows, products};
 use super::scan::{Ids, fold};
 use super::{KnnParams, Neighbors, list_width, refine};
 
@@ -17,19 +17,19 @@ const BLOCK: usize = 512;
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
 pub(super) fn search(
-    new: &Features<'_>,
-    train: &Features<'_>,
+    new: (&Features<'_>, &Dense<'_>),
+    train: (&Features<'_>, &Dense<'_>),
     same: bool,
     params: &KnnParams,
     run: &Run,
 ) -> Result<Neighbors> {
     let k = params.n_neighbors;
-    let center = center(train, params, run);
-    let prepared = prepare(train, params, &center, run)?;
-    let queries = if same { None } else { Some(prepare(new, params, &center, run)?) };
+    let frame = Frame::of(train.1, params.metric, run);
+    let prepared = Rows::prepare(train.1, &frame, run)?;
+    let queries = if same { None } else { Some(Rows::prepare(new.1, &frame, run)?) };
     let queries = queries.as_ref().unwrap_or(&prepared);
-    let distances = Distances::new(new, train, params.metric);
-    let width = list_width(k, train.n_rows());
+    let distances = Distances::new(new.0, train.0, params.metric);
+    let width = list_width(k, prepared.n);
     let done = std::sync::atomic::AtomicU64::new(0);
     let blocks: Result<Vec<(Vec<u32>, Vec<f32>)>> = run.install(|| {
         (0..queries.n.div_ceil(BLOCK))
@@ -50,21 +50,6 @@ pub(super) fn search(
         values.extend(block);
     }
     Ok(Neighbors { n_neighbors: k, indices, distances: values })
-}
-
-/// Column means, about which the Euclidean search works so that products do not cancel; empty under the cosine metric.
-pub(super) fn center(train: &Features<'_>, params: &KnnParams, run: &Run) -> Vec<f64> {
-    match (train, params.metric) {
-        (Features::Dense(dense), super::Metric::Euclidean) => dense.column_means(run),
-        _ => Vec::new(),
-    }
-}
-
-fn prepare(features: &Features<'_>, params: &KnnParams, center: &[f64], run: &Run) -> Result<Rows> {
-    match features {
-        Features::Dense(dense) => Rows::prepare(dense, params.metric, center, run),
-        Features::Sparse(_) => unreachable!("sparse rows have their own search"),
-    }
 }
 
 /// Candidate lists of a block of queries against all prepared rows.

@@ -46,6 +46,15 @@ pub(super) fn offer(list: &mut [u64], candidate: u64) {
     list[at] = candidate;
 }
 
+/// Gives a row's lock back, whatever happens while it is held.
+struct Held<'a>(&'a AtomicBool);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 /// Lists of all rows (n, kk), each behind its own lock.
 pub(super) struct SharedLists {
     keys: Box<[UnsafeCell<u64>]>,
@@ -75,9 +84,8 @@ impl SharedLists {
         // SAFETY: the cells lie together, `UnsafeCell<u64>` has the layout of `u64`, and the lock makes this the only
         // reference to them until it is released.
         let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), self.width) };
-        let out = work(list);
-        lock.store(false, Ordering::Release);
-        out
+        let _held = Held(lock);
+        work(list)
     }
 
     /// The lists, row-major (n, kk).

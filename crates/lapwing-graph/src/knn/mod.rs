@@ -109,9 +109,9 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     }
     let (neighbors, mut report) = match features {
         Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
-        Features::Dense(dense) => match params.builder.choose(n, dense.n_cols()) {
+        Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
             KnnBuilder::Partitions => partitions::search(features, dense, params, run)?,
-            _ => (exact::search(features, features, true, params, run)?, KnnReport::exact()),
+            _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
         },
     };
     report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
@@ -127,6 +127,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
 /// n·m·d multiplications for n rows of `train` and m of `new`.
 pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
     params.validate()?;
+    train.check(run)?;
     new.check(run)?;
     if new.n_cols() != train.n_cols() {
         return Err(Error::shape(
@@ -140,7 +141,7 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
         return Err(Error::param("n_neighbors", params.n_neighbors, expected));
     }
     match (train, new) {
-        (Features::Dense(_), Features::Dense(_)) => exact::search(new, train, false, params, run),
+        (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
         (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
         (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
         (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
@@ -166,7 +167,8 @@ fn list_width(k: usize, n: usize) -> usize {
 /// The k best of each list by exact distance: rows `first..` of the left side, lists (m, kk).
 fn refine(lists: &[u64], width: usize, k: usize, first: usize, distances: &Distances<'_>) -> (Vec<u32>, Vec<f32>) {
     let m = lists.len() / width;
-    let (mut indices, mut values) = (vec![0u32; m * k], vec![0f32; m * k]);
+    // Places a short list cannot fill name no row, at infinity.
+    let (mut indices, mut values) = (vec![u32::MAX; m * k], vec![f32::INFINITY; m * k]);
     indices.par_chunks_mut(k).zip(values.par_chunks_mut(k)).enumerate().with_min_len(64).for_each(
         |(at, (ids, out))| {
             let list = &lists[at * width..(at + 1) * width];
@@ -260,9 +262,11 @@ impl KnnReport {
 }
 
 impl KnnBuilder {
-    /// The search `Auto` stands for at that size: partitions once all pairs would cost seconds.
-    pub fn choose(self, n: usize, d: usize) -> Self {
+    /// The search `Auto` stands for at that size: partitions once all pairs would cost seconds. Their pieces of a
+    /// thousand rows have no room for very many neighbours.
+    pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
         match self {
+            _ if k > memory::PIECE / 8 => Self::Exact,
             Self::Auto if n as f64 * n as f64 * d as f64 > 2e11 && n > 10_000 => Self::Partitions,
             Self::Auto => Self::Exact,
             chosen => chosen,

@@ -18,9 +18,9 @@ use rand::seq::index;
 use rayon::prelude::*;
 
 use super::distance::Distances;
-use super::lists::SharedLists;
+use super::lists::{EMPTY, SharedLists};
 use super::recall::Truth;
-use super::rows::{Rows, products};
+use super::rows::{Frame, Rows, products};
 use super::scan::{Ids, fold};
 use super::sketch::{SKETCH_BEYOND, sketch, sketched_width};
 use super::{KnnParams, KnnReport, Neighbors, exact, list_width, refine};
@@ -31,6 +31,9 @@ pub(crate) const PIECE: usize = 1000;
 const BLOCK: usize = 512;
 /// Most leaders of one level.
 const LEADERS: usize = 1000;
+/// Multiplications that are spent on all pairs where partitions fall short: some minutes. Beyond, the recall that was
+/// reached is what the report says.
+const MOST_EXACT_WORK: f64 = 2e13;
 /// Most repetitions.
 const REPETITIONS: usize = 10;
 
@@ -42,27 +45,39 @@ pub(super) fn search(
     run: &Run,
 ) -> Result<(Neighbors, KnnReport)> {
     let (n, k) = (dense.n_rows(), params.n_neighbors);
-    let center = exact::center(features, params, run);
-    let truth = Truth::of(features, dense, params, &center, run)?;
+    let frame = Frame::of(dense, params.metric, run);
+    let truth = Truth::of(features, dense, params, &frame, run)?;
     let distances = Distances::new(features, features, params.metric);
-    let is_sketched = dense.n_cols() > SKETCH_BEYOND;
-    let width = if is_sketched { sketched_width(k, n) } else { list_width(k, n - 1) };
-    let mut search =
-        Search { params, truth, distances, lists: SharedLists::new(n, width), width, report: KnnReport::exact() };
-    search.report.builder = "partitions";
+    let report = KnnReport { builder: "partitions", ..KnnReport::exact() };
+    let with_lists = |width, truth, distances, report| Search {
+        params,
+        truth,
+        distances,
+        lists: SharedLists::new(n, width),
+        width,
+        report,
+    };
     let mut is_reached = false;
-    if is_sketched {
-        is_reached = search.repeat(&sketch(dense, params.metric, &center, run)?, run)?;
-    }
+    let mut search = if dense.n_cols() > SKETCH_BEYOND {
+        let mut search = with_lists(sketched_width(k, n), truth, distances, report);
+        is_reached = search.repeat(&sketch(dense, &frame, run)?, run)?;
+        search
+    } else {
+        with_lists(list_width(k, n - 1), truth, distances, report)
+    };
     if !is_reached {
-        // No sketch, or one that lost what tells neighbours apart.
-        is_reached = search.repeat(&Rows::prepare(dense, params.metric, &center, run)?, run)?;
+        // No sketch, or one that lost what tells neighbours apart: its distances must not compete with full ones.
+        let Search { truth, distances, report, .. } = search;
+        search = with_lists(list_width(k, n - 1), truth, distances, report);
+        is_reached = search.repeat(&Rows::prepare(dense, &frame, run)?, run)?;
     }
-    if !is_reached {
+    let is_complete = search.lists.as_slice().chunks_exact(search.width).all(|list| list[k - 1] != EMPTY);
+    if !is_complete || (!is_reached && n as f64 * n as f64 * dense.n_cols() as f64 <= MOST_EXACT_WORK) {
         // Rows of such high intrinsic dimension that partitions do not pay.
-        return Ok((exact::search(features, features, true, params, run)?, KnnReport::exact()));
+        drop(search);
+        return Ok((exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()));
     }
-    let Search { distances, mut lists, report, .. } = search;
+    let Search { distances, mut lists, report, width, .. } = search;
     let (indices, values) = run.install(|| refine(lists.as_slice(), width, k, 0, &distances));
     Ok((Neighbors { n_neighbors: k, indices, distances: values }, report))
 }
@@ -129,7 +144,8 @@ impl Carving<'_> {
         let pieces = self.pieces(ids, fanout, path)?;
         if pieces.iter().any(|piece| piece.len() == ids.len()) {
             // Leaders that cannot tell rows apart (many duplicates): cut by row number instead.
-            return ids.par_chunks(PIECE).try_for_each(|piece| self.carve(piece, level + 1, path));
+            let even = ids.len().div_ceil(ids.len().div_ceil(PIECE));
+            return ids.par_chunks(even).try_for_each(|piece| self.carve(piece, level + 1, path));
         }
         pieces.par_iter().enumerate().try_for_each(|(at, piece)| {
             let path = path.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(at as u64 + 1);

@@ -5,8 +5,8 @@ use rand::seq::index;
 use rayon::prelude::*;
 
 use super::distance::Distances;
-use super::rows::{Rows, unit_row};
-use super::{KnnParams, Metric, exact, list_width, refine};
+use super::rows::{Frame, Rows};
+use super::{KnnParams, exact, list_width, refine};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
@@ -30,7 +30,7 @@ impl Truth {
         features: &Features<'_>,
         dense: &Dense<'_>,
         params: &KnnParams,
-        center: &[f64],
+        frame: &Frame,
         run: &Run,
     ) -> Result<Self> {
         let (n, d, k) = (dense.n_rows(), dense.n_cols(), params.n_neighbors);
@@ -42,10 +42,7 @@ impl Truth {
         let prepare = |ids: &mut dyn ExactSizeIterator<Item = usize>| -> Result<Rows> {
             let mut values = vec![0f32; ids.len() * d];
             for (row, out) in ids.zip(values.chunks_exact_mut(d)) {
-                match params.metric {
-                    Metric::Euclidean => dense.copy_row_f32(row, center, out),
-                    Metric::Cosine => unit_row(dense, row, out)?,
-                }
+                frame.copy_row(dense, row, out)?;
             }
             let half_norms = values.chunks_exact(d).map(|row| row.iter().map(|x| x * x).sum::<f32>() / 2.0).collect();
             Ok(Rows { n: values.len() / d, d, values, half_norms })

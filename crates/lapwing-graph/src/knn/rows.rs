@@ -9,6 +9,40 @@ use rayon::prelude::*;
 
 use super::Metric;
 
+/// Where the search puts the origin and its unit of length, so that f32 products neither cancel nor overflow.
+pub(super) struct Frame {
+    /// Column means under the Euclidean metric; empty under the cosine one.
+    shift: Vec<f64>,
+    /// A power of two that brings the largest deviation near 1.
+    scale: f64,
+    metric: Metric,
+}
+
+impl Frame {
+    pub fn of(dense: &Dense<'_>, metric: Metric, run: &Run) -> Self {
+        match metric {
+            Metric::Cosine => Self { shift: Vec::new(), scale: 1.0, metric },
+            Metric::Euclidean => {
+                let shift = dense.column_means(run);
+                let most = dense.largest_deviation(&shift, run);
+                let scale = if most > 0.0 { (-most.log2().floor()).exp2() } else { 1.0 };
+                Self { shift, scale: if scale.is_finite() { scale } else { 1.0 }, metric }
+            }
+        }
+    }
+
+    /// Row `row` in this frame: shifted and scaled, or of unit length.
+    pub fn copy_row(&self, dense: &Dense<'_>, row: usize, out: &mut [f32]) -> Result<()> {
+        match self.metric {
+            Metric::Euclidean => {
+                dense.copy_row_f32(row, &self.shift, self.scale, out);
+                Ok(())
+            }
+            Metric::Cosine => unit_row(dense, row, out),
+        }
+    }
+}
+
 /// Dense rows for the search: (n, d) f32.
 pub(super) struct Rows {
     pub n: usize,
@@ -19,20 +53,12 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Rows of `dense`, less `center` under the Euclidean metric, of unit length under the cosine one.
-    pub fn prepare(dense: &Dense<'_>, metric: Metric, center: &[f64], run: &Run) -> Result<Self> {
+    /// The rows of `dense` in `frame`.
+    pub fn prepare(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Result<Self> {
         let (n, d) = (dense.n_rows(), dense.n_cols());
         let mut values = vec![0f32; n * d];
-        let fill = |row: usize, out: &mut [f32]| -> Result<()> {
-            match metric {
-                Metric::Euclidean => dense.copy_row_f32(row, center, out),
-                Metric::Cosine => unit_row(dense, row, out)?,
-            }
-            Ok(())
-        };
-        run.install(|| {
-            values.par_chunks_mut(d).with_min_len(256).enumerate().try_for_each(|(row, out)| fill(row, out))
-        })?;
+        let fill = |(row, out): (usize, &mut [f32])| frame.copy_row(dense, row, out);
+        run.install(|| values.par_chunks_mut(d).with_min_len(256).enumerate().try_for_each(fill))?;
         Ok(Self::new(n, d, values, run))
     }
 
@@ -64,14 +90,19 @@ impl Rows {
 }
 
 /// Row scaled to unit length.
-pub(super) fn unit_row(dense: &Dense<'_>, row: usize, out: &mut [f32]) -> Result<()> {
-    dense.copy_row_f32(row, &[], out);
-    let norm = out.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+fn unit_row(dense: &Dense<'_>, row: usize, out: &mut [f32]) -> Result<()> {
+    let norm = row_norm(dense, row);
     if norm == 0.0 {
         return Err(zero_row(row));
     }
-    out.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
+    dense.copy_row_f32(row, &[], 1.0 / norm, out);
     Ok(())
+}
+
+fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
+    let mut values = vec![0.0; dense.n_cols()];
+    dense.copy_row_f64(row, &mut values);
+    values.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// A row of zeros has no direction.

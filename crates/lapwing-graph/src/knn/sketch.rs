@@ -8,8 +8,7 @@ use lapwing_solve::dense::principal_axes;
 use rand::seq::index;
 use rayon::prelude::*;
 
-use super::Metric;
-use super::rows::{Rows, products, unit_row};
+use super::rows::{Frame, Rows, products};
 
 /// Beyond this many columns rows are sketched.
 pub(crate) const SKETCH_BEYOND: usize = 96;
@@ -30,22 +29,15 @@ pub(crate) fn sketched_width(k: usize, n: usize) -> usize {
 }
 
 /// Sketches of all rows (n, 64).
-pub(super) fn sketch(dense: &Dense<'_>, metric: Metric, center: &[f64], run: &Run) -> Result<Rows> {
+pub(super) fn sketch(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Result<Rows> {
     let (n, d) = (dense.n_rows(), dense.n_cols());
     let mut rng = run.rng(Stream::Projection, 0);
     let mut sample = index::sample(&mut rng, n, sample_rows(n, d)).into_vec();
     sample.sort_unstable();
-    let copy = |row: usize, out: &mut [f32]| match metric {
-        Metric::Euclidean => {
-            dense.copy_row_f32(row, center, out);
-            Ok(())
-        }
-        Metric::Cosine => unit_row(dense, row, out),
-    };
     let mut x = Matrix::filled(sample.len(), d, 0.0);
     let mut row_values = vec![0f32; d];
     for (at, &row) in sample.iter().enumerate() {
-        copy(row, &mut row_values)?;
+        frame.copy_row(dense, row, &mut row_values)?;
         x.row_mut(at).iter_mut().zip(&row_values).for_each(|(x, &v)| *x = v.into());
     }
     let axes = principal_axes(&x, SKETCH_COLUMNS.min(d), &mut rng)?;
@@ -57,7 +49,7 @@ pub(super) fn sketch(dense: &Dense<'_>, metric: Metric, center: &[f64], run: &Ru
             let rows = out.len() / SKETCH_COLUMNS;
             let mut full = vec![0f32; rows * d];
             for (at, row) in full.chunks_exact_mut(d).enumerate() {
-                copy(block * BLOCK + at, row)?;
+                frame.copy_row(dense, block * BLOCK + at, row)?;
             }
             products(&full, &axes, d, out);
             Ok(())

@@ -3,7 +3,7 @@
 //! ‖x − y‖² = ‖x‖² + ‖y‖² − 2·xᵀy, where xᵀy touches only columns both rows use. Cost: for each new row, the lengths of
 //! its columns added up; memory one transposed copy and one f32 accumulator (n) per thread. Parallel over rows.
 
-use lapwing_data::{Csr, Features, Result, Run};
+use lapwing_data::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use super::distance::Distances;
@@ -26,6 +26,11 @@ pub(super) fn search(
     let (m, n, k) = (new.n_rows(), train.n_rows(), params.n_neighbors);
     let (new_scale, new_half) = scales(new, params.metric)?;
     let (train_scale, train_half) = scales(train, params.metric)?;
+    // The index has an offset for every column, used or not.
+    if train.n_cols() > (64 * train.nnz()).max(1 << 27) {
+        let bytes = 16 * train.n_cols() as u64;
+        return Err(Error::TooLarge { what: format!("an index of {} columns", train.n_cols()), bytes, limit: 1 << 31 });
+    }
     let mut index = train.transpose();
     let columns: Vec<u32> = index.indices().to_vec();
     index.values_mut().iter_mut().zip(&columns).for_each(|(v, &row)| *v *= train_scale[row as usize]);

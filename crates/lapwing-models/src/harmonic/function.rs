@@ -78,11 +78,16 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
     solve(graph, &graph.components(), targets, params, run)
 }
 
-/// γ for "auto": a tenth (stable) or a hundredth (plain) of the inverse mean degree, from measurements on MNIST and the
-/// digits in which accuracy was flat around them.
-pub(super) fn default_graph_reg(form: Form, mean_degree: f64) -> f64 {
+/// γ for "auto", in units of the inverse mean degree d̄: plain 0.01. Stable: c / c_tot for classes, 1 / (labels per
+/// class), for with few labels each must be heard far away, with many each counts for its surroundings; 0.1 in
+/// regression. From measurements on six data sets, see `docs/results.md`.
+pub(super) fn default_graph_reg(form: Form, mean_degree: f64, targets: &Targets) -> f64 {
     let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
-    if form == Form::Plain { 0.01 / degree } else { 0.1 / degree }
+    match (form, targets.n_columns()) {
+        (Form::Plain, _) => 0.01 / degree,
+        (_, 1) => 0.1 / degree,
+        (_, c) => (c as f64 / targets.rows().len() as f64) / degree,
+    }
 }
 
 pub(super) fn solve(
@@ -105,7 +110,7 @@ pub(super) fn solve(
     let graph_reg = match params.graph_reg {
         _ if is_hard => 0.0,
         Some(graph_reg) => graph_reg,
-        None => default_graph_reg(form, graph.mean_degree()),
+        None => default_graph_reg(form, graph.mean_degree(), targets),
     };
     let cg = CgParams { tol: params.tol, max_iter: params.max_iter };
     let system = System { part: &part, targets, mean: &mean, cg, run };
@@ -204,11 +209,17 @@ impl System<'_> {
         self.targets.n_columns() - usize::from(self.is_last_implied())
     }
 
-    /// C(y − ȳ) on the part, for the columns to be solved.
+    /// Label weights as shares of their sum: the system is divided by c_tot, so that their scale does not matter.
+    fn label_shares(&self) -> impl Iterator<Item = f64> {
+        let total: f64 = self.targets.weights().iter().sum();
+        self.targets.weights().iter().map(move |weight| weight / total)
+    }
+
+    /// C(y − ȳ)/c_tot on the part, for the columns to be solved.
     fn centered_targets(&self) -> Matrix {
         let columns = self.columns();
         let mut b = Matrix::filled(self.part.n(), columns, 0.0);
-        for (at, (&row, weight)) in self.part.labeled.iter().zip(self.targets.weights()).enumerate() {
+        for (at, (&row, weight)) in self.part.labeled.iter().zip(self.label_shares()).enumerate() {
             let (values, out) = (self.targets.values().row(at), b.row_mut(row as usize));
             out.iter_mut().zip(values).zip(self.mean).for_each(|((out, y), mean)| *out = weight * (y - mean));
         }
@@ -217,13 +228,13 @@ impl System<'_> {
 
     fn label_weights(&self) -> Vec<f64> {
         let mut c = vec![0.0; self.part.n()];
-        self.part.labeled.iter().zip(self.targets.weights()).for_each(|(&row, weight)| c[row as usize] = *weight);
+        self.part.labeled.iter().zip(self.label_shares()).for_each(|(&row, weight)| c[row as usize] = weight);
         c
     }
 
-    /// A = γ·c_tot·L + C.
+    /// A = γL + C/c_tot.
     fn matrix(&self, graph_reg: f64, c: &[f64]) -> Result<SddMatrix<'_>> {
-        SddMatrix::new(&self.part.adjacency, graph_reg * c.iter().sum::<f64>(), c.to_vec())
+        SddMatrix::new(&self.part.adjacency, graph_reg, c.to_vec())
     }
 
     fn solve(&self, matrix: &SddMatrix<'_>, projection: Projection<'_>, b: &Matrix) -> Result<(Matrix, CgInfo)> {
@@ -243,10 +254,9 @@ impl System<'_> {
         let c = self.label_weights();
         let projection = Projection::OrthogonalToOnes(&c);
         let (mut g, info) = self.solve(&self.matrix(graph_reg, &c)?, projection, &self.centered_targets())?;
-        let total: f64 = c.iter().sum();
         let mut shift = vec![0.0; g.n_cols()];
         for (row, weight) in g.rows().zip(&c).filter(|(_, weight)| **weight > 0.0) {
-            shift.iter_mut().zip(row).for_each(|(shift, g)| *shift += weight * g / total);
+            shift.iter_mut().zip(row).for_each(|(shift, g)| *shift += weight * g);
         }
         let columns = g.n_cols().max(1);
         g.values_mut().chunks_exact_mut(columns).for_each(|row| {
@@ -255,9 +265,11 @@ impl System<'_> {
         Ok((g, info))
     }
 
-    /// L⁺ỹ: the targets are brought into the range of L, whose null space has one vector per component.
+    /// L⁺ỹ (label weights as they are given): the targets are brought into the range of L, whose null space has one vector per component.
     fn pseudo_inverse(&self, components: &Components) -> Result<(Matrix, CgInfo)> {
         let mut b = self.centered_targets();
+        let total: f64 = self.targets.weights().iter().sum();
+        b.values_mut().iter_mut().for_each(|value| *value *= total);
         let id: Vec<u32> = (0..self.part.n()).map(|row| components.id[self.part.whole(row)]).collect();
         subtract_component_means(&mut b, &id, &components.sizes);
         let matrix = SddMatrix::new(&self.part.adjacency, 1.0, vec![0.0; self.part.n()])?;

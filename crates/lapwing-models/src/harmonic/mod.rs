@@ -11,7 +11,7 @@ mod select;
 use std::sync::Arc;
 
 use lapwing_data::{Error, Report, Result, Run, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_graph::{AffinityGraph, GraphParams, Weighting, Widths, affinity_graph};
 
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
@@ -109,10 +109,27 @@ impl Harmonic {
         if self.params.form == Form::Auto {
             report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
         }
+        let n_labeled_components = labeled_components.len() - report.n_unlabeled_components;
+        if function.graph_reg.is_infinite() && n_labeled_components > 1 {
+            report.warnings.push(format!(
+                "graph_reg inf levels each of the {n_labeled_components} labeled components of the graph by itself: one \
+                 with labels of a single class loses it; use a finite graph_reg"
+            ));
+        }
+        if let Some(recall) =
+            report.graph.as_ref().and_then(|graph| graph.recall).filter(|r| *r < self.graph.recall_target)
+        {
+            let target = self.graph.recall_target;
+            report.warnings.push(format!(
+                "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so \
+                 high a dimension need an exact search"
+            ));
+        }
         if report.n_unreached > 0 {
             let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
             let advice = "label one row in each, or raise the number of neighbors";
-            let (row_s, part_s) = (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
+            let (row_s, part_s) =
+                (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
             report.warnings.push(format!("no label reaches {rows} {row_s} in {parts} {part_s} of the graph; {advice}"));
         }
         if !function.solve.converged {
@@ -138,7 +155,8 @@ impl Harmonic {
             Decision::Argmax => (zero, present),
             Decision::Mass => {
                 let offset = if stable { function.mean.iter().map(|m| -m).collect() } else { zero };
-                let scale = mass_scale(&function.scores, &offset, &prior);
+                let mass = mass_scale(&function.scores, &offset, &prior);
+                let scale = mass.iter().zip(&present).map(|(mass, present)| mass * present).collect();
                 let degree = report.graph.as_ref().map_or(0.0, |graph| graph.mean_degree);
                 if function.graph_reg * degree > 1.0 {
                     report.warnings.push(format!(
@@ -169,6 +187,10 @@ impl Harmonic {
     ) -> Option<Extension<'a>> {
         // A graph that was built elsewhere from these features has their widths; a bare one cannot be extended.
         let affinity = built.or(problem.graph)?;
+        let needs_widths = matches!(self.graph.weights, Weighting::SelfTuning | Weighting::Gaussian);
+        if needs_widths && affinity.widths == Widths::None {
+            return None;
+        }
         Some(Extension {
             features: problem.features?.clone(),
             graph: self.graph.clone(),

@@ -54,8 +54,8 @@ pub enum ClassPrior {
 /// Parameters of the harmonic methods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HarmonicParams {
-    /// γ, weight of fᵀLf against the label term, > 0; infinity drops the label term (f = L⁺ỹ). `None` ("auto"):
-    /// 0.1 / mean weighted degree for the stable form, 0.01 / mean weighted degree for the plain one.
+    /// γ, weight of fᵀLf against the label term, > 0; infinity drops the label term (f = L⁺ỹ). `None` ("auto"),
+    /// in units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01.
     pub graph_reg: Option<f64>,
     /// Which harmonic function; default stable.
     pub form: Form,

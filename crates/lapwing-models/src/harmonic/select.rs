@@ -48,7 +48,7 @@ pub(super) fn select(
         return Ok(given());
     }
     let folds = folds(&classes, c, run);
-    let mut trials: Vec<Trial> = candidates(params, graph.mean_degree())
+    let mut trials: Vec<Trial> = candidates(params, graph.mean_degree(), targets)
         .into_iter()
         .map(|params| Trial { params, held_out: Vec::new() })
         .collect();
@@ -61,13 +61,13 @@ pub(super) fn select(
             let offset = if function.form == Form::Stable { vec![0.0; c] } else { function.mean };
             for at in (0..classes.len()).filter(|&at| folds[at] == fold) {
                 let scores = function.scores.row(targets.rows()[at] as usize);
-                let standing = scores.iter().zip(&offset).map(|(s, o)| if s.is_nan() { 0.0 } else { s - o }).collect();
+                let standing = scores.iter().zip(&offset).map(|(s, o)| s - o).collect();
                 trial.held_out.push((standing, classes[at]));
             }
         }
     }
     let accuracy = |trial: &Trial| {
-        let right = trial.held_out.iter().filter(|(standing, class)| largest(standing) == *class).count();
+        let right = trial.held_out.iter().filter(|(standing, class)| is_right(standing, *class)).count();
         right as f64 / trial.held_out.len() as f64
     };
     let table: Vec<_> = trials
@@ -83,15 +83,15 @@ pub(super) fn select(
     Ok(Selected { params: HarmonicParams { tol: params.tol, ..trial.params }, temperature: Some(temperature) })
 }
 
-fn candidates(params: &HarmonicParams, mean_degree: f64) -> Vec<HarmonicParams> {
+fn candidates(params: &HarmonicParams, mean_degree: f64, targets: &Targets) -> Vec<HarmonicParams> {
     let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
     let with = |form, graph_reg| HarmonicParams { form, graph_reg: Some(graph_reg), ..params.clone() };
     match params.graph_reg {
         Some(graph_reg) => vec![with(Form::Stable, graph_reg), with(Form::Plain, graph_reg)],
         None => vec![
-            with(Form::Stable, default_graph_reg(Form::Stable, mean_degree)),
+            with(Form::Stable, default_graph_reg(Form::Stable, mean_degree, targets)),
             with(Form::Stable, 0.001 / degree),
-            with(Form::Plain, default_graph_reg(Form::Plain, mean_degree)),
+            with(Form::Plain, default_graph_reg(Form::Plain, mean_degree, targets)),
             with(Form::Plain, 1.0 / degree),
         ],
     }
@@ -108,27 +108,45 @@ fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
     folds
 }
 
+/// Whether the class stands highest; never in a row that no label reached.
+fn is_right(standing: &[f64], class: usize) -> bool {
+    !standing.iter().any(|s| s.is_nan()) && largest(standing) == class
+}
+
 /// T minimising the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
+///
+/// Held-out rows that are all right say nothing of how wrong others may be: T is raised until the mean confidence is at
+/// most (right + 1) / (rows + 2), Laplace's estimate.
 fn fitted_temperature(held_out: &[(Vec<f64>, usize)]) -> f64 {
-    let loss = |log_t: f64| -> f64 {
-        let t = log_t.exp();
-        held_out
-            .iter()
-            .map(|(standing, class)| {
-                let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
-                total.ln() - (standing[*class] - top) / t
-            })
-            .sum()
+    let rows: Vec<&(Vec<f64>, usize)> = held_out.iter().filter(|(s, _)| !s.iter().any(|s| s.is_nan())).collect();
+    // −log share of the class, and the share of the highest.
+    let terms = |row: &(Vec<f64>, usize), t: f64| {
+        let (standing, class) = row;
+        let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = standing.iter().map(|s| ((s - top) / t).exp()).sum();
+        (total.ln() - (standing[*class] - top) / t, 1.0 / total)
     };
-    let scale = held_out.iter().flat_map(|(s, _)| s).fold(0.0f64, |m, s| m.max(s.abs())).max(f64::MIN_POSITIVE);
+    let loss = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).0).sum::<f64>();
+    let confidence = |log_t: f64| rows.iter().map(|row| terms(row, log_t.exp()).1).sum::<f64>() / rows.len() as f64;
+    let scale = rows.iter().flat_map(|(s, _)| s).fold(0.0f64, |m, s| m.max(s.abs())).max(f64::MIN_POSITIVE);
     let ratio = (5f64.sqrt() - 1.0) / 2.0;
-    let (mut low, mut high) = ((scale * 1e-6).ln(), (scale * 1e2).ln());
+    let (least, most) = ((scale * 1e-6).ln(), (scale * 1e2).ln());
+    let (mut low, mut high) = (least, most);
     while high - low > 1e-3 {
         let (a, b) = (high - ratio * (high - low), low + ratio * (high - low));
         if loss(a) <= loss(b) { high = b } else { low = a }
     }
-    ((low + high) / 2.0).exp()
+    let right = rows.iter().filter(|(standing, class)| is_right(standing, *class)).count() as f64;
+    let ceiling = (right + 1.0) / (rows.len() as f64 + 2.0);
+    let (mut low, mut high) = ((low + high) / 2.0, most);
+    if confidence(low) <= ceiling {
+        return low.exp();
+    }
+    while high - low > 1e-3 {
+        let middle = (low + high) / 2.0;
+        if confidence(middle) > ceiling { low = middle } else { high = middle }
+    }
+    high.exp()
 }
 
 #[cfg(test)]
@@ -140,6 +158,10 @@ mod tests {
         // 80 of 100 rows are right with a margin of 1: softmax(1/T) must be 0.8.
         let held_out: Vec<(Vec<f64>, usize)> = (0..100).map(|i| (vec![1.0, 0.0], usize::from(i % 5 == 0))).collect();
         let share = 1.0 / (1.0 + (-1.0 / fitted_temperature(&held_out)).exp());
-        assert!((share - 0.8).abs() < 1e-3, "{share}");
+        // Laplace's estimate of 80 in 100 is 81 in 102.
+        assert!((share - 81.0 / 102.0).abs() < 1e-3, "{share}");
+        let all_right: Vec<(Vec<f64>, usize)> = (0..8).map(|_| (vec![1.0, 0.0], 0)).collect();
+        let share = 1.0 / (1.0 + (-1.0 / fitted_temperature(&all_right)).exp());
+        assert!((share - 0.9).abs() < 1e-3, "{share}");
     }
 }
