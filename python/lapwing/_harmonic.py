@@ -47,8 +47,8 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         σ of the Gaussian weights, in the unit of distances, "auto" being the median distance to the last neighbour; or
         h of the self-tuning ones, "auto" being 0.5. The others have none.
     graph_reg : float > 0 or "auto", default="auto"
-        γ. ``inf`` drops the label term (f = L⁺ỹ, Poisson learning). "auto" is 0.1 / mean weighted degree for the
-        stable form, 0.01 / mean weighted degree for the plain one.
+        γ. ``inf`` drops the label term (f = L⁺ỹ, Poisson learning). "auto", in units of
+        1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01.
     form : {"stable", "plain", "auto"}, default="stable"
         Stable is the better one with few labels; plain passes it where about 1 % of the rows or more are labelled.
         "auto" decides by cross-validation over the labelled rows where each class has at least 5.

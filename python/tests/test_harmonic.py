@@ -24,8 +24,10 @@ def problem():
     return X, y
 
 
-def auto_reg(form, weights):
-    return {"stable": 0.1, "plain": 0.01}[form] / weights.sum(axis=1).mean()
+def auto_reg(form, weights, targets, trust):
+    columns = targets.shape[1]
+    stable = columns / (trust > 0).sum() if columns > 1 else 0.1
+    return {"stable": stable, "plain": 0.01}[form] / weights.sum(axis=1).mean()
 
 
 def one_hot(y):
@@ -52,7 +54,9 @@ def test_classifier_is_the_closed_form(problem, form, clamp, trusted):
     sample_weight = np.where(np.arange(150) % 4 == 0, 0.25, 2.0) if trusted else None
     trust = (y >= 0) * (1.0 if sample_weight is None else sample_weight)
     weights = knn_graph(X, 8).to_scipy().toarray()
-    expected, mean = dense_twin.harmonic(weights, one_hot(y), trust, auto_reg(form, weights), form, clamp)
+    expected, mean = dense_twin.harmonic(
+        weights, one_hot(y), trust, auto_reg(form, weights, one_hot(y), trust), form, clamp
+    )
     clf = HarmonicClassifier(8, form=form, clamp=clamp, tol=1e-12).fit(X, y, sample_weight)
     np.testing.assert_allclose(clf.scores_, expected, **EXACT)
     centered = expected if form == "stable" else expected - mean
@@ -70,8 +74,9 @@ def test_regressor_is_the_closed_form(problem, form, clamp):
     X, y = problem
     values = np.where(y >= 0, X @ [1.0, 2.0, 0.0, -1.0] + 30.0, np.nan)
     weights = knn_graph(X, 8).to_scipy().toarray()
-    targets = np.nan_to_num(values)[:, None]
-    expected, mean = dense_twin.harmonic(weights, targets, (y >= 0) * 1.0, auto_reg(form, weights), form, clamp)
+    targets, trust = np.nan_to_num(values)[:, None], (y >= 0) * 1.0
+    graph_reg = auto_reg(form, weights, targets, trust)
+    expected, mean = dense_twin.harmonic(weights, targets, trust, graph_reg, form, clamp)
     expected = expected[:, 0] + (mean[0] if form == "stable" else 0.0)
     reg = HarmonicRegressor(8, form=form, clamp=clamp, tol=1e-12).fit(X, values)
     np.testing.assert_allclose(reg.transduction_, expected, rtol=1e-8)
@@ -160,7 +165,8 @@ def test_soft_labels(problem):
     shares[0] = 0.2, 0.3, 0.5
     shares[y < 0] = np.nan
     weights = knn_graph(X, 8).to_scipy().toarray()
-    expected, _ = dense_twin.harmonic(weights, np.nan_to_num(shares), (y >= 0) * 1.0, auto_reg("stable", weights))
+    targets, trust = np.nan_to_num(shares), (y >= 0) * 1.0
+    expected, _ = dense_twin.harmonic(weights, targets, trust, auto_reg("stable", weights, targets, trust))
     np.testing.assert_allclose(HarmonicClassifier(8, tol=1e-12).fit(X, shares).scores_, expected, **EXACT)
     shares[1] = 0.9, 0.9, 0.0
     with pytest.raises(ValueError, match="row 1 of soft labels"):

@@ -90,8 +90,12 @@ impl Harmonic {
         let graph = &affinity.graph;
         let components = report.time("components", run, |_| graph.components());
         report.graph = Some(affinity.summary(&components));
-        let selected =
-            report.time("select", run, |report| select::select(graph, targets, &self.params, report, run))?;
+        let selected = match self.params.form {
+            Form::Auto => {
+                report.time("select", run, |report| select::select(graph, targets, &self.params, report, run))?
+            }
+            _ => select::Selected { params: self.params.clone(), temperature: None },
+        };
         let function =
             report.time("solve", run, |_| function::solve(graph, &components, targets, &selected.params, run))?;
         self.note(&mut report, &function, &components.holding(targets.rows()));

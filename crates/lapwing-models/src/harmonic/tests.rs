@@ -409,6 +409,13 @@ fn cross_validation_chooses_and_shows_its_table() {
     let report = method.fit(&problem, &run()).unwrap().report;
     assert!(report.chosen["cross_validation"].as_array().is_some_and(|table| table.len() > 1));
     assert!(["stable", "plain"].contains(&report.chosen["form"].as_str().unwrap()));
+
+    // A form that was asked for is not put to the vote, however many labels there are.
+    let asked = Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap();
+    let fitted = asked.fit(&problem, &run()).unwrap();
+    assert!(!fitted.report.chosen.contains_key("cross_validation"));
+    let graph = fitted.graph.unwrap().graph;
+    assert_eq!(*fitted.labeling.scores, harmonic(&graph, &targets, &HarmonicParams::default(), &run()).unwrap().scores);
 }
 
 #[test]
