@@ -153,7 +153,7 @@ impl AffinityGraph {
 pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) -> Result<AffinityGraph> {
     params.validate()?;
     let (neighbors, report) = kneighbors(features, &params.knn(), run)?;
-    let (graph, widths) = weigh(neighbors, params, run)?;
+    let (graph, widths) = weighted(neighbors, params, run)?;
     Ok(AffinityGraph { graph, widths, knn: Some(report) })
 }
 
@@ -168,6 +168,11 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
 pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
     params.validate()?;
     neighbors.check()?;
+    weighted(neighbors, params, run)
+}
+
+/// [`weigh`] for neighbours and parameters known to be in order.
+fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
     let widths = Widths::of(&neighbors, params);
     let adjacency = run.install(|| symmetrized(&neighbors, params, &widths))?;
     // Without edges although it has neighbours: a mutual graph may leave a row alone, underflow may not.

@@ -107,7 +107,8 @@ pub fn solve(
         let norms = column_norms(b.values(), n, s);
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
         zero_columns(x, &norms);
-        let problem = Iteration { operator, preconditioner, projection, params, run, norms: &norms };
+        let ones_product = if let Projection::OrthogonalToOnes(c) = projection { c.iter().sum() } else { 0.0 };
+        let problem = Iteration { operator, preconditioner, projection, params, run, norms: &norms, ones_product };
         for attempt in 0..=RESTARTS {
             let mut residual = problem.residual(b, x, &open);
             let relative: Vec<f64> =
@@ -137,6 +138,8 @@ struct Iteration<'a> {
     params: CgParams,
     run: &'a Run,
     norms: &'a [f64],
+    /// 1ᵀA1 = Σc where constants are projected out, else unused.
+    ones_product: f64,
 }
 
 impl Iteration<'_> {
@@ -169,13 +172,12 @@ impl Iteration<'_> {
             Projection::ZeroMean => subtract_mean(z, s),
             Projection::OrthogonalToOnes(c) => {
                 let n = c.len();
-                let total: f64 = c.iter().sum();
                 let mut shift = reduce(n, s, |rows, sums| {
                     for row in rows.filter(|&row| c[row] != 0.0) {
                         sums.iter_mut().zip(&z[row * s..]).for_each(|(sum, z)| *sum += c[row] * z);
                     }
                 });
-                shift.iter_mut().for_each(|v| *v /= total);
+                shift.iter_mut().for_each(|v| *v /= self.ones_product);
                 subtract(z, &shift);
             }
         }

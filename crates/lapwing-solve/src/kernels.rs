@@ -91,7 +91,7 @@ fn rows_of_width<const S: usize>(
 
 /// Sums over all rows of `terms(row values…)` for each of s columns: blocks in parallel, added in block order.
 ///
-/// `add(first_row, rows, sums)` adds the terms of the rows from `first_row` on into `sums` (of length `width`).
+/// `add(rows, sums)` adds the terms of those rows into `sums` (of length `width`).
 pub(crate) fn reduce(n: usize, width: usize, add: impl Fn(std::ops::Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
     let partial: Vec<Vec<f64>> = (0..n.div_ceil(BLOCK_ROWS))
         .into_par_iter()

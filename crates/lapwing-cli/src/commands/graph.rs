@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
-use lapwing::data::{GraphSummary, Report, peak_memory_bytes};
+use lapwing::data::{Report, peak_memory_bytes};
 use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
 use serde_json::json;
 
@@ -115,19 +115,13 @@ impl Graph {
 
 /// Puts what there is to say of the graph into the report.
 fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams) {
-    let summary = affinity.graph.summary(&affinity.graph.components());
     if let (Widths::One(width), None) = (&affinity.widths, params.bandwidth) {
         report.choose("bandwidth", *width);
     }
     if let Some(knn) = &affinity.knn {
         report.choose("knn", knn.builder);
     }
-    report.graph = Some(GraphSummary {
-        recall: affinity.knn.as_ref().map(|knn| knn.recall),
-        recall_error: affinity.knn.as_ref().map(|knn| knn.recall_error),
-        n_duplicate_rows: affinity.knn.as_ref().map(|knn| knn.n_duplicate_rows),
-        ..summary
-    });
+    report.graph = Some(affinity.summary(&affinity.graph.components()));
 }
 
 fn rows(report: &Report) -> Vec<Row> {

@@ -44,12 +44,7 @@ pub(super) fn search(
             })
             .collect()
     });
-    let (mut indices, mut values) = (Vec::with_capacity(queries.n * k), Vec::with_capacity(queries.n * k));
-    for (ids, block) in blocks? {
-        indices.extend(ids);
-        values.extend(block);
-    }
-    Ok(Neighbors { n_neighbors: k, indices, distances: values })
+    Ok(Neighbors::from_blocks(k, blocks?))
 }
 
 /// Candidate lists of a block of queries against all prepared rows.

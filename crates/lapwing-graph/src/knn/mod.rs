@@ -203,6 +203,17 @@ impl KnnParams {
 }
 
 impl Neighbors {
+    /// Neighbours and distances of consecutive blocks of rows, one after another.
+    fn from_blocks(n_neighbors: usize, blocks: Vec<(Vec<u32>, Vec<f32>)>) -> Self {
+        let total = blocks.iter().map(|(ids, _)| ids.len()).sum();
+        let (mut indices, mut distances) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        for (ids, block) in blocks {
+            indices.extend(ids);
+            distances.extend(block);
+        }
+        Self { n_neighbors, indices, distances }
+    }
+
     /// Number of rows.
     pub fn n_samples(&self) -> usize {
         self.indices.len() / self.n_neighbors.max(1)

@@ -65,12 +65,7 @@ pub(super) fn search(
             )
             .collect()
     });
-    let (mut indices, mut values) = (Vec::with_capacity(m * k), Vec::with_capacity(m * k));
-    for (ids, block) in blocks? {
-        indices.extend(ids);
-        values.extend(block);
-    }
-    Ok(Neighbors { n_neighbors: k, indices, distances: values })
+    Ok(Neighbors::from_blocks(k, blocks?))
 }
 
 /// Factor on each row and half its squared norm after it: 1 and ‖x‖²/2, or 1/‖x‖ and 1/2 under the cosine metric.
