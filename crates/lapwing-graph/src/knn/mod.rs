@@ -114,6 +114,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
         },
     };
+    neighbors.complete()?;
     report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
     Ok((neighbors, report))
 }
@@ -140,12 +141,14 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
         let expected = format!("at most the number of rows, which is {}", train.n_rows());
         return Err(Error::param("n_neighbors", params.n_neighbors, expected));
     }
-    match (train, new) {
+    let neighbors = match (train, new) {
         (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
         (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
         (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
         (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
-    }
+    }?;
+    neighbors.complete()?;
+    Ok(neighbors)
 }
 
 /// Sizes that decide how much memory a search takes, for plans.
@@ -212,6 +215,20 @@ impl Neighbors {
             distances.extend(block);
         }
         Self { n_neighbors, indices, distances }
+    }
+
+    /// Checks that every row found all its neighbours: products of values that are too far apart leave f32.
+    fn complete(&self) -> Result<()> {
+        match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
+            None => Ok(()),
+            Some(row) => Err(Error::Value {
+                what: "features".into(),
+                row,
+                col: None,
+                value: "values so large beside the other rows that distances overflow".into(),
+                advice: "rescale the columns or remove the row".into(),
+            }),
+        }
     }
 
     /// Number of rows.
@@ -417,6 +434,24 @@ mod tests {
         let other = blobs(4, 3, 1);
         assert!(query(&features, &other, &auto(2), &run()).unwrap_err().to_string().contains("2 columns"));
         assert!(query(&features, &blobs(4, 2, 1), &auto(11), &run()).unwrap_err().to_string().contains("10"));
+    }
+
+    #[test]
+    fn values_beyond_the_range_of_products_are_refused_by_row() {
+        let features = blobs(50, 3, 2);
+        let mut values = vec![0.5f32; 6];
+        values[4] = 1e30;
+        let far = Features::from_f32(2, 3, values).unwrap();
+        let auto = params(3, Metric::Euclidean, KnnBuilder::Auto);
+        let text = query(&features, &far, &auto, &run()).unwrap_err().to_string();
+        assert!(text.starts_with("row 1 of features holds values so large"), "{text}");
+        let entries: Vec<(u32, u32, f32)> = (0..20).map(|row| (row, row % 4, 1e25 * (row + 1) as f32)).collect();
+        let sparse = Features::Sparse(Arc::new(Csr::from_entries(20, 4, &entries).unwrap()));
+        assert!(kneighbors(&sparse, &auto, &run()).unwrap_err().to_string().contains("rescale"));
+        // One far row among the fitted ones shrinks the frame of all; every row still finds neighbours.
+        let mut values = vec![1.0f32; 60];
+        values[7] = 1e30;
+        kneighbors(&Features::from_f32(20, 3, values).unwrap(), &auto, &run()).unwrap().0.check().unwrap();
     }
 
     #[test]
