@@ -75,6 +75,19 @@ pub enum Stop {
     Rounding,
 }
 
+impl Stop {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::MaxIter => "max-iter",
+            Self::Stagnated => "stagnated",
+            Self::Slow => "slow",
+            Self::Rounding => "rounding",
+        }
+    }
+}
+
 /// How a solve went, column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgInfo {

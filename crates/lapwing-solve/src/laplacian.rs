@@ -558,6 +558,11 @@ impl PreconditionerChoice {
         ("none", Self::None),
     ];
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, choice)| *choice == self).map_or("auto", |(name, _)| name)
+    }
+
     /// From its name.
     ///
     /// # Errors
