@@ -6,20 +6,21 @@
 use rayon::prelude::*;
 
 use crate::operator::{SddMatrix, Weights};
+use crate::pages::Real;
 
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
 
 /// Runs `$work::<S>` with S = `$s`, which is at most sixteen.
 macro_rules! with_width {
-    ($s:expr, $work:ident ( $($argument:expr),* )) => {
+    ($s:expr, $work:ident $([$($real:ident),+])? ( $($argument:expr),* )) => {
         match $s {
-            1 => $work::<1>($($argument),*), 2 => $work::<2>($($argument),*), 3 => $work::<3>($($argument),*),
-            4 => $work::<4>($($argument),*), 5 => $work::<5>($($argument),*), 6 => $work::<6>($($argument),*),
-            7 => $work::<7>($($argument),*), 8 => $work::<8>($($argument),*), 9 => $work::<9>($($argument),*),
-            10 => $work::<10>($($argument),*), 11 => $work::<11>($($argument),*), 12 => $work::<12>($($argument),*),
-            13 => $work::<13>($($argument),*), 14 => $work::<14>($($argument),*), 15 => $work::<15>($($argument),*),
-            _ => $work::<16>($($argument),*),
+            1 => $work::<1 $($(, $real)+)?>($($argument),*), 2 => $work::<2 $($(, $real)+)?>($($argument),*), 3 => $work::<3 $($(, $real)+)?>($($argument),*),
+            4 => $work::<4 $($(, $real)+)?>($($argument),*), 5 => $work::<5 $($(, $real)+)?>($($argument),*), 6 => $work::<6 $($(, $real)+)?>($($argument),*),
+            7 => $work::<7 $($(, $real)+)?>($($argument),*), 8 => $work::<8 $($(, $real)+)?>($($argument),*), 9 => $work::<9 $($(, $real)+)?>($($argument),*),
+            10 => $work::<10 $($(, $real)+)?>($($argument),*), 11 => $work::<11 $($(, $real)+)?>($($argument),*), 12 => $work::<12 $($(, $real)+)?>($($argument),*),
+            13 => $work::<13 $($(, $real)+)?>($($argument),*), 14 => $work::<14 $($(, $real)+)?>($($argument),*), 15 => $work::<15 $($(, $real)+)?>($($argument),*),
+            _ => $work::<16 $($(, $real)+)?>($($argument),*),
         }
     };
 }
@@ -28,11 +29,16 @@ pub(crate) use with_width;
 /// Most columns of a block that a kernel holds in registers.
 pub(crate) const WIDEST: usize = 16;
 
-/// A weight by its place among the entries.
+/// Weights of the entries of a matrix, or of one of its rows.
 trait Weight: Copy {
     /// The weights of entries `start..end`.
     fn row(self, start: usize, end: usize) -> Self;
-    fn at(self, entry: usize) -> f64;
+
+    /// The weight of one entry.
+    ///
+    /// # Safety
+    /// There are more than `entry` of them.
+    unsafe fn at(self, entry: usize) -> f64;
 }
 
 impl Weight for f64 {
@@ -42,37 +48,27 @@ impl Weight for f64 {
     }
 
     #[inline(always)]
-    fn at(self, _: usize) -> f64 {
+    unsafe fn at(self, _: usize) -> f64 {
         self
     }
 }
 
-impl Weight for &[f32] {
+impl<R: Real> Weight for &[R] {
     #[inline(always)]
     fn row(self, start: usize, end: usize) -> Self {
         &self[start..end]
     }
 
     #[inline(always)]
-    fn at(self, entry: usize) -> f64 {
-        self[entry].into()
-    }
-}
-
-impl Weight for &[f64] {
-    #[inline(always)]
-    fn row(self, start: usize, end: usize) -> Self {
-        &self[start..end]
-    }
-
-    #[inline(always)]
-    fn at(self, entry: usize) -> f64 {
-        self[entry]
+    unsafe fn at(self, entry: usize) -> f64 {
+        debug_assert!(entry < self.len());
+        // SAFETY: the caller keeps `entry` below the length.
+        unsafe { self.get_unchecked(entry) }.wide()
     }
 }
 
 /// Y ← (D − W)·X + diag(g)·X on blocks (n, s), as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ; returns xᵀy of each column.
-pub(crate) fn sdd_product(matrix: &SddMatrix<'_>, x: &[f64], y: &mut [f64], s: usize) -> Vec<f64> {
+pub(crate) fn sdd_product<R: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [f64], s: usize) -> Vec<f64> {
     assert!(x.len() == matrix.shift().len() * s && y.len() == x.len());
     let rows = BLOCK_ROWS * s.max(1);
     let partial: Vec<Vec<f64>> = y
@@ -92,10 +88,10 @@ pub(crate) fn sdd_product(matrix: &SddMatrix<'_>, x: &[f64], y: &mut [f64], s: u
     sum(partial, s)
 }
 
-fn product_rows<W: Weight>(
+fn product_rows<W: Weight, R: Real>(
     matrix: &SddMatrix<'_>,
     weights: W,
-    x: &[f64],
+    x: &[R],
     y: &mut [f64],
     s: usize,
     first: usize,
@@ -104,10 +100,10 @@ fn product_rows<W: Weight>(
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]
-        fn avx512<W: Weight>(
+        fn avx512<W: Weight, R: Real>(
             m: &SddMatrix<'_>,
             w: W,
-            x: &[f64],
+            x: &[R],
             y: &mut [f64],
             s: usize,
             first: usize,
@@ -116,10 +112,10 @@ fn product_rows<W: Weight>(
             product_plain(m, w, x, y, s, first, dots);
         }
         #[target_feature(enable = "avx2")]
-        fn avx2<W: Weight>(
+        fn avx2<W: Weight, R: Real>(
             m: &SddMatrix<'_>,
             w: W,
-            x: &[f64],
+            x: &[R],
             y: &mut [f64],
             s: usize,
             first: usize,
@@ -140,10 +136,10 @@ fn product_rows<W: Weight>(
 }
 
 #[inline(always)]
-fn product_plain<W: Weight>(
+fn product_plain<W: Weight, R: Real>(
     matrix: &SddMatrix<'_>,
     weights: W,
-    x: &[f64],
+    x: &[R],
     y: &mut [f64],
     s: usize,
     first: usize,
@@ -152,17 +148,17 @@ fn product_plain<W: Weight>(
     // One walk over a matrix row serves up to sixteen columns held in registers; wider blocks go in strips.
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        with_width!(width, product_of_width(matrix, weights, x, y, s, at, first, &mut dots[at..at + width]));
+        with_width!(width, product_of_width[R, W](matrix, weights, x, y, s, at, first, &mut dots[at..at + width]));
     }
 }
 
 /// Columns `at..at + S` of the rows of one block.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn product_of_width<const S: usize>(
+fn product_of_width<const S: usize, R: Real, W: Weight>(
     matrix: &SddMatrix<'_>,
-    weights: impl Weight,
-    x: &[f64],
+    weights: W,
+    x: &[R],
     y: &mut [f64],
     s: usize,
     at: usize,
@@ -174,17 +170,34 @@ fn product_of_width<const S: usize>(
         let row = first + offset;
         let (start, end) = (matrix.starts[row] as usize, matrix.starts[row + 1] as usize);
         let mut own = [0.0; S];
-        own.copy_from_slice(&x[row * s + at..][..S]);
-        let mut sum = [0.0; S];
+        own.iter_mut().zip(&x[row * s + at..][..S]).for_each(|(own, x)| *own = x.wide());
+        // Four sums, so that an addition need not wait for the one before.
+        let mut sums = [[0.0; S]; 4];
         let weights = weights.row(start, end);
-        for (entry, &column) in matrix.ids[start..end].iter().enumerate() {
-            debug_assert!(column as usize * s + at + S <= x.len());
+        let ids = &matrix.ids[start..end];
+        let add = |sum: &mut [f64; S], entry: usize, id: u32| {
+            let from = id as usize * s + at;
+            debug_assert!(from + S <= x.len());
             // SAFETY: columns of a checked matrix are below n, `x` has n·s values and at + S ≤ s.
-            let x = unsafe { x.get_unchecked(column as usize * s + at..column as usize * s + at + S) };
-            let weight = weights.at(entry);
+            let x = unsafe { x.get_unchecked(from..from + S) };
+            // SAFETY: a row has as many weights as columns.
+            let weight = unsafe { weights.at(entry) };
             for lane in 0..S {
-                sum[lane] += weight * (own[lane] - x[lane]);
+                sum[lane] += weight * (own[lane] - x[lane].wide());
             }
+        };
+        let (fours, rest) = ids.as_chunks::<4>();
+        for (four, ids) in fours.iter().enumerate() {
+            for offset in 0..4 {
+                add(&mut sums[offset], 4 * four + offset, ids[offset]);
+            }
+        }
+        for (offset, &id) in rest.iter().enumerate() {
+            add(&mut sums[offset], 4 * fours.len() + offset, id);
+        }
+        let mut sum = [0.0; S];
+        for lane in 0..S {
+            sum[lane] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
         }
         let shift = matrix.shift()[row];
         for lane in 0..S {
@@ -249,7 +262,7 @@ mod tests {
         for weight in kinds {
             let entries: Vec<(u32, u32, f64)> = pattern.iter().map(|&(i, j)| (i, j, weight(i, j))).collect();
             let adjacency = Csr::from_entries(n, n, &entries).unwrap();
-            let matrix = SddMatrix::reordered(&adjacency, &shift, &identity, &identity);
+            let matrix = SddMatrix::reordered(&adjacency, &shift, &identity);
             for s in 1..36 {
                 let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
                 let mut y = vec![0.0; n * s];

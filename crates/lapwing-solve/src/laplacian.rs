@@ -7,7 +7,7 @@
 //! **Which preconditioner.** No one wins everywhere. On graphs in which a random walk mixes fast (hubs, random graphs,
 //! neighbour graphs with labels) the diagonal is enough; on meshes, chains, trees and weights over many orders of
 //! magnitude it never arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart by a
-//! bound on the condition number where the diagonal gives one, else by six trial iterations on a random right-hand side.
+//! bound on the condition number where the diagonal gives one, else by six trial iterations on a right-hand side that is random from cluster to cluster.
 //! Should the diagonal still turn out slow, the factor is built when as much has been spent as it costs, and the iteration goes on
 //! from where it is.
 //!
@@ -24,9 +24,9 @@ use std::time::Instant;
 use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, parse_choice};
 use rayon::prelude::*;
 
-use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means};
+use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means, trial};
 use crate::kernels::{BLOCK_ROWS, column_dots};
-use crate::order::clusters;
+use crate::order::{Clusters, clusters};
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner, uniform};
 use crate::{Components, Operator, SddMatrix, check_adjacency};
 
@@ -140,7 +140,7 @@ struct Placed {
 
 /// Random factors, from the cheapest on; the last is complete and for small graphs only.
 const LADDER: [(&str, Cliques); 4] = [
-    ("approx-cholesky", Cliques::Trees(1)),
+    ("approx-cholesky", Cliques::Suited),
     ("approx-cholesky-2", Cliques::Trees(2)),
     ("approx-cholesky-4", Cliques::Trees(4)),
     ("cholesky", Cliques::Exact),
@@ -151,8 +151,16 @@ const MOST_EXACT_ROWS: usize = 20_000;
 const TINY: usize = 500;
 /// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
 const DOMINANT: f64 = 0.05;
-/// Trial iterations, and the residual they must reach for the diagonal to be enough.
-const TRIAL: (usize, f64) = (6, 0.1);
+/// Trial iterations on random values, and the residual at which some twenty iterations will do.
+const EASY: (usize, f64) = (4, 0.01);
+/// Trial iterations on random values of whole clusters, and the residual at which the diagonal is enough: measured are 1.5 to
+/// 7 for grids and chains of random pieces, 0.55 for neighbour graphs, below 0.1 for random graphs.
+const MIXING: (usize, f64) = (6, 0.8);
+/// Clusters of a trial, at least.
+const LEAST_CLUSTERS: usize = 32;
+/// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
+/// chains of random pieces, some 400 on neighbour graphs, and about as many for ten right-hand sides.
+const BUDGET: usize = 300;
 /// Roundings of a solution that its residual may show.
 const ROUNDING: f64 = 16.0;
 /// Iterations without progress after which a factor is given up.
@@ -215,25 +223,38 @@ impl LaplacianSolver {
     ) -> Result<Self> {
         let n = adjacency.n_rows();
         let components = SingularComponents::of(adjacency, diagonal);
-        let chosen = match params.preconditioner {
-            PreconditionerChoice::Auto => choose(adjacency, diagonal, run)?,
-            chosen => chosen,
+        let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0);
+        let (chosen, known) = match params.preconditioner {
+            PreconditionerChoice::Auto if n <= TINY => (PreconditionerChoice::ApproxCholesky, None),
+            PreconditionerChoice::Auto => {
+                let trial = Trial::new(adjacency, diagonal)?;
+                if trial.is_easy(run)? {
+                    // Not even worth an order.
+                    (PreconditionerChoice::Jacobi, None)
+                } else {
+                    let clusters = in_clusters();
+                    let is_mixing = trial.is_mixing(&clusters, run)?;
+                    let chosen =
+                        if is_mixing { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky };
+                    (chosen, Some(clusters))
+                }
+            }
+            chosen => (chosen, Some(in_clusters())),
         };
         let mut factors = Vec::new();
-        let order = if chosen == PreconditionerChoice::ApproxCholesky {
-            let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
-            let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
-            let factor = ApproxCholesky::new(adjacency, diagonal, factor_params, run)?;
-            let order = factor.order().to_vec();
-            factors.push(Arc::new(Placed { name, factor, rows: None }));
-            order
-        } else {
-            clusters(n, CLUSTER, |v| adjacency.row(v).0).order
+        let order: Vec<u32> = match (chosen, known) {
+            (PreconditionerChoice::ApproxCholesky, clusters) => {
+                let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
+                let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
+                let factor = ApproxCholesky::with_clusters(adjacency, diagonal, factor_params, clusters, run)?;
+                let order = factor.order().to_vec();
+                factors.push(Arc::new(Placed { name, factor, rows: None }));
+                order
+            }
+            (_, Some(clusters)) => clusters.order,
+            (_, None) => (0..n as u32).collect(),
         };
-        let mut positions = vec![0u32; n];
-        order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
-        let matrix = SddMatrix::reordered(adjacency, diagonal, &order, &positions);
-        drop(positions);
+        let matrix = SddMatrix::reordered(adjacency, diagonal, &order);
         let in_order = |values: Vec<f64>| -> Vec<f64> { order.iter().map(|&v| values[v as usize]).collect() };
         let scaling = scaling.map(in_order);
         let mut jacobi = if chosen == PreconditionerChoice::None { Jacobi::identity(n) } else { Jacobi::new(&matrix)? };
@@ -422,7 +443,9 @@ impl LaplacianSolver {
             return solve(operator, &Applied { solver: self, placed }, singular, b, x, params, run);
         }
         if self.params.preconditioner == PreconditionerChoice::Auto {
-            params.budget = self.factor_cost(b.n_cols());
+            params.budget = BUDGET;
+            // The trial has shown that the graph mixes.
+            params.single_directions = true;
         }
         let has_ones =
             matches!(singular, Projection::None) && self.scaling.is_none() && self.chosen != PreconditionerChoice::None;
@@ -445,12 +468,6 @@ impl LaplacianSolver {
         x.values_mut().par_chunks_mut(s).with_min_len(BLOCK_ROWS).for_each(|row| {
             row.iter_mut().zip(&shift).for_each(|(x, shift)| *x += shift);
         });
-    }
-
-    /// About as many iterations with the diagonal as building a factor and using it costs, from measurements: an entry of a factor takes as
-    /// long as 60 entries of the matrix in a product, and a factor of a graph that mixes has some 4 entries an edge.
-    fn factor_cost(&self, s: usize) -> usize {
-        240usize.div_ceil(s.isqrt().max(1)) + 60
     }
 
     /// The factor of a rung of the ladder, built if it is not there.
@@ -618,26 +635,49 @@ impl SingularComponents {
     }
 }
 
-/// The preconditioner for a system that is not known.
-fn choose(adjacency: &Csr<f64>, diagonal: &[f64], run: &Run) -> Result<PreconditionerChoice> {
-    let n = adjacency.n_rows();
-    if n <= TINY {
-        return Ok(PreconditionerChoice::ApproxCholesky);
+/// What trial iterations with the diagonal say of a system.
+struct Trial<'a> {
+    adjacency: &'a Csr<f64>,
+    matrix: SddMatrix<'a>,
+    jacobi: Jacobi,
+}
+
+impl<'a> Trial<'a> {
+    fn new(adjacency: &'a Csr<f64>, diagonal: &[f64]) -> Result<Self> {
+        let matrix = SddMatrix::new(adjacency, diagonal.to_vec())?;
+        let jacobi = Jacobi::new(&matrix)?;
+        Ok(Self { adjacency, matrix, jacobi })
     }
-    let matrix = SddMatrix::new(adjacency, diagonal.to_vec())?;
-    let is_dominated = matrix.diagonal().iter().zip(diagonal).all(|(a, g)| *g >= DOMINANT * a);
-    if is_dominated {
-        return Ok(PreconditionerChoice::Jacobi);
+
+    /// Whether the diagonal bounds the condition number, or a few iterations are enough for all scales of the graph.
+    fn is_easy(&self, run: &Run) -> Result<bool> {
+        let inverse = self.jacobi.diagonal().unwrap_or_default();
+        if self.matrix.shift().iter().zip(inverse).all(|(g, inverse)| g * inverse >= DOMINANT) {
+            return Ok(true);
+        }
+        self.passes(EASY, |row| uniform(row as u64), run)
     }
-    let (max_iter, enough) = TRIAL;
-    // Values that look random and add up to nearly nothing: every scale of the graph is in them.
-    let mut b = Matrix::filled(n, 1, 0.0);
-    b.values_mut().par_iter_mut().enumerate().for_each(|(row, b)| *b = uniform(row as u64) - 0.5);
-    let mut x = Matrix::filled(n, 1, 0.0);
-    let params = CgParams { tol: 1e-12, max_iter, ..CgParams::default() };
-    let info = solve(&matrix, &Jacobi::new(&matrix)?, Projection::None, &b, &mut x, params, &run.quiet())?;
-    let is_easy = info.residuals[0] <= enough;
-    Ok(if is_easy { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky })
+
+    /// Whether the diagonal will do: values random but alike within clusters have to be carried from cluster to cluster.
+    fn is_mixing(&self, clusters: &Clusters, run: &Run) -> Result<bool> {
+        let mut home = vec![0u32; self.adjacency.n_rows()];
+        for (cluster, range) in clusters.starts.windows(2).enumerate() {
+            clusters.order[range[0]..range[1]].iter().for_each(|&v| home[v as usize] = cluster as u32);
+        }
+        self.passes(MIXING, |row| uniform(home[row].into()), run)
+    }
+
+    /// Whether some iterations bring the residual of a right-hand side of mean 0 below a limit.
+    fn passes(&self, (max_iter, limit): (usize, f64), value: impl Fn(usize) -> f64 + Sync, run: &Run) -> Result<bool> {
+        let n = self.adjacency.n_rows();
+        let mut b = Matrix::filled(n, 1, 0.0);
+        b.values_mut().par_iter_mut().enumerate().for_each(|(row, b)| *b = value(row));
+        let mean = b.values().iter().sum::<f64>() / n as f64;
+        b.values_mut().iter_mut().for_each(|b| *b -= mean);
+        let mut x = Matrix::filled(n, 1, 0.0);
+        let params = CgParams { tol: limit, max_iter, ..CgParams::default() };
+        Ok(trial(&self.matrix, &self.jacobi, &b, &mut x, params, &run.quiet())? <= limit)
+    }
 }
 
 /// diag(s)·(L + D)·diag(s).

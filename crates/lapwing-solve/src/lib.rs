@@ -13,6 +13,7 @@ mod kernels;
 pub mod laplacian;
 mod operator;
 mod order;
+mod pages;
 pub mod precond;
 mod steps;
 

@@ -23,6 +23,12 @@ pub trait Operator: Sync {
         self.apply(x, y, s);
         column_dots(x, y, self.n(), s)
     }
+
+    /// The same for X in single precision.
+    fn apply_dot_single(&self, x: &[f32], y: &mut [f64], s: usize) -> Vec<f64> {
+        let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
+        self.apply_dot(&x, y, s)
+    }
 }
 
 /// L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularised Laplacians, and
@@ -64,13 +70,10 @@ impl<'a> SddMatrix<'a> {
         })
     }
 
-    /// The same matrix with row and column i for `order[i]`, in a compact copy; `positions` is the inverse of `order`.
-    pub(crate) fn reordered(
-        adjacency: &Csr<f64>,
-        shift: &[f64],
-        order: &[u32],
-        positions: &[u32],
-    ) -> SddMatrix<'static> {
+    /// The same matrix with row and column i for `order[i]`, in a compact copy.
+    pub(crate) fn reordered(adjacency: &Csr<f64>, shift: &[f64], order: &[u32]) -> SddMatrix<'static> {
+        let mut positions = vec![0u32; order.len()];
+        order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
         let mut starts = vec![0u64; order.len() + 1];
         for (at, &v) in order.iter().enumerate() {
             starts[at + 1] = starts[at] + adjacency.row(v as usize).0.len() as u64;
@@ -172,6 +175,10 @@ impl Operator for SddMatrix<'_> {
     }
 
     fn apply_dot(&self, x: &[f64], y: &mut [f64], s: usize) -> Vec<f64> {
+        kernels::sdd_product(self, x, y, s)
+    }
+
+    fn apply_dot_single(&self, x: &[f32], y: &mut [f64], s: usize) -> Vec<f64> {
         kernels::sdd_product(self, x, y, s)
     }
 }

@@ -5,6 +5,7 @@
 use rayon::prelude::*;
 
 use crate::kernels::{BLOCK_ROWS, WIDEST, reduce, sum, with_width};
+use crate::pages::Real;
 
 /// What a projection does to preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
 pub(crate) struct Correction<'a> {
@@ -136,20 +137,19 @@ impl<'a> Correction<'a> {
 
 /// Runs the plain function of that name compiled for the widest vectors of this processor.
 macro_rules! dispatched {
-    ($(#[$doc:meta])* $name:ident, $plain:ident ( $($argument:ident : $kind:ty),* )) => {
-        $(#[$doc])*
+    ($name:ident, $plain:ident $([$real:ident : $bound:ident])? ( $($argument:ident : $kind:ty),* )) => {
         #[allow(clippy::too_many_arguments)]
-        fn $name($($argument: $kind),*) {
+        fn $name$(<$real: $bound>)?($($argument: $kind),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f")]
                 #[allow(clippy::too_many_arguments)]
-                fn avx512($($argument: $kind),*) {
+                fn avx512$(<$real: $bound>)?($($argument: $kind),*) {
                     $plain($($argument),*);
                 }
                 #[target_feature(enable = "avx2")]
                 #[allow(clippy::too_many_arguments)]
-                fn avx2($($argument: $kind),*) {
+                fn avx2$(<$real: $bound>)?($($argument: $kind),*) {
                     $plain($($argument),*);
                 }
                 if std::arch::is_x86_feature_detected!("avx512f") {
@@ -294,9 +294,9 @@ fn products_width<const S: usize>(
 }
 
 /// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta), where z is M⁻¹r if M is diagonal and `z` holds r.
-pub(crate) fn advance(
+pub(crate) fn advance<R: Real>(
     x: &mut [f64],
-    p: &mut [f64],
+    p: &mut [R],
     z: &[f64],
     step: &[f64],
     beta: &[f64],
@@ -312,17 +312,17 @@ pub(crate) fn advance(
         .for_each(|(block, ((x, p), z))| advance_rows(block * BLOCK_ROWS, x, p, z, step, beta, shift, correction));
 }
 
-dispatched!(advance_rows, advance_plain(
-    first: usize, x: &mut [f64], p: &mut [f64], z: &[f64], step: &[f64], beta: &[f64], shift: &[f64],
+dispatched!(advance_rows, advance_plain[R: Real](
+    first: usize, x: &mut [f64], p: &mut [R], z: &[f64], step: &[f64], beta: &[f64], shift: &[f64],
     correction: &Correction<'_>
 ));
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn advance_plain(
+fn advance_plain<R: Real>(
     first: usize,
     x: &mut [f64],
-    p: &mut [f64],
+    p: &mut [R],
     z: &[f64],
     step: &[f64],
     beta: &[f64],
@@ -333,15 +333,15 @@ fn advance_plain(
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
         let factors = (&step[at..], &beta[at..], &shift[at..]);
-        with_width!(width, advance_width(first, x, p, z, factors, correction, (s, at)));
+        with_width!(width, advance_width[R](first, x, p, z, factors, correction, (s, at)));
     }
 }
 
 #[inline(always)]
-fn advance_width<const S: usize>(
+fn advance_width<const S: usize, R: Real>(
     first: usize,
     x: &mut [f64],
-    p: &mut [f64],
+    p: &mut [R],
     z: &[f64],
     (step, beta, shift): (&[f64], &[f64], &[f64]),
     correction: &Correction<'_>,
@@ -354,18 +354,19 @@ fn advance_width<const S: usize>(
         let inverse = correction.diagonal.map_or(1.0, |diagonal| diagonal[first + offset]);
         let vector = correction.vector(first + offset);
         for lane in 0..S {
-            x[lane] += step[lane] * p[lane];
-            p[lane] = z[lane] * inverse - shift[lane] * vector + beta[lane] * p[lane];
+            let old = p[lane].wide();
+            x[lane] += step[lane] * old;
+            p[lane] = R::round(z[lane] * inverse - shift[lane] * vector + beta[lane] * old);
         }
     }
 }
 
 /// x ← x + p·diag(step).
-pub(crate) fn add(x: &mut [f64], p: &[f64], step: &[f64]) {
+pub(crate) fn add<R: Real>(x: &mut [f64], p: &[R], step: &[f64]) {
     let rows = BLOCK_ROWS * step.len();
     x.par_chunks_mut(rows).zip(p.par_chunks(rows)).for_each(|(x, p)| {
         for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(step.len())) {
-            x.iter_mut().zip(p).zip(step).for_each(|((x, p), step)| *x += step * p);
+            x.iter_mut().zip(p).zip(step).for_each(|((x, p), step)| *x += step * p.wide());
         }
     });
 }

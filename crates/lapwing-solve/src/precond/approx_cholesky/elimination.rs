@@ -7,7 +7,7 @@
 use lapwing_data::{Result, Run};
 
 use super::Cliques;
-use super::queue::{DegreeQueue, Link};
+use super::queue::{DegreeQueue, Link, Links};
 
 /// Not met in the elimination under way.
 const FREE: u32 = u32::MAX;
@@ -15,6 +15,8 @@ const FREE: u32 = u32::MAX;
 const GONE: u32 = u32::MAX - 1;
 /// Capacity of the shortest lists.
 const SHORTEST: usize = 4;
+/// Records between asking for a vertex and looking at it.
+const AHEAD: usize = 8;
 /// Below this weight products could leave the normal numbers of f32; the heaviest edge weighs 1.
 const LIGHTEST: f64 = 1e-36;
 /// Shares are multiples of 2⁻²⁴, so that those of a column add up to exactly 1 and constants stay in the null space.
@@ -93,7 +95,10 @@ pub(super) struct Rule {
     pub max_entries: usize,
 }
 
+/// All there is to know of a vertex, in half a cache line.
+#[repr(align(32))]
 struct Node {
+    link: Link,
     /// FREE, GONE or the place among the neighbours of the vertex being eliminated.
     state: u32,
     start: u32,
@@ -106,7 +111,6 @@ struct Node {
 pub(super) struct Elimination {
     n_inner: usize,
     nodes: Vec<Node>,
-    links: Vec<Link>,
     arena: Vec<Record>,
     /// Lists given up, by class.
     spare: Vec<Vec<u32>>,
@@ -130,11 +134,10 @@ impl Elimination {
     /// A part without edges yet: the rows of the inner vertices are pushed in order.
     pub fn new(n_inner: usize, n: usize, n_records: usize) -> Self {
         let mut nodes = Vec::with_capacity(n);
-        nodes.extend((0..n).map(|_| Node { state: FREE, start: 0, len: 0, class: 0 }));
+        nodes.extend((0..n).map(|_| Node { link: Link::default(), state: FREE, start: 0, len: 0, class: 0 }));
         Self {
             n_inner,
             nodes,
-            links: Vec::new(),
             arena: Vec::with_capacity(n_records + n_records / 4),
             spare: Vec::new(),
             neighbors: Neighbors::default(),
@@ -158,19 +161,22 @@ impl Elimination {
     /// factor outgrows its limit.
     pub fn run(mut self, rule: Rule, vertex_of: impl Fn(usize) -> u32, run: &Run) -> Result<Option<Eliminated>> {
         let degrees: Vec<u32> = self.nodes[..self.n_inner].iter().map(|node| node.len).collect();
-        let mut queue = DegreeQueue::new(&degrees, &mut self.links);
+        let mut queue = DegreeQueue::new(&degrees, &mut self.nodes);
         let mut columns = Columns::default();
         columns.ends.reserve(self.n_inner);
         let mut fill = Vec::new();
         let mut unchecked = 0;
-        while let Some(v) = queue.pop(&mut self.links) {
+        while let Some(v) = queue.pop(&mut self.nodes) {
+            if let Some(next) = queue.peek() {
+                prefetch(&self.arena, self.nodes[next as usize].start as usize);
+            }
             self.gather(v as usize);
             let pivot = self.sort(rule.cliques.copies());
             match rule.cliques {
                 Cliques::Exact => self.connect_all(&mut fill),
-                Cliques::Trees(copies) => {
+                cliques => {
                     let stream = mix(rule.seed ^ mix(u64::from(vertex_of(v as usize))));
-                    self.connect(stream, copies, &mut fill);
+                    self.connect(stream, cliques.copies(), &mut fill);
                 }
             }
             self.record_column(v, pivot, &mut columns);
@@ -195,7 +201,9 @@ impl Elimination {
         neighbors.counts.clear();
         let (start, len) = (self.nodes[v].start as usize, self.nodes[v].len as usize);
         self.nodes[v].state = GONE;
-        for record in &self.arena[start..start + len] {
+        for (at, record) in self.arena[start..start + len].iter().enumerate() {
+            let ahead = self.arena[start + (at + AHEAD).min(len - 1)];
+            prefetch(&self.nodes, ahead.id as usize);
             let state = &mut self.nodes[record.id as usize].state;
             match *state {
                 GONE => {}
@@ -210,6 +218,11 @@ impl Elimination {
                     neighbors.counts[at as usize] += 1;
                 }
             }
+        }
+        // The ends of the neighbours' lists are where new edges go.
+        for &id in &neighbors.ids {
+            let node = &self.nodes[id as usize];
+            prefetch(&self.arena, (node.start + node.len) as usize);
         }
         let class = self.nodes[v].class as usize;
         if self.spare.len() <= class {
@@ -314,7 +327,7 @@ impl Elimination {
         for (id, change) in self.neighbors.ids.iter().zip(&self.neighbors.changes) {
             self.nodes[*id as usize].state = FREE;
             if *change != 0 && (*id as usize) < self.n_inner {
-                queue.change(*id, *change, &mut self.links);
+                queue.change(*id, *change, &mut self.nodes);
             }
         }
     }
@@ -335,6 +348,7 @@ impl Elimination {
         let (start, len) = (start as usize, len as usize);
         let mut kept = start;
         for at in start..start + len {
+            prefetch(&self.nodes, self.arena[(at + AHEAD).min(start + len - 1)].id as usize);
             let record = self.arena[at];
             if self.nodes[record.id as usize].state != GONE {
                 self.arena[kept] = record;
@@ -364,13 +378,34 @@ impl Elimination {
     }
 }
 
+impl Links for Vec<Node> {
+    #[inline(always)]
+    fn link(&mut self, v: u32) -> &mut Link {
+        &mut self[v as usize].link
+    }
+}
+
+/// Asks for an element that will be needed soon; any place is allowed.
+#[inline(always)]
+fn prefetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, and the address is formed without the rules of pointers within an object.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}
+
 /// The k ≥ `first` with suffixes[k] > t ≥ suffixes[k + 1].
 #[inline]
 fn choose(suffixes: &[f64], first: usize, t: f64) -> usize {
-    let (mut low, mut high) = (first, suffixes.len() - 2);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if suffixes[middle] > t { low = middle } else { high = middle - 1 }
+    let (mut low, mut candidates) = (first, suffixes.len() - 1 - first);
+    while candidates > 1 {
+        let half = candidates / 2;
+        low = std::hint::select_unpredictable(suffixes[low + half] > t, low + half, low);
+        candidates -= half;
     }
     low
 }

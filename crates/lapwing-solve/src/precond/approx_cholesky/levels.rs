@@ -8,6 +8,7 @@
 use lapwing_data::{Csr, Result, Run};
 use rayon::prelude::*;
 
+use super::Cliques;
 use super::elimination::{Columns, Eliminated, Elimination, Record, Rule};
 use crate::order::{Clusters, clusters};
 
@@ -15,6 +16,8 @@ use crate::order::{Clusters, clusters};
 pub(crate) const CLUSTER: usize = 8192;
 /// Where less than this share of the vertices is inner, cutting does not pay.
 const LEAST_INNER: f64 = 0.3;
+/// Where at least this share is inner, factors stay small.
+const MESH_INNER: f64 = 0.7;
 /// End of an edge to the ground.
 pub(super) const GROUND: u32 = u32::MAX;
 
@@ -61,18 +64,22 @@ impl Level {
         edges.map(|(&id, &weight)| Record { id, weight }).filter(|edge| edge.weight > 0.0).chain(grounded)
     }
 
-    /// Eliminates everything; `None` when the factor outgrows its limit.
-    pub fn eliminate(mut self, rule: Rule, run: &Run) -> Result<Option<Levels>> {
+    /// Eliminates everything, the first level by `clusters` if they are given; `None` when the factor outgrows its limit.
+    pub fn eliminate(mut self, mut rule: Rule, mut clusters: Option<Clusters>, run: &Run) -> Result<Option<Levels>> {
         let (mut levels, mut n_entries) = (Levels::new(), 0);
         loop {
             run.check()?;
             let rest = Rule { max_entries: rule.max_entries - n_entries, ..rule };
-            let Some(cut) = Cut::of(&self) else {
+            let Some(cut) = Cut::of(&self, clusters.take()) else {
                 return Ok(self.eliminate_all(rest, run)?.map(|columns| {
                     levels.push(vec![columns]);
                     levels
                 }));
             };
+            if rule.cliques == Cliques::Suited && cut.inner_share >= MESH_INNER {
+                rule.cliques = Cliques::Trees(2);
+            }
+            let rest = Rule { cliques: rule.cliques, ..rest };
             let parts: Result<Vec<Option<Eliminated>>> = run.install(|| {
                 (0..cut.clusters.starts.len() - 1).into_par_iter().map(|c| cut.eliminate(&self, c, rest, run)).collect()
             });
@@ -105,16 +112,18 @@ struct Cut {
     places: Vec<u32>,
     /// Inner vertices of each cluster.
     n_inner: Vec<usize>,
+    /// Inner vertices among all.
+    inner_share: f64,
 }
 
 impl Cut {
     /// `None` if one part is better.
-    fn of(level: &Level) -> Option<Self> {
+    fn of(level: &Level, given: Option<Clusters>) -> Option<Self> {
         let n = level.n();
         if n <= CLUSTER {
             return None;
         }
-        let clusters = clusters(n, CLUSTER, |v| level.ids(v));
+        let clusters = given.unwrap_or_else(|| clusters(n, CLUSTER, |v| level.ids(v)));
         let mut home = vec![0u32; n];
         let ranges: Vec<_> = clusters.starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
         for (cluster, range) in ranges.iter().enumerate() {
@@ -123,7 +132,8 @@ impl Cut {
         let is_inner: Vec<bool> =
             (0..n).into_par_iter().map(|v| level.ids(v).iter().all(|&u| home[u as usize] == home[v])).collect();
         let total = is_inner.iter().filter(|inner| **inner).count();
-        if (total as f64) < LEAST_INNER * n as f64 {
+        let inner_share = total as f64 / n as f64;
+        if inner_share < LEAST_INNER {
             return None;
         }
         let mut places = home;
@@ -134,7 +144,7 @@ impl Cut {
             inner.iter().chain(&rim).enumerate().for_each(|(at, &v)| places[v as usize] = at as u32);
             n_inner.push(inner.len());
         }
-        Some(Self { clusters, places, n_inner })
+        Some(Self { clusters, places, n_inner, inner_share })
     }
 
     fn members(&self, cluster: usize) -> &[u32] {

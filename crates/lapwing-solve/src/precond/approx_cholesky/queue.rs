@@ -1,17 +1,28 @@
 //! Vertices by degree: the next one to eliminate.
 //!
-//! Doubly linked buckets, one for each degree up to a cap; every operation takes O(1). Vertices touched last come first
-//! within a bucket: they are still in cache.
+//! Doubly linked buckets, one for each degree below sixteen, four an octave above. A vertex whose degree has grown stays where
+//! it is until its turn comes, and moves then; one whose degree has fallen moves at once. Every operation takes O(1). Vertices
+//! touched last come first within a bucket: they are still in cache.
 
 const NONE: u32 = u32::MAX;
-/// Degrees from here on share the last bucket.
-const BUCKETS: usize = 1 << 12;
+/// Degrees below it have buckets of their own.
+const EXACT: u32 = 16;
+/// Four buckets for each further power of two.
+const BUCKETS: usize = EXACT as usize + 4 * (32 - EXACT.ilog2() as usize);
 
 /// A vertex in its bucket.
+#[derive(Default)]
 pub(super) struct Link {
     degree: u32,
+    /// The bucket it is in, by the degree it had then.
+    bucket: u32,
     next: u32,
     previous: u32,
+}
+
+/// What holds a link for every vertex.
+pub(super) trait Links {
+    fn link(&mut self, v: u32) -> &mut Link;
 }
 
 pub(super) struct DegreeQueue {
@@ -19,62 +30,76 @@ pub(super) struct DegreeQueue {
     lowest: usize,
 }
 
-fn bucket(degree: u32) -> usize {
-    (degree as usize).min(BUCKETS - 1)
+fn bucket(degree: u32) -> u32 {
+    match degree {
+        0..EXACT => degree,
+        _ => EXACT + 4 * (degree.ilog2() - EXACT.ilog2()) + (degree >> (degree.ilog2() - 2)) % 4,
+    }
 }
 
 impl DegreeQueue {
-    /// All vertices, those of one degree by number; `links` becomes the queue's own.
-    pub fn new(degrees: &[u32], links: &mut Vec<Link>) -> Self {
+    /// Vertices 0, 1, … of these degrees, those of one degree by number.
+    pub fn new(degrees: &[u32], links: &mut impl Links) -> Self {
         let mut queue = Self { heads: vec![NONE; BUCKETS], lowest: 0 };
-        links.clear();
-        links.extend(degrees.iter().map(|&degree| Link { degree, next: NONE, previous: NONE }));
-        (0..degrees.len() as u32).rev().for_each(|v| queue.insert(v, links));
+        for (v, &degree) in degrees.iter().enumerate().rev() {
+            links.link(v as u32).degree = degree;
+            queue.insert(v as u32, links);
+        }
         queue
     }
 
+    /// The vertex that would be taken next, if its bucket is the one of the last.
+    pub fn peek(&self) -> Option<u32> {
+        self.heads.get(self.lowest).copied().filter(|&v| v != NONE)
+    }
+
     /// Takes a vertex of lowest degree.
-    pub fn pop(&mut self, links: &mut [Link]) -> Option<u32> {
-        while self.lowest < BUCKETS && self.heads[self.lowest] == NONE {
-            self.lowest += 1;
+    pub fn pop(&mut self, links: &mut impl Links) -> Option<u32> {
+        loop {
+            while *self.heads.get(self.lowest)? == NONE {
+                self.lowest += 1;
+            }
+            let v = self.heads[self.lowest];
+            self.remove(v, links);
+            let link = links.link(v);
+            if bucket(link.degree) <= link.bucket {
+                return Some(v);
+            }
+            self.insert(v, links);
         }
-        let v = *self.heads.get(self.lowest)?;
-        self.remove(v, links);
-        Some(v)
     }
 
     /// Adds `change` to the degree of a vertex in the queue.
-    pub fn change(&mut self, v: u32, change: i32, links: &mut [Link]) {
-        let old = links[v as usize].degree;
-        let new = old.saturating_add_signed(change);
-        if bucket(old) == bucket(new) {
-            links[v as usize].degree = new;
-            return;
+    pub fn change(&mut self, v: u32, change: i32, links: &mut impl Links) {
+        let link = links.link(v);
+        link.degree = link.degree.saturating_add_signed(change);
+        if bucket(link.degree) < link.bucket {
+            self.remove(v, links);
+            self.insert(v, links);
         }
-        self.remove(v, links);
-        links[v as usize].degree = new;
-        self.insert(v, links);
     }
 
-    fn insert(&mut self, v: u32, links: &mut [Link]) {
-        let at = bucket(links[v as usize].degree);
+    fn insert(&mut self, v: u32, links: &mut impl Links) {
+        let link = links.link(v);
+        link.bucket = bucket(link.degree);
+        let at = link.bucket as usize;
         let head = self.heads[at];
-        (links[v as usize].next, links[v as usize].previous) = (head, NONE);
+        (links.link(v).next, links.link(v).previous) = (head, NONE);
         if head != NONE {
-            links[head as usize].previous = v;
+            links.link(head).previous = v;
         }
         self.heads[at] = v;
         self.lowest = self.lowest.min(at);
     }
 
-    fn remove(&mut self, v: u32, links: &mut [Link]) {
-        let Link { degree, next, previous } = links[v as usize];
+    fn remove(&mut self, v: u32, links: &mut impl Links) {
+        let Link { bucket, next, previous, .. } = *links.link(v);
         match previous {
-            NONE => self.heads[bucket(degree)] = next,
-            previous => links[previous as usize].next = next,
+            NONE => self.heads[bucket as usize] = next,
+            previous => links.link(previous).next = next,
         }
         if next != NONE {
-            links[next as usize].previous = previous;
+            links.link(next).previous = previous;
         }
     }
 }
@@ -83,13 +108,22 @@ impl DegreeQueue {
 mod tests {
     use super::*;
 
+    impl Links for Vec<Link> {
+        fn link(&mut self, v: u32) -> &mut Link {
+            &mut self[v as usize]
+        }
+    }
+
     #[test]
     fn vertices_come_by_degree_as_it_is_when_they_come() {
-        let mut links = Vec::new();
+        let mut links: Vec<Link> = (0..5).map(|_| Link::default()).collect();
         let mut queue = DegreeQueue::new(&[3, 1, 1, 70_000, 2], &mut links);
         assert_eq!(queue.pop(&mut links), Some(1));
         queue.change(0, -3, &mut links);
         queue.change(2, 5, &mut links);
+        assert_eq!(bucket(15) + 1, bucket(16));
+        assert_eq!((bucket(16), bucket(19), bucket(20), bucket(31), bucket(32)), (16, 16, 17, 19, 20));
+        assert!((bucket(u32::MAX) as usize) < BUCKETS);
         let order: Vec<u32> = std::iter::from_fn(|| queue.pop(&mut links)).collect();
         assert_eq!(order, [0, 4, 2, 3]);
     }

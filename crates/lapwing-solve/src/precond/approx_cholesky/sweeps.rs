@@ -8,9 +8,8 @@ use rayon::prelude::*;
 
 use super::elimination::Columns;
 use super::levels::{GROUND, Levels};
+use crate::kernels::{BLOCK_ROWS, with_width};
 
-/// Rows copied by one unit of work.
-const BLOCK_ROWS: usize = 2048;
 /// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
 const LARGE: usize = 1 << 14;
 
@@ -228,7 +227,7 @@ impl Part {
         let is_large = self.inverse_pivots.len() >= LARGE;
         let most = if is_large { s.div_ceil(rayon::current_num_threads()).min(16) } else { 16 };
         if s <= most {
-            return self.strip(own, s, 0, sweep, others, s, first);
+            return self.strip(own, s, sweep, Others { values: others, s, at: 0, first });
         }
         let starts: Vec<usize> = (0..s).step_by(most).collect();
         let source = &*own;
@@ -238,7 +237,7 @@ impl Part {
                 let width = most.min(s - at);
                 let mut strip = Vec::with_capacity(source.len() / s * width);
                 source.chunks_exact(s).for_each(|row| strip.extend_from_slice(&row[at..at + width]));
-                self.strip(&mut strip, width, at, sweep, others, s, first);
+                self.strip(&mut strip, width, sweep, Others { values: others, s, at, first });
                 strip
             })
             .collect();
@@ -251,29 +250,37 @@ impl Part {
         }
     }
 
-    /// `own` holds `width` columns, which are columns `at..` of the blocks `others` of `s` columns.
-    #[allow(clippy::too_many_arguments)]
-    fn strip(&self, own: &mut [f64], width: usize, at: usize, sweep: Sweep, others: &[f64], s: usize, first: usize) {
-        macro_rules! widths {
-            ($($width:literal)*) => {
-                match width {
-                    $($width => {
-                        let rows = own.as_chunks_mut::<$width>().0;
-                        assert_eq!(rows.len(), self.inverse_pivots.len());
-                        let others = Others { values: others, s, at, first };
-                        match sweep {
-                            Sweep::Down => self.down_rows::<$width>(rows, others),
-                            Sweep::Up => self.up_rows::<$width>(rows, others),
-                        }
-                    })*
-                    _ => {}
-                }
-            };
+    /// `own` holds `width` columns, which are columns `others.at..` of blocks elsewhere.
+    fn strip(&self, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx512f")]
+            fn avx512(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
+                part.strip_plain(own, width, sweep, others);
+            }
+            #[target_feature(enable = "avx2")]
+            fn avx2(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
+                part.strip_plain(own, width, sweep, others);
+            }
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                // SAFETY: the processor has AVX-512F.
+                return unsafe { avx512(self, own, width, sweep, others) };
+            }
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has AVX2.
+                return unsafe { avx2(self, own, width, sweep, others) };
+            }
         }
-        widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+        self.strip_plain(own, width, sweep, others);
+    }
+
+    #[inline(always)]
+    fn strip_plain(&self, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
+        with_width!(width, sweep_width(self, own, sweep, others));
     }
 
     /// y ← L⁻¹y.
+    #[inline(always)]
     fn down_rows<const S: usize>(&self, own: &mut [[f64; S]], others: Others<'_>) {
         let mut incoming = self.incoming.owners.iter().enumerate().peekable();
         for column in 0..own.len() {
@@ -295,6 +302,7 @@ impl Part {
     }
 
     /// y ← L⁻ᵀD⁻¹y.
+    #[inline(always)]
     fn up_rows<const S: usize>(&self, own: &mut [[f64; S]], others: Others<'_>) {
         let mut outer = self.outer.owners.iter().enumerate().rev().peekable();
         for column in (0..own.len()).rev() {
@@ -305,14 +313,35 @@ impl Part {
                     add::<S>(&mut value, share, others.row(id));
                 }
             }
+            // Four sums, so that an addition need not wait for the one before.
+            let mut sums = [value, [0.0; S], [0.0; S], [0.0; S]];
             let (ids, shares) = self.inner.list(column);
-            for (&id, &share) in ids.iter().zip(shares) {
-                debug_assert!((id as usize) < own.len());
-                // SAFETY: as on the way down.
-                add::<S>(&mut value, share, unsafe { own.get_unchecked(id as usize) });
+            let (ids, last_ids) = ids.as_chunks::<4>();
+            let (shares, last_shares) = shares.as_chunks::<4>();
+            for (ids, shares) in ids.iter().zip(shares) {
+                for at in 0..4 {
+                    // SAFETY: as on the way down.
+                    add::<S>(&mut sums[at], shares[at], unsafe { own.get_unchecked(ids[at] as usize) });
+                }
+            }
+            for (at, (&id, &share)) in last_ids.iter().zip(last_shares).enumerate() {
+                add::<S>(&mut sums[at], share, &own[id as usize]);
+            }
+            for lane in 0..S {
+                value[lane] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
             }
             own[column] = value;
         }
+    }
+}
+
+#[inline(always)]
+fn sweep_width<const S: usize>(part: &Part, own: &mut [f64], sweep: Sweep, others: Others<'_>) {
+    let rows = own.as_chunks_mut::<S>().0;
+    assert_eq!(rows.len(), part.inverse_pivots.len());
+    match sweep {
+        Sweep::Down => part.down_rows::<S>(rows, others),
+        Sweep::Up => part.up_rows::<S>(rows, others),
     }
 }
 
