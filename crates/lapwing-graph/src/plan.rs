@@ -26,8 +26,11 @@ impl GraphParams {
         let n_edges = (relations as f64 * EDGES_PER_NEIGHBOR) as usize;
         let width = memory::list_width(self.n_neighbors, n);
         let result = 8 * relations;
+        // Lists with locks and limits; a tile of products for each thread.
+        let exact = (8 * width + 13) * n + result + threads * memory::TILE_BYTES;
         let search_bytes = match n_entries {
-            Some(entries) => 12 * entries + 12 * n + threads * 4 * n + 2 * result,
+            // Tails, their index, and heads: 3 to 8 bytes per entry of text.
+            Some(entries) => (8 + 6 + 8) * entries + 12 * n + exact,
             None if self.builder.choose(n, d, self.n_neighbors) == KnnBuilder::Partitions => {
                 let is_sketched = d > memory::SKETCH_BEYOND;
                 let columns = if is_sketched { memory::SKETCH_COLUMNS } else { d };
@@ -41,7 +44,7 @@ impl GraphParams {
                 let axes = if is_sketched { 2 * 8 * memory::sample_rows(n, d) * d } else { 0 };
                 truth + axes + (lists + carving).max(lists + result)
             }
-            None => 4 * n * d + 4 * n + 2 * result + threads * 512 * (512 * 4 + 8 * width),
+            None => 4 * n * d + exact,
         };
         let matrix = graph_bytes(n, n_edges);
         GraphPlan { n_edges, search_bytes, weigh_bytes: 2 * result + matrix + 28 * n, graph_bytes: matrix + 4 * n }

@@ -1,7 +1,7 @@
 //! Sorted candidate lists: the kk nearest rows seen so far for every row.
 //!
-//! A candidate is one 64-bit key, distance bits above row number: distances are not negative, so keys order by
-//! (distance, row). A row appears once, with the smallest distance seen. The content of a list is therefore the kk
+//! A candidate is one 64-bit key, distance bits above row number, mapped so that keys order by (distance, row) for
+//! distances of either sign. A row appears once, with the smallest distance seen. The content of a list is therefore the kk
 //! smallest of all candidates offered, in whatever order they came: no thread order can show.
 
 use std::cell::UnsafeCell;
@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(super) const EMPTY: u64 = u64::MAX;
 
-/// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
+/// Key of row `id` at `distance`, in whatever unit the list is kept.
 #[inline]
 pub(super) fn key(distance: f32, id: u32) -> u64 {
-    (u64::from(distance.max(0.0).to_bits()) << 32) | u64::from(id)
+    // −0 and 0 are one distance. Bits of positive floats ascend, those of negative ones descend.
+    let bits = (distance + 0.0).to_bits();
+    let ordered = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
+    (u64::from(ordered) << 32) | u64::from(id)
 }
 
 /// Row of a key.
@@ -25,7 +28,12 @@ pub(super) fn id_of(key: u64) -> u32 {
 /// Distance of a key; infinite for an empty place.
 #[inline]
 pub(super) fn distance_of(key: u64) -> f32 {
-    if key == EMPTY { f32::INFINITY } else { f32::from_bits((key >> 32) as u32) }
+    let ordered = (key >> 32) as u32;
+    match key {
+        EMPTY => f32::INFINITY,
+        _ if ordered >> 31 == 1 => f32::from_bits(ordered ^ 1 << 31),
+        _ => f32::from_bits(!ordered),
+    }
 }
 
 /// Offers a candidate to a sorted list.
@@ -88,6 +96,11 @@ impl SharedLists {
         work(list)
     }
 
+    /// The lists, row-major (n, kk), without the locks.
+    pub fn into_vec(self) -> Vec<u64> {
+        self.keys.into_vec().into_iter().map(UnsafeCell::into_inner).collect()
+    }
+
     /// The lists, row-major (n, kk).
     pub fn as_slice(&mut self) -> &[u64] {
         // SAFETY: `&mut self` excludes every `with_row`; layout as there.
@@ -100,6 +113,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn keys_order_by_distance_of_either_sign() {
+        let distances = [f32::NEG_INFINITY, -3e20, -2.0, -1e-40, 0.0, 1e-40, 1.0, 1.5, f32::MAX, f32::INFINITY];
+        for pair in distances.windows(2) {
+            assert!(key(pair[0], 9) < key(pair[1], 3));
+        }
+        distances.iter().for_each(|&d| assert_eq!(distance_of(key(d, 5)), d));
+        assert_eq!(key(-0.0, 1), key(0.0, 1));
+        assert!(key(f32::INFINITY, u32::MAX - 1) < EMPTY);
+        assert_eq!(distance_of(EMPTY), f32::INFINITY);
+    }
 
     proptest! {
         #[test]

@@ -1,14 +1,21 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
+mod certified;
+mod crowds;
 mod distance;
 mod exact;
 mod lists;
+mod metric;
+mod pairs;
 mod partitions;
+mod pass;
 mod recall;
 mod rows;
 mod scan;
 mod sketch;
 mod sparse_rows;
+mod tiles;
+mod zero_rows;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
 use rayon::prelude::*;
@@ -17,16 +24,7 @@ use serde::{Deserialize, Serialize};
 use distance::Distances;
 use lists::{EMPTY, id_of};
 
-/// Distance between rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// ‖x − y‖.
-    #[default]
-    Euclidean,
-    /// 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    Cosine,
-}
+pub use metric::{Metric, ZeroRows};
 
 /// Which neighbour search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +50,19 @@ pub struct KnnParams {
     pub builder: KnnBuilder,
     /// Share of true neighbours to reach, in (0, 1]; exact searches ignore it.
     pub recall_target: f64,
+    /// Rows of zeros under the cosine metric.
+    pub zero_rows: ZeroRows,
 }
 
 impl Default for KnnParams {
     fn default() -> Self {
-        Self { n_neighbors: 15, metric: Metric::Euclidean, builder: KnnBuilder::Auto, recall_target: 0.95 }
+        Self {
+            n_neighbors: 15,
+            metric: Metric::Euclidean,
+            builder: KnnBuilder::Auto,
+            recall_target: 0.95,
+            zero_rows: ZeroRows::Error,
+        }
     }
 }
 
@@ -67,7 +73,7 @@ pub struct Neighbors {
     pub n_neighbors: usize,
     /// Row numbers (n, k).
     pub indices: Vec<u32>,
-    /// Distances (n, k): plain, not squared.
+    /// Distances (n, k): plain, not squared; under the inner-product metric −xᵀy.
     pub distances: Vec<f32>,
 }
 
@@ -107,15 +113,19 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     if n > u32::MAX as usize {
         return Err(Error::shape("features", format!("at most {} rows", u32::MAX), n));
     }
-    let (neighbors, mut report) = match features {
+    let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
+    let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
         Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
-            KnnBuilder::Partitions => partitions::search(features, dense, params, run)?,
+            KnnBuilder::Partitions if params.metric.is_distance() => partitions::search(features, dense, params, run)?,
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
         },
     };
+    run.install(|| zero_rows::merge(&mut neighbors, &zeros, &zeros, true));
     neighbors.complete()?;
-    report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
+    if params.metric.is_distance() {
+        report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
+    }
     Ok((neighbors, report))
 }
 
@@ -141,12 +151,15 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
         let expected = format!("at most the number of rows, which is {}", train.n_rows());
         return Err(Error::param("n_neighbors", params.n_neighbors, expected));
     }
-    let neighbors = match (train, new) {
+    let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
+    let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
+    let mut neighbors = match (train, new) {
         (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
         (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
         (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
         (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
     }?;
+    run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
     neighbors.complete()?;
     Ok(neighbors)
 }
@@ -156,6 +169,7 @@ pub(crate) mod memory {
     pub(crate) use super::partitions::PIECE;
     pub(crate) use super::recall::{SAMPLE as TRUTH_ROWS, block_rows};
     pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sample_rows, sketched_width};
+    pub(crate) use super::tiles::TILE_BYTES;
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {
         super::list_width(k, n)
@@ -206,17 +220,6 @@ impl KnnParams {
 }
 
 impl Neighbors {
-    /// Neighbours and distances of consecutive blocks of rows, one after another.
-    fn from_blocks(n_neighbors: usize, blocks: Vec<(Vec<u32>, Vec<f32>)>) -> Self {
-        let total = blocks.iter().map(|(ids, _)| ids.len()).sum();
-        let (mut indices, mut distances) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        for (ids, block) in blocks {
-            indices.extend(ids);
-            distances.extend(block);
-        }
-        Self { n_neighbors, indices, distances }
-    }
-
     /// Checks that every row found all its neighbours: products of values that are too far apart leave f32.
     fn complete(&self) -> Result<()> {
         match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
@@ -248,7 +251,7 @@ impl Neighbors {
     }
 
     /// Checks neighbours that come from elsewhere: among the rows, never the row itself, no row twice, distances that
-    /// are finite, not negative and ascending.
+    /// are finite and ascending.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
@@ -260,7 +263,7 @@ impl Neighbors {
         }
         let mut seen = Vec::new();
         for row in 0..n {
-            let mut last = 0f32;
+            let mut last = f32::NEG_INFINITY;
             seen.clear();
             for (id, distance) in self.row(row) {
                 if id as usize >= n || id as usize == row {
@@ -302,16 +305,6 @@ impl KnnBuilder {
     }
 }
 
-impl Metric {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("metric", name, &[("euclidean", Self::Euclidean), ("cosine", Self::Cosine)])
-    }
-}
-
 impl KnnBuilder {
     /// From its name.
     ///
@@ -336,7 +329,7 @@ mod tests {
     }
 
     fn params(k: usize, metric: Metric, builder: KnnBuilder) -> KnnParams {
-        KnnParams { n_neighbors: k, metric, builder, recall_target: 0.99 }
+        KnnParams { n_neighbors: k, metric, builder, recall_target: 0.99, ..Default::default() }
     }
 
     #[test]
@@ -447,7 +440,7 @@ mod tests {
         assert!(text.starts_with("row 1 of features holds values so large"), "{text}");
         let entries: Vec<(u32, u32, f32)> = (0..20).map(|row| (row, row % 4, 1e25 * (row + 1) as f32)).collect();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(20, 4, &entries).unwrap()));
-        assert!(kneighbors(&sparse, &auto, &run()).unwrap_err().to_string().contains("rescale"));
+        kneighbors(&sparse, &auto, &run()).unwrap().0.check().unwrap();
         // One far row among the fitted ones shrinks the frame of all; every row still finds neighbours.
         let mut values = vec![1.0f32; 60];
         values[7] = 1e30;

@@ -69,7 +69,7 @@ pub(super) fn search(
         // No sketch, or one that lost what tells neighbours apart: its distances must not compete with full ones.
         let Search { truth, distances, report, .. } = search;
         search = with_lists(list_width(k, n - 1), truth, distances, report);
-        is_reached = search.repeat(&Rows::prepare(dense, &frame, run)?, run)?;
+        is_reached = search.repeat(&Rows::prepare(dense, &frame, run), run)?;
     }
     let is_complete = search.lists.as_slice().chunks_exact(search.width).all(|list| list[k - 1] != EMPTY);
     if !is_complete || (!is_reached && n as f64 * n as f64 * dense.n_cols() as f64 <= MOST_EXACT_WORK) {

@@ -39,21 +39,21 @@ impl Truth {
         rows.sort_unstable();
         let width = list_width(k, n) + 1;
         let block_rows = block_rows(d);
-        let prepare = |ids: &mut dyn ExactSizeIterator<Item = usize>| -> Result<Rows> {
+        let prepare = |ids: &mut dyn ExactSizeIterator<Item = usize>| -> Rows {
             let mut values = vec![0f32; ids.len() * d];
             for (row, out) in ids.zip(values.chunks_exact_mut(d)) {
-                frame.copy_row(dense, row, out)?;
+                frame.copy_row(dense, row, out);
             }
-            let half_norms = values.chunks_exact(d).map(|row| row.iter().map(|x| x * x).sum::<f32>() / 2.0).collect();
-            Ok(Rows { n: values.len() / d, d, values, half_norms })
+            let half_norms = values.chunks_exact(d).map(|row| frame.half_norm(row)).collect();
+            Rows { n: values.len() / d, d, values, half_norms }
         };
-        let sample = prepare(&mut rows.iter().copied())?;
+        let sample = prepare(&mut rows.iter().copied());
         let partial: Result<Vec<Vec<u64>>> = run.install(|| {
             (0..n.div_ceil(block_rows))
                 .into_par_iter()
                 .map(|block| {
                     let first = block * block_rows;
-                    let part = prepare(&mut (first..(first + block_rows).min(n)))?;
+                    let part = prepare(&mut (first..(first + block_rows).min(n)));
                     // Row numbers within the block; moved to their place below. A sampled row meets itself too.
                     let mut lists = exact::block_lists(&sample, 0..sample.n, &part, false, width, run)?;
                     lists.iter_mut().filter(|key| **key != super::EMPTY).for_each(|key| *key += first as u64);

@@ -37,7 +37,7 @@ pub(super) fn sketch(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Result<Rows
     let mut x = Matrix::filled(sample.len(), d, 0.0);
     let mut row_values = vec![0f32; d];
     for (at, &row) in sample.iter().enumerate() {
-        frame.copy_row(dense, row, &mut row_values)?;
+        frame.copy_row(dense, row, &mut row_values);
         x.row_mut(at).iter_mut().zip(&row_values).for_each(|(x, &v)| *x = v.into());
     }
     let axes = principal_axes(&x, SKETCH_COLUMNS.min(d), &mut rng)?;
@@ -49,11 +49,11 @@ pub(super) fn sketch(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Result<Rows
             let rows = out.len() / SKETCH_COLUMNS;
             let mut full = vec![0f32; rows * d];
             for (at, row) in full.chunks_exact_mut(d).enumerate() {
-                frame.copy_row(dense, block * BLOCK + at, row)?;
+                frame.copy_row(dense, block * BLOCK + at, row);
             }
             products(&full, &axes, d, out);
             Ok(())
         })
     })?;
-    Ok(Rows::new(n, SKETCH_COLUMNS, values, run))
+    Ok(Rows::new(SKETCH_COLUMNS, values, frame, run))
 }
