@@ -72,6 +72,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             symmetrize=self.symmetrize,
             bandwidth=self.bandwidth,
             recall_target=self.recall_target,
+            zero_rows=self.zero_rows,
         )
 
     def _graph_source(self, X: Any, control: dict[str, Any]) -> Source:

@@ -95,6 +95,7 @@ def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
         symmetrize=graph["symmetrize"],
         bandwidth="auto" if graph["bandwidth"] is None else graph["bandwidth"],
         recall_target=graph["recall_target"],
+        zero_rows=graph["zero_rows"],
     )
     features = parts["features"]
     model._fit_X = csr_from_parts(features) if isinstance(features, tuple) else features
