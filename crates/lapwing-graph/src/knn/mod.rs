@@ -1,5 +1,6 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
+mod carve;
 mod distance;
 mod exact;
 mod lists;
