@@ -1,5 +1,6 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
+mod carve;
 mod certified;
 mod crowds;
 mod distance;

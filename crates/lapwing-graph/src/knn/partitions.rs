@@ -12,11 +12,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lapwing_data::{Dense, Features, Result, Run, Stream};
-use rand::RngExt;
-use rand::seq::index;
+use lapwing_data::{Dense, Features, Result, Run};
 use rayon::prelude::*;
 
+use super::carve::{Assign, CarveParams, MOST_FANOUT, Partition};
 use super::distance::Distances;
 use super::lists::{EMPTY, SharedLists};
 use super::recall::Truth;
@@ -27,8 +26,6 @@ use super::{KnnParams, KnnReport, Neighbors, exact, list_width, refine};
 
 /// Rows a piece may hold.
 pub(crate) const PIECE: usize = 1000;
-/// Rows assigned to leaders by one matrix product.
-const BLOCK: usize = 512;
 /// Most leaders of one level.
 const LEADERS: usize = 1000;
 /// Multiplications that are spent on all pairs where partitions fall short: some minutes. Beyond, the recall that was
@@ -94,13 +91,20 @@ struct Search<'a> {
 impl Search<'_> {
     /// Repeats the partition of `rows` until the recall is reached; false once it is out of sight.
     fn repeat(&mut self, rows: &Rows, run: &Run) -> Result<bool> {
-        let everyone: Vec<u32> = (0..rows.n as u32).collect();
+        let params = CarveParams { leaf: PIECE, fanout: vec![3, 2], leaders: LEADERS };
         let mut last = 0.0;
         for _ in 0..REPETITIONS {
             self.report.repetitions += 1;
             let round = self.report.repetitions;
-            let carving = Carving { rows, lists: &self.lists, run, done: AtomicU64::new(0), round };
-            run.install(|| carving.carve(&everyone, 0, round as u64))?;
+            let partition = Partition::carve(rows, &params, round as u64, run)?;
+            let joining = Joining { rows, lists: &self.lists, run, done: AtomicU64::new(0), round };
+            run.install(|| {
+                (0..partition.n_leaves()).into_par_iter().try_for_each(|leaf| {
+                    run.check()?;
+                    joining.join(partition.leaf(leaf));
+                    Ok(())
+                })
+            })?;
             let recall = self.measure(run);
             if recall >= self.params.recall_target {
                 return Ok(true);
@@ -124,7 +128,7 @@ impl Search<'_> {
     }
 }
 
-struct Carving<'a> {
+struct Joining<'a> {
     rows: &'a Rows,
     lists: &'a SharedLists,
     run: &'a Run,
@@ -132,56 +136,7 @@ struct Carving<'a> {
     round: usize,
 }
 
-impl Carving<'_> {
-    /// Carves `ids` and joins all pairs of the pieces; `path` names this set in the tree of carvings.
-    fn carve(&self, ids: &[u32], level: usize, path: u64) -> Result<()> {
-        self.run.check()?;
-        if ids.len() <= PIECE {
-            self.join(ids);
-            return Ok(());
-        }
-        let fanout = [3, 2].get(level).copied().unwrap_or(1);
-        let pieces = self.pieces(ids, fanout, path)?;
-        if pieces.iter().any(|piece| piece.len() == ids.len()) {
-            // Leaders that cannot tell rows apart (many duplicates): cut by row number instead.
-            let even = ids.len().div_ceil(ids.len().div_ceil(PIECE));
-            return ids.par_chunks(even).try_for_each(|piece| self.carve(piece, level + 1, path));
-        }
-        pieces.par_iter().enumerate().try_for_each(|(at, piece)| {
-            let path = path.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(at as u64 + 1);
-            self.carve(piece, level + 1, path)
-        })
-    }
-
-    /// The rows of each leader, small sets joined together.
-    fn pieces(&self, ids: &[u32], fanout: usize, path: u64) -> Result<Vec<Vec<u32>>> {
-        let mut rng = self.run.rng(Stream::Leaders, path);
-        let wanted = (fanout * ids.len()).div_ceil(PIECE * 6 / 10);
-        let n_leaders = wanted.clamp(2, LEADERS).min(ids.len());
-        let leaders: Vec<u32> = index::sample(&mut rng, ids.len(), n_leaders).iter().map(|at| ids[at]).collect();
-        let fanout = fanout.min(n_leaders);
-        let (mut leader_rows, mut half_norms) = (Vec::new(), Vec::new());
-        self.rows.gather(&leaders, &mut leader_rows, &mut half_norms);
-        let mut nearest = vec![0u16; ids.len() * fanout];
-        nearest.par_chunks_mut(BLOCK * fanout).zip(ids.par_chunks(BLOCK)).try_for_each(|(nearest, ids)| {
-            self.run.check()?;
-            let (mut block, mut norms) = (Vec::new(), Vec::new());
-            self.rows.gather(ids, &mut block, &mut norms);
-            let mut out = vec![0f32; ids.len() * n_leaders];
-            products(&block, &leader_rows, self.rows.d, &mut out);
-            for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(n_leaders)) {
-                nearest_leaders(products, &half_norms, nearest);
-            }
-            Ok(())
-        })?;
-        let mut pieces = vec![Vec::new(); n_leaders];
-        for (&id, nearest) in ids.iter().zip(nearest.chunks_exact(fanout)) {
-            nearest.iter().for_each(|&leader| pieces[leader as usize].push(id));
-        }
-        drop(nearest);
-        Ok(join_small(pieces, rng.random_range(0..n_leaders)))
-    }
-
+impl Joining<'_> {
     /// All pairs of a piece meet.
     fn join(&self, ids: &[u32]) {
         let m = ids.len();
@@ -199,9 +154,28 @@ impl Carving<'_> {
     }
 }
 
+impl Assign for Rows {
+    fn n_rows(&self) -> usize {
+        self.n
+    }
+
+    fn assign(&self, ids: &[u32], leaders: &[u32], nearest: &mut [u16]) {
+        let (mut leader_rows, mut half_norms) = (Vec::new(), Vec::new());
+        self.gather(leaders, &mut leader_rows, &mut half_norms);
+        let (mut block, mut norms) = (Vec::new(), Vec::new());
+        self.gather(ids, &mut block, &mut norms);
+        let mut out = vec![0f32; ids.len() * leaders.len()];
+        products(&block, &leader_rows, self.d, &mut out);
+        let fanout = nearest.len() / ids.len();
+        for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(leaders.len())) {
+            nearest_leaders(products, &half_norms, nearest);
+        }
+    }
+}
+
 /// The leaders with the smallest ‖y‖²/2 − xᵀy, by (value, number).
 fn nearest_leaders(products: &[f32], half_norms: &[f32], nearest: &mut [u16]) {
-    let mut values = [f32::INFINITY; 3];
+    let mut values = [f32::INFINITY; MOST_FANOUT];
     let f = nearest.len();
     for (leader, (p, h)) in products.iter().zip(half_norms).enumerate() {
         let v = h - p;
@@ -212,32 +186,4 @@ fn nearest_leaders(products: &[f32], half_norms: &[f32], nearest: &mut [u16]) {
             (values[at], nearest[at]) = (v, leader as u16);
         }
     }
-}
-
-/// Joins pieces below a quarter of [`PIECE`] to larger ones, going round from `first`.
-fn join_small(pieces: Vec<Vec<u32>>, first: usize) -> Vec<Vec<u32>> {
-    let n = pieces.len();
-    let mut pieces: Vec<Option<Vec<u32>>> = pieces.into_iter().map(Some).collect();
-    let (mut out, mut pending): (Vec<Vec<u32>>, Vec<u32>) = (Vec::new(), Vec::new());
-    for at in 0..n {
-        let piece = pieces[(first + at) % n].take().unwrap_or_default();
-        if piece.len() >= PIECE / 4 {
-            out.push(piece);
-            continue;
-        }
-        pending.extend(piece);
-        if pending.len() >= PIECE / 4 {
-            out.push(std::mem::take(&mut pending));
-        }
-    }
-    match out.last_mut() {
-        Some(last) => last.extend(pending),
-        None => out.push(pending),
-    }
-    // A row may have joined the same piece by two of its leaders.
-    for piece in &mut out {
-        piece.sort_unstable();
-        piece.dedup();
-    }
-    out
 }
