@@ -16,5 +16,5 @@ pub use affinity::{
 };
 pub use components::Components;
 pub use graph::Graph;
-pub use knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows, kneighbors, query};
+pub use knn::{Cells, KnnBuilder, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query};
 pub use plan::{GraphPlan, graph_bytes};

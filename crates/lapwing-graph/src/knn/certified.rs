@@ -46,20 +46,58 @@ impl Rows {
 pub(super) struct Search<'a> {
     pub left: &'a Side,
     pub target: Target<'a>,
-    pub distances: Distances<'a>,
+    pub judge: Judge<'a>,
     /// Both sides are one matrix, and no row is its own neighbour.
     pub same: bool,
     /// Rows that need no search.
     pub crowds: Option<Crowds>,
-    pub k: usize,
-    pub frame: &'a Frame,
     pub run: &'a Run,
 }
 
+/// Ranks candidates by exact distance.
+pub(super) struct Judge<'a> {
+    pub distances: Distances<'a>,
+    pub frame: &'a Frame,
+    pub k: usize,
+}
+
 /// Exact keys of a row, (distance, row), ascending; and whether they are known to be the nearest.
-struct Settled {
-    keys: Vec<u64>,
-    is_certain: bool,
+pub(super) struct Settled {
+    pub keys: Vec<u64>,
+    pub is_certain: bool,
+}
+
+impl Judge<'_> {
+    /// Exact distances of what a list holds, until a lower bound rules out the rest of the `others` rows it was offered.
+    pub fn settle(&self, row: usize, list: &[u64], others: usize) -> Settled {
+        let mut keys = vec![EMPTY; self.k];
+        let mut listed = 0;
+        for &candidate in list.iter().filter(|&&key| key != EMPTY) {
+            if f64::from(distance_of(candidate)) > self.reach(&keys) {
+                return Settled { keys, is_certain: true };
+            }
+            self.evaluate(row, id_of(candidate), &mut keys);
+            listed += 1;
+        }
+        Settled { keys, is_certain: listed == others }
+    }
+
+    /// Offers row `id` at its exact distance.
+    pub fn evaluate(&self, row: usize, id: u32, keys: &mut [u64]) {
+        offer(keys, key(self.distances.get(row, id as usize), id));
+    }
+
+    /// No row whose lower bound is beyond this can come before the last of `keys`.
+    fn reach(&self, keys: &[u64]) -> f64 {
+        let last = self.frame.in_search(distance_of(keys[self.k - 1]));
+        // Distances are compared as they are returned, in f32.
+        last + 4.0 * f64::from(f32::EPSILON) * last.abs()
+    }
+
+    /// Largest v of a row that could come before the last of `keys`.
+    pub fn limit(&self, keys: &[u64], half_norm: f32) -> f32 {
+        rounded_up(self.reach(keys), half_norm)
+    }
 }
 
 impl Search<'_> {
@@ -71,7 +109,7 @@ impl Search<'_> {
     /// The k nearest rows of every row on the left.
     pub fn neighbors(&self) -> Result<Neighbors> {
         let lists = self.lists()?;
-        let (m, k) = (self.left.head.n, self.k);
+        let (m, k) = (self.left.head.n, self.judge.k);
         let width = self.width();
         let mut neighbors =
             Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
@@ -95,7 +133,7 @@ impl Search<'_> {
     }
 
     fn width(&self) -> usize {
-        list_width(self.k, self.target.side.head.n)
+        list_width(self.judge.k, self.target.side.head.n)
     }
 
     /// Lists by lower bounds (m, width).
@@ -187,35 +225,18 @@ impl Search<'_> {
         });
     }
 
-    /// Exact distances of what the list holds, until a lower bound rules out the rest.
+    /// The k nearest rows as far as the list tells.
     fn settle(&self, row: usize, list: &[u64]) -> Settled {
         if let Some(equal) = self.crowds.as_ref().and_then(|crowds| crowds.neighbors(row as u32)) {
             return Settled { keys: equal.map(|id| key(0.0, id)).collect(), is_certain: true };
         }
-        let others = self.target.side.head.n - usize::from(self.same);
-        let mut keys = vec![EMPTY; self.k];
-        let mut listed = 0;
-        for &candidate in list.iter().filter(|&&key| key != EMPTY) {
-            if f64::from(distance_of(candidate)) > self.reach(&keys) {
-                return Settled { keys, is_certain: true };
-            }
-            offer(&mut keys, key(self.distances.get(row, id_of(candidate) as usize), id_of(candidate)));
-            listed += 1;
-        }
-        Settled { keys, is_certain: listed == others }
-    }
-
-    /// No row whose lower bound is beyond this can come before the last of `keys`.
-    fn reach(&self, keys: &[u64]) -> f64 {
-        let last = self.frame.in_search(distance_of(keys[self.k - 1]));
-        // Distances are compared as they are returned, in f32.
-        last + 4.0 * f64::from(f32::EPSILON) * last.abs()
+        self.judge.settle(row, list, self.target.side.head.n - usize::from(self.same))
     }
 
     /// Every row within the last distance of an open list is evaluated.
     fn look_again(&self, mut open: Vec<(u32, Vec<u64>)>) -> Result<Vec<(u32, Vec<u64>)>> {
         // Rows with k equal ones are done early; together, they end a whole tile early.
-        open.sort_by_key(|(row, keys)| (distance_of(keys[self.k - 1]) != 0.0, *row));
+        open.sort_by_key(|(row, keys)| (distance_of(keys[self.judge.k - 1]) != 0.0, *row));
         self.run.install(|| open.par_chunks_mut(TILE_ROWS / 2).try_for_each(|rows| self.look_again_at(rows)))?;
         Ok(open)
     }
@@ -243,8 +264,8 @@ impl Search<'_> {
 
     /// Rows come in ascending order: after k at distance 0, none can come before them.
     fn is_done(&self, keys: &[u64], next: usize) -> bool {
-        let last = keys[self.k - 1];
-        self.frame.metric.is_distance() && distance_of(last) == 0.0 && (id_of(last) as usize) < next
+        let last = keys[self.judge.k - 1];
+        self.judge.frame.metric.is_distance() && distance_of(last) == 0.0 && (id_of(last) as usize) < next
     }
 
     fn evaluate(&self, row: u32, keys: &mut [u64], first: usize, products: &[f32]) {
@@ -252,14 +273,14 @@ impl Search<'_> {
         let half_norm = self.left.head.half_norms[row as usize];
         let row_limit = |keys: &[u64], next: usize| match self.is_done(keys, next) {
             true => f32::NEG_INFINITY,
-            false => rounded_up(self.reach(keys), half_norm),
+            false => self.judge.limit(keys, half_norm),
         };
         let bounds = Limits { half_norms: right, row: row_limit(keys, first), half_norm, columns: &mut [] };
         pass(products, bounds, &mut |at| {
             let id = (first + at) as u32;
             let is_new = keys.iter().all(|&key| key == EMPTY || id_of(key) != id);
             if is_new && !(self.same && id == row) {
-                offer(keys, key(self.distances.get(row as usize, id as usize), id));
+                self.judge.evaluate(row as usize, id, keys);
             }
             (row_limit(keys, first + at + 1), f32::NEG_INFINITY)
         });
@@ -283,7 +304,7 @@ impl Shared {
 }
 
 /// Largest v that a list could take.
-fn limit(list: &[u64], half_norm: f32) -> f32 {
+pub(super) fn limit(list: &[u64], half_norm: f32) -> f32 {
     rounded_up(distance_of(list[list.len() - 1]).into(), half_norm)
 }
 
@@ -294,7 +315,7 @@ fn rounded_up(distance: f64, half_norm: f32) -> f32 {
     (half - f64::from(half_norm) + slack) as f32
 }
 
-fn write(keys: &[u64], ids: &mut [u32], distances: &mut [f32]) {
+pub(super) fn write(keys: &[u64], ids: &mut [u32], distances: &mut [f32]) {
     for ((&key, id), distance) in keys.iter().zip(ids).zip(distances).filter(|((key, _), _)| **key != EMPTY) {
         (*id, *distance) = (id_of(key), distance_of(key));
     }

@@ -3,7 +3,10 @@
 //! The search orders candidates by a matrix product, which loses half the digits between close points; the distances
 //! that are returned are computed here, in f64. The inner product is summed as it stands.
 
+use std::borrow::Cow;
+
 use lapwing_data::{Csr, Dense, DenseValues, Features};
+use rayon::prelude::*;
 
 use super::Metric;
 use super::pairs::{Pair, pair_sum};
@@ -14,18 +17,32 @@ pub(super) struct Distances<'a> {
     right: &'a Features<'a>,
     metric: Metric,
     left_norms: Vec<f64>,
-    right_norms: Vec<f64>,
+    right_norms: Cow<'a, [f64]>,
+}
+
+/// Norms of all rows, where distances need them; else empty.
+pub(super) fn norms(features: &Features<'_>, metric: Metric) -> Vec<f64> {
+    match metric {
+        Metric::Euclidean | Metric::InnerProduct => Vec::new(),
+        Metric::Cosine => (0..features.n_rows()).into_par_iter().map(|row| norm(features, row)).collect(),
+    }
 }
 
 impl<'a> Distances<'a> {
     pub fn new(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric) -> Self {
-        let norms = |features: &Features<'_>| match metric {
-            Metric::Euclidean | Metric::InnerProduct => Vec::new(),
-            Metric::Cosine => (0..features.n_rows()).map(|row| norm(features, row)).collect(),
-        };
-        let left_norms = norms(left);
-        let right_norms = if std::ptr::eq(left, right) { left_norms.clone() } else { norms(right) };
-        Self { left, right, metric, left_norms, right_norms }
+        let left_norms = norms(left, metric);
+        let right_norms = if std::ptr::eq(left, right) { left_norms.clone() } else { norms(right, metric) };
+        Self { left, right, metric, left_norms, right_norms: right_norms.into() }
+    }
+
+    /// The same where the norms of the right side are known.
+    pub fn with_norms(
+        left: &'a Features<'a>,
+        right: &'a Features<'a>,
+        metric: Metric,
+        right_norms: &'a [f64],
+    ) -> Self {
+        Self { left, right, metric, left_norms: norms(left, metric), right_norms: right_norms.into() }
     }
 
     /// Distance of row `i` on the left to row `j` on the right; 1 to a row of zeros under the cosine metric.

@@ -5,7 +5,7 @@
 
 use lapwing_data::{Dense, Features, Result, Run};
 
-use super::certified::Search;
+use super::certified::{Judge, Search};
 use super::distance::Distances;
 use super::lists::EMPTY;
 use super::rows::{Frame, Rows, products};
@@ -31,11 +31,13 @@ pub(super) fn search(
     let search = Search {
         left: left.as_ref().unwrap_or(&right),
         target: Target::new(&right),
-        distances: Distances::new(new.0, train.0, params.metric),
+        judge: Judge {
+            distances: Distances::new(new.0, train.0, params.metric),
+            frame: &frame,
+            k: params.n_neighbors,
+        },
         same,
         crowds: if same { Search::crowds(train.0, params, run) } else { None },
-        k: params.n_neighbors,
-        frame: &frame,
         run,
     };
     search.neighbors()

@@ -5,6 +5,7 @@ mod certified;
 mod crowds;
 mod distance;
 mod exact;
+mod index;
 mod lists;
 mod metric;
 mod pairs;
@@ -16,6 +17,7 @@ mod scan;
 mod sketch;
 mod sparse_rows;
 mod tiles;
+mod visits;
 mod zero_rows;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
@@ -25,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use distance::Distances;
 use lists::{EMPTY, id_of};
 
+pub use index::{Cells, NeighborIndex};
 pub use metric::{Metric, ZeroRows};
 
 /// Which neighbour search.
@@ -119,6 +122,13 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
         Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
         Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
             KnnBuilder::Partitions if params.metric.is_distance() => partitions::search(features, dense, params, run)?,
+            KnnBuilder::Partitions => {
+                // Pairs within overlapping pieces say nothing about products: rows ask an index instead.
+                let index = NeighborIndex::build(features, params, run)?;
+                let Cells { recall, recall_error, .. } = *index.cells();
+                let report = KnnReport { builder: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
+                (index.all(features, params, run)?, report)
+            }
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
         },
     };
@@ -138,8 +148,24 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
 /// # Complexity
 /// n·m·d multiplications for n rows of `train` and m of `new`.
 pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
-    params.validate()?;
     train.check(run)?;
+    check_query(train, new, params, run)?;
+    let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
+    let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
+    let mut neighbors = match (train, new) {
+        (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
+        (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
+        (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
+        (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
+    }?;
+    run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
+    neighbors.complete()?;
+    Ok(neighbors)
+}
+
+/// Checks new rows against the fitted ones, which are in order themselves.
+fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<()> {
+    params.validate()?;
     new.check(run)?;
     if new.n_cols() != train.n_cols() {
         return Err(Error::shape(
@@ -152,17 +178,7 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
         let expected = format!("at most the number of rows, which is {}", train.n_rows());
         return Err(Error::param("n_neighbors", params.n_neighbors, expected));
     }
-    let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
-    let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
-    let mut neighbors = match (train, new) {
-        (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
-        (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
-        (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
-        (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
-    }?;
-    run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
-    neighbors.complete()?;
-    Ok(neighbors)
+    Ok(())
 }
 
 /// Sizes that decide how much memory a search takes, for plans.

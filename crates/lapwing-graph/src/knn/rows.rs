@@ -8,6 +8,7 @@ use lapwing_data::{Dense, Run};
 use rayon::prelude::*;
 
 use super::Metric;
+use super::certified::lowered;
 
 /// h of a row of zeros under the cosine metric: a search takes it only where there is nothing else.
 pub(super) const FAR: f32 = 1e30;
@@ -76,6 +77,7 @@ pub(super) fn half_squared(row: &[f32]) -> f32 {
 }
 
 /// Dense rows for the search: (n, d) f32.
+#[derive(Clone, Debug)]
 pub(super) struct Rows {
     pub n: usize,
     pub d: usize,
@@ -98,6 +100,13 @@ impl Rows {
     pub fn new(d: usize, values: Vec<f32>, frame: &Frame, run: &Run) -> Self {
         let half_norm = |row| frame.half_norm(row);
         let half_norms = run.install(|| values.par_chunks(d).with_min_len(256).map(half_norm).collect());
+        Self { n: values.len() / d, d, values, half_norms }
+    }
+
+    /// Rows of `frame` as they are, on the calling thread, with h lowered by the error of their products.
+    pub fn bounded(d: usize, values: Vec<f32>, frame: &Frame) -> Self {
+        let bound = |row: &[f32]| lowered(frame.half_norm(row), d, half_squared(row));
+        let half_norms = values.chunks_exact(d).map(bound).collect();
         Self { n: values.len() / d, d, values, half_norms }
     }
 

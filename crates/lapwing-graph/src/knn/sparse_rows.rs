@@ -8,7 +8,7 @@
 use lapwing_data::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
-use super::certified::{Search, lowered};
+use super::certified::{Judge, Search, lowered};
 use super::distance::Distances;
 use super::rows::{FAR, Frame, Rows, unit_scale};
 use super::tiles::{Side, Target};
@@ -41,11 +41,13 @@ pub(super) fn search(
     let search = Search {
         left: left.as_ref().unwrap_or(&right),
         target: run.install(|| Target::new(&right)),
-        distances: Distances::new(&new, &train, params.metric),
+        judge: Judge {
+            distances: Distances::new(&new, &train, params.metric),
+            frame: &frame,
+            k: params.n_neighbors,
+        },
         same,
         crowds: if same { Search::crowds(&train, params, run) } else { None },
-        k: params.n_neighbors,
-        frame: &frame,
         run,
     };
     search.neighbors()
