@@ -135,6 +135,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self._fit_X = source.features
         self._fit_options = source.options
         self._widths = fitted["widths"]
+        self._index = _lapwing.NeighborIndex()
         self._standardizer: tuple[list[float], list[float]] | None = None
         self.reached_ = fitted["reached"]
         self.report_ = json.loads(fitted["report"])
@@ -161,6 +162,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             scores,
             features_argument(new),
             self._fit_options,
+            self._index,
             self._control(),
         )
 

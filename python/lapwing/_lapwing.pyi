@@ -1,12 +1,13 @@
 """Compiled part of lapwing; the package's own modules are what to call."""
 
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "NeighborIndex",
     "apply_rule",
     "build_info",
     "check_graph",
@@ -58,11 +59,16 @@ def extend(
     scores: NDArray[np.float64],
     new: _Features,
     graph: dict[str, Any],
+    index: NeighborIndex,
     control: dict[str, Any],
 ) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
 ) -> dict[str, Any]: ...
-def save_model(path: str | PathLike[str], model: dict[str, Any]) -> None: ...
+@final
+class NeighborIndex:
+    def __new__(cls) -> NeighborIndex: ...
+
+def save_model(path: str | PathLike[str], model: dict[str, Any], control: dict[str, Any]) -> None: ...
 def load_model(path: str | PathLike[str]) -> dict[str, Any]: ...
 def build_info() -> dict[str, Any]: ...

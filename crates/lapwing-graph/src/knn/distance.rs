@@ -36,12 +36,7 @@ impl<'a> Distances<'a> {
     }
 
     /// The same where the norms of the right side are known.
-    pub fn with_norms(
-        left: &'a Features<'a>,
-        right: &'a Features<'a>,
-        metric: Metric,
-        right_norms: &'a [f64],
-    ) -> Self {
+    pub fn with_norms(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric, right_norms: &'a [f64]) -> Self {
         Self { left, right, metric, left_norms: norms(left, metric), right_norms: right_norms.into() }
     }
 

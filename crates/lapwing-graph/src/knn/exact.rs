@@ -31,11 +31,7 @@ pub(super) fn search(
     let search = Search {
         left: left.as_ref().unwrap_or(&right),
         target: Target::new(&right),
-        judge: Judge {
-            distances: Distances::new(new.0, train.0, params.metric),
-            frame: &frame,
-            k: params.n_neighbors,
-        },
+        judge: Judge { distances: Distances::new(new.0, train.0, params.metric), frame: &frame, k: params.n_neighbors },
         same,
         crowds: if same { Search::crowds(train.0, params, run) } else { None },
         run,

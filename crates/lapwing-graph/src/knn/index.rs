@@ -239,7 +239,7 @@ impl NeighborIndex {
 impl Cells {
     /// Number of cells.
     pub fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.starts.len().saturating_sub(1)
     }
 
     /// Whether there is no cell, and no row.

@@ -126,7 +126,8 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
                 // Pairs within overlapping pieces say nothing about products: rows ask an index instead.
                 let index = NeighborIndex::build(features, params, run)?;
                 let Cells { recall, recall_error, .. } = *index.cells();
-                let report = KnnReport { builder: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
+                let report =
+                    KnnReport { builder: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
                 (index.all(features, params, run)?, report)
             }
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),

@@ -41,11 +41,7 @@ pub(super) fn search(
     let search = Search {
         left: left.as_ref().unwrap_or(&right),
         target: run.install(|| Target::new(&right)),
-        judge: Judge {
-            distances: Distances::new(&new, &train, params.metric),
-            frame: &frame,
-            k: params.n_neighbors,
-        },
+        judge: Judge { distances: Distances::new(&new, &train, params.metric), frame: &frame, k: params.n_neighbors },
         same,
         crowds: if same { Search::crowds(&train, params, run) } else { None },
         run,

@@ -138,13 +138,7 @@ impl Visits<'_> {
 }
 
 /// Offers whom `id` names at twice h + h(y) − xᵀy for every product that could enter `list`.
-fn collect(
-    list: &mut [u64],
-    products: &[f32],
-    half_norms: &[f32],
-    half_norm: f32,
-    id: impl Fn(usize) -> Option<u32>,
-) {
+fn collect(list: &mut [u64], products: &[f32], half_norms: &[f32], half_norm: f32, id: impl Fn(usize) -> Option<u32>) {
     let limits = Limits { half_norms, row: limit(list, half_norm), half_norm, columns: &mut [] };
     pass(products, limits, &mut |at| {
         if let Some(id) = id(at) {
