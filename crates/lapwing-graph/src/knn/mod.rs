@@ -1,15 +1,22 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod carve;
 mod distance;
 mod exact;
+mod lanes;
 mod lists;
 mod partitions;
+mod points;
+mod polish;
 mod recall;
 mod rows;
 mod scan;
-mod sketch;
 mod sparse_rows;
+mod tile;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
 use rayon::prelude::*;
@@ -95,7 +102,7 @@ pub struct KnnReport {
 ///
 /// # Complexity
 /// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about
-/// 4000·n·d, and one f32 copy of the features (of their sketch beyond 96 columns). Sparse rows: exact, Σ over columns of
+/// 3000·n·d, and one copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of
 /// (entries of the column)².
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
     params.validate()?;
@@ -154,9 +161,8 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
-    pub(crate) use super::partitions::PIECE;
-    pub(crate) use super::recall::{SAMPLE as TRUTH_ROWS, block_rows};
-    pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sample_rows, sketched_width};
+    pub(crate) use super::partitions::{MOST_NEIGHBORS, fanout, list_width as partition_width, may_round};
+    pub(crate) use super::polish::degrees;
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {
         super::list_width(k, n)
@@ -291,12 +297,12 @@ impl KnnReport {
 }
 
 impl KnnBuilder {
-    /// The search `Auto` stands for at that size: partitions once all pairs would cost seconds. Their pieces of a
-    /// thousand rows have no room for very many neighbours.
+    /// The search `Auto` stands for at that size: partitions once all pairs would cost about a second. Their leaves of
+    /// some hundred rows have no room for very many neighbours.
     pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
         match self {
-            _ if k > memory::PIECE / 8 => Self::Exact,
-            Self::Auto if n as f64 * n as f64 * d as f64 > 2e11 && n > 10_000 => Self::Partitions,
+            _ if k > memory::MOST_NEIGHBORS => Self::Exact,
+            Self::Auto if n as f64 * n as f64 * d as f64 > 1e11 && n > 10_000 => Self::Partitions,
             Self::Auto => Self::Exact,
             chosen => chosen,
         }
@@ -391,13 +397,28 @@ mod tests {
     }
 
     #[test]
+    fn partitions_of_bytes_and_for_many_neighbors_reach_their_recall() {
+        let bytes: Vec<u8> = dense_values(&blobs(6000, 30, 6)).iter().map(|v| (v * 8.0 + 128.0) as u8).collect();
+        let bytes = Features::from_u8(6000, 30, bytes).unwrap();
+        for (features, k) in [(bytes, 10), (blobs(6000, 6, 4), 100)] {
+            let (found, report) =
+                kneighbors(&features, &params(k, Metric::Euclidean, KnnBuilder::Partitions), &run()).unwrap();
+            assert!(report.recall >= 0.99 && report.builder == "partitions", "{report:?}");
+            found.check().unwrap();
+        }
+    }
+
+    #[test]
     fn any_number_of_threads_gives_the_same_bits() {
+        let long = blobs(3000, 100, 3);
         let features = blobs(5000, 20, 3);
-        for builder in [KnnBuilder::Exact, KnnBuilder::Partitions] {
+        for (features, builder) in
+            [(&features, KnnBuilder::Exact), (&features, KnnBuilder::Partitions), (&long, KnnBuilder::Partitions)]
+        {
             let found: Vec<_> = [1, 2, 7]
                 .iter()
                 .map(|&t| {
-                    kneighbors(&features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
+                    kneighbors(features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
                         .unwrap()
                 })
                 .collect();

@@ -73,20 +73,6 @@ impl Rows {
         });
         Self { n, d, values, half_norms }
     }
-
-    pub fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.d..(row + 1) * self.d]
-    }
-
-    /// Copies the rows `ids` one below the other, with their half norms.
-    pub fn gather(&self, ids: &[u32], values: &mut Vec<f32>, half_norms: &mut Vec<f32>) {
-        values.clear();
-        half_norms.clear();
-        for &id in ids {
-            values.extend_from_slice(self.row(id as usize));
-            half_norms.push(self.half_norms[id as usize]);
-        }
-    }
 }
 
 /// Row scaled to unit length.
