@@ -267,14 +267,17 @@ fn gather(set: &Set, nearest: &[u16], fanout: usize, piece_of: &[u32], n_pieces:
 #[cfg(test)]
 mod tests {
     use super::super::Metric;
-    use super::super::rows::{Frame, Rows};
+    use super::super::lanes::Floats;
+    use super::super::points::{FloatSource, Points};
+    use super::super::rows::Frame;
     use super::*;
     use crate::testkit::blobs;
     use lapwing_data::Features;
 
-    fn rows(features: &Features<'_>, run: &Run) -> Rows {
+    fn rows(features: &Features<'_>, run: &Run) -> Points<Floats> {
         let Features::Dense(dense) = features else { unreachable!("the test makes dense rows") };
-        Rows::prepare(dense, &Frame::of(dense, Metric::Euclidean, run), run)
+        let frame = Frame::of(dense, Metric::Euclidean, run);
+        Points::prepare(&FloatSource { dense, frame: &frame }, None, run).unwrap()
     }
 
     fn params() -> CarveParams {

@@ -18,9 +18,10 @@ use rayon::prelude::*;
 
 use super::crowds::Crowds;
 use super::distance::Distances;
-use super::lists::{EMPTY, SharedLists, distance_of, id_of, key, offer};
+use super::lists::{EMPTY, STEP, SharedLists, id_of, offer};
 use super::pass::{Limits, pass};
 use super::rows::{Frame, Rows, half_squared};
+use super::signed::{distance_of, key};
 use super::tiles::{Side, TILE_ROWS, Target};
 use super::{KnnParams, Neighbors, list_width};
 
@@ -133,7 +134,7 @@ impl Search<'_> {
     }
 
     fn width(&self) -> usize {
-        list_width(self.judge.k, self.target.side.head.n)
+        list_width(self.judge.k, self.target.side.head.n).next_multiple_of(STEP)
     }
 
     /// Lists by lower bounds (m, width).
@@ -162,7 +163,7 @@ impl Search<'_> {
         let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
         let (mut heads, width) = (Vec::new(), self.width());
         self.left.gather_heads(&ids, &mut heads);
-        let mut own: Vec<u64> = rows.clone().flat_map(|row| shared.lists.with_row(row, |list| list.to_vec())).collect();
+        let mut own: Vec<u64> = rows.clone().flat_map(|row| shared.lists.lock(row).to_vec()).collect();
         let mut out = vec![0f32; ids.len() * self.target.block];
         let mut limits = Vec::new();
         let end = if self.same { rows.end } else { self.target.side.head.n };
@@ -188,7 +189,8 @@ impl Search<'_> {
             }
         }
         for (row, list) in rows.zip(own.chunks_exact(width)) {
-            shared.lists.with_row(row, |all| list.iter().filter(|&&key| key != EMPTY).for_each(|&key| offer(all, key)));
+            let mut all = shared.lists.lock(row);
+            list.iter().filter(|&&key| key != EMPTY).for_each(|&key| offer(&mut all, key));
         }
         Ok(())
     }
@@ -216,10 +218,10 @@ impl Search<'_> {
             if !self.same {
                 return (row_limit, f32::INFINITY);
             }
-            let column_limit = shared.lists.with_row(first + at, |list| {
-                offer(list, key(bound, row as u32));
-                limit(list, right[at])
-            });
+            let mut other = shared.lists.lock(first + at);
+            offer(&mut other, key(bound, row as u32));
+            let column_limit = limit(&other, right[at]);
+            drop(other);
             shared.limits[first + at].store(column_limit.to_bits(), Ordering::Relaxed);
             (row_limit, column_limit)
         });

@@ -7,14 +7,9 @@ use lapwing_data::{Dense, Features, Result, Run};
 
 use super::certified::{Judge, Search};
 use super::distance::Distances;
-use super::lists::EMPTY;
-use super::rows::{Frame, Rows, products};
-use super::scan::{Ids, fold};
+use super::rows::{Frame, Rows};
 use super::tiles::{Side, Target};
 use super::{KnnParams, Neighbors};
-
-/// Rows and columns of one matrix product.
-const BLOCK: usize = 512;
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
 pub(super) fn search(
@@ -37,38 +32,4 @@ pub(super) fn search(
         run,
     };
     search.neighbors()
-}
-
-/// Candidate lists of a block of queries against all prepared rows.
-pub(super) fn block_lists(
-    queries: &Rows,
-    rows: std::ops::Range<usize>,
-    prepared: &Rows,
-    same: bool,
-    width: usize,
-    run: &Run,
-) -> Result<Vec<u64>> {
-    let d = prepared.d;
-    let mut lists = vec![EMPTY; rows.len() * width];
-    let mut out = vec![0f32; rows.len() * BLOCK];
-    let left = &queries.values[rows.start * d..rows.end * d];
-    for start in (0..prepared.n).step_by(BLOCK) {
-        run.check()?;
-        let end = (start + BLOCK).min(prepared.n);
-        let columns = end - start;
-        let out = &mut out[..rows.len() * columns];
-        products(left, &prepared.values[start * d..end * d], d, out);
-        for (at, row) in rows.clone().enumerate() {
-            let own = if same { row as u32 } else { u32::MAX };
-            fold(
-                &mut lists[at * width..(at + 1) * width],
-                own,
-                queries.half_norms[row],
-                &out[at * columns..(at + 1) * columns],
-                &prepared.half_norms[start..end],
-                Ids::From(start as u32),
-            );
-        }
-    }
-    Ok(lists)
 }

@@ -19,13 +19,14 @@ use lapwing_data::{Dense, Error, Features, Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 
-use super::carve::{CarveParams, Partition};
+use super::carve::{Assign, CarveParams, Partition};
 use super::certified::{Judge, Search};
 use super::distance::{Distances, norms};
-use super::lists::{id_of, key};
+use super::lists::{EMPTY, id_of};
 use super::rows::{Frame, Rows, half_squared, products};
+use super::signed::key;
 use super::tiles::{Side, Target};
-use super::visits::{Places, ROUTE_ROWS, Visits};
+use super::visits::{Places, ROUTE_ROWS, Visits, collect};
 use super::zero_rows;
 use super::{KnnBuilder, KnnParams, Metric, Neighbors};
 
@@ -331,6 +332,27 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / m;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
     (mean, (variance / m).sqrt())
+}
+
+impl Assign for Rows {
+    fn n_rows(&self) -> usize {
+        self.n
+    }
+
+    fn assign(&self, ids: &[u32], leaders: &[u32], nearest: &mut [u16]) {
+        let (mut heads, mut half_norms) = (Vec::new(), Vec::new());
+        self.gather(leaders, &mut heads, &mut half_norms);
+        let (mut block, mut norms) = (Vec::new(), Vec::new());
+        self.gather(ids, &mut block, &mut norms);
+        let mut out = vec![0f32; ids.len() * leaders.len()];
+        products(&block, &heads, self.d, &mut out);
+        let fanout = nearest.len() / ids.len();
+        for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(leaders.len())) {
+            let mut list = vec![EMPTY; fanout];
+            collect(&mut list, products, &half_norms, 0.0, |at| Some(at as u32));
+            nearest.iter_mut().zip(list).for_each(|(place, key)| *place = id_of(key) as u16);
+        }
+    }
 }
 
 /// Rows with a column that makes their norms equal, for carving under the inner product.

@@ -1,7 +1,7 @@
 //! Sorted candidate lists: the kk nearest rows seen so far for every row.
 //!
-//! A candidate is one 64-bit key, distance bits above row number, mapped so that keys order by (distance, row) for
-//! distances of either sign. A row appears once, with the smallest distance seen. The content of a list is therefore the kk
+//! A candidate is one 64-bit key, distance bits above row number: distances are not negative, so keys order by
+//! (distance, row). A row appears once, with the smallest distance seen. The content of a list is therefore the kk
 //! smallest of all candidates offered, in whatever order they came: no thread order can show.
 
 use std::cell::UnsafeCell;
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(super) const EMPTY: u64 = u64::MAX;
 
-/// Key of row `id` at `distance`, in whatever unit the list is kept.
+/// Places of a list are a multiple of this: a vector register of keys.
+pub(super) const STEP: usize = 8;
+
+/// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
 #[inline]
 pub(super) fn key(distance: f32, id: u32) -> u64 {
-    // −0 and 0 are one distance. Bits of positive floats ascend, those of negative ones descend.
-    let bits = (distance + 0.0).to_bits();
-    let ordered = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
-    (u64::from(ordered) << 32) | u64::from(id)
+    (u64::from(distance.max(0.0).to_bits()) << 32) | u64::from(id)
 }
 
 /// Row of a key.
@@ -28,12 +28,8 @@ pub(super) fn id_of(key: u64) -> u32 {
 /// Distance of a key; infinite for an empty place.
 #[inline]
 pub(super) fn distance_of(key: u64) -> f32 {
-    let ordered = (key >> 32) as u32;
-    match key {
-        EMPTY => f32::INFINITY,
-        _ if ordered >> 31 == 1 => f32::from_bits(ordered ^ 1 << 31),
-        _ => f32::from_bits(!ordered),
-    }
+    let distance = f32::from_bits((key >> 32) as u32);
+    if key == EMPTY { f32::INFINITY } else { distance }
 }
 
 /// Offers a candidate to a sorted list.
@@ -54,27 +50,60 @@ pub(super) fn offer(list: &mut [u64], candidate: u64) {
     list[at] = candidate;
 }
 
-/// Gives a row's lock back, whatever happens while it is held.
-struct Held<'a>(&'a AtomicBool);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+/// Puts a candidate whose row is not there in its place of a sorted list; one beyond the end is dropped.
+#[inline]
+pub(super) fn insert(list: &mut [u64], candidate: u64) {
+    let last = list.len() - 1;
+    if candidate < list[last] {
+        let at = list.partition_point(|&k| k < candidate);
+        list.copy_within(at..last, at + 1);
+        list[at] = candidate;
     }
 }
 
-/// Lists of all rows (n, kk), each behind its own lock.
+/// A list that nobody else can reach; its lock is given back when this goes.
+pub(super) struct Locked<'a> {
+    list: &'a mut [u64],
+    lock: &'a AtomicBool,
+}
+
+impl Drop for Locked<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.lock.store(false, Ordering::Release);
+    }
+}
+
+impl std::ops::Deref for Locked<'_> {
+    type Target = [u64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64] {
+        self.list
+    }
+}
+
+impl std::ops::DerefMut for Locked<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        self.list
+    }
+}
+
+/// Lists of all rows (n, kk), each behind its own lock; kk is a multiple of [`STEP`].
 pub(super) struct SharedLists {
     keys: Box<[UnsafeCell<u64>]>,
     locks: Box<[AtomicBool]>,
     width: usize,
 }
 
-// SAFETY: keys are only reached through `with_row`, which holds the row's lock, or through `&mut self`.
+// SAFETY: keys are only reached through `lock`, which holds the row's lock, or through `&mut self`.
 unsafe impl Sync for SharedLists {}
 
 impl SharedLists {
+    /// Lists of at least `width` places.
     pub fn new(n: usize, width: usize) -> Self {
+        let width = width.next_multiple_of(STEP);
         Self {
             keys: (0..n * width).map(|_| UnsafeCell::new(EMPTY)).collect(),
             locks: (0..n).map(|_| AtomicBool::new(false)).collect(),
@@ -82,8 +111,9 @@ impl SharedLists {
         }
     }
 
-    /// Works on the list of `row`, alone. `work` must not panic or take another row.
-    pub fn with_row<T>(&self, row: usize, work: impl FnOnce(&mut [u64]) -> T) -> T {
+    /// The list of `row`, alone. Whoever holds one must not panic or take another.
+    #[inline(always)]
+    pub fn lock(&self, row: usize) -> Locked<'_> {
         let lock = &self.locks[row];
         while lock.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             std::hint::spin_loop();
@@ -92,8 +122,7 @@ impl SharedLists {
         // SAFETY: the cells lie together, `UnsafeCell<u64>` has the layout of `u64`, and the lock makes this the only
         // reference to them until it is released.
         let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), self.width) };
-        let _held = Held(lock);
-        work(list)
+        Locked { list, lock }
     }
 
     /// The lists, row-major (n, kk), without the locks.
@@ -101,9 +130,24 @@ impl SharedLists {
         self.keys.into_vec().into_iter().map(UnsafeCell::into_inner).collect()
     }
 
+    /// Places of a list.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// The lists, row-major (n, kk), to change in place.
+    pub fn as_mut_slice(&mut self) -> &mut [u64] {
+        // SAFETY: `&mut self` excludes every `lock`; layout as there.
+        unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(self.keys.as_ptr()), self.keys.len()) }
+    }
+
     /// The lists, row-major (n, kk).
     pub fn as_slice(&mut self) -> &[u64] {
-        // SAFETY: `&mut self` excludes every `with_row`; layout as there.
+        // SAFETY: `&mut self` excludes every `lock`; layout as there.
         unsafe { std::slice::from_raw_parts(self.keys.as_ptr().cast(), self.keys.len()) }
     }
 }
@@ -113,18 +157,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn keys_order_by_distance_of_either_sign() {
-        let distances = [f32::NEG_INFINITY, -3e20, -2.0, -1e-40, 0.0, 1e-40, 1.0, 1.5, f32::MAX, f32::INFINITY];
-        for pair in distances.windows(2) {
-            assert!(key(pair[0], 9) < key(pair[1], 3));
-        }
-        distances.iter().for_each(|&d| assert_eq!(distance_of(key(d, 5)), d));
-        assert_eq!(key(-0.0, 1), key(0.0, 1));
-        assert!(key(f32::INFINITY, u32::MAX - 1) < EMPTY);
-        assert_eq!(distance_of(EMPTY), f32::INFINITY);
-    }
 
     proptest! {
         #[test]

@@ -1,31 +1,34 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod carve;
 mod certified;
 mod crowds;
 mod distance;
 mod exact;
 mod index;
+mod lanes;
 mod lists;
 mod metric;
 mod pairs;
 mod partitions;
 mod pass;
+mod points;
+mod polish;
 mod recall;
 mod rows;
-mod scan;
-mod sketch;
+mod signed;
 mod sparse_rows;
+mod tile;
 mod tiles;
 mod visits;
 mod zero_rows;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-
-use distance::Distances;
-use lists::{EMPTY, id_of};
 
 pub use index::{Cells, NeighborIndex};
 pub use metric::{Metric, ZeroRows};
@@ -104,7 +107,7 @@ pub struct KnnReport {
 ///
 /// # Complexity
 /// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about
-/// 4000·n·d, and one f32 copy of the features (of their sketch beyond 96 columns). Sparse rows: exact, Σ over columns of
+/// 3000·n·d, and one copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of
 /// (entries of the column)².
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
     params.validate()?;
@@ -121,7 +124,23 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
         Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
-            KnnBuilder::Partitions if params.metric.is_distance() => partitions::search(features, dense, params, run)?,
+            // Too few rows beside those of zeros for a search of their own.
+            KnnBuilder::Partitions if n - zeros.len() <= k => {
+                exact::search((features, dense), (features, dense), true, params, run)
+                    .map(|found| (found, KnnReport::exact()))?
+            }
+            KnnBuilder::Partitions if params.metric.is_distance() && zeros.is_empty() => {
+                partitions::search(features, dense, params, run)?
+            }
+            KnnBuilder::Partitions if params.metric.is_distance() => {
+                // Rows of zeros would be in everybody's way: the others are searched by themselves.
+                let (kept, others) = zero_rows::without(dense, &zeros)?;
+                let Features::Dense(rows) = &others else {
+                    return Err(Error::shape("features", "dense rows", "sparse"));
+                };
+                let (found, report) = partitions::search(&others, rows, params, run)?;
+                (zero_rows::spread(&found, &kept, n), report)
+            }
             KnnBuilder::Partitions => {
                 // Pairs within overlapping pieces say nothing about products: rows ask an index instead.
                 let index = NeighborIndex::build(features, params, run)?;
@@ -184,9 +203,8 @@ fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run
 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
-    pub(crate) use super::partitions::PIECE;
-    pub(crate) use super::recall::{SAMPLE as TRUTH_ROWS, block_rows};
-    pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sample_rows, sketched_width};
+    pub(crate) use super::partitions::{MOST_NEIGHBORS, fanout, list_width as partition_width, may_round};
+    pub(crate) use super::polish::degrees;
     pub(crate) use super::tiles::TILE_BYTES;
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {
@@ -197,28 +215,6 @@ pub(crate) mod memory {
 /// More candidates than asked for are kept in the search: the matrix product orders close ones by rounding.
 fn list_width(k: usize, n: usize) -> usize {
     (k + 6).min(n)
-}
-
-/// The k best of each list by exact distance: rows `first..` of the left side, lists (m, kk).
-fn refine(lists: &[u64], width: usize, k: usize, first: usize, distances: &Distances<'_>) -> (Vec<u32>, Vec<f32>) {
-    let m = lists.len() / width;
-    // Places a short list cannot fill name no row, at infinity.
-    let (mut indices, mut values) = (vec![u32::MAX; m * k], vec![f32::INFINITY; m * k]);
-    indices.par_chunks_mut(k).zip(values.par_chunks_mut(k)).enumerate().with_min_len(64).for_each(
-        |(at, (ids, out))| {
-            let list = &lists[at * width..(at + 1) * width];
-            let mut exact: Vec<u64> = list
-                .iter()
-                .filter(|&&key| key != EMPTY)
-                .map(|&key| lists::key(distances.get(first + at, id_of(key) as usize), id_of(key)))
-                .collect();
-            exact.sort_unstable();
-            for ((key, id), value) in exact.iter().zip(ids).zip(out) {
-                (*id, *value) = (id_of(*key), lists::distance_of(*key));
-            }
-        },
-    );
-    (indices, values)
 }
 
 impl KnnParams {
@@ -311,12 +307,12 @@ impl KnnReport {
 }
 
 impl KnnBuilder {
-    /// The search `Auto` stands for at that size: partitions once all pairs would cost seconds. Their pieces of a
-    /// thousand rows have no room for very many neighbours.
+    /// The search `Auto` stands for at that size: partitions once all pairs would cost about a second. Their leaves of
+    /// some hundred rows have no room for very many neighbours.
     pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
         match self {
-            _ if k > memory::PIECE / 8 => Self::Exact,
-            Self::Auto if n as f64 * n as f64 * d as f64 > 2e11 && n > 10_000 => Self::Partitions,
+            _ if k > memory::MOST_NEIGHBORS => Self::Exact,
+            Self::Auto if n as f64 * n as f64 * d as f64 > 1e11 && n > 10_000 => Self::Partitions,
             Self::Auto => Self::Exact,
             chosen => chosen,
         }
@@ -401,13 +397,28 @@ mod tests {
     }
 
     #[test]
+    fn partitions_of_bytes_and_for_many_neighbors_reach_their_recall() {
+        let bytes: Vec<u8> = dense_values(&blobs(6000, 30, 6)).iter().map(|v| (v * 8.0 + 128.0) as u8).collect();
+        let bytes = Features::from_u8(6000, 30, bytes).unwrap();
+        for (features, k) in [(bytes, 10), (blobs(6000, 6, 4), 100)] {
+            let (found, report) =
+                kneighbors(&features, &params(k, Metric::Euclidean, KnnBuilder::Partitions), &run()).unwrap();
+            assert!(report.recall >= 0.99 && report.builder == "partitions", "{report:?}");
+            found.check().unwrap();
+        }
+    }
+
+    #[test]
     fn any_number_of_threads_gives_the_same_bits() {
+        let long = blobs(3000, 100, 3);
         let features = blobs(5000, 20, 3);
-        for builder in [KnnBuilder::Exact, KnnBuilder::Partitions] {
+        for (features, builder) in
+            [(&features, KnnBuilder::Exact), (&features, KnnBuilder::Partitions), (&long, KnnBuilder::Partitions)]
+        {
             let found: Vec<_> = [1, 2, 7]
                 .iter()
                 .map(|&t| {
-                    kneighbors(&features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
+                    kneighbors(features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
                         .unwrap()
                 })
                 .collect();

@@ -103,13 +103,6 @@ impl Rows {
         Self { n: values.len() / d, d, values, half_norms }
     }
 
-    /// Rows of `frame` as they are, on the calling thread, with h lowered by the error of their products.
-    pub fn bounded(d: usize, values: Vec<f32>, frame: &Frame) -> Self {
-        let bound = |row: &[f32]| lowered(frame.half_norm(row), d, half_squared(row));
-        let half_norms = values.chunks_exact(d).map(bound).collect();
-        Self { n: values.len() / d, d, values, half_norms }
-    }
-
     pub fn row(&self, row: usize) -> &[f32] {
         &self.values[row * self.d..(row + 1) * self.d]
     }
@@ -122,6 +115,13 @@ impl Rows {
             values.extend_from_slice(self.row(id as usize));
             half_norms.push(self.half_norms[id as usize]);
         }
+    }
+
+    /// Rows of `frame` as they are, on the calling thread, with h lowered by the error of their products.
+    pub fn bounded(d: usize, values: Vec<f32>, frame: &Frame) -> Self {
+        let bound = |row: &[f32]| lowered(frame.half_norm(row), d, half_squared(row));
+        let half_norms = values.chunks_exact(d).map(bound).collect();
+        Self { n: values.len() / d, d, values, half_norms }
     }
 }
 

@@ -7,9 +7,10 @@ use lapwing_data::{Dense, Result, Run};
 use super::certified::{Judge, limit, write};
 use super::index::Cells;
 use super::list_width;
-use super::lists::{EMPTY, id_of, key, offer};
+use super::lists::{EMPTY, id_of, offer};
 use super::pass::{Limits, pass};
 use super::rows::{Frame, Rows, products};
+use super::signed::key;
 
 /// New rows that meet centroids by one product: always as many, so that products round alike in every batch.
 pub(super) const ROUTE_ROWS: usize = 64;
@@ -138,7 +139,13 @@ impl Visits<'_> {
 }
 
 /// Offers whom `id` names at twice h + h(y) − xᵀy for every product that could enter `list`.
-fn collect(list: &mut [u64], products: &[f32], half_norms: &[f32], half_norm: f32, id: impl Fn(usize) -> Option<u32>) {
+pub(super) fn collect(
+    list: &mut [u64],
+    products: &[f32],
+    half_norms: &[f32],
+    half_norm: f32,
+    id: impl Fn(usize) -> Option<u32>,
+) {
     let limits = Limits { half_norms, row: limit(list, half_norm), half_norm, columns: &mut [] };
     pass(products, limits, &mut |at| {
         if let Some(id) = id(at) {
