@@ -47,6 +47,7 @@ def graph_options(
     bandwidth: Any = "auto",
     method: Any = "auto",
     recall_target: Any = 0.95,
+    zero_rows: Any = "error",
 ) -> dict[str, Any]:
     """Parameters of a graph in the form the compiled part takes them."""
     return {
@@ -57,6 +58,7 @@ def graph_options(
         "bandwidth": auto_or_number("bandwidth", bandwidth),
         "method": text("method", method),
         "recall_target": number("recall_target", recall_target),
+        "zero_rows": text("zero_rows", zero_rows),
     }
 
 

@@ -72,6 +72,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             symmetrize=self.symmetrize,
             bandwidth=self.bandwidth,
             recall_target=self.recall_target,
+            zero_rows=self.zero_rows,
         )
 
     def _graph_source(self, X: Any, control: dict[str, Any]) -> Source:
@@ -134,6 +135,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self._fit_X = source.features
         self._fit_options = source.options
         self._widths = fitted["widths"]
+        self._index = _lapwing.NeighborIndex()
         self._standardizer: tuple[list[float], list[float]] | None = None
         self.reached_ = fitted["reached"]
         self.report_ = json.loads(fitted["report"])
@@ -160,6 +162,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             scores,
             features_argument(new),
             self._fit_options,
+            self._index,
             self._control(),
         )
 

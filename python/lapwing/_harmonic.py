@@ -37,7 +37,7 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     affinity : {"knn", "precomputed"}, default="knn"
         Build the graph from features, or take X as the graph: a symmetric matrix of weights (n, n), a
         :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbour search, both (n, k).
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
         Distance between rows.
     weights : {"self-tuning", "gaussian", "cosine", "binary"}, default="self-tuning"
         exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), or 1.
@@ -71,6 +71,8 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
     recall_target : float in (0, 1], default=0.95
         Share of true neighbours the approximate neighbour search must find; small problems are searched exactly.
+    zero_rows : {"error", "allow"}, default="error"
+        Rows of zeros under the cosine metric: an error that names the first, or at distance 1 from every row.
     n_jobs : int or None, default=None
         Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
     random_state : int, RandomState, Generator or None, default=None
@@ -157,6 +159,7 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         unlabeled: Any = None,
         abstain: bool = False,
         recall_target: float = 0.95,
+        zero_rows: Literal["error", "allow"] = "error",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | bool = 0,
@@ -178,6 +181,7 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.recall_target = recall_target
+        self.zero_rows = zero_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -285,7 +289,7 @@ class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         A number that marks rows without a value, besides NaN.
     abstain : bool, default=False
         Whether rows that no value reaches get NaN instead of the weighted mean of the given values.
-    recall_target, n_jobs, random_state, verbose, callback
+    recall_target, zero_rows, n_jobs, random_state, verbose, callback
         As in :class:`HarmonicClassifier`.
 
     Attributes
@@ -331,6 +335,7 @@ class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         unlabeled: float | None = None,
         abstain: bool = False,
         recall_target: float = 0.95,
+        zero_rows: Literal["error", "allow"] = "error",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | bool = 0,
@@ -350,6 +355,7 @@ class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.recall_target = recall_target
+        self.zero_rows = zero_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "NeighborIndex",
     "Solver",
     "apply_rule",
     "build_info",
@@ -75,11 +76,16 @@ def extend(
     scores: NDArray[np.float64],
     new: _Features,
     graph: dict[str, Any],
+    index: NeighborIndex,
     control: dict[str, Any],
 ) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
 ) -> dict[str, Any]: ...
-def save_model(path: str | PathLike[str], model: dict[str, Any]) -> None: ...
+@final
+class NeighborIndex:
+    def __new__(cls) -> NeighborIndex: ...
+
+def save_model(path: str | PathLike[str], model: dict[str, Any], control: dict[str, Any]) -> None: ...
 def load_model(path: str | PathLike[str]) -> dict[str, Any]: ...
 def build_info() -> dict[str, Any]: ...

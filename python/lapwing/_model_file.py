@@ -62,8 +62,9 @@ def save_model(model: HarmonicClassifier, path: str | PathLike[str]) -> None:
         "widths": model._widths,
         "scores": model.scores_,
         "features": features_argument(model._fit_X),
+        "index": model._index,
     }
-    _lapwing.save_model(path, parts)
+    _lapwing.save_model(path, parts, model._control(quiet=True))
 
 
 def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
@@ -95,11 +96,13 @@ def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
         symmetrize=graph["symmetrize"],
         bandwidth="auto" if graph["bandwidth"] is None else graph["bandwidth"],
         recall_target=graph["recall_target"],
+        zero_rows=graph["zero_rows"],
     )
     features = parts["features"]
     model._fit_X = csr_from_parts(features) if isinstance(features, tuple) else features
     model._fit_options = graph
     model._widths = parts["widths"]
+    model._index = parts["index"]
     model._standardizer = parts["standardizer"]
     model._rule = parts["rule"]
     model.classes_ = np.asarray(parts["classes"])

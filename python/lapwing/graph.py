@@ -127,6 +127,7 @@ def kneighbors(
     metric: str = ...,
     method: str = ...,
     recall_target: float = ...,
+    zero_rows: str = ...,
     random_state: Any = ...,
     n_jobs: int | None = ...,
     verbose: int | bool = ...,
@@ -141,6 +142,7 @@ def kneighbors(
     metric: str = ...,
     method: str = ...,
     recall_target: float = ...,
+    zero_rows: str = ...,
     random_state: Any = ...,
     n_jobs: int | None = ...,
     verbose: int | bool = ...,
@@ -154,6 +156,7 @@ def kneighbors(
     metric: str = "euclidean",
     method: str = "auto",
     recall_target: float = 0.95,
+    zero_rows: str = "error",
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
@@ -168,13 +171,15 @@ def kneighbors(
         Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.
     n_neighbors : int, default=15
         Neighbours of each row, in [1, n_samples).
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        ‖x − y‖, or 1 − xᵀy / (‖x‖‖y‖).
+    metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
+        ‖x − y‖, 1 − xᵀy / (‖x‖‖y‖), or −xᵀy: the rows of the largest products, which may be negative.
     method : {"auto", "exact", "partitions"}, default="auto"
         All distances, or overlapping random partitions until the measured recall reaches its target; "auto" takes
         whichever is faster for the size.
     recall_target : float in (0, 1], default=0.95
         Share of true neighbours "partitions" must find.
+    zero_rows : {"error", "allow"}, default="error"
+        Rows of zeros under the cosine metric: an error that names the first, or at distance 1 from every row.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the partitions; None draws one from NumPy's global generator. Exact searches do not depend on it.
     n_jobs : int or None, default=None
@@ -206,7 +211,9 @@ def kneighbors(
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
-    options = graph_options(n_neighbors=n_neighbors, metric=metric, method=method, recall_target=recall_target)
+    options = graph_options(
+        n_neighbors=n_neighbors, metric=metric, method=method, recall_target=recall_target, zero_rows=zero_rows
+    )
     control = run_control(n_jobs, random_state, verbose, callback)
     features = features_argument(check_features(X, min_samples=2))
     distances, indices, report = _lapwing.kneighbors(features, options, control)
@@ -224,6 +231,7 @@ def knn_graph(
     bandwidth: float | Literal["auto"] = "auto",
     method: str = "auto",
     recall_target: float = 0.95,
+    zero_rows: str = "error",
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
@@ -237,8 +245,8 @@ def knn_graph(
         Features, as in :func:`kneighbors`.
     n_neighbors : int, default=15
         Neighbours of each row, in [1, n_samples).
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance.
+    metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
+        Distance, as in :func:`kneighbors`. Inner products go with binary weights only, being no distances.
     weights : {"self-tuning", "gaussian", "cosine", "binary"}, default="self-tuning"
         exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), or 1.
     symmetrize : {"union", "mean", "mutual"}, default="mean"
@@ -246,7 +254,7 @@ def knn_graph(
     bandwidth : float > 0 or "auto", default="auto"
         σ of the Gaussian weights, in the unit of distances, "auto" being the median distance to the last neighbour; or
         h of the self-tuning ones, "auto" being 0.5. The others have none.
-    method, recall_target, random_state, n_jobs, verbose, callback
+    method, recall_target, zero_rows, random_state, n_jobs, verbose, callback
         As in :func:`kneighbors`.
 
     Returns
@@ -269,6 +277,7 @@ def knn_graph(
         bandwidth=bandwidth,
         method=method,
         recall_target=recall_target,
+        zero_rows=zero_rows,
     )
     control = run_control(n_jobs, random_state, verbose, callback)
     features = features_argument(check_features(X, min_samples=2))

@@ -13,6 +13,7 @@ use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, matrix_array, v
 use crate::control::Control;
 use crate::error::to_py;
 use crate::graph::given;
+use crate::model::NeighborIndex;
 use crate::options::{GraphOptions, HarmonicOptions, RuleInput, WidthsInput, rule_dict, widths_object};
 
 /// What a fit is given: features to build a graph from, or a graph.
@@ -96,6 +97,7 @@ pub fn extend<'py>(
     scores: PyReadonlyArray2<'py, f64>,
     new: FeaturesInput<'py>,
     graph: GraphOptions,
+    index: PyRef<'py, NeighborIndex>,
     control: Control,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let extension = Extension {
@@ -103,6 +105,7 @@ pub fn extend<'py>(
         graph: graph.params().map_err(to_py)?,
         widths: widths.widths()?,
         scores: Arc::new(matrix(&scores)?),
+        index: index.0.clone(),
     };
     let new = new.features()?;
     let scores = control.run(py, |run| extension.extend(&new, run))?;

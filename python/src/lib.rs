@@ -22,7 +22,7 @@ mod _lapwing {
     #[pymodule_export]
     use crate::harmonic::{apply_rule, extend, fit_classifier, fit_regressor};
     #[pymodule_export]
-    use crate::model::{load_model, save_model};
+    use crate::model::{NeighborIndex, load_model, save_model};
     #[pymodule_export]
     use crate::solver::Solver;
     #[pymodule_export]

@@ -4,14 +4,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lapwing::data::{ClassNames, Standardizer};
-use lapwing::models::{Extension, Model};
+use lapwing::models::{Extension, LazyIndex, Model};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array};
+use crate::control::Control;
 use crate::error::to_py;
 use crate::options::{GraphOptions, RuleInput, WidthsInput, graph_dict, rule_dict, widths_object};
+
+/// Index of the rows of a fit: empty until the first prediction makes it, and after pickling.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+#[derive(Default)]
+pub struct NeighborIndex(pub Arc<LazyIndex>);
+
+#[pymethods]
+impl NeighborIndex {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((py.get_type::<Self>().into_any(), PyTuple::empty(py)))
+    }
+}
 
 /// Names of the classes.
 #[derive(FromPyObject)]
@@ -37,11 +55,12 @@ pub struct ModelInput<'py> {
     widths: WidthsInput<'py>,
     scores: PyReadonlyArray2<'py, f64>,
     features: FeaturesInput<'py>,
+    index: PyRef<'py, NeighborIndex>,
 }
 
-/// Saves a fitted classifier; the file appears whole or not at all.
+/// Saves a fitted classifier with the index of its rows; the file appears whole or not at all.
 #[pyfunction]
-pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>) -> PyResult<()> {
+pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control: Control) -> PyResult<()> {
     let saved = Model {
         method: model.method,
         classes: match model.classes {
@@ -56,9 +75,10 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>) -> PyRes
             graph: model.graph.params().map_err(to_py)?,
             widths: model.widths.widths()?,
             scores: Arc::new(matrix(&model.scores)?),
+            index: model.index.0.clone(),
         },
     };
-    py.detach(|| saved.save(&path)).map_err(to_py)
+    control.run(py, |run| saved.extension.index(run).and_then(|_| saved.save(&path)))
 }
 
 /// Loads a model file as a dict of its parts.
@@ -77,6 +97,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("graph", graph_dict(py, &model.extension.graph)?)?;
     dict.set_item("widths", widths_object(py, &model.extension.widths)?)?;
     dict.set_item("features", features_object(py, &model.extension.features)?)?;
+    dict.set_item("index", Bound::new(py, NeighborIndex(model.extension.index.clone()))?)?;
     dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(model.extension.scores))?)?;
     Ok(dict)
 }

@@ -1,7 +1,7 @@
 //! Parameters as Python passes them, by the names of the estimators' arguments.
 
 use lapwing::data::{Error, Result};
-use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths};
+use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, Rule};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -19,6 +19,7 @@ pub struct GraphOptions {
     bandwidth: Option<f64>,
     method: String,
     recall_target: f64,
+    zero_rows: String,
 }
 
 /// How to propagate labels.
@@ -66,6 +67,7 @@ impl GraphOptions {
             bandwidth: self.bandwidth,
             builder: KnnBuilder::parse(&self.method)?,
             recall_target: self.recall_target,
+            zero_rows: ZeroRows::parse(&self.zero_rows)?,
         })
     }
 }
@@ -116,6 +118,7 @@ pub fn graph_dict<'py>(py: Python<'py>, params: &GraphParams) -> PyResult<Bound<
     dict.set_item("bandwidth", params.bandwidth)?;
     dict.set_item("method", name(&params.builder))?;
     dict.set_item("recall_target", params.recall_target)?;
+    dict.set_item("zero_rows", name(&params.zero_rows))?;
     Ok(dict)
 }
 

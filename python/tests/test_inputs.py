@@ -95,7 +95,7 @@ def test_too_many_neighbors_are_lowered_with_a_warning(problem):
         ({"n_neighbors": 0}, ValueError, "n_neighbors is 0; expected"),
         ({"n_neighbors": -3}, ValueError, "n_neighbors is -3; expected"),
         ({"n_neighbors": 2.5}, TypeError, "n_neighbors must be an integer, not float"),
-        ({"metric": "manhattan"}, ValueError, "metric is 'manhattan'; expected one of euclidean, cosine"),
+        ({"metric": "manhattan"}, ValueError, "metric is 'manhattan'; expected one of euclidean, cosine, inner-product"),
         ({"metric": None}, TypeError, "metric must be a string, not NoneType"),
         ({"weights": "heat"}, ValueError, "expected one of self-tuning, gaussian, cosine, binary"),
         ({"symmetrize": "both"}, ValueError, "expected one of union, mean, mutual"),

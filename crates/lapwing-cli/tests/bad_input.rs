@@ -136,7 +136,10 @@ fn options_that_contradict_each_other() {
     says("label in.csv --label-column kind -o out.csv --graph-reg 0", &["--graph-reg is 0", "clamp"]);
     says("label in.csv --label-column kind -o out.csv --graph-reg lots", &["--graph-reg", "auto"]);
     says("label in.csv --label-column kind -o out.csv --method magic", &["magic", "harmonic"]);
-    says("label in.csv --label-column kind -o out.csv --metric manhattan", &["manhattan", "euclidean, cosine"]);
+    says(
+        "label in.csv --label-column kind -o out.csv --metric manhattan",
+        &["manhattan", "euclidean, cosine, inner-product"],
+    );
     says("label in.csv --label-column kind -o out.csv --class-prior 0.5,0.5", &["--class-prior", "3"]);
     says("label in.csv --label-column kind -o out.csv --threads 0", &["--threads is 0"]);
     says("compare in.csv --label-column kind --labeled 6", &["--labeled is 6", "6"]);

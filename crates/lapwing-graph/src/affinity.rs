@@ -4,7 +4,7 @@ use lapwing_data::{Csr, Error, Features, GraphSummary, Result, Run, parse_choice
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors};
+use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows};
 use crate::{Components, Graph, kneighbors};
 
 /// How a distance becomes an edge weight.
@@ -55,6 +55,9 @@ pub struct GraphParams {
     pub builder: KnnBuilder,
     /// Share of true neighbours the approximate search must find, in (0, 1]; default 0.95.
     pub recall_target: f64,
+    /// Rows of zeros under the cosine metric; default an error.
+    #[serde(default)]
+    pub zero_rows: ZeroRows,
 }
 
 /// Default h of the self-tuning weights: exp(−4d²/(σᵢσⱼ)) gives fewer errors than Zelnik-Manor & Perona's
@@ -93,6 +96,7 @@ impl Default for GraphParams {
             bandwidth: None,
             builder: KnnBuilder::default(),
             recall_target: 0.95,
+            zero_rows: ZeroRows::default(),
         }
     }
 }
@@ -115,6 +119,10 @@ impl GraphParams {
         if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
             return Err(Error::param("weights", "cosine", "the cosine metric with cosine weights"));
         }
+        if self.metric == Metric::InnerProduct && self.weights != Weighting::Binary {
+            let expected = "binary with the inner-product metric, whose distances may be negative";
+            return Err(Error::param("weights", self.weights.name(), expected));
+        }
         Ok(())
     }
 
@@ -125,6 +133,7 @@ impl GraphParams {
             metric: self.metric,
             builder: self.builder,
             recall_target: self.recall_target,
+            zero_rows: self.zero_rows,
         }
     }
 }
@@ -168,6 +177,12 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
 pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
     params.validate()?;
     neighbors.check()?;
+    if params.metric != Metric::InnerProduct
+        && let Some(row) = neighbors.distances.chunks_exact(neighbors.n_neighbors).position(|row| row[0] < 0.0)
+    {
+        let distance = neighbors.distances[row * neighbors.n_neighbors];
+        return Err(Error::graph(format!("row {row} has neighbor distance {distance}; expected none below 0")));
+    }
     weighted(neighbors, params, run)
 }
 
@@ -356,21 +371,23 @@ fn merge(a: &[(u32, f32)], b: &[(u32, f32)], mut visit: impl FnMut(u32, f32, Opt
 }
 
 impl Weighting {
+    const NAMES: [(&str, Self); 4] = [
+        ("self-tuning", Self::SelfTuning),
+        ("gaussian", Self::Gaussian),
+        ("cosine", Self::Cosine),
+        ("binary", Self::Binary),
+    ];
+
     /// From its name.
     ///
     /// # Errors
     /// [`Error::Param`] listing the known names.
     pub fn parse(name: &str) -> Result<Self> {
-        parse_choice(
-            "weights",
-            name,
-            &[
-                ("self-tuning", Self::SelfTuning),
-                ("gaussian", Self::Gaussian),
-                ("cosine", Self::Cosine),
-                ("binary", Self::Binary),
-            ],
-        )
+        parse_choice("weights", name, &Self::NAMES)
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, weighting)| *weighting == self).map_or("", |(name, _)| name)
     }
 }
 
@@ -467,5 +484,8 @@ mod tests {
         assert!(text(binary).contains("cosine and binary weights have none"));
         assert!(text(GraphParams { weights: Weighting::Cosine, ..GraphParams::default() }).contains("cosine metric"));
         assert!(text(GraphParams { recall_target: 1.5, ..GraphParams::default() }).contains("recall_target"));
+        let products = GraphParams { metric: Metric::InnerProduct, ..GraphParams::default() };
+        assert!(text(products.clone()).contains("binary with the inner-product metric"));
+        GraphParams { weights: Weighting::Binary, ..products }.validate().unwrap();
     }
 }

@@ -14,6 +14,6 @@ pub use affinity::{
     AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,
 };
 pub use graph::Graph;
-pub use knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, kneighbors, query};
+pub use knn::{Cells, KnnBuilder, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query};
 pub use lapwing_solve::Components;
 pub use plan::{GraphPlan, graph_bytes};

@@ -26,22 +26,23 @@ impl GraphParams {
         let n_edges = (relations as f64 * EDGES_PER_NEIGHBOR) as usize;
         let width = memory::list_width(self.n_neighbors, n);
         let result = 8 * relations;
+        // Lists with locks and limits; a tile of products for each thread.
+        let exact = (8 * width + 13) * n + result + threads * memory::TILE_BYTES;
         let search_bytes = match n_entries {
-            Some(entries) => 12 * entries + 12 * n + threads * 4 * n + 2 * result,
+            // Tails, their index, and heads: 3 to 8 bytes per entry of text.
+            Some(entries) => (8 + 6 + 8) * entries + 12 * n + exact,
             None if self.builder.choose(n, d, self.n_neighbors) == KnnBuilder::Partitions => {
-                let is_sketched = d > memory::SKETCH_BEYOND;
-                let columns = if is_sketched { memory::SKETCH_COLUMNS } else { d };
-                let kept = if is_sketched { memory::sketched_width(self.n_neighbors, n) } else { width };
+                let is_rounded = memory::may_round(d);
+                let kept = memory::partition_width(self.n_neighbors, is_rounded);
+                let rows = n * if is_rounded { d + 8 } else { 4 * d + 8 };
+                let places = memory::fanout(self.recall_target).iter().product::<usize>();
+                let (forward, back) = memory::degrees(self.n_neighbors);
+                // Leaves, later snapshots of the lists; vectors grow by doubling.
+                let between = (8 * places * n).max((4 * (forward + 2 * back) + 9) * n);
                 let lists = (8 * kept + 1) * n;
-                // Carving holds the assignments of two levels; a thread holds a piece and its products.
-                let carving = 4 * columns * n + 36 * n + threads * memory::PIECE * (memory::PIECE + columns) * 4;
-                // Measuring recall and learning a sketch come before, but allocators keep what they have freed.
-                let block = memory::block_rows(d);
-                let truth = memory::TRUTH_ROWS * (width + 1) * 8 * n.div_ceil(block) + threads * block * d * 4;
-                let axes = if is_sketched { 2 * 8 * memory::sample_rows(n, d) * d } else { 0 };
-                truth + axes + (lists + carving).max(lists + result)
+                8 * n + lists + (rows + between).max(result) + threads * (1 << 20)
             }
-            None => 4 * n * d + 4 * n + 2 * result + threads * 512 * (512 * 4 + 8 * width),
+            None => 4 * n * d + exact,
         };
         let matrix = graph_bytes(n, n_edges);
         GraphPlan { n_edges, search_bytes, weigh_bytes: 2 * result + matrix + 28 * n, graph_bytes: matrix + 4 * n }

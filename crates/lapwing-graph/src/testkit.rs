@@ -60,6 +60,7 @@ pub fn brute_force(features: &Features<'_>, k: usize, metric: Metric) -> Neighbo
         Metric::Cosine => {
             1.0 - row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>() / (norm(row(i)) * norm(row(j)))
         }
+        Metric::InnerProduct => -row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>(),
     };
     let (mut indices, mut distances) = (Vec::new(), Vec::new());
     for i in 0..n {

@@ -1,12 +1,13 @@
 //! Labels for new points: the weighted mean of their neighbours' scores.
 //!
 //! f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows, which is what the harmonic condition says of a
-//! node with those edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbour query per new row.
+//! node with those edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbour query per new row; where the
+//! graph was built by partitions, through an index that the first query makes and a saved model keeps.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lapwing_data::{Error, Features, Matrix, Result, Run};
-use lapwing_graph::{GraphParams, Neighbors, SELF_TUNING_BANDWIDTH, Widths, query};
+use lapwing_graph::{Cells, GraphParams, KnnParams, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH, Widths, query};
 use rayon::prelude::*;
 
 /// What labels new rows from fitted ones.
@@ -20,6 +21,39 @@ pub struct Extension<'a> {
     pub widths: Widths,
     /// Scores of the fitted rows (n, c), NaN where no label reaches.
     pub scores: Arc<Matrix>,
+    /// Index of the fitted rows, made when it is first needed.
+    pub index: Arc<LazyIndex>,
+}
+
+/// An index of fitted rows that is made when it is first needed.
+#[derive(Debug, Default)]
+pub struct LazyIndex {
+    kept: Option<Cells>,
+    ready: OnceLock<NeighborIndex>,
+}
+
+impl LazyIndex {
+    /// One that is made again from what a model kept.
+    pub fn kept(cells: Cells) -> Self {
+        Self { kept: Some(cells), ready: OnceLock::new() }
+    }
+
+    /// What is to be kept of it, if it was made or kept before.
+    pub fn cells(&self) -> Option<&Cells> {
+        self.ready.get().map(NeighborIndex::cells).or(self.kept.as_ref())
+    }
+
+    fn get(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<&NeighborIndex> {
+        if let Some(index) = self.ready.get() {
+            return Ok(index);
+        }
+        let index = match &self.kept {
+            Some(cells) => NeighborIndex::of_cells(features, params, cells.clone(), run)?,
+            None => NeighborIndex::build(features, params, run)?,
+        };
+        // Whoever made it first: all make the same.
+        Ok(self.ready.get_or_init(|| index))
+    }
 }
 
 impl Extension<'_> {
@@ -29,7 +63,7 @@ impl Extension<'_> {
     /// `Error::Shape` unless the columns are those of the fit; what a neighbour query refuses; `Error::Interrupted`.
     ///
     /// # Complexity
-    /// That of [`query`], and O(m·k·c).
+    /// That of [`query`] or [`NeighborIndex::query`], and O(m·k·c).
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
         let n = self.features.n_rows();
         if self.scores.n_rows() != n {
@@ -44,8 +78,11 @@ impl Extension<'_> {
         {
             return Err(Error::shape("widths of the model", format!("{n} values"), format!("{} values", widths.len())));
         }
-        let k = self.graph.n_neighbors.min(n);
-        let neighbors = query(&self.features, new, &GraphParams { n_neighbors: k, ..self.graph.clone() }.knn(), run)?;
+        let params = self.knn();
+        let neighbors = match self.index(run)? {
+            Some(index) => index.query(&self.features, new, &params, run)?,
+            None => query(&self.features, new, &params, run)?,
+        };
         let c = self.scores.n_cols();
         let mut out = Matrix::filled(new.n_rows(), c, 0.0);
         run.install(|| {
@@ -53,6 +90,25 @@ impl Extension<'_> {
             rows.for_each(|(row, out)| self.row(&neighbors, row, out));
         });
         Ok(out)
+    }
+
+    /// The index of the fitted rows, made now unless it is there; none where all of them are compared.
+    ///
+    /// # Errors
+    /// As [`NeighborIndex::build`].
+    ///
+    /// # Complexity
+    /// About one partition of the fitted rows and brute force for 500 of them; one copy if a model kept it.
+    pub fn index(&self, run: &Run) -> Result<Option<&NeighborIndex>> {
+        let params = self.knn();
+        match NeighborIndex::pays(&self.features, &params) {
+            true => self.index.get(&self.features, &params, run).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn knn(&self) -> KnnParams {
+        GraphParams { n_neighbors: self.graph.n_neighbors.min(self.features.n_rows()), ..self.graph.clone() }.knn()
     }
 
     fn row(&self, neighbors: &Neighbors, row: usize, out: &mut [f64]) {

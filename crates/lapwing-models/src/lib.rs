@@ -13,7 +13,7 @@ mod model;
 pub mod split;
 
 pub use compare::{CompareParams, CompareRow, compare};
-pub use extend::Extension;
+pub use extend::{Extension, LazyIndex};
 pub use harmonic::{Clamp, Decision, Form, Harmonic, HarmonicParams};
 pub use labeling::{Labeling, Rule};
 pub use method::{

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
-use lapwing_graph::{GraphParams, Weighting, Widths};
+use lapwing_graph::{Cells, GraphParams, Weighting, Widths};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Extension, Labeling, METHODS, Rule};
+use crate::{Extension, Labeling, LazyIndex, METHODS, Rule};
 
 /// A fitted classifier for new rows.
 #[derive(Clone, Debug)]
@@ -38,6 +38,16 @@ struct Meta {
     graph: GraphParams,
     /// σ where all rows share one.
     width: Option<f64>,
+    /// The index of the fitted rows, whose cells are arrays; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    index: Option<IndexMeta>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexMeta {
+    n_probes: usize,
+    recall: f64,
+    recall_error: f64,
 }
 
 impl Model<'_> {
@@ -53,13 +63,13 @@ impl Model<'_> {
         Ok(run.install(|| self.rule.apply(Arc::new(scores))))
     }
 
-    /// Saves the model: fitted features, widths, scores and settings. The file is written under a temporary name,
-    /// synced and renamed.
+    /// Saves the model: fitted features, widths, scores, settings, and the cells of the index of the fitted rows if it
+    /// was made ([`Extension::index`]). The file is written under a temporary name, synced and renamed.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
-        let Extension { features, graph, widths, scores } = &self.extension;
+        let Extension { features, graph, widths, scores, index } = &self.extension;
         let meta = Meta {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
@@ -67,6 +77,11 @@ impl Model<'_> {
             rule: self.rule.clone(),
             graph: graph.clone(),
             width: if let Widths::One(width) = widths { Some(*width) } else { None },
+            index: index.cells().map(|&Cells { n_probes, recall, recall_error, .. }| IndexMeta {
+                n_probes,
+                recall,
+                recall_error,
+            }),
         };
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
         let mut file = ModelFile::new(&self.method, serde_json::to_value(meta).map_err(fault)?);
@@ -81,6 +96,10 @@ impl Model<'_> {
         }
         if let Widths::PerRow(widths) = widths {
             file.insert("widths", &[widths.len()], widths.clone())?;
+        }
+        if let Some(cells) = index.cells() {
+            file.insert("index.ids", &[cells.ids.len()], cells.ids.clone())?;
+            file.insert("index.starts", &[cells.starts.len()], cells.starts.clone())?;
         }
         file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())?;
         file.save(path)
@@ -125,15 +144,38 @@ impl Model<'_> {
             None => Widths::None,
         };
         meta.graph.validate().map_err(|e| file.error(e.to_string()))?;
+        let index = match meta.index {
+            Some(index) => LazyIndex::kept(cells(&file, index, n)?),
+            None => LazyIndex::default(),
+        };
         Ok(Model {
             method: file.kind.clone(),
             classes: meta.classes,
             feature_names: meta.feature_names,
             standardizer: meta.standardizer,
             rule: meta.rule,
-            extension: Extension { features, graph: meta.graph, widths, scores: Arc::new(scores) },
+            extension: Extension {
+                features,
+                graph: meta.graph,
+                widths,
+                scores: Arc::new(scores),
+                index: Arc::new(index),
+            },
         })
     }
+}
+
+/// The cells of the index of `n` rows.
+fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<Cells> {
+    let cells = Cells {
+        ids: file.array::<u32>("index.ids", &[Some(n)])?.1.as_slice().to_vec(),
+        starts: file.array::<u64>("index.starts", &[None])?.1.as_slice().to_vec(),
+        n_probes: meta.n_probes,
+        recall: meta.recall,
+        recall_error: meta.recall_error,
+    };
+    cells.check(n).map_err(|e| file.error(e.to_string()))?;
+    Ok(cells)
 }
 
 /// The fitted features in the type they were stored in.
@@ -162,7 +204,8 @@ mod tests {
     use crate::{MethodOptions, Problem, method};
 
     fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Model<'a> {
-        let labels = Labels::from_texts((0..60).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
+        let labels =
+            Labels::from_texts((0..features.n_rows()).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
         let targets = Targets::one_hot(&labels, None).unwrap();
         let problem = Problem { features: Some(features), graph: None, targets: &targets };
         let fitted = method("harmonic", &MethodOptions::default()).unwrap().fit(&problem, run).unwrap();
@@ -199,6 +242,29 @@ mod tests {
             assert_eq!(expected.label_distributions, found.label_distributions);
             assert_eq!(loaded.classes, model.classes);
         }
+    }
+
+    #[test]
+    fn a_model_keeps_the_index_of_its_rows() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let features = blobs(3000, 4, 3);
+        let new =
+            Features::from_f64(500, 4, dense_values(&features)[..2000].iter().map(|v| v + 0.1).collect()).unwrap();
+        let mut model = fitted(&features, &run);
+        model.extension.graph.builder = lapwing_graph::KnnBuilder::Partitions;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.lapwing");
+        let expected = model.predict(&new, &run).unwrap();
+        model.save(&path).unwrap();
+        let loaded = Model::load(&path).unwrap();
+        let cells = model.extension.index.cells();
+        assert!(cells.is_some_and(|cells| cells.recall >= 0.95));
+        assert_eq!(loaded.extension.index.cells(), cells);
+        let found = loaded.predict(&new, &Run::new(Some(1), 8).unwrap()).unwrap();
+        assert_eq!(found.label_distributions, expected.label_distributions);
+        model.extension.index = Arc::new(LazyIndex::kept(Cells { n_probes: 0, ..cells.unwrap().clone() }));
+        model.save(&path).unwrap();
+        assert!(Model::load(&path).unwrap_err().to_string().contains("cells of the index"));
     }
 
     #[test]

@@ -79,7 +79,9 @@ impl<'a> Finished<'a> {
             rule: self.fitted.rule.clone(),
             extension,
         };
-        self.fitted.report.time("save model", &self.session.run, |_| model.save(path))?;
+        let run = &self.session.run;
+        // Made once here rather than by every prediction.
+        self.fitted.report.time("save model", run, |_| model.extension.index(run).and_then(|_| model.save(path)))?;
         self.written.add("model", path);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Parameters of the graph and of the methods.
 
 use clap::Args;
-use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting};
+use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, ZeroRows};
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
@@ -16,7 +16,7 @@ pub struct GraphOptions {
     pub neighbors: usize,
 
     /// Distance between rows
-    #[arg(long, default_value = "euclidean", value_parser = choice(&["euclidean", "cosine"], Metric::parse), conflicts_with = "graph")]
+    #[arg(long, default_value = "euclidean", value_parser = choice(&["euclidean", "cosine", "inner-product"], Metric::parse), conflicts_with = "graph")]
     pub metric: Metric,
 
     /// How a distance becomes a weight
@@ -44,6 +44,10 @@ pub struct GraphOptions {
     /// Share of true neighbours that an approximate search must find
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = real, allow_negative_numbers = true, conflicts_with = "graph")]
     pub recall_target: f64,
+
+    /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row
+    #[arg(long, default_value = "error", value_parser = choice(&["error", "allow"], ZeroRows::parse), conflicts_with = "graph")]
+    pub zero_rows: ZeroRows,
 }
 
 /// Parameters of harmonic propagation.
@@ -96,6 +100,7 @@ impl GraphOptions {
             bandwidth: self.bandwidth,
             builder: self.knn,
             recall_target: self.recall_target,
+            zero_rows: self.zero_rows,
         }
     }
 }

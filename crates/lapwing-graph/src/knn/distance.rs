@@ -1,11 +1,15 @@
 //! Distances of single pairs in the difference form Σ(xᵢ − yᵢ)², on the rows as they were given.
 //!
 //! The search orders candidates by a matrix product, which loses half the digits between close points; the distances
-//! that are returned are computed here.
+//! that are returned are computed here, in f64. The inner product is summed as it stands.
+
+use std::borrow::Cow;
 
 use lapwing_data::{Csr, Dense, DenseValues, Features};
+use rayon::prelude::*;
 
 use super::Metric;
+use super::pairs::{Pair, pair_sum};
 
 /// Distances between rows of two feature matrices.
 pub(super) struct Distances<'a> {
@@ -13,36 +17,48 @@ pub(super) struct Distances<'a> {
     right: &'a Features<'a>,
     metric: Metric,
     left_norms: Vec<f64>,
-    right_norms: Vec<f64>,
+    right_norms: Cow<'a, [f64]>,
+}
+
+/// Norms of all rows, where distances need them; else empty.
+pub(super) fn norms(features: &Features<'_>, metric: Metric) -> Vec<f64> {
+    match metric {
+        Metric::Euclidean | Metric::InnerProduct => Vec::new(),
+        Metric::Cosine => (0..features.n_rows()).into_par_iter().map(|row| norm(features, row)).collect(),
+    }
 }
 
 impl<'a> Distances<'a> {
     pub fn new(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric) -> Self {
-        let norms = |features: &Features<'_>| match metric {
-            Metric::Euclidean => Vec::new(),
-            Metric::Cosine => (0..features.n_rows()).map(|row| norm(features, row)).collect(),
-        };
-        let left_norms = norms(left);
-        let right_norms = if std::ptr::eq(left, right) { left_norms.clone() } else { norms(right) };
-        Self { left, right, metric, left_norms, right_norms }
+        let left_norms = norms(left, metric);
+        let right_norms = if std::ptr::eq(left, right) { left_norms.clone() } else { norms(right, metric) };
+        Self { left, right, metric, left_norms, right_norms: right_norms.into() }
     }
 
-    /// Distance of row `i` on the left to row `j` on the right.
+    /// The same where the norms of the right side are known.
+    pub fn with_norms(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric, right_norms: &'a [f64]) -> Self {
+        Self { left, right, metric, left_norms: norms(left, metric), right_norms: right_norms.into() }
+    }
+
+    /// Distance of row `i` on the left to row `j` on the right; 1 to a row of zeros under the cosine metric.
     pub fn get(&self, i: usize, j: usize) -> f32 {
         match self.metric {
-            Metric::Euclidean => self.squared(i, j, 1.0, 1.0).sqrt() as f32,
+            Metric::Euclidean => self.sum(i, j, Pair::Squared).sqrt() as f32,
+            Metric::InnerProduct => -self.sum(i, j, Pair::Product) as f32,
             Metric::Cosine => {
                 let (a, b) = (self.left_norms[i], self.right_norms[j]);
-                (self.squared(i, j, 1.0 / a, 1.0 / b) / 2.0) as f32
+                if a == 0.0 || b == 0.0 {
+                    return 1.0;
+                }
+                (self.sum(i, j, Pair::Scaled(1.0 / a, 1.0 / b)) / 2.0) as f32
             }
         }
     }
 
-    /// ‖a·xᵢ − b·yⱼ‖².
-    fn squared(&self, i: usize, j: usize, a: f64, b: f64) -> f64 {
+    fn sum(&self, i: usize, j: usize, pair: Pair) -> f64 {
         match (self.left, self.right) {
-            (Features::Dense(left), Features::Dense(right)) => dense_squared(left, right, i, j, a, b),
-            (Features::Sparse(left), Features::Sparse(right)) => sparse_squared(left, right, i, j, a, b),
+            (Features::Dense(left), Features::Dense(right)) => dense_sum(left, right, i, j, pair),
+            (Features::Sparse(left), Features::Sparse(right)) => sparse_sum(left, right, i, j, pair),
             // The callers compare features of one kind.
             _ => f64::NAN,
         }
@@ -61,22 +77,21 @@ pub(super) fn norm(features: &Features<'_>, row: usize) -> f64 {
     }
 }
 
-fn dense_squared(left: &Dense<'_>, right: &Dense<'_>, i: usize, j: usize, a: f64, b: f64) -> f64 {
+fn dense_sum(left: &Dense<'_>, right: &Dense<'_>, i: usize, j: usize, pair: Pair) -> f64 {
     use DenseValues::{F32, F64, U8};
     let d = left.n_cols();
     let (x, y) = (i * d..(i + 1) * d, j * d..(j + 1) * d);
-    let plain = a == 1.0 && b == 1.0;
     match (left.values(), right.values()) {
-        (U8(u), U8(v)) if plain => squared_u8(&u.as_slice()[x], &v.as_slice()[y]),
-        (U8(u), U8(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (U8(u), F32(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (U8(u), F64(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (F32(u), U8(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (F32(u), F32(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (F32(u), F64(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (F64(u), U8(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (F64(u), F32(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
-        (F64(u), F64(v)) => squared(&u.as_slice()[x], &v.as_slice()[y], a, b),
+        (U8(u), U8(v)) if pair == Pair::Squared => squared_u8(&u.as_slice()[x], &v.as_slice()[y]),
+        (U8(u), U8(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (U8(u), F32(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (U8(u), F64(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (F32(u), U8(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (F32(u), F32(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (F32(u), F64(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (F64(u), U8(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (F64(u), F32(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
+        (F64(u), F64(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
     }
 }
 
@@ -89,41 +104,21 @@ fn squared_u8(x: &[u8], y: &[u8]) -> f64 {
         .sum()
 }
 
-/// Σ (a·xᵢ − b·yᵢ)² in eight interleaved sums.
-fn squared<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], a: f64, b: f64) -> f64 {
-    const LANES: usize = 8;
-    let term = |x: T, y: U| {
-        let difference = a * x.into() - b * y.into();
-        difference * difference
-    };
-    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(&x, &y)| term(x, y)).sum();
-    let mut sums = [0f64; LANES];
-    for (x, y) in xs.zip(ys) {
-        for lane in 0..LANES {
-            sums[lane] += term(x[lane], y[lane]);
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
-fn sparse_squared(left: &Csr<f32>, right: &Csr<f32>, i: usize, j: usize, a: f64, b: f64) -> f64 {
+/// One pass over the columns of both rows, without a branch on which row has the next one.
+fn sparse_sum(left: &Csr<f32>, right: &Csr<f32>, i: usize, j: usize, pair: Pair) -> f64 {
     let ((xi, xv), (yi, yv)) = (left.row(i), right.row(j));
     let (mut p, mut q, mut sum) = (0, 0, 0.0);
-    while p < xi.len() || q < yi.len() {
-        let (cx, cy) = (xi.get(p).copied().unwrap_or(u32::MAX), yi.get(q).copied().unwrap_or(u32::MAX));
-        let mut difference = 0.0;
-        if cx <= cy {
-            difference += a * f64::from(xv[p]);
-            p += 1;
-        }
-        if cy <= cx {
-            difference -= b * f64::from(yv[q]);
-            q += 1;
-        }
-        sum += difference * difference;
+    while p < xi.len() && q < yi.len() {
+        let (cx, cy) = (xi[p], yi[q]);
+        let (has_x, has_y) = (cx <= cy, cy <= cx);
+        let x = if has_x { f64::from(xv[p]) } else { 0.0 };
+        let y = if has_y { f64::from(yv[q]) } else { 0.0 };
+        sum += pair.term(x, y);
+        p += usize::from(has_x);
+        q += usize::from(has_y);
     }
-    sum
+    sum += xv[p..].iter().map(|&x| pair.term(x.into(), 0.0)).sum::<f64>();
+    sum + yv[q..].iter().map(|&y| pair.term(0.0, y.into())).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -152,6 +147,7 @@ mod tests {
             let euclidean = Distances::new(features, features, Metric::Euclidean).get(1, 2);
             assert!((f64::from(euclidean) - squared.sqrt()).abs() < 1e-4);
             assert!((f64::from(Distances::new(features, features, Metric::Cosine).get(1, 2)) - cosine).abs() < 1e-6);
+            assert_eq!(Distances::new(features, features, Metric::InnerProduct).get(1, 2), -dot as f32);
         }
     }
 }

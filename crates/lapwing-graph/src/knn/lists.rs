@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(super) const EMPTY: u64 = u64::MAX;
 
+/// Places of a list are a multiple of this: a vector register of keys.
+pub(super) const STEP: usize = 8;
+
 /// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
 #[inline]
 pub(super) fn key(distance: f32, id: u32) -> u64 {
@@ -25,7 +28,8 @@ pub(super) fn id_of(key: u64) -> u32 {
 /// Distance of a key; infinite for an empty place.
 #[inline]
 pub(super) fn distance_of(key: u64) -> f32 {
-    if key == EMPTY { f32::INFINITY } else { f32::from_bits((key >> 32) as u32) }
+    let distance = f32::from_bits((key >> 32) as u32);
+    if key == EMPTY { f32::INFINITY } else { distance }
 }
 
 /// Offers a candidate to a sorted list.
@@ -46,27 +50,60 @@ pub(super) fn offer(list: &mut [u64], candidate: u64) {
     list[at] = candidate;
 }
 
-/// Gives a row's lock back, whatever happens while it is held.
-struct Held<'a>(&'a AtomicBool);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+/// Puts a candidate whose row is not there in its place of a sorted list; one beyond the end is dropped.
+#[inline]
+pub(super) fn insert(list: &mut [u64], candidate: u64) {
+    let last = list.len() - 1;
+    if candidate < list[last] {
+        let at = list.partition_point(|&k| k < candidate);
+        list.copy_within(at..last, at + 1);
+        list[at] = candidate;
     }
 }
 
-/// Lists of all rows (n, kk), each behind its own lock.
+/// A list that nobody else can reach; its lock is given back when this goes.
+pub(super) struct Locked<'a> {
+    list: &'a mut [u64],
+    lock: &'a AtomicBool,
+}
+
+impl Drop for Locked<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.lock.store(false, Ordering::Release);
+    }
+}
+
+impl std::ops::Deref for Locked<'_> {
+    type Target = [u64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64] {
+        self.list
+    }
+}
+
+impl std::ops::DerefMut for Locked<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        self.list
+    }
+}
+
+/// Lists of all rows (n, kk), each behind its own lock; kk is a multiple of [`STEP`].
 pub(super) struct SharedLists {
     keys: Box<[UnsafeCell<u64>]>,
     locks: Box<[AtomicBool]>,
     width: usize,
 }
 
-// SAFETY: keys are only reached through `with_row`, which holds the row's lock, or through `&mut self`.
+// SAFETY: keys are only reached through `lock`, which holds the row's lock, or through `&mut self`.
 unsafe impl Sync for SharedLists {}
 
 impl SharedLists {
+    /// Lists of at least `width` places.
     pub fn new(n: usize, width: usize) -> Self {
+        let width = width.next_multiple_of(STEP);
         Self {
             keys: (0..n * width).map(|_| UnsafeCell::new(EMPTY)).collect(),
             locks: (0..n).map(|_| AtomicBool::new(false)).collect(),
@@ -74,8 +111,9 @@ impl SharedLists {
         }
     }
 
-    /// Works on the list of `row`, alone. `work` must not panic or take another row.
-    pub fn with_row<T>(&self, row: usize, work: impl FnOnce(&mut [u64]) -> T) -> T {
+    /// The list of `row`, alone. Whoever holds one must not panic or take another.
+    #[inline(always)]
+    pub fn lock(&self, row: usize) -> Locked<'_> {
         let lock = &self.locks[row];
         while lock.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             std::hint::spin_loop();
@@ -84,13 +122,32 @@ impl SharedLists {
         // SAFETY: the cells lie together, `UnsafeCell<u64>` has the layout of `u64`, and the lock makes this the only
         // reference to them until it is released.
         let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), self.width) };
-        let _held = Held(lock);
-        work(list)
+        Locked { list, lock }
+    }
+
+    /// The lists, row-major (n, kk), without the locks.
+    pub fn into_vec(self) -> Vec<u64> {
+        self.keys.into_vec().into_iter().map(UnsafeCell::into_inner).collect()
+    }
+
+    /// Places of a list.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// The lists, row-major (n, kk), to change in place.
+    pub fn as_mut_slice(&mut self) -> &mut [u64] {
+        // SAFETY: `&mut self` excludes every `lock`; layout as there.
+        unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(self.keys.as_ptr()), self.keys.len()) }
     }
 
     /// The lists, row-major (n, kk).
     pub fn as_slice(&mut self) -> &[u64] {
-        // SAFETY: `&mut self` excludes every `with_row`; layout as there.
+        // SAFETY: `&mut self` excludes every `lock`; layout as there.
         unsafe { std::slice::from_raw_parts(self.keys.as_ptr().cast(), self.keys.len()) }
     }
 }

@@ -1,32 +1,37 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod carve;
+mod certified;
+mod crowds;
 mod distance;
 mod exact;
+mod index;
+mod lanes;
 mod lists;
+mod metric;
+mod pairs;
 mod partitions;
+mod pass;
+mod points;
+mod polish;
 mod recall;
 mod rows;
-mod scan;
-mod sketch;
+mod signed;
 mod sparse_rows;
+mod tile;
+mod tiles;
+mod visits;
+mod zero_rows;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use distance::Distances;
-use lists::{EMPTY, id_of};
-
-/// Distance between rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// ‖x − y‖.
-    #[default]
-    Euclidean,
-    /// 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    Cosine,
-}
+pub use index::{Cells, NeighborIndex};
+pub use metric::{Metric, ZeroRows};
 
 /// Which neighbour search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +57,19 @@ pub struct KnnParams {
     pub builder: KnnBuilder,
     /// Share of true neighbours to reach, in (0, 1]; exact searches ignore it.
     pub recall_target: f64,
+    /// Rows of zeros under the cosine metric.
+    pub zero_rows: ZeroRows,
 }
 
 impl Default for KnnParams {
     fn default() -> Self {
-        Self { n_neighbors: 15, metric: Metric::Euclidean, builder: KnnBuilder::Auto, recall_target: 0.95 }
+        Self {
+            n_neighbors: 15,
+            metric: Metric::Euclidean,
+            builder: KnnBuilder::Auto,
+            recall_target: 0.95,
+            zero_rows: ZeroRows::Error,
+        }
     }
 }
 
@@ -67,7 +80,7 @@ pub struct Neighbors {
     pub n_neighbors: usize,
     /// Row numbers (n, k).
     pub indices: Vec<u32>,
-    /// Distances (n, k): plain, not squared.
+    /// Distances (n, k): plain, not squared; under the inner-product metric −xᵀy.
     pub distances: Vec<f32>,
 }
 
@@ -94,7 +107,7 @@ pub struct KnnReport {
 ///
 /// # Complexity
 /// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about
-/// 4000·n·d, and one f32 copy of the features (of their sketch beyond 96 columns). Sparse rows: exact, Σ over columns of
+/// 3000·n·d, and one copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of
 /// (entries of the column)².
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
     params.validate()?;
@@ -107,15 +120,43 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     if n > u32::MAX as usize {
         return Err(Error::shape("features", format!("at most {} rows", u32::MAX), n));
     }
-    let (neighbors, mut report) = match features {
+    let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
+    let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
         Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
-            KnnBuilder::Partitions => partitions::search(features, dense, params, run)?,
+            // Too few rows beside those of zeros for a search of their own.
+            KnnBuilder::Partitions if n - zeros.len() <= k => {
+                exact::search((features, dense), (features, dense), true, params, run)
+                    .map(|found| (found, KnnReport::exact()))?
+            }
+            KnnBuilder::Partitions if params.metric.is_distance() && zeros.is_empty() => {
+                partitions::search(features, dense, params, run)?
+            }
+            KnnBuilder::Partitions if params.metric.is_distance() => {
+                // Rows of zeros would be in everybody's way: the others are searched by themselves.
+                let (kept, others) = zero_rows::without(dense, &zeros)?;
+                let Features::Dense(rows) = &others else {
+                    return Err(Error::shape("features", "dense rows", "sparse"));
+                };
+                let (found, report) = partitions::search(&others, rows, params, run)?;
+                (zero_rows::spread(&found, &kept, n), report)
+            }
+            KnnBuilder::Partitions => {
+                // Pairs within overlapping pieces say nothing about products: rows ask an index instead.
+                let index = NeighborIndex::build(features, params, run)?;
+                let Cells { recall, recall_error, .. } = *index.cells();
+                let report =
+                    KnnReport { builder: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
+                (index.all(features, params, run)?, report)
+            }
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
         },
     };
+    run.install(|| zero_rows::merge(&mut neighbors, &zeros, &zeros, true));
     neighbors.complete()?;
-    report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
+    if params.metric.is_distance() {
+        report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
+    }
     Ok((neighbors, report))
 }
 
@@ -127,8 +168,24 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
 /// # Complexity
 /// n·m·d multiplications for n rows of `train` and m of `new`.
 pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
-    params.validate()?;
     train.check(run)?;
+    check_query(train, new, params, run)?;
+    let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
+    let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
+    let mut neighbors = match (train, new) {
+        (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
+        (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
+        (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
+        (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
+    }?;
+    run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
+    neighbors.complete()?;
+    Ok(neighbors)
+}
+
+/// Checks new rows against the fitted ones, which are in order themselves.
+fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<()> {
+    params.validate()?;
     new.check(run)?;
     if new.n_cols() != train.n_cols() {
         return Err(Error::shape(
@@ -141,21 +198,14 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
         let expected = format!("at most the number of rows, which is {}", train.n_rows());
         return Err(Error::param("n_neighbors", params.n_neighbors, expected));
     }
-    let neighbors = match (train, new) {
-        (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
-        (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
-        (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
-        (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
-    }?;
-    neighbors.complete()?;
-    Ok(neighbors)
+    Ok(())
 }
 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
-    pub(crate) use super::partitions::PIECE;
-    pub(crate) use super::recall::{SAMPLE as TRUTH_ROWS, block_rows};
-    pub(crate) use super::sketch::{SKETCH_BEYOND, SKETCH_COLUMNS, sample_rows, sketched_width};
+    pub(crate) use super::partitions::{MOST_NEIGHBORS, fanout, list_width as partition_width, may_round};
+    pub(crate) use super::polish::degrees;
+    pub(crate) use super::tiles::TILE_BYTES;
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {
         super::list_width(k, n)
@@ -165,28 +215,6 @@ pub(crate) mod memory {
 /// More candidates than asked for are kept in the search: the matrix product orders close ones by rounding.
 fn list_width(k: usize, n: usize) -> usize {
     (k + 6).min(n)
-}
-
-/// The k best of each list by exact distance: rows `first..` of the left side, lists (m, kk).
-fn refine(lists: &[u64], width: usize, k: usize, first: usize, distances: &Distances<'_>) -> (Vec<u32>, Vec<f32>) {
-    let m = lists.len() / width;
-    // Places a short list cannot fill name no row, at infinity.
-    let (mut indices, mut values) = (vec![u32::MAX; m * k], vec![f32::INFINITY; m * k]);
-    indices.par_chunks_mut(k).zip(values.par_chunks_mut(k)).enumerate().with_min_len(64).for_each(
-        |(at, (ids, out))| {
-            let list = &lists[at * width..(at + 1) * width];
-            let mut exact: Vec<u64> = list
-                .iter()
-                .filter(|&&key| key != EMPTY)
-                .map(|&key| lists::key(distances.get(first + at, id_of(key) as usize), id_of(key)))
-                .collect();
-            exact.sort_unstable();
-            for ((key, id), value) in exact.iter().zip(ids).zip(out) {
-                (*id, *value) = (id_of(*key), lists::distance_of(*key));
-            }
-        },
-    );
-    (indices, values)
 }
 
 impl KnnParams {
@@ -206,17 +234,6 @@ impl KnnParams {
 }
 
 impl Neighbors {
-    /// Neighbours and distances of consecutive blocks of rows, one after another.
-    fn from_blocks(n_neighbors: usize, blocks: Vec<(Vec<u32>, Vec<f32>)>) -> Self {
-        let total = blocks.iter().map(|(ids, _)| ids.len()).sum();
-        let (mut indices, mut distances) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        for (ids, block) in blocks {
-            indices.extend(ids);
-            distances.extend(block);
-        }
-        Self { n_neighbors, indices, distances }
-    }
-
     /// Checks that every row found all its neighbours: products of values that are too far apart leave f32.
     fn complete(&self) -> Result<()> {
         match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
@@ -248,7 +265,7 @@ impl Neighbors {
     }
 
     /// Checks neighbours that come from elsewhere: among the rows, never the row itself, no row twice, distances that
-    /// are finite, not negative and ascending.
+    /// are finite and ascending.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
@@ -260,7 +277,7 @@ impl Neighbors {
         }
         let mut seen = Vec::new();
         for row in 0..n {
-            let mut last = 0f32;
+            let mut last = f32::NEG_INFINITY;
             seen.clear();
             for (id, distance) in self.row(row) {
                 if id as usize >= n || id as usize == row {
@@ -290,25 +307,15 @@ impl KnnReport {
 }
 
 impl KnnBuilder {
-    /// The search `Auto` stands for at that size: partitions once all pairs would cost seconds. Their pieces of a
-    /// thousand rows have no room for very many neighbours.
+    /// The search `Auto` stands for at that size: partitions once all pairs would cost about a second. Their leaves of
+    /// some hundred rows have no room for very many neighbours.
     pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
         match self {
-            _ if k > memory::PIECE / 8 => Self::Exact,
-            Self::Auto if n as f64 * n as f64 * d as f64 > 2e11 && n > 10_000 => Self::Partitions,
+            _ if k > memory::MOST_NEIGHBORS => Self::Exact,
+            Self::Auto if n as f64 * n as f64 * d as f64 > 1e11 && n > 10_000 => Self::Partitions,
             Self::Auto => Self::Exact,
             chosen => chosen,
         }
-    }
-}
-
-impl Metric {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("metric", name, &[("euclidean", Self::Euclidean), ("cosine", Self::Cosine)])
     }
 }
 
@@ -336,7 +343,7 @@ mod tests {
     }
 
     fn params(k: usize, metric: Metric, builder: KnnBuilder) -> KnnParams {
-        KnnParams { n_neighbors: k, metric, builder, recall_target: 0.99 }
+        KnnParams { n_neighbors: k, metric, builder, recall_target: 0.99, ..Default::default() }
     }
 
     #[test]
@@ -390,13 +397,28 @@ mod tests {
     }
 
     #[test]
+    fn partitions_of_bytes_and_for_many_neighbors_reach_their_recall() {
+        let bytes: Vec<u8> = dense_values(&blobs(6000, 30, 6)).iter().map(|v| (v * 8.0 + 128.0) as u8).collect();
+        let bytes = Features::from_u8(6000, 30, bytes).unwrap();
+        for (features, k) in [(bytes, 10), (blobs(6000, 6, 4), 100)] {
+            let (found, report) =
+                kneighbors(&features, &params(k, Metric::Euclidean, KnnBuilder::Partitions), &run()).unwrap();
+            assert!(report.recall >= 0.99 && report.builder == "partitions", "{report:?}");
+            found.check().unwrap();
+        }
+    }
+
+    #[test]
     fn any_number_of_threads_gives_the_same_bits() {
+        let long = blobs(3000, 100, 3);
         let features = blobs(5000, 20, 3);
-        for builder in [KnnBuilder::Exact, KnnBuilder::Partitions] {
+        for (features, builder) in
+            [(&features, KnnBuilder::Exact), (&features, KnnBuilder::Partitions), (&long, KnnBuilder::Partitions)]
+        {
             let found: Vec<_> = [1, 2, 7]
                 .iter()
                 .map(|&t| {
-                    kneighbors(&features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
+                    kneighbors(features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
                         .unwrap()
                 })
                 .collect();
@@ -447,7 +469,7 @@ mod tests {
         assert!(text.starts_with("row 1 of features holds values so large"), "{text}");
         let entries: Vec<(u32, u32, f32)> = (0..20).map(|row| (row, row % 4, 1e25 * (row + 1) as f32)).collect();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(20, 4, &entries).unwrap()));
-        assert!(kneighbors(&sparse, &auto, &run()).unwrap_err().to_string().contains("rescale"));
+        kneighbors(&sparse, &auto, &run()).unwrap().0.check().unwrap();
         // One far row among the fitted ones shrinks the frame of all; every row still finds neighbours.
         let mut values = vec![1.0f32; 60];
         values[7] = 1e30;

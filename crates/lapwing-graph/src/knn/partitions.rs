@@ -1,41 +1,73 @@
-//! Approximate neighbours by overlapping partitions: ball carving and all pairs within the pieces.
+//! Approximate neighbours by overlapping partitions: ball carving, all pairs within the leaves, neighbours of
+//! neighbours.
 //!
-//! A set of rows is carved by random leaders: each row joins its f nearest ones, f = 3 at the first level, 2 at the
-//! second, 1 below, until pieces hold about a thousand rows. Within a piece all pairs meet by one matrix product. The
-//! whole is repeated with other leaders until the recall measured on a sample of rows reaches its target; every
-//! repetition adds independent misses. The idea of overlapping balls is that of pick-in-partitions (arXiv 2602.21247).
+//! 1. Rows become words for the kernels ([`super::lanes`]): bytes as they are, long rows rounded to bytes where that
+//!    hardly changes their order, f32 otherwise.
+//! 2. Carving ([`super::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
+//!    the leaf they are at home in, so that what follows finds neighbours side by side in memory.
+//! 3. In each leaf all pairs meet ([`super::tile`]).
+//! 4. Rows meet the neighbours of their neighbours ([`super::polish`]), a time or two.
+//! 5. Where the recall measured on a sample falls short, 2–4 again with other leaders, which add independent misses.
 //!
-//! Beyond 96 columns the search runs on sketches of 64 and keeps more candidates, which are ranked on the full rows.
+//! What was found is ranked by exact distances on the rows as they were given.
 //!
-//! Cost per repetition: about n · 6 · 600 · 2d operations, at matrix-product speed; memory one f32 copy of the searched
-//! rows and 8 bytes per kept candidate. Parallel over pieces; lists do not depend on the order candidates arrive in.
+//! Cost: about n · 3000 · d multiplications for a recall of .99 on data of intrinsic dimension 10, at the speed of
+//! matrix products, and n · 200 insertions into sorted lists, which weigh as much for short rows. Memory: the words, 8
+//! bytes for each place of a list, 4 for each place in a leaf or neighbour in a snapshot. Parallel over leaves and rows;
+//! lists do not depend on the order candidates arrive in.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapwing_data::{Dense, Features, Result, Run, Stream};
-use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
 
+use super::carve::{Assign, CarveParams, Partition};
 use super::distance::Distances;
-use super::lists::{EMPTY, SharedLists};
+use super::lanes::{Bytes, Element};
+use super::lists::{EMPTY, SharedLists, distance_of, id_of, key};
+use super::points::{ByteSource, FloatSource, Panels, Points, RoundedSource, Source};
+use super::polish::{Snapshot, polish};
 use super::recall::Truth;
-use super::rows::{Frame, Rows, products};
-use super::scan::{Ids, fold};
-use super::sketch::{SKETCH_BEYOND, sketch, sketched_width};
-use super::{KnnParams, KnnReport, Neighbors, exact, list_width, refine};
+use super::rows::Frame;
+use super::tile::{Leaf, assign, join};
+use super::{KnnParams, KnnReport, Metric, Neighbors, exact};
 
-/// Rows a piece may hold.
-pub(crate) const PIECE: usize = 1000;
-/// Rows assigned to leaders by one matrix product.
-const BLOCK: usize = 512;
-/// Most leaders of one level.
-const LEADERS: usize = 1000;
+/// Rows a leaf may hold, unless very many neighbours are asked for.
+const LEAF: usize = 600;
+/// Most neighbours for which partitions are made: leaves hold eight times as many rows.
+pub(crate) const MOST_NEIGHBORS: usize = 125;
+/// Most leaders of one set.
+const LEADERS: usize = 200;
+/// From this many columns on rows are rounded to bytes.
+const ROUNDED_COLUMNS: usize = 64;
+/// Most rounding error of a distance, as a share of the distance to the last neighbour.
+const ROUNDED_ERROR: f64 = 0.02;
+/// A recall above this asks for more leaves per row at once instead of a second partition.
+const HIGH_RECALL: f64 = 0.96;
 /// Multiplications that are spent on all pairs where partitions fall short: some minutes. Beyond, the recall that was
 /// reached is what the report says.
 const MOST_EXACT_WORK: f64 = 2e13;
 /// Most repetitions.
 const REPETITIONS: usize = 10;
+/// Most rounds over neighbours of neighbours after each partition.
+const ROUNDS: usize = 3;
+
+/// Places of a list: one more than asked for, so that a rounded distance at the end does not decide, and more where
+/// all distances are rounded.
+pub(crate) fn list_width(k: usize, is_rounded: bool) -> usize {
+    (k + if is_rounded { 6 } else { 1 }).next_multiple_of(super::lists::STEP)
+}
+
+/// Leaves each row joins at the first two levels.
+pub(crate) fn fanout(recall_target: f64) -> [usize; 2] {
+    if recall_target > HIGH_RECALL { [4, 3] } else { [3, 2] }
+}
+
+/// Whether rows of `d` columns may be rounded to bytes.
+pub(crate) fn may_round(d: usize) -> bool {
+    (ROUNDED_COLUMNS..=Bytes::MOST_COLUMNS).contains(&d)
+}
 
 /// The k nearest neighbours of every row, found to the recall asked for.
 pub(super) fn search(
@@ -45,199 +77,241 @@ pub(super) fn search(
     run: &Run,
 ) -> Result<(Neighbors, KnnReport)> {
     let (n, k) = (dense.n_rows(), params.n_neighbors);
-    let frame = Frame::of(dense, params.metric, run);
-    let truth = Truth::of(features, dense, params, &frame, run)?;
     let distances = Distances::new(features, features, params.metric);
-    let report = KnnReport { builder: "partitions", ..KnnReport::exact() };
-    let with_lists = |width, truth, distances, report| Search {
-        params,
-        truth,
-        distances,
-        lists: SharedLists::new(n, width),
-        width,
-        report,
+    let found = match ByteSource::of(dense) {
+        Some(source) if params.metric == Metric::Euclidean => {
+            let truth = Truth::of(&source, &distances, params, run)?;
+            Search { source, truth, distances: &distances, params, width: list_width(k, false) }.find(run)?
+        }
+        _ => find_floats(dense, &distances, params, run)?,
     };
-    let mut is_reached = false;
-    let mut search = if dense.n_cols() > SKETCH_BEYOND {
-        let mut search = with_lists(sketched_width(k, n), truth, distances, report);
-        is_reached = search.repeat(&sketch(dense, &frame, run)?, run)?;
-        search
-    } else {
-        with_lists(list_width(k, n - 1), truth, distances, report)
-    };
-    if !is_reached {
-        // No sketch, or one that lost what tells neighbours apart: its distances must not compete with full ones.
-        let Search { truth, distances, report, .. } = search;
-        search = with_lists(list_width(k, n - 1), truth, distances, report);
-        is_reached = search.repeat(&Rows::prepare(dense, &frame, run)?, run)?;
-    }
-    let is_complete = search.lists.as_slice().chunks_exact(search.width).all(|list| list[k - 1] != EMPTY);
-    if !is_complete || (!is_reached && n as f64 * n as f64 * dense.n_cols() as f64 <= MOST_EXACT_WORK) {
+    let is_affordable = n as f64 * n as f64 * dense.n_cols() as f64 <= MOST_EXACT_WORK;
+    match found {
+        Some((neighbors, report)) if report.recall >= params.recall_target || !is_affordable => Ok((neighbors, report)),
         // Rows of such high intrinsic dimension that partitions do not pay.
-        drop(search);
-        return Ok((exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()));
+        _ => Ok((exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact())),
     }
-    let Search { distances, mut lists, report, width, .. } = search;
-    let (indices, values) = run.install(|| refine(lists.as_slice(), width, k, 0, &distances));
-    Ok((Neighbors { n_neighbors: k, indices, distances: values }, report))
 }
 
-struct Search<'a> {
-    params: &'a KnnParams,
+/// The search over rows that are not bytes: rounded to bytes if that is fine enough, else or then as f32.
+fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Found> {
+    let k = params.n_neighbors;
+    let frame = Frame::of(dense, params.metric, run);
+    let rows = || FloatSource { dense, frame: &frame };
+    let mut truth = Truth::of(&rows(), distances, params, run)?;
+    if may_round(dense.n_cols()) {
+        let scale = byte_scale(&rows(), run)?;
+        // Two values, each rounded to a multiple of 1/scale, differ by that much more or less (standard deviation).
+        let error = (1.0 / 6f64).sqrt() / f64::from(scale);
+        if error <= ROUNDED_ERROR * truth.typical {
+            let source = RoundedSource { rows: rows(), scale };
+            let search = Search { source, truth, distances, params, width: list_width(k, true) };
+            let found = search.find(run)?;
+            if found.as_ref().is_some_and(|(_, report)| report.recall >= params.recall_target) {
+                return Ok(found);
+            }
+            truth = search.truth;
+        }
+    }
+    Search { source: rows(), truth, distances, params, width: list_width(k, false) }.find(run)
+}
+
+/// Bytes per unit of length such that the largest value of some rows fits; larger ones are cut off.
+fn byte_scale(rows: &FloatSource<'_>, run: &Run) -> Result<f32> {
+    const SAMPLE: usize = 2000;
+    let sample = index::sample(&mut run.rng(Stream::Projection, 0), rows.n_rows(), SAMPLE.min(rows.n_rows()));
+    let mut values = vec![0f32; rows.width()];
+    let mut most = 0f32;
+    for row in sample {
+        rows.copy(row, &mut values)?;
+        most = values.iter().fold(most, |most, x| most.max(x.abs()));
+    }
+    Ok(127.0 / most.max(f32::MIN_POSITIVE * 127.0))
+}
+
+impl<E: Element> Assign for Points<E> {
+    fn n_rows(&self) -> usize {
+        self.n
+    }
+
+    fn assign(&self, ids: &[u32], leaders: &[u32], nearest: &mut [u16]) {
+        let mut panels = Panels::default();
+        panels.fill(self, leaders);
+        assign(self, ids, &panels, nearest);
+    }
+}
+
+/// Neighbours and how they were found; none where some row has too few.
+type Found = Option<(Neighbors, KnnReport)>;
+
+struct Search<'a, S> {
+    source: S,
     truth: Truth,
-    distances: Distances<'a>,
-    lists: SharedLists,
+    distances: &'a Distances<'a>,
+    params: &'a KnnParams,
     width: usize,
-    report: KnnReport,
 }
 
-impl Search<'_> {
-    /// Repeats the partition of `rows` until the recall is reached; false once it is out of sight.
-    fn repeat(&mut self, rows: &Rows, run: &Run) -> Result<bool> {
-        let everyone: Vec<u32> = (0..rows.n as u32).collect();
-        let mut last = 0.0;
-        for _ in 0..REPETITIONS {
-            self.report.repetitions += 1;
-            let round = self.report.repetitions;
-            let carving = Carving { rows, lists: &self.lists, run, done: AtomicU64::new(0), round };
-            run.install(|| carving.carve(&everyone, 0, round as u64))?;
-            let recall = self.measure(run);
-            if recall >= self.params.recall_target {
-                return Ok(true);
-            }
+impl<S: Source> Search<'_, S> {
+    /// Partitions and rounds over neighbours until the recall is reached, or is out of sight.
+    fn find(&self, run: &Run) -> Result<Found> {
+        let target = self.params.recall_target;
+        let (partition, order) = self.first_partition(run)?;
+        let mut partition = Some(partition);
+        let points = Points::prepare(&self.source, Some(&order.rows), run)?;
+        let mut lists = SharedLists::new(points.n, self.width);
+        let mut report = KnnReport { builder: "partitions", recall: 0.0, ..KnnReport::exact() };
+        while let Some(joined) = partition.take() {
+            let before = report.recall;
+            report.repetitions += 1;
+            self.join(&points, &joined, &lists, report.repetitions, run)?;
+            drop(joined);
+            self.polish(&points, &mut lists, &order, &mut report, run)?;
             // Each repetition gains less than the one before: give up where five like this one would not do.
-            if recall - last < (self.params.recall_target - recall) / 5.0 {
-                return Ok(false);
+            let is_in_sight = report.recall - before >= (target - report.recall) / 5.0;
+            if report.recall < target && is_in_sight && report.repetitions < REPETITIONS {
+                partition = Some(Partition::carve(&points, &self.carving(), report.repetitions as u64 + 1, run)?);
             }
-            last = recall;
         }
-        Ok(false)
+        drop(points);
+        let neighbors = self.finish(lists, &order, run)?;
+        let is_complete = !neighbors.indices.contains(&u32::MAX);
+        Ok(is_complete.then_some((neighbors, report)))
     }
 
-    fn measure(&mut self, run: &Run) -> f64 {
-        let (width, k) = (self.width, self.params.n_neighbors);
-        let keys = self.lists.as_slice();
-        let refined = |&row: &usize| refine(&keys[row * width..(row + 1) * width], width, k, row, &self.distances).1;
-        let found: Vec<f32> = run.install(|| self.truth.rows.par_iter().flat_map_iter(refined).collect());
-        (self.report.recall, self.report.recall_error) = self.truth.recall(&found, k);
-        self.report.recall
+    fn carving(&self) -> CarveParams {
+        let leaf = LEAF.max(8 * self.params.n_neighbors);
+        CarveParams { leaf, fanout: fanout(self.params.recall_target).to_vec(), leaders: LEADERS }
     }
-}
 
-struct Carving<'a> {
-    rows: &'a Rows,
-    lists: &'a SharedLists,
-    run: &'a Run,
-    done: AtomicU64,
-    round: usize,
-}
+    /// The first partition, and the order of rows it gives; its leaves hold places in that order.
+    fn first_partition(&self, run: &Run) -> Result<(Partition, Order)> {
+        let points = Points::prepare(&self.source, None, run)?;
+        let mut partition = Partition::carve(&points, &self.carving(), 1, run)?;
+        let order = Order::of(&partition, points.n);
+        run.install(|| partition.ids.par_iter_mut().for_each(|id| *id = order.places[*id as usize]));
+        Ok((partition, order))
+    }
 
-impl Carving<'_> {
-    /// Carves `ids` and joins all pairs of the pieces; `path` names this set in the tree of carvings.
-    fn carve(&self, ids: &[u32], level: usize, path: u64) -> Result<()> {
-        self.run.check()?;
-        if ids.len() <= PIECE {
-            self.join(ids);
-            return Ok(());
-        }
-        let fanout = [3, 2].get(level).copied().unwrap_or(1);
-        let pieces = self.pieces(ids, fanout, path)?;
-        if pieces.iter().any(|piece| piece.len() == ids.len()) {
-            // Leaders that cannot tell rows apart (many duplicates): cut by row number instead.
-            let even = ids.len().div_ceil(ids.len().div_ceil(PIECE));
-            return ids.par_chunks(even).try_for_each(|piece| self.carve(piece, level + 1, path));
-        }
-        pieces.par_iter().enumerate().try_for_each(|(at, piece)| {
-            let path = path.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(at as u64 + 1);
-            self.carve(piece, level + 1, path)
+    /// All pairs of each leaf meet.
+    fn join(
+        &self,
+        points: &Points<S::Element>,
+        partition: &Partition,
+        lists: &SharedLists,
+        round: usize,
+        run: &Run,
+    ) -> Result<()> {
+        let done = AtomicU64::new(0);
+        run.install(|| {
+            (0..partition.n_leaves()).into_par_iter().try_for_each_init(Leaf::default, |leaf, at| {
+                run.check()?;
+                let ids = partition.leaf(at);
+                join(leaf, points, ids, lists);
+                let rows = partition.homes[at].into();
+                let done = done.fetch_add(rows, Ordering::Relaxed) + rows;
+                run.progress().update(done, &format!("rows joined, round {round}"));
+                Ok(())
+            })
         })
     }
 
-    /// The rows of each leader, small sets joined together.
-    fn pieces(&self, ids: &[u32], fanout: usize, path: u64) -> Result<Vec<Vec<u32>>> {
-        let mut rng = self.run.rng(Stream::Leaders, path);
-        let wanted = (fanout * ids.len()).div_ceil(PIECE * 6 / 10);
-        let n_leaders = wanted.clamp(2, LEADERS).min(ids.len());
-        let leaders: Vec<u32> = index::sample(&mut rng, ids.len(), n_leaders).iter().map(|at| ids[at]).collect();
-        let fanout = fanout.min(n_leaders);
-        let (mut leader_rows, mut half_norms) = (Vec::new(), Vec::new());
-        self.rows.gather(&leaders, &mut leader_rows, &mut half_norms);
-        let mut nearest = vec![0u16; ids.len() * fanout];
-        nearest.par_chunks_mut(BLOCK * fanout).zip(ids.par_chunks(BLOCK)).try_for_each(|(nearest, ids)| {
-            self.run.check()?;
-            let (mut block, mut norms) = (Vec::new(), Vec::new());
-            self.rows.gather(ids, &mut block, &mut norms);
-            let mut out = vec![0f32; ids.len() * n_leaders];
-            products(&block, &leader_rows, self.rows.d, &mut out);
-            for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(n_leaders)) {
-                nearest_leaders(products, &half_norms, nearest);
+    /// Rounds over neighbours of neighbours while they are needed and gain something.
+    fn polish(
+        &self,
+        points: &Points<S::Element>,
+        lists: &mut SharedLists,
+        order: &Order,
+        report: &mut KnnReport,
+        run: &Run,
+    ) -> Result<()> {
+        let target = self.params.recall_target;
+        self.measure(lists, order, report, run);
+        for _ in 0..ROUNDS {
+            let before = report.recall;
+            if before >= target {
+                break;
+            }
+            let graph = Snapshot::of(lists, self.params.n_neighbors, run)?;
+            polish(points, lists, &graph, run)?;
+            drop(graph);
+            self.measure(lists, order, report, run);
+            if report.recall - before < (target - report.recall) / 2.0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&self, lists: &mut SharedLists, order: &Order, report: &mut KnnReport, run: &Run) {
+        let (width, k) = (lists.width(), self.params.n_neighbors);
+        let keys = lists.as_slice();
+        let found = |&row: &usize| {
+            let list = &keys[order.places[row] as usize * width..][..width];
+            let mut exact: Vec<f32> = self.exact(list, row, order).map(distance_of).collect();
+            exact.sort_unstable_by(f32::total_cmp);
+            exact.resize(k, f32::INFINITY);
+            exact
+        };
+        let found: Vec<f32> = run.install(|| self.truth.rows.par_iter().flat_map_iter(found).collect());
+        (report.recall, report.recall_error) = self.truth.recall(&found, k);
+    }
+
+    /// Keys of a list by exact distance and row number.
+    fn exact(&self, list: &[u64], row: usize, order: &Order) -> impl Iterator<Item = u64> {
+        list.iter().take_while(|&&key| key != EMPTY).map(move |&found| {
+            let id = order.rows[id_of(found) as usize];
+            key(self.distances.get(row, id as usize), id)
+        })
+    }
+
+    /// The k best of each list by exact distance.
+    fn finish(&self, mut lists: SharedLists, order: &Order, run: &Run) -> Result<Neighbors> {
+        const BLOCK: usize = 1024;
+        let (n, k, width) = (lists.n_rows(), self.params.n_neighbors, lists.width());
+        // In the order of the search, where neighbours lie side by side.
+        let ranked = lists.as_mut_slice().par_chunks_mut(BLOCK * width).enumerate().map(|(block, lists)| {
+            run.check()?;
+            let mut exact = Vec::with_capacity(width);
+            for (at, list) in lists.chunks_exact_mut(width).enumerate() {
+                exact.clear();
+                exact.extend(self.exact(list, order.rows[block * BLOCK + at] as usize, order));
+                exact.sort_unstable();
+                list[..exact.len()].copy_from_slice(&exact);
             }
             Ok(())
-        })?;
-        let mut pieces = vec![Vec::new(); n_leaders];
-        for (&id, nearest) in ids.iter().zip(nearest.chunks_exact(fanout)) {
-            nearest.iter().for_each(|&leader| pieces[leader as usize].push(id));
-        }
-        drop(nearest);
-        Ok(join_small(pieces, rng.random_range(0..n_leaders)))
-    }
-
-    /// All pairs of a piece meet.
-    fn join(&self, ids: &[u32]) {
-        let m = ids.len();
-        let (mut values, mut half_norms) = (Vec::with_capacity(m * self.rows.d), Vec::with_capacity(m));
-        self.rows.gather(ids, &mut values, &mut half_norms);
-        let mut out = vec![0f32; m * m];
-        products(&values, &values, self.rows.d, &mut out);
-        for (at, &id) in ids.iter().enumerate() {
-            let products = &out[at * m..(at + 1) * m];
-            let half_norm = half_norms[at];
-            self.lists.with_row(id as usize, |list| fold(list, id, half_norm, products, &half_norms, Ids::List(ids)));
-        }
-        let done = self.done.fetch_add(m as u64, Ordering::Relaxed) + m as u64;
-        self.run.progress().update(done, &format!("rows joined, round {}", self.round));
+        });
+        run.install(|| ranked.collect::<Result<()>>())?;
+        let keys = lists.as_slice();
+        // Places a short list cannot fill name no row, at infinity.
+        let (mut indices, mut distances) = (vec![u32::MAX; n * k], vec![f32::INFINITY; n * k]);
+        let rows = indices.par_chunks_exact_mut(k).zip(distances.par_chunks_exact_mut(k)).enumerate();
+        run.install(|| {
+            rows.with_min_len(BLOCK).for_each(|(row, (ids, values))| {
+                let list = &keys[order.places[row] as usize * width..][..k];
+                for ((&key, id), value) in list.iter().zip(ids).zip(values).filter(|((key, _), _)| **key != EMPTY) {
+                    (*id, *value) = (id_of(key), distance_of(key));
+                }
+            });
+        });
+        Ok(Neighbors { n_neighbors: k, indices, distances })
     }
 }
 
-/// The leaders with the smallest ‖y‖²/2 − xᵀy, by (value, number).
-fn nearest_leaders(products: &[f32], half_norms: &[f32], nearest: &mut [u16]) {
-    let mut values = [f32::INFINITY; 3];
-    let f = nearest.len();
-    for (leader, (p, h)) in products.iter().zip(half_norms).enumerate() {
-        let v = h - p;
-        if v < values[f - 1] {
-            let at = values[..f].partition_point(|&x| x <= v);
-            values.copy_within(at..f - 1, at + 1);
-            nearest.copy_within(at..f - 1, at + 1);
-            (values[at], nearest[at]) = (v, leader as u16);
-        }
-    }
+/// The order of rows in the search: by the leaf they are at home in.
+struct Order {
+    /// Row at each place (n).
+    rows: Vec<u32>,
+    /// Place of each row (n).
+    places: Vec<u32>,
 }
 
-/// Joins pieces below a quarter of [`PIECE`] to larger ones, going round from `first`.
-fn join_small(pieces: Vec<Vec<u32>>, first: usize) -> Vec<Vec<u32>> {
-    let n = pieces.len();
-    let mut pieces: Vec<Option<Vec<u32>>> = pieces.into_iter().map(Some).collect();
-    let (mut out, mut pending): (Vec<Vec<u32>>, Vec<u32>) = (Vec::new(), Vec::new());
-    for at in 0..n {
-        let piece = pieces[(first + at) % n].take().unwrap_or_default();
-        if piece.len() >= PIECE / 4 {
-            out.push(piece);
-            continue;
-        }
-        pending.extend(piece);
-        if pending.len() >= PIECE / 4 {
-            out.push(std::mem::take(&mut pending));
-        }
+impl Order {
+    fn of(partition: &Partition, n: usize) -> Self {
+        let mut rows = Vec::with_capacity(n);
+        (0..partition.n_leaves()).for_each(|leaf| rows.extend_from_slice(partition.home(leaf)));
+        let mut places = vec![0u32; n];
+        rows.iter().enumerate().for_each(|(place, &row)| places[row as usize] = place as u32);
+        Self { rows, places }
     }
-    match out.last_mut() {
-        Some(last) => last.extend(pending),
-        None => out.push(pending),
-    }
-    // A row may have joined the same piece by two of its leaders.
-    for piece in &mut out {
-        piece.sort_unstable();
-        piece.dedup();
-    }
-    out
 }

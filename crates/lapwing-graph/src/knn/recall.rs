@@ -1,84 +1,90 @@
 //! Recall, measured: exact neighbours of a seeded sample of rows against what a search found.
 
-use lapwing_data::{Dense, Features, Result, Run, Stream};
+use lapwing_data::{Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 
+use super::KnnParams;
 use super::distance::Distances;
-use super::rows::{Frame, Rows};
-use super::{KnnParams, exact, list_width, refine};
+use super::lanes::Element;
+use super::lists::{self, EMPTY, STEP, distance_of, id_of};
+use super::points::{Panels, Points, Source};
+use super::tile::{PANEL, meet};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
-
-/// Rows of the data met by one pass over the sample: a few megabytes of them.
-pub(crate) fn block_rows(d: usize) -> usize {
-    ((1 << 20) / d).clamp(256, 4096)
-}
+/// Rows met as one piece of work.
+const BLOCK: usize = 64 * PANEL;
 
 /// A sample of rows and the distance of each to its k-th true neighbour.
 pub(super) struct Truth {
     pub rows: Vec<usize>,
     last: Vec<f32>,
+    /// Median of the search's own distances to the k-th neighbour, not squared.
+    pub typical: f64,
 }
 
 impl Truth {
     /// Brute force over all rows for the sample.
     ///
-    /// Cost: 500·n·d multiplications; blocks of rows are prepared and dropped, so no copy of the features is held.
-    pub fn of(
-        features: &Features<'_>,
-        dense: &Dense<'_>,
-        params: &KnnParams,
-        frame: &Frame,
-        run: &Run,
-    ) -> Result<Self> {
-        let (n, d, k) = (dense.n_rows(), dense.n_cols(), params.n_neighbors);
+    /// Cost: 500·n·d multiplications; rows are prepared a panel at a time, so no copy of the features is held.
+    pub fn of<S: Source>(source: &S, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Self> {
+        let (n, k) = (source.n_rows(), params.n_neighbors);
         let mut rng = run.rng(Stream::Recall, 0);
         let mut rows = index::sample(&mut rng, n, SAMPLE.min(n)).into_vec();
         rows.sort_unstable();
-        let width = list_width(k, n) + 1;
-        let block_rows = block_rows(d);
-        let prepare = |ids: &mut dyn ExactSizeIterator<Item = usize>| -> Result<Rows> {
-            let mut values = vec![0f32; ids.len() * d];
-            for (row, out) in ids.zip(values.chunks_exact_mut(d)) {
-                frame.copy_row(dense, row, out)?;
-            }
-            let half_norms = values.chunks_exact(d).map(|row| row.iter().map(|x| x * x).sum::<f32>() / 2.0).collect();
-            Ok(Rows { n: values.len() / d, d, values, half_norms })
-        };
-        let sample = prepare(&mut rows.iter().copied())?;
-        let partial: Result<Vec<Vec<u64>>> = run.install(|| {
-            (0..n.div_ceil(block_rows))
+        let ids: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
+        let sample = Points::prepare(source, Some(&ids), run)?;
+        // Places for rounding, and one more: a sampled row meets itself too.
+        let width = (k + 7).next_multiple_of(STEP);
+        let empty = || vec![EMPTY; rows.len() * width];
+        let lists = run.install(|| {
+            (0..n.div_ceil(BLOCK))
                 .into_par_iter()
-                .map(|block| {
-                    let first = block * block_rows;
-                    let part = prepare(&mut (first..(first + block_rows).min(n)))?;
-                    // Row numbers within the block; moved to their place below. A sampled row meets itself too.
-                    let mut lists = exact::block_lists(&sample, 0..sample.n, &part, false, width, run)?;
-                    lists.iter_mut().filter(|key| **key != super::EMPTY).for_each(|key| *key += first as u64);
-                    Ok(lists)
+                .try_fold(
+                    || (empty(), Panels::default(), vec![bytemuck::Zeroable::zeroed(); source.width()]),
+                    |(mut lists, mut panels, mut row), block| {
+                        run.check()?;
+                        let first = block * BLOCK;
+                        for first in (first..(first + BLOCK).min(n)).step_by(PANEL) {
+                            let end = (first + PANEL).min(n);
+                            panels.clear(end - first, source.width());
+                            for at in first..end {
+                                source.copy(at, &mut row)?;
+                                panels.put(at - first, &row, S::Element::norms(&row));
+                            }
+                            meet(&sample, &panels, first, &mut lists);
+                        }
+                        Ok((lists, panels, row))
+                    },
+                )
+                .map(|state| state.map(|state| state.0))
+                .try_reduce(empty, |mut a, b| {
+                    for (a, b) in a.chunks_exact_mut(width).zip(b.chunks_exact(width)) {
+                        b.iter().for_each(|&key| lists::insert(a, key));
+                    }
+                    Ok(a)
                 })
-                .collect()
-        });
-        let partial = partial?;
-        let distances = Distances::new(features, features, params.metric);
+        })?;
         let last = run.install(|| {
-            rows.par_iter()
-                .enumerate()
-                .map(|(at, &row)| {
-                    let candidates = partial.iter().flat_map(|lists| &lists[at * width..(at + 1) * width]);
-                    let mut keys: Vec<u64> = candidates
-                        .copied()
-                        .filter(|&key| key != super::EMPTY && super::id_of(key) as usize != row)
+            lists
+                .par_chunks_exact(width)
+                .zip(&rows)
+                .map(|(list, &row)| {
+                    let mut exact: Vec<f32> = list
+                        .iter()
+                        .filter(|&&key| key != EMPTY && id_of(key) as usize != row)
+                        .map(|&key| distances.get(row, id_of(key) as usize))
                         .collect();
-                    keys.sort_unstable();
-                    keys.truncate(width);
-                    refine(&keys, keys.len(), k, row, &distances).1[k - 1]
+                    exact.sort_unstable_by(f32::total_cmp);
+                    exact.get(k - 1).copied().unwrap_or(f32::INFINITY)
                 })
                 .collect()
         });
-        Ok(Self { rows, last })
+        let mut typical: Vec<f32> = lists.chunks_exact(width).map(|list| distance_of(list[k])).collect();
+        let (_, middle, _) = typical.select_nth_unstable_by(rows.len() / 2, f32::total_cmp);
+        let typical = f64::from(*middle * S::Element::SQUARED).sqrt();
+        Ok(Self { rows, last, typical })
     }
 
     /// Share of true neighbours among `found` distances (sample, k), and its standard error.

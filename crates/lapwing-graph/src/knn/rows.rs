@@ -1,49 +1,83 @@
 //! Rows made ready for the search: f32, centered or of unit length, with half their squared norms.
 //!
-//! Both metrics become squared Euclidean distance: under the cosine metric rows are scaled to unit length, and
-//! 1 − cos = ‖x̂ − ŷ‖² / 2. The search works with v(x, y) = ‖y‖²/2 − xᵀy, which orders the y of one x as distances do
-//! and needs one matrix product for a block of pairs.
+//! Every metric becomes v(x, y) = h(y) − xᵀy, which orders the y of one x as distances do and needs one matrix product
+//! for a block of pairs; 2·(h(x) + v) is the distance in the search's own unit. Euclidean: h(y) = ‖y‖²/2, and the unit
+//! is the squared distance. Cosine: rows have unit length, 1 − cos = ‖x̂ − ŷ‖²/2, h = 1/2. Inner product: h = 0.
 
-use lapwing_data::{Dense, Error, Result, Run};
+use lapwing_data::{Dense, Run};
 use rayon::prelude::*;
 
 use super::Metric;
+use super::certified::lowered;
+
+/// h of a row of zeros under the cosine metric: a search takes it only where there is nothing else.
+pub(super) const FAR: f32 = 1e30;
 
 /// Where the search puts the origin and its unit of length, so that f32 products neither cancel nor overflow.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Frame {
-    /// Column means under the Euclidean metric; empty under the cosine one.
-    shift: Vec<f64>,
-    /// A power of two that brings the largest deviation near 1.
-    scale: f64,
-    metric: Metric,
+    /// Column means under the Euclidean metric; empty under the others.
+    pub shift: Vec<f64>,
+    /// A power of two that brings the largest deviation near 1; 1 under the cosine metric.
+    pub scale: f64,
+    pub metric: Metric,
 }
 
 impl Frame {
     pub fn of(dense: &Dense<'_>, metric: Metric, run: &Run) -> Self {
-        match metric {
-            Metric::Cosine => Self { shift: Vec::new(), scale: 1.0, metric },
-            Metric::Euclidean => {
-                let shift = dense.column_means(run);
-                let most = dense.largest_deviation(&shift, run);
-                let scale = if most > 0.0 { (-most.log2().floor()).exp2() } else { 1.0 };
-                Self { shift, scale: if scale.is_finite() { scale } else { 1.0 }, metric }
-            }
+        let shift = if metric == Metric::Euclidean { dense.column_means(run) } else { Vec::new() };
+        let scale = match metric {
+            Metric::Cosine => 1.0,
+            Metric::Euclidean | Metric::InnerProduct => unit_scale(dense.largest_deviation(&shift, run)),
+        };
+        Self { shift, scale, metric }
+    }
+
+    /// Row `row` in this frame: shifted and scaled, or of unit length; zeros stay zeros.
+    pub fn copy_row(&self, dense: &Dense<'_>, row: usize, out: &mut [f32]) {
+        let scale = match self.metric {
+            Metric::Euclidean | Metric::InnerProduct => self.scale,
+            Metric::Cosine => match row_norm(dense, row) {
+                0.0 => 0.0,
+                norm => 1.0 / norm,
+            },
+        };
+        dense.copy_row_f32(row, &self.shift, scale, out);
+    }
+
+    /// h of a row in this frame.
+    pub fn half_norm(&self, row: &[f32]) -> f32 {
+        match self.metric {
+            Metric::InnerProduct => 0.0,
+            Metric::Cosine if row.iter().all(|&x| x == 0.0) => FAR,
+            Metric::Euclidean | Metric::Cosine => half_squared(row),
         }
     }
 
-    /// Row `row` in this frame: shifted and scaled, or of unit length.
-    pub fn copy_row(&self, dense: &Dense<'_>, row: usize, out: &mut [f32]) -> Result<()> {
+    /// A distance as it is returned, in the unit of the search.
+    pub fn in_search(&self, distance: f32) -> f64 {
+        let d = f64::from(distance);
         match self.metric {
-            Metric::Euclidean => {
-                dense.copy_row_f32(row, &self.shift, self.scale, out);
-                Ok(())
-            }
-            Metric::Cosine => unit_row(dense, row, out),
+            Metric::Euclidean => (d * self.scale).powi(2),
+            Metric::Cosine => 2.0 * d,
+            Metric::InnerProduct => 2.0 * d * self.scale * self.scale,
         }
     }
 }
 
+/// The power of two that brings `most` near 1.
+pub(super) fn unit_scale(most: f64) -> f64 {
+    let scale = if most > 0.0 { (-most.log2().floor()).exp2() } else { 1.0 };
+    if scale.is_finite() { scale } else { 1.0 }
+}
+
+/// ‖x‖²/2.
+pub(super) fn half_squared(row: &[f32]) -> f32 {
+    (row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() / 2.0) as f32
+}
+
 /// Dense rows for the search: (n, d) f32.
+#[derive(Clone, Debug)]
 pub(super) struct Rows {
     pub n: usize,
     pub d: usize,
@@ -54,24 +88,19 @@ pub(super) struct Rows {
 
 impl Rows {
     /// The rows of `dense` in `frame`.
-    pub fn prepare(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Result<Self> {
+    pub fn prepare(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Self {
         let (n, d) = (dense.n_rows(), dense.n_cols());
         let mut values = vec![0f32; n * d];
         let fill = |(row, out): (usize, &mut [f32])| frame.copy_row(dense, row, out);
-        run.install(|| values.par_chunks_mut(d).with_min_len(256).enumerate().try_for_each(fill))?;
-        Ok(Self::new(n, d, values, run))
+        run.install(|| values.par_chunks_mut(d).with_min_len(256).enumerate().for_each(fill));
+        Self::new(d, values, frame, run)
     }
 
-    /// Rows as they are.
-    pub fn new(n: usize, d: usize, values: Vec<f32>, run: &Run) -> Self {
-        let half_norms = run.install(|| {
-            values
-                .par_chunks(d.max(1))
-                .with_min_len(256)
-                .map(|row| row.iter().map(|x| x * x).sum::<f32>() / 2.0)
-                .collect()
-        });
-        Self { n, d, values, half_norms }
+    /// Rows of `frame` as they are, or sketches of them.
+    pub fn new(d: usize, values: Vec<f32>, frame: &Frame, run: &Run) -> Self {
+        let half_norm = |row| frame.half_norm(row);
+        let half_norms = run.install(|| values.par_chunks(d).with_min_len(256).map(half_norm).collect());
+        Self { n: values.len() / d, d, values, half_norms }
     }
 
     pub fn row(&self, row: usize) -> &[f32] {
@@ -87,33 +116,19 @@ impl Rows {
             half_norms.push(self.half_norms[id as usize]);
         }
     }
-}
 
-/// Row scaled to unit length.
-fn unit_row(dense: &Dense<'_>, row: usize, out: &mut [f32]) -> Result<()> {
-    let norm = row_norm(dense, row);
-    if norm == 0.0 {
-        return Err(zero_row(row));
+    /// Rows of `frame` as they are, on the calling thread, with h lowered by the error of their products.
+    pub fn bounded(d: usize, values: Vec<f32>, frame: &Frame) -> Self {
+        let bound = |row: &[f32]| lowered(frame.half_norm(row), d, half_squared(row));
+        let half_norms = values.chunks_exact(d).map(bound).collect();
+        Self { n: values.len() / d, d, values, half_norms }
     }
-    dense.copy_row_f32(row, &[], 1.0 / norm, out);
-    Ok(())
 }
 
 fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
     let mut values = vec![0.0; dense.n_cols()];
     dense.copy_row_f64(row, &mut values);
     values.iter().map(|x| x * x).sum::<f64>().sqrt()
-}
-
-/// A row of zeros has no direction.
-pub(super) fn zero_row(row: usize) -> Error {
-    Error::Value {
-        what: "features".into(),
-        row,
-        col: None,
-        value: "only zeros, which have no direction under the cosine metric".into(),
-        advice: "remove the row or use the euclidean metric".into(),
-    }
 }
 
 /// OUT (m, n) ← A (m, d) · B (n, d)ᵀ, row-major, on the calling thread.

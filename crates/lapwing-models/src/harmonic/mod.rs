@@ -200,6 +200,7 @@ impl Harmonic {
             graph: self.graph.clone(),
             widths: affinity.widths.clone(),
             scores: scores.clone(),
+            index: Arc::default(),
         })
     }
 }

@@ -1,0 +1,496 @@
+//! Neighbours of new rows through cells of near ones, found once and kept.
+//!
+//! Rows are carved into disjoint cells ([`super::carve`]) and lie in memory cell after cell. A new row meets the
+//! centroids of all cells, by one matrix product for many new rows, and then the rows of the few cells whose centroids
+//! are nearest. Within these cells the answer is exact ([`super::certified`]). How many cells a row visits is measured:
+//! for a sample of fitted rows, in which of their nearest cells their true neighbours lie.
+//!
+//! Under the inner product cells are those of (y, √(M² − ‖y‖²)), M the largest norm, whose Euclidean distances to (x, 0)
+//! order the y as products do (Bachrach et al. 2014, §3).
+//!
+//! Cost of building: carving, an f32 copy of the features, and brute force for the sample. Of a query: about
+//! (n/s + p·s)·d multiplications with cells of s ≈ √n/3 rows, p of them visited. Parallel over batches of new rows; the
+//! answer does not depend on how rows come together in them.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lapwing_data::{Dense, Error, Features, Result, Run, Stream};
+use rand::seq::index;
+use rayon::prelude::*;
+
+use super::carve::{Assign, CarveParams, Partition};
+use super::certified::{Judge, Search};
+use super::distance::{Distances, norms};
+use super::lists::{EMPTY, id_of};
+use super::rows::{Frame, Rows, half_squared, products};
+use super::signed::key;
+use super::tiles::{Side, Target};
+use super::visits::{Places, ROUTE_ROWS, Visits, collect};
+use super::zero_rows;
+use super::{KnnBuilder, KnnParams, Metric, Neighbors};
+
+/// Fitted rows whose true neighbours tell how many cells to visit.
+const SAMPLE: usize = 500;
+/// Most new rows of one piece of work: many, so that several visit one cell.
+const BATCH: usize = 4096;
+/// Number of the carving among those of a search.
+const ROUND: u64 = u64::MAX;
+
+/// What has to be kept of an index to make it again from the features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cells {
+    /// Rows, cell after cell (n).
+    pub ids: Vec<u32>,
+    /// First place of each cell in `ids`, and the end of the last (cells + 1).
+    pub starts: Vec<u64>,
+    /// Cells a new row visits.
+    pub n_probes: usize,
+    /// Share of true neighbours found that way, measured on a sample of fitted rows.
+    pub recall: f64,
+    /// Standard error of the recall.
+    pub recall_error: f64,
+}
+
+/// Fitted rows ready to be asked for the neighbours of new ones.
+#[derive(Clone, Debug)]
+pub struct NeighborIndex {
+    cells: Cells,
+    frame: Frame,
+    /// Rows of the cells, one after another, with h lowered by the error of products.
+    rows: Rows,
+    /// Means of the cells.
+    centroids: Rows,
+    /// Norms of the fitted rows, where the metric needs them.
+    norms: Vec<f64>,
+    /// Fitted rows of zeros under the cosine metric.
+    zeros: Vec<u32>,
+}
+
+impl NeighborIndex {
+    /// Whether an index is worth its making: where [`super::kneighbors`] searches by partitions.
+    pub fn pays(features: &Features<'_>, params: &KnnParams) -> bool {
+        let Features::Dense(dense) = features else { return false };
+        params.builder.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnBuilder::Partitions
+    }
+
+    /// Carves dense `features` and measures how many cells have to be visited for the recall asked for.
+    ///
+    /// # Errors
+    /// As [`super::kneighbors`]; [`Error::Shape`] for sparse rows.
+    pub fn build(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Self> {
+        params.validate()?;
+        features.check(run)?;
+        let dense = dense(features)?;
+        let frame = Frame::of(dense, params.metric, run);
+        let n = dense.n_rows();
+        let rows = Rows::prepare(dense, &frame, run);
+        // Carved cells are some six tenths full.
+        let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
+        let carving = CarveParams { leaf, fanout: vec![1], leaders: 1000 };
+        let partition = match params.metric {
+            Metric::InnerProduct => Partition::carve(&augmented(&rows), &carving, ROUND, run)?,
+            Metric::Euclidean | Metric::Cosine => Partition::carve(&rows, &carving, ROUND, run)?,
+        };
+        let truth = Truth::of(features, dense, &frame, rows, params, run)?;
+        let starts = partition.starts.iter().map(|&start| start as u64).collect();
+        let cells = Cells { ids: partition.ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 };
+        let mut index = Self::ready(features, dense, frame, params, cells, run)?;
+        index.measure(dense, &truth, params.recall_target, run);
+        Ok(index)
+    }
+
+    /// The index of `cells` that were kept.
+    ///
+    /// # Errors
+    /// As [`super::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
+    pub fn of_cells(features: &Features<'_>, params: &KnnParams, cells: Cells, run: &Run) -> Result<Self> {
+        let dense = dense(features)?;
+        cells.check(dense.n_rows())?;
+        features.check(run)?;
+        Self::ready(features, dense, Frame::of(dense, params.metric, run), params, cells, run)
+    }
+
+    fn ready(
+        features: &Features<'_>,
+        dense: &Dense<'_>,
+        frame: Frame,
+        params: &KnnParams,
+        cells: Cells,
+        run: &Run,
+    ) -> Result<Self> {
+        let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
+        let d = dense.n_cols();
+        let mut values = vec![0f32; dense.n_rows() * d];
+        let fill = |(out, &id): (&mut [f32], &u32)| frame.copy_row(dense, id as usize, out);
+        run.install(|| values.par_chunks_mut(d).with_min_len(256).zip(&cells.ids).for_each(fill));
+        let rows = Rows::new(d, values, &frame, run);
+        let centroids = run.install(|| centroids(&rows, &cells, params.metric));
+        let rows = run.install(|| rows.lowered());
+        let norms = run.install(|| norms(features, params.metric));
+        Ok(Self { cells, frame, rows, centroids, norms, zeros })
+    }
+
+    /// What is to be kept of it.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// The k nearest of the fitted rows `train` for every row of `new`, a row itself included where it is equal.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `train` has the rows of the index and `new` its columns; as [`super::query`] else.
+    pub fn query(&self, train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
+        super::check_query(train, new, params, run)?;
+        if train.n_rows() != self.rows.n || train.n_cols() != self.rows.d || params.metric != self.frame.metric {
+            let got = format!("{} × {}", train.n_rows(), train.n_cols());
+            return Err(Error::shape("features of the index", format!("{} × {}", self.rows.n, self.rows.d), got));
+        }
+        self.neighbors(train, new, false, params, run)
+    }
+
+    /// Neighbours of all rows among the others.
+    pub(super) fn all(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
+        self.neighbors(features, features, true, params, run)
+    }
+
+    fn neighbors(
+        &self,
+        train: &Features<'_>,
+        new: &Features<'_>,
+        same: bool,
+        params: &KnnParams,
+        run: &Run,
+    ) -> Result<Neighbors> {
+        let (m, k) = (new.n_rows(), params.n_neighbors);
+        let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
+        let distances = run.install(|| Distances::with_norms(new, train, params.metric, &self.norms));
+        let places = Places { cells: &self.cells, rows: &self.rows, centroids: &self.centroids };
+        let visits = Visits {
+            places,
+            new: dense(new)?,
+            judge: Judge { distances, frame: &self.frame, k },
+            frame: &self.frame,
+            n_probes: self.cells.enough(self.cells.n_probes, k + usize::from(same)),
+            same,
+            run,
+        };
+        let mut found =
+            Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
+        let batch = m.div_ceil(4 * run.threads()).clamp(ROUTE_ROWS, BATCH);
+        let done = AtomicU64::new(0);
+        run.install(|| {
+            let parts = found.indices.par_chunks_mut(batch * k).zip(found.distances.par_chunks_mut(batch * k));
+            parts.enumerate().try_for_each(|(at, (ids, distances))| {
+                let first = at * batch;
+                visits.batch(first..first + ids.len() / k, ids, distances)?;
+                let rows = (ids.len() / k) as u64;
+                run.progress().update(done.fetch_add(rows, Ordering::Relaxed) + rows, "rows");
+                Ok(())
+            })?;
+            zero_rows::merge(&mut found, &new_zeros, &self.zeros, same);
+            Ok::<_, Error>(())
+        })?;
+        found.complete()?;
+        Ok(found)
+    }
+
+    /// Finds how many cells hold the share of true neighbours that is asked for.
+    fn measure(&mut self, dense: &Dense<'_>, truth: &Truth, recall_target: f64, run: &Run) {
+        let mut cell_of = vec![0u32; self.rows.n];
+        for cell in 0..self.cells.len() {
+            self.cells.ids[self.cells.range(cell)].iter().for_each(|&id| cell_of[id as usize] = cell as u32);
+        }
+        // For every sampled row, the places in its order of cells at which its neighbours lie.
+        let places = |(&row, ids): (&usize, &[u32])| -> Vec<u32> {
+            let ranks = self.ranks(dense, row);
+            ids.iter().map(|&id| ranks[cell_of[id as usize] as usize]).collect()
+        };
+        let places: Vec<Vec<u32>> =
+            run.install(|| truth.rows.par_iter().zip(truth.ids.par_chunks(truth.k)).map(places).collect());
+        let share = |probes: usize| {
+            let found = |row: &Vec<u32>| row.iter().filter(|&&at| (at as usize) < probes).count() as f64;
+            mean_and_error(&places.iter().map(|row| found(row) / truth.k as f64).collect::<Vec<_>>())
+        };
+        // The measured recall may be off by its error: aim one above.
+        let is_enough = |probes: usize| {
+            let (recall, error) = share(probes);
+            recall - error >= recall_target || recall == 1.0
+        };
+        let n_probes = (1..self.cells.len()).find(|&probes| is_enough(probes)).unwrap_or(self.cells.len());
+        (self.cells.recall, self.cells.recall_error) = share(n_probes);
+        self.cells.n_probes = n_probes;
+    }
+
+    /// Place of every cell in the order in which `row` of the fitted rows visits them.
+    fn ranks(&self, dense: &Dense<'_>, row: usize) -> Vec<u32> {
+        let mut query = vec![0f32; self.rows.d];
+        self.frame.copy_row(dense, row, &mut query);
+        let mut out = vec![0f32; self.cells.len()];
+        products(&query, &self.centroids.values, self.rows.d, &mut out);
+        let pairs = out.iter().zip(&self.centroids.half_norms).enumerate();
+        let mut order: Vec<u64> = pairs.map(|(cell, (p, h))| key(h - p, cell as u32)).collect();
+        order.sort_unstable();
+        let mut ranks = vec![0u32; self.cells.len()];
+        order.iter().enumerate().for_each(|(at, &key)| ranks[id_of(key) as usize] = at as u32);
+        ranks
+    }
+}
+
+impl Cells {
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there is no cell, and no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places of the rows of a cell.
+    pub(super) fn range(&self, cell: usize) -> Range<usize> {
+        self.starts[cell] as usize..self.starts[cell + 1] as usize
+    }
+
+    /// At least `n_probes` cells, and so many that any of them together hold `k` rows.
+    fn enough(&self, n_probes: usize, k: usize) -> usize {
+        let mut sizes: Vec<usize> = (0..self.len()).map(|cell| self.range(cell).len()).collect();
+        sizes.sort_unstable();
+        let mut total = 0;
+        let needed = sizes.iter().take_while(|&&size| {
+            let is_short = total < k;
+            total += size;
+            is_short
+        });
+        n_probes.max(needed.count()).min(self.len())
+    }
+
+    /// Checks that the cells hold each of `n` rows once and that there are as many as are visited.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] otherwise.
+    pub fn check(&self, n: usize) -> Result<()> {
+        let mut seen = vec![false; n];
+        let is_new = |&id: &u32| seen.get_mut(id as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let is_whole = self.ids.len() == n && self.ids.iter().all(is_new);
+        let is_cut = self.starts.first() == Some(&0)
+            && self.starts.last() == Some(&(n as u64))
+            && self.starts.windows(2).all(|pair| pair[0] < pair[1]);
+        if is_whole && is_cut && (1..=self.len()).contains(&self.n_probes) {
+            return Ok(());
+        }
+        let got = format!("{} rows in {} cells, {} visited", self.ids.len(), self.starts.len(), self.n_probes);
+        Err(Error::shape("cells of the index", format!("each of {n} rows once"), got))
+    }
+}
+
+/// True neighbours of a sample of rows.
+struct Truth {
+    k: usize,
+    rows: Vec<usize>,
+    /// Rows of the k nearest others (sample, k).
+    ids: Vec<u32>,
+}
+
+impl Truth {
+    fn of(
+        features: &Features<'_>,
+        dense: &Dense<'_>,
+        frame: &Frame,
+        prepared: Rows,
+        params: &KnnParams,
+        run: &Run,
+    ) -> Result<Self> {
+        let (n, d, k) = (dense.n_rows(), dense.n_cols(), params.n_neighbors.min(dense.n_rows() - 1));
+        let mut rows = index::sample(&mut run.rng(Stream::Recall, ROUND), n, SAMPLE.min(n)).into_vec();
+        rows.sort_unstable();
+        let (mut exact, mut values) = (vec![0f64; rows.len() * d], vec![0f32; rows.len() * d]);
+        for ((&row, exact), value) in rows.iter().zip(exact.chunks_exact_mut(d)).zip(values.chunks_exact_mut(d)) {
+            dense.copy_row_f64(row, exact);
+            frame.copy_row(dense, row, value);
+        }
+        let sample = Features::from_f64(rows.len(), d, exact)?;
+        let side = |rows: Rows| Side { head: run.install(|| rows.lowered()), tail: None };
+        let (left, right) = (side(Rows::new(d, values, frame, run)), side(prepared));
+        // One more than wanted: most rows find themselves.
+        let judge = Judge { distances: Distances::new(&sample, features, params.metric), frame, k: k + 1 };
+        let search = Search { left: &left, target: Target::new(&right), judge, same: false, crowds: None, run };
+        let found = search.neighbors()?;
+        let others = |(row, ids): (&usize, &[u32])| {
+            let row = *row as u32;
+            ids.iter().copied().filter(move |&id| id != row).take(k).collect::<Vec<_>>()
+        };
+        let ids = rows.iter().zip(found.indices.chunks_exact(k + 1)).flat_map(others).collect();
+        Ok(Self { k, rows, ids })
+    }
+}
+
+/// Mean and its standard error.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let m = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / m;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
+    (mean, (variance / m).sqrt())
+}
+
+impl Assign for Rows {
+    fn n_rows(&self) -> usize {
+        self.n
+    }
+
+    fn assign(&self, ids: &[u32], leaders: &[u32], nearest: &mut [u16]) {
+        let (mut heads, mut half_norms) = (Vec::new(), Vec::new());
+        self.gather(leaders, &mut heads, &mut half_norms);
+        let (mut block, mut norms) = (Vec::new(), Vec::new());
+        self.gather(ids, &mut block, &mut norms);
+        let mut out = vec![0f32; ids.len() * leaders.len()];
+        products(&block, &heads, self.d, &mut out);
+        let fanout = nearest.len() / ids.len();
+        for (nearest, products) in nearest.chunks_exact_mut(fanout).zip(out.chunks_exact(leaders.len())) {
+            let mut list = vec![EMPTY; fanout];
+            collect(&mut list, products, &half_norms, 0.0, |at| Some(at as u32));
+            nearest.iter_mut().zip(list).for_each(|(place, key)| *place = id_of(key) as u16);
+        }
+    }
+}
+
+/// Rows with a column that makes their norms equal, for carving under the inner product.
+fn augmented(rows: &Rows) -> Rows {
+    let halves: Vec<f32> = rows.values.chunks_exact(rows.d).map(half_squared).collect();
+    let most = halves.iter().copied().fold(0.0, f32::max);
+    let d = rows.d + 1;
+    let mut values = vec![0f32; rows.n * d];
+    for ((out, row), half) in values.chunks_exact_mut(d).zip(rows.values.chunks_exact(rows.d)).zip(halves) {
+        out[..rows.d].copy_from_slice(row);
+        out[rows.d] = (2.0 * (most - half)).sqrt();
+    }
+    Rows { n: rows.n, d, values, half_norms: vec![most; rows.n] }
+}
+
+/// Means of the cells, with h for the distance of a row to them.
+fn centroids(rows: &Rows, cells: &Cells, metric: Metric) -> Rows {
+    let d = rows.d;
+    let halves: Vec<f32> = rows.values.par_chunks(d).map(half_squared).collect();
+    let most = halves.iter().copied().fold(0.0, f32::max);
+    let mut values = vec![0f32; cells.len() * d];
+    let half_norms = values.par_chunks_mut(d).enumerate().map(|(cell, out)| {
+        let range = cells.range(cell);
+        let mut sums = vec![0f64; d];
+        for place in range.clone() {
+            sums.iter_mut().zip(rows.row(place)).for_each(|(sum, &x)| *sum += f64::from(x));
+        }
+        let mean = |sum: f64| (sum / range.len() as f64) as f32;
+        out.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = mean(sum));
+        let beyond = match metric {
+            // The column that makes norms equal has a mean too.
+            Metric::InnerProduct => mean(range.clone().map(|at| f64::from(2.0 * (most - halves[at])).sqrt()).sum()),
+            Metric::Euclidean | Metric::Cosine => 0.0,
+        };
+        half_squared(out) + beyond * beyond / 2.0
+    });
+    let half_norms = half_norms.collect();
+    Rows { n: cells.len(), d, values, half_norms }
+}
+
+fn dense<'a, 'b>(features: &'b Features<'a>) -> Result<&'b Dense<'a>> {
+    match features {
+        Features::Dense(dense) => Ok(dense),
+        Features::Sparse(_) => Err(Error::shape("features of the index", "dense rows", "sparse rows")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{kneighbors, query};
+    use super::*;
+    use crate::testkit::{blobs, dense_values};
+
+    fn params(metric: Metric, builder: KnnBuilder) -> KnnParams {
+        KnnParams { n_neighbors: 10, metric, builder, ..KnnParams::default() }
+    }
+
+    /// Rows `rows` of `features`, as they are.
+    fn part(features: &Features<'_>, rows: Range<usize>) -> Features<'static> {
+        let d = features.n_cols();
+        Features::from_f64(rows.len(), d, dense_values(features)[rows.start * d..rows.end * d].to_vec()).unwrap()
+    }
+
+    fn shared(a: &Neighbors, b: &Neighbors) -> f64 {
+        let hits = (0..a.n_samples()).map(|row| a.row(row).filter(|e| b.row(row).any(|f| f.0 == e.0)).count());
+        hits.sum::<usize>() as f64 / a.indices.len() as f64
+    }
+
+    #[test]
+    fn new_rows_find_their_neighbours_under_every_metric() {
+        let run = Run::new(Some(2), 3).unwrap();
+        let all = blobs(9000, 8, 5);
+        let (train, new) = (part(&all, 0..8000), part(&all, 8000..9000));
+        for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
+            let params = params(metric, KnnBuilder::Partitions);
+            let index = NeighborIndex::build(&train, &params, &run).unwrap();
+            assert!(index.cells().recall >= 0.95 && index.cells().n_probes < index.cells().len(), "{metric:?}");
+            let found = index.query(&train, &new, &params, &run).unwrap();
+            let recall = shared(&found, &query(&train, &new, &params, &run).unwrap());
+            assert!(recall > 0.93, "{metric:?}: {recall}");
+            let again = NeighborIndex::of_cells(&train, &params, index.cells().clone(), &run).unwrap();
+            assert_eq!(again.query(&train, &new, &params, &run).unwrap(), found);
+        }
+    }
+
+    #[test]
+    fn answers_do_not_depend_on_threads_or_batches() {
+        let all = blobs(6000, 5, 4);
+        let (train, new) = (part(&all, 0..5000), part(&all, 5000..6000));
+        let params = params(Metric::Euclidean, KnnBuilder::Partitions);
+        let answer = |threads: usize, step: usize| {
+            let run = Run::new(Some(threads), 3).unwrap();
+            let index = NeighborIndex::build(&train, &params, &run).unwrap();
+            let parts = (0..1000).step_by(step).map(|at| part(&new, at..(at + step).min(1000)));
+            let found = parts.map(|part| index.query(&train, &part, &params, &run).unwrap());
+            found.flat_map(|found| found.indices.into_iter().zip(found.distances)).collect::<Vec<_>>()
+        };
+        let whole = answer(2, 1000);
+        assert_eq!(whole, answer(1, 1000));
+        assert_eq!(whole, answer(7, 3));
+        assert_eq!(whole, answer(2, 100));
+    }
+
+    #[test]
+    fn equal_rows_are_found_in_the_cells_they_fill() {
+        let run = Run::new(Some(2), 3).unwrap();
+        let train = Features::from_f32(3000, 2, vec![0.3; 6000]).unwrap();
+        let params = params(Metric::Euclidean, KnnBuilder::Partitions);
+        let index = NeighborIndex::build(&train, &params, &run).unwrap();
+        let found = index.query(&train, &part(&train, 0..20), &params, &run).unwrap();
+        assert!(found.distances.iter().all(|&distance| distance == 0.0));
+        assert!((0..20).all(|row| found.row(row).collect::<Vec<_>>().is_sorted()));
+    }
+
+    #[test]
+    fn large_products_are_found_by_partitions() {
+        let run = Run::new(Some(2), 3).unwrap();
+        let features = blobs(6000, 6, 5);
+        let params = |builder| params(Metric::InnerProduct, builder);
+        let (found, report) = kneighbors(&features, &params(KnnBuilder::Partitions), &run).unwrap();
+        found.check().unwrap();
+        let exact = kneighbors(&features, &params(KnnBuilder::Exact), &run).unwrap().0;
+        assert!(report.recall >= 0.95 && shared(&found, &exact) > 0.93, "{report:?}");
+    }
+
+    #[test]
+    fn cells_that_do_not_fit_are_refused() {
+        let cells =
+            |ids: Vec<u32>, starts: Vec<u64>, n_probes| Cells { ids, starts, n_probes, recall: 1.0, recall_error: 0.0 };
+        cells(vec![1, 0, 2], vec![0, 2, 3], 2).check(3).unwrap();
+        for bad in [
+            cells(vec![1, 0, 1], vec![0, 2, 3], 2),
+            cells(vec![1, 0, 3], vec![0, 2, 3], 2),
+            cells(vec![1, 0, 2], vec![0, 2, 2], 2),
+            cells(vec![1, 0, 2], vec![0, 2, 3], 3),
+            cells(vec![1, 0, 2], vec![], 1),
+        ] {
+            assert!(bad.check(3).is_err());
+        }
+    }
+}

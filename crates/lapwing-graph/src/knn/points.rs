@@ -1,0 +1,187 @@
+//! Rows made ready for the kernels: words in one array, with norms.
+
+use bytemuck::Zeroable;
+use lapwing_data::{Dense, DenseValues, Result, Run};
+use rayon::prelude::*;
+
+use super::lanes::{Bytes, Element, Floats};
+use super::rows::Frame;
+use super::tile::PANEL;
+
+/// Rows handled as one piece of work.
+const BLOCK: usize = 1024;
+
+/// Where rows come from, one at a time.
+pub(super) trait Source: Sync {
+    type Element: Element;
+    fn n_rows(&self) -> usize;
+    /// Words of a row.
+    fn width(&self) -> usize;
+    /// Writes the words of a row.
+    fn copy(&self, row: usize, out: &mut [<Self::Element as Element>::Word]) -> Result<()>;
+}
+
+/// Rows as f32 in a frame.
+pub(super) struct FloatSource<'a> {
+    pub dense: &'a Dense<'a>,
+    pub frame: &'a Frame,
+}
+
+impl Source for FloatSource<'_> {
+    type Element = Floats;
+
+    fn n_rows(&self) -> usize {
+        self.dense.n_rows()
+    }
+    fn width(&self) -> usize {
+        self.dense.n_cols()
+    }
+    fn copy(&self, row: usize, out: &mut [f32]) -> Result<()> {
+        self.frame.copy_row(self.dense, row, out);
+        Ok(())
+    }
+}
+
+/// Rows of bytes as they are.
+pub(super) struct ByteSource<'a> {
+    values: &'a [u8],
+    n_cols: usize,
+}
+
+impl<'a> ByteSource<'a> {
+    /// None unless the rows are bytes, few enough to a row.
+    pub fn of(dense: &'a Dense<'a>) -> Option<Self> {
+        match dense.values() {
+            DenseValues::U8(values) if dense.n_cols() <= Bytes::MOST_COLUMNS => {
+                Some(Self { values: values.as_slice(), n_cols: dense.n_cols() })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Source for ByteSource<'_> {
+    type Element = Bytes;
+
+    fn n_rows(&self) -> usize {
+        self.values.len() / self.n_cols
+    }
+    fn width(&self) -> usize {
+        self.n_cols.div_ceil(4)
+    }
+    fn copy(&self, row: usize, out: &mut [u32]) -> Result<()> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        bytes[..self.n_cols].copy_from_slice(&self.values[row * self.n_cols..(row + 1) * self.n_cols]);
+        bytes[self.n_cols..].fill(128);
+        Ok(())
+    }
+}
+
+/// Rows in a frame, rounded to signed bytes.
+pub(super) struct RoundedSource<'a> {
+    pub rows: FloatSource<'a>,
+    /// Bytes per unit of length.
+    pub scale: f32,
+}
+
+impl Source for RoundedSource<'_> {
+    type Element = Bytes;
+
+    fn n_rows(&self) -> usize {
+        self.rows.n_rows()
+    }
+    fn width(&self) -> usize {
+        self.rows.width().div_ceil(4)
+    }
+    fn copy(&self, row: usize, out: &mut [u32]) -> Result<()> {
+        let mut values = vec![0f32; self.rows.width()];
+        self.rows.copy(row, &mut values)?;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        bytes[values.len()..].fill(128);
+        bytes.iter_mut().zip(values).for_each(|(byte, x)| *byte = (x * self.scale + 128.5) as u8);
+        Ok(())
+    }
+}
+
+/// All rows, ready for the kernels.
+pub(super) struct Points<E: Element> {
+    pub n: usize,
+    /// Words of a row.
+    pub width: usize,
+    /// (n, width).
+    pub words: Vec<E::Word>,
+    /// Norms on the left and on the right (n).
+    pub norms: Vec<(E::Norm, E::Norm)>,
+}
+
+impl<E: Element> Points<E> {
+    /// The rows of `source` in the order `order`, or in their own.
+    pub fn prepare(source: &impl Source<Element = E>, order: Option<&[u32]>, run: &Run) -> Result<Self> {
+        let n = order.map_or(source.n_rows(), <[u32]>::len);
+        let width = source.width();
+        let mut words = vec![E::Word::zeroed(); n * width];
+        let mut norms = vec![(E::Norm::zeroed(), E::Norm::zeroed()); n];
+        let blocks = words.par_chunks_mut(BLOCK * width).zip(norms.par_chunks_mut(BLOCK)).enumerate();
+        run.install(|| {
+            blocks.try_for_each(|(block, (words, norms))| {
+                run.check()?;
+                for (at, (words, norms)) in words.chunks_exact_mut(width).zip(norms).enumerate() {
+                    let row = block * BLOCK + at;
+                    source.copy(order.map_or(row, |order| order[row] as usize), words)?;
+                    *norms = E::norms(words);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(Self { n, width, words, norms })
+    }
+
+    pub fn row(&self, row: usize) -> &[E::Word] {
+        &self.words[row * self.width..(row + 1) * self.width]
+    }
+}
+
+/// Rows side by side in panels of [`PANEL`]: word t of the rows of a panel lies together.
+pub(super) struct Panels<E: Element> {
+    /// Rows.
+    pub len: usize,
+    /// (panels, width, PANEL); places without a row hold zeros.
+    pub words: Vec<E::Word>,
+    pub left: Vec<E::Norm>,
+    pub right: Vec<E::Norm>,
+}
+
+impl<E: Element> Default for Panels<E> {
+    fn default() -> Self {
+        Self { len: 0, words: Vec::new(), left: Vec::new(), right: Vec::new() }
+    }
+}
+
+impl<E: Element> Panels<E> {
+    /// Takes the rows `ids`.
+    pub fn fill(&mut self, points: &Points<E>, ids: &[u32]) {
+        self.clear(ids.len(), points.width);
+        for (at, &id) in ids.iter().enumerate() {
+            self.put(at, points.row(id as usize), points.norms[id as usize]);
+        }
+    }
+
+    /// Makes room for `len` rows of `width` words.
+    pub fn clear(&mut self, len: usize, width: usize) {
+        let places = len.next_multiple_of(PANEL);
+        self.len = len;
+        self.words.resize(places * width, E::Word::zeroed());
+        self.words[len / PANEL * PANEL * width..].fill(E::Word::zeroed());
+        for norms in [&mut self.left, &mut self.right] {
+            norms.clear();
+            norms.resize(places, E::Norm::zeroed());
+        }
+    }
+
+    /// Puts a row at its place.
+    pub fn put(&mut self, at: usize, row: &[E::Word], norms: (E::Norm, E::Norm)) {
+        let panel = &mut self.words[at / PANEL * PANEL * row.len()..][..PANEL * row.len()];
+        panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::turned(word));
+        (self.left[at], self.right[at]) = norms;
+    }
+}
