@@ -1,0 +1,166 @@
+"""What the benchmarks share: where data lie, one process per measurement, the machine, tables.
+
+A benchmark is a `bench.py` that starts a `worker.py` for every measurement, so that the peak memory of one peer is its
+own and a time limit can end it. `cargo xtask bench` puts this folder on the module search path.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import resource
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+Record = dict[str, Any]
+
+
+def data_dir() -> Path:
+    """Where the data sets lie: `LAPWING_DATA`, else beside the repository."""
+    return Path(os.environ.get("LAPWING_DATA", ROOT.parent / "shared" / "data"))
+
+
+def data_file(name: str) -> Path:
+    """A data set that must be there; the error says where it was looked for."""
+    path = data_dir() / name
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; set LAPWING_DATA to the directory that holds {name}")
+    return path
+
+
+def kept(name: str, write: Callable[[Path], None]) -> Path:
+    """The file `target/bench/NAME`, made by `write` when it is not there yet; it appears whole or not at all."""
+    path = ROOT / "target" / "bench" / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"part-{os.getpid()}-{path.name}")
+        write(partial)
+        partial.rename(path)
+    return path
+
+
+def kept_array(name: str, make: Callable[[], np.ndarray]) -> Path:
+    """An array kept as `target/bench/NAME`."""
+    return kept(name, lambda path: np.save(path, make()))
+
+
+# --- one measurement in a process of its own -------------------------------------------------------------------------
+
+
+def run_worker(script: Path, arguments: Sequence[str], limit: float, threads: int = 0, under: str = "") -> Record:
+    """Run `script ARGUMENTS --out FILE` and return what it wrote, with `outcome`: "finished", or why it is not.
+
+    A worker may rewrite its file as it goes: what a limit cuts short keeps what was measured. The limit counts from
+    the start of Python; waiting in `under` (a command the worker is run by, say `taskset -c 0,1`) does not count.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "result.json"
+        limited = [sys.executable, "-c", LIMITED, str(math.ceil(limit)), str(script), *arguments, "--out", str(out)]
+        command = [*shlex.split(under), *limited]
+        pipes: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        done = subprocess.run(command, env=thread_environment(threads), **pipes)
+        record = json.loads(out.read_text()) if out.exists() else {}
+    ended = {-signal.SIGALRM: f"did not finish in {limit:.0f} s", -signal.SIGKILL: "killed; memory ran out?"}
+    outcome = ended.get(done.returncode if done.returncode < 128 else 128 - done.returncode, "finished")
+    if done.returncode and outcome == "finished":
+        outcome = f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        print(done.stderr, file=sys.stderr)
+    return {**record, "outcome": outcome}
+
+
+# An alarm outlives the change of program and ends a process wherever it is, in C or in Python.
+LIMITED = "import os, signal, sys; signal.alarm(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+
+
+def thread_environment(threads: int) -> dict[str, str]:
+    """The environment with every thread pool that peers use held to a number; 0 leaves them alone."""
+    pools = ["OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"]
+    return {**os.environ, **({f"{pool}_NUM_THREADS": str(threads) for pool in pools} if threads else {})}
+
+
+class Stopwatch:
+    """Wall and CPU seconds of a `with` block; CPU seconds count all threads of the process."""
+
+    wall: float
+    cpu: float
+
+    def __enter__(self) -> Stopwatch:
+        self._start = (time.perf_counter(), time.process_time())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall = time.perf_counter() - self._start[0]
+        self.cpu = time.process_time() - self._start[1]
+
+
+def timed(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
+    """Wall seconds of a call, and its answer."""
+    with Stopwatch() as watch:
+        answer = call(*args)
+    return watch.wall, answer
+
+
+def peak_bytes() -> int:
+    """Most memory this process has held so far: the interpreter, imported libraries, inputs, and all the work took."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def save(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a worker's record, whole or not at all."""
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(record))
+    partial.replace(path)
+
+
+# --- reporting -------------------------------------------------------------------------------------------------------
+
+
+def machine() -> Record:
+    """Processor, cores, Python, and the load at this moment."""
+    cpu = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.processor())
+    return {"cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version(), "load": os.getloadavg()[0]}
+
+
+def describe(facts: Record) -> str:
+    """One line about the machine."""
+    return f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']:.1f} at the start, Python {facts['python']}"
+
+
+def markdown(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table under its title; short rows are filled up."""
+    lines = [f"### {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join([*row, *[''] * (len(head) - len(row))])} |" for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def mib(count: float) -> str:
+    """Bytes in MiB."""
+    return f"{count / 2**20:,.0f}"
+
+
+def median(records: Iterable[Mapping[str, Any]], key: str) -> float:
+    """Median of one entry over repeated measurements."""
+    return float(statistics.median(record[key] for record in records))
+
+
+def seconds(value: float) -> str:
+    """Seconds with about three digits."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []
