@@ -92,18 +92,29 @@ def thread_environment(threads: int) -> dict[str, str]:
 
 
 class Stopwatch:
-    """Wall and CPU seconds of a `with` block; CPU seconds count all threads of the process."""
+    """Seconds of a `with` block: `wall`; `cpu` of all threads of the process; `foreign`, CPU taken by other programs."""
 
     wall: float
     cpu: float
+    foreign: float
 
     def __enter__(self) -> Stopwatch:
-        self._start = (time.perf_counter(), time.process_time())
+        self._start = (time.perf_counter(), time.process_time(), _busy_seconds())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.wall = time.perf_counter() - self._start[0]
-        self.cpu = time.process_time() - self._start[1]
+        now = (time.perf_counter(), time.process_time(), _busy_seconds())
+        self.wall, self.cpu, busy = (end - start for start, end in zip(self._start, now, strict=True))
+        self.foreign = max(0.0, busy - self.cpu)
+
+
+def _busy_seconds() -> float:
+    """CPU seconds all processors have been busy since the machine started; 0 where Linux does not tell."""
+    path = Path("/proc/stat")
+    if not path.exists():
+        return 0.0
+    user, nice, system, _idle, _waiting, *interrupts = map(int, path.read_text().split("\n")[0].split()[1:8])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
 def timed(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
@@ -151,9 +162,26 @@ def mib(count: float) -> str:
     return f"{count / 2**20:,.0f}"
 
 
-def median(records: Iterable[Mapping[str, Any]], key: str) -> float:
-    """Median of one entry over repeated measurements."""
-    return float(statistics.median(record[key] for record in records))
+def quiet(records: Sequence[Record]) -> Sequence[Record]:
+    """The measurements that other programs left alone, or all when there is none."""
+    return [record for record in records if not _disturbed(record)] or records
+
+
+def disturbed(records: Iterable[Record]) -> str:
+    """A mark for figures that other programs may have spoiled: none of the measurements was left alone."""
+    return " †" if all(map(_disturbed, records)) else ""
+
+
+DISTURBED = "† Other programs took more than a tenth of a core in the meantime."
+
+
+def _disturbed(record: Record) -> bool:
+    return record["foreign_seconds"] > 0.1 * record["wall_seconds"] + 0.05
+
+
+def median(records: Sequence[Record], key: str) -> float:
+    """Median of one entry over repeated measurements, those that other programs disturbed set aside."""
+    return float(statistics.median(record[key] for record in quiet(records)))
 
 
 def seconds(value: float) -> str:

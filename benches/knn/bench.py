@@ -45,7 +45,7 @@ def main() -> None:
         for target in task.targets:
             print(table(task, target, results), flush=True)
     print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))
-    print(f"Machine: {common.describe(report['machine'])}; {args.threads} threads; {report['date']}.")
+    print(f"Machine: {common.describe(report['machine'])}; {args.threads} threads; {report['date']}. {common.DISTURBED}")
 
 
 def parse() -> argparse.Namespace:
@@ -65,75 +65,40 @@ def parse() -> argparse.Namespace:
 
 def climb(name: str, task: str, args: argparse.Namespace) -> dict[str, Any]:
     """Every measurement of one peer on one task; `outcome` says why there are no more."""
-    targets = tasks.TASKS[task].targets
-    result: dict[str, Any] = {"peer": name, "task": task, "outcome": "finished", "warm_up_seconds": 0.0, "runs": []}
-    measure(result, peers.PEERS[name].ladder(task, targets), args)
-    reached = [run for target in targets if (run := cheapest(result["runs"], target))]
-    shown = {json.dumps([run["build"], run["setting"]]): run for run in reached}.values()
-    for _ in range(0 if args.quick else args.repeats - 1):
-        for run in shown:
-            if result["outcome"] == "finished" and spent(result) + run["wall_seconds"] <= args.limit:
-                measure(result, [(run["build"], [run["setting"]])], args)
-    return result
-
-
-def measure(result: dict[str, Any], rungs: peers.Ladder, args: argparse.Namespace) -> None:
-    """Climb in a process of its own and add what was measured to the result."""
-    name, task = result["peer"], result["task"]
-    settings = "; ".join(f"{show(build)} {', '.join(map(show, asks))}" for build, asks in rungs)
-    print(f"{task}: {name}: {settings} …", file=sys.stderr, flush=True)
-    arguments = ["--peer", name, "--task", task, "--rungs", json.dumps(rungs), "--threads", str(args.threads)]
-    arguments += ["--until", str(max(tasks.TASKS[task].targets))]
-    one = common.run_worker(HERE / "worker.py", arguments, args.limit + 60, args.threads, args.under)
-    result["version"] = one.get("version", result.get("version", ""))
-    result["warm_up_seconds"] = max(result["warm_up_seconds"], one.get("warm_up_seconds", 0.0))
-    result["runs"] += one.get("runs", [])
-    result["outcome"] = one["outcome"]
-
-
-def spent(result: dict[str, Any]) -> float:
-    """Seconds of all measurements so far."""
-    builds = {(json.dumps(run["build"]), run["build_seconds"]) for run in result["runs"]}
-    return sum(seconds for _, seconds in builds) + sum(run["ask_seconds"] for run in result["runs"])
-
-
-def cheapest(runs: list[dict[str, Any]], target: float) -> dict[str, Any] | None:
-    """The fastest measurement that reached a recall."""
-    reached = [run for run in runs if run["recall"] >= target]
-    return min(reached, key=lambda run: 1 / run["per_second"] if "per_second" in run else run["wall_seconds"], default=None)
-
-
-def repeated(runs: list[dict[str, Any]], like: dict[str, Any]) -> list[dict[str, Any]]:
-    """All measurements of one setting."""
-    return [run for run in runs if (run["build"], run["setting"]) == (like["build"], like["setting"])]
+    print(f"{task}: {name} …", file=sys.stderr, flush=True)
+    ladder = peers.PEERS[name].ladder(task, tasks.TASKS[task].targets)
+    arguments = ["--peer", name, "--task", task, "--ladder", json.dumps(ladder), "--threads", str(args.threads)]
+    arguments += ["--repeats", str(1 if args.quick else args.repeats), "--limit", str(args.limit)]
+    # Loading rows, compiling and counting recall take their time beside the measurements.
+    record = common.run_worker(HERE / "worker.py", arguments, args.limit + 120, args.threads, args.under)
+    return {"peer": name, "task": task, "warm_up_seconds": 0.0, "runs": [], **record}
 
 
 def table(task: tasks.Task, target: float, results: list[dict[str, Any]]) -> str:
     """What each peer needs for a recall, or the best it reached."""
-    asked = task.queries is not None
-    speed = ["queries/s", "build s"] if asked else ["wall s", "CPU s"]
-    rows = [line(result, target, asked) for result in results]
+    speed = ["wall s", "CPU s"] if task.queries is None else ["queries/s", "build s"]
+    rows = [line(task, target, result) for result in results]
     head = ["peer", "setting", "recall@15", *speed, "peak MiB", "runs"]
     return common.markdown(f"{task.title}, recall ≥ {target}", head, rows)
 
 
-def line(result: dict[str, Any], target: float, asked: bool) -> list[str]:
+def line(task: tasks.Task, target: float, result: dict[str, Any]) -> list[str]:
     name = f"{result['peer']} {result.get('version', '')}".strip()
-    run = cheapest(result["runs"], target)
+    run = task.cheapest(result["runs"], target)
     if run is None:
         best = max((run["recall"] for run in result["runs"]), default=None)
         reached = f"; reached {best:.4f}" if best is not None else ""
         return [name, result["outcome"].replace("finished", "target not reached") + reached]
-    same = repeated(result["runs"], run)
-    if asked:
+    same = [one for one in result["runs"] if (one["build"], one["setting"]) == (run["build"], run["setting"])]
+    if task.queries is not None:
         figures = [f"{common.median(same, 'per_second'):,.0f}", common.seconds(common.median(same, "build_seconds"))]
     else:
         figures = [common.seconds(common.median(same, key)) for key in ("wall_seconds", "cpu_seconds")]
     compiled = f" (+ {result['warm_up_seconds']:.0f} s compiling)" if result["warm_up_seconds"] > 1 else ""
+    figures[0] += common.disturbed(same) + compiled
     setting = show({**run["build"], **run["setting"]})
-    # A process that climbed past cheaper settings may hold more than one that ran this setting alone.
-    peak = common.mib(min(one["peak_bytes"] for one in same))
-    return [name, setting, f"{common.median(same, 'recall'):.4f}", figures[0] + compiled, figures[1], peak, str(len(same))]
+    recall, peak = f"{common.median(same, 'recall'):.4f}", common.mib(same[0]["peak_bytes"])
+    return [name, setting, recall, *figures, peak, str(len(same))]
 
 
 def show(setting: dict[str, Any]) -> str:

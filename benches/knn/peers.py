@@ -112,6 +112,8 @@ class PyNNDescent(Peer):
                     ({"n_neighbors": 30}, [{"epsilon": e} for e in (0.0, 0.02, 0.05, 0.1, 0.2)])]
         cheap = {"n_neighbors": 16, "n_trees": 4}
         return [
+            ({**cheap, "n_iters": 1}, [{}]),
+            ({**cheap, "n_iters": 2}, [{}]),
             ({**cheap, "n_iters": 3}, [{}]),
             ({**cheap, "n_iters": 5}, [{}]),
             ({"n_neighbors": 16}, [{}]),

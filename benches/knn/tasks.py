@@ -29,6 +29,11 @@ class Task:
     queries: Callable[[], np.ndarray] | None = None
     sample: int = 2000
 
+    def cheapest(self, runs: list[common.Record], target: float) -> common.Record | None:
+        """The measurement that reached a recall soonest; of new points, the one that answers most in a second."""
+        cost = "ask_seconds" if self.queries else "wall_seconds"
+        return min((run for run in runs if run["recall"] >= target), key=lambda run: run[cost], default=None)
+
     def threshold(self, name: str) -> dict[str, np.ndarray]:
         """The sampled rows and the true distance of their k-th neighbour, computed once and kept."""
         with np.load(common.kept(f"truth-{name}-{self.sample}.npz", self._write_threshold)) as arrays:

@@ -45,7 +45,7 @@ def main() -> None:
         title = f"{systems.TITLES[task].format(orders=args.orders)}: {size}"
         print(table(title, [one for one in report["results"] if one["task"] == task]), flush=True)
     print("".join(f"- {name}: {peers.PEERS[name](args.limit).about}\n" for name in chosen))
-    print(f"Machine: {common.describe(report['machine'])}; {args.threads} threads; {report['date']}.")
+    print(f"Machine: {common.describe(report['machine'])}; {args.threads} threads; {report['date']}. {common.DISTURBED}")
 
 
 def parse() -> argparse.Namespace:
@@ -90,12 +90,13 @@ def line(result: dict[str, Any]) -> list[str]:
     if not one:
         return [*cells, note]
     solve = common.median(one, "wall_seconds")
-    cells += [common.seconds(solve), common.seconds(common.median(setup, "wall_seconds") + solve)]
+    cells[1] += common.disturbed(setup)
+    cells += [common.seconds(solve) + common.disturbed(one), common.seconds(common.median(setup, "wall_seconds") + solve)]
     cells += [common.seconds(common.median(setup, "cpu_seconds") + common.median(one, "cpu_seconds"))]
-    cells += [iterations(one[0]), residual(one), common.mib(one[0]["step_peak_bytes"])]
+    cells += [iterations(one[0]), residual(one), common.mib(one[0]["peak_bytes"])]
     if not ten:
         return [*cells, note or "not tried: too long"]
-    return [*cells, common.seconds(common.median(ten, "wall_seconds")), f"{residual(ten)} {note}".strip()]
+    return [*cells, common.seconds(common.median(ten, "wall_seconds")) + common.disturbed(ten), f"{residual(ten)} {note}".strip()]
 
 
 def iterations(step: dict[str, Any]) -> str:

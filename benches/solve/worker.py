@@ -68,7 +68,8 @@ def solve(
 
 def note(record: dict[str, Any], name: str, watch: common.Stopwatch, **more: Any) -> None:
     """Append one timed step."""
-    step = {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "step_peak_bytes": common.peak_bytes()}
+    step = {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
+    step["peak_bytes"] = common.peak_bytes()
     record.setdefault(name, []).append({**step, **more})
 
 
