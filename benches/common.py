@@ -108,6 +108,21 @@ class Stopwatch:
         self.foreign = max(0.0, busy - self.cpu)
 
 
+def wait_for_quiet(patience: float) -> None:
+    """Wait until other programs leave the processors alone for half a second, at most for `patience` seconds.
+
+    The alarm of `run_worker` stands still in the meantime.
+    """
+    left = signal.alarm(0)
+    end = time.perf_counter() + patience
+    quiet = False
+    while not quiet and time.perf_counter() < end:
+        with Stopwatch() as watch:
+            time.sleep(0.5)
+        quiet = watch.foreign <= 0.1 * watch.wall
+    signal.alarm(left)
+
+
 def _busy_seconds() -> float:
     """CPU seconds all processors have been busy since the machine started; 0 where Linux does not tell."""
     path = Path("/proc/stat")

@@ -59,6 +59,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each setting shown, their median (default 3)")
     parser.add_argument("--limit", type=float, default=900,
                         help="seconds for one peer on one task, repeats included (default 900)")
+    parser.add_argument("--patience", type=float, default=20,
+                        help="seconds to wait, before each measurement, for other programs to rest (default 20)")
     parser.add_argument("--under", default="", metavar="COMMAND", help="run each measurement by COMMAND, say taskset")
     return parser.parse_args()
 
@@ -69,6 +71,7 @@ def climb(name: str, task: str, args: argparse.Namespace) -> dict[str, Any]:
     ladder = peers.PEERS[name].ladder(task, tasks.TASKS[task].targets)
     arguments = ["--peer", name, "--task", task, "--ladder", json.dumps(ladder), "--threads", str(args.threads)]
     arguments += ["--repeats", str(1 if args.quick else args.repeats), "--limit", str(args.limit)]
+    arguments += ["--patience", str(args.patience)]
     # Loading rows, compiling and counting recall take their time beside the measurements.
     record = common.run_worker(HERE / "worker.py", arguments, args.limit + 120, args.threads, args.under)
     return {"peer": name, "task": task, "warm_up_seconds": 0.0, "runs": [], **record}

@@ -58,6 +58,7 @@ class Climb:
 
     def build(self, setting: peers.Setting) -> Any:
         """The index, and into `self.built` what it took."""
+        common.wait_for_quiet(self.args.patience)
         with common.Stopwatch() as watch:
             index = self.peer.build(self.rows, self.task.metric, setting, self.args.threads)
         self.built = {"build": setting, "build_seconds": watch.wall}, watch
@@ -105,6 +106,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", required=True, type=int, help="measurements of every setting that is shown")
     parser.add_argument("--limit", required=True, type=float, help="seconds of measurements after which none is repeated")
     parser.add_argument("--threads", required=True, type=int)
+    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
     parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
 

@@ -60,6 +60,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="runs of setup and solve, their median (default 3)")
     parser.add_argument("--limit", type=float, default=120, help="seconds for setup and solve of one peer (default 120)")
     parser.add_argument("--memory", type=float, default=16, help="GiB of address space for each peer (default 16)")
+    parser.add_argument("--patience", type=float, default=20,
+                        help="seconds to wait, before each measurement, for other programs to rest (default 20)")
     parser.add_argument("--under", default="", metavar="COMMAND", help="run each measurement by COMMAND, say taskset")
     return parser.parse_args()
 
@@ -69,6 +71,7 @@ def run(name: str, task: str, args: argparse.Namespace) -> dict[str, Any]:
     print(f"{task}: {name} …", file=sys.stderr, flush=True)
     arguments = ["--peer", name, "--task", task, "--orders", str(args.orders), "--limit", str(args.limit)]
     arguments += ["--repeats", str(1 if args.quick else args.repeats), "--memory", str(args.memory)]
+    arguments += ["--patience", str(args.patience)]
     # The worker begins nothing after its limit; what is under way then may last as long again.
     record = common.run_worker(HERE / "worker.py", arguments, 2 * args.limit + 30, args.threads, args.under)
     return {"peer": name, "task": task, **record}

@@ -30,6 +30,7 @@ def main() -> None:
     record["baseline_bytes"] = common.peak_bytes()
     end = time.perf_counter() + args.limit
     for repeat in range(args.repeats):
+        common.wait_for_quiet(args.patience)
         with common.Stopwatch() as setup:
             prepared = peer.setup(matrix)
         note(record, "setup", setup)
@@ -50,6 +51,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--orders", required=True, type=int)
     parser.add_argument("--repeats", required=True, type=int)
     parser.add_argument("--limit", required=True, type=float, help="seconds after which nothing new is begun")
+    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
     parser.add_argument("--memory", required=True, type=float, help="GiB of address space")
     parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
@@ -59,6 +61,7 @@ def solve(
     args: Any, record: dict[str, Any], peer: peers.Peer, prepared: Any, system: Any, name: str, right_sides: np.ndarray
 ) -> None:
     """Solve, recompute the residuals, and note both under `name`."""
+    common.wait_for_quiet(args.patience)
     with common.Stopwatch() as watch:
         solution = peer.solve(prepared, right_sides)
     residuals = system.residuals(solution, right_sides)
