@@ -15,8 +15,9 @@ import scipy.sparse as sp
 Setting = Mapping[str, Any]
 Ladder = Sequence[tuple[Setting, Sequence[Setting]]]
 
+# Eight links are enough for rows of few dimensions alone.
+HNSW_LOW = [({"M": 8, "ef_construction": 40}, [{"ef": ef} for ef in (20, 40, 80)])]
 HNSW = [
-    ({"M": 8, "ef_construction": 40}, [{"ef": ef} for ef in (20, 40, 80)]),
     ({"M": 16, "ef_construction": 40}, [{"ef": ef} for ef in (20, 30, 50, 100)]),
     ({"M": 16, "ef_construction": 100}, [{"ef": ef} for ef in (20, 30, 50, 100, 200)]),
     ({"M": 24, "ef_construction": 200}, [{"ef": ef} for ef in (50, 100, 200, 400)]),
@@ -52,6 +53,11 @@ class Peer:
     def graph(self, index: Any, rows: Any, k: int, setting: Setting, threads: int) -> np.ndarray:
         """Row numbers (n, k) of the nearest other rows."""
         return without_self(self.query(index, rows, k + 1, setting, threads))
+
+
+def hnsw_ladder(task: str) -> Ladder:
+    """Settings of small-world graphs, the same for all who build them."""
+    return [*([] if task in ("mnist", "words") else HNSW_LOW), *HNSW]
 
 
 def without_self(found: np.ndarray) -> np.ndarray:
@@ -147,7 +153,7 @@ class Hnswlib(Peer):
     about = "`Index.add_items`, then `knn_query` of all rows"
 
     def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
-        return HNSW
+        return hnsw_ladder(task)
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
         import hnswlib
@@ -173,7 +179,7 @@ class Usearch(Peer):
         self.about += f", dtype {dtype or 'of its choice'}"
 
     def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
-        return HNSW
+        return hnsw_ladder(task)
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
         from usearch.index import Index
@@ -206,7 +212,7 @@ class Faiss(Peer):
 
     def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
         if self.kind == "hnsw":
-            return HNSW
+            return hnsw_ladder(task)
         if self.kind == "ivf":
             lists = {"mixture": 4000, "queries": 4000, "huge": 12_000}.get(task, 500)
             return [({"nlist": lists}, [{"nprobe": n} for n in (2, 4, 8, 16, 32, 64, 128)])]

@@ -44,7 +44,7 @@ def main() -> None:
                 args.json.write_text(json.dumps(report, indent=1) + "\n")
         title = f"{systems.TITLES[task].format(orders=args.orders)}: {size}"
         print(table(title, [one for one in report["results"] if one["task"] == task]), flush=True)
-    print("".join(f"- {name}: {peers.PEERS[name](args.limit).about}\n" for name in chosen))
+    print("".join(f"- {name}: {peers.PEERS[name](args.limit, args.threads).about}\n" for name in chosen))
     print(f"Machine: {common.describe(report['machine'])}; {args.threads} threads; {report['date']}. {common.DISTURBED}")
 
 
@@ -71,7 +71,7 @@ def run(name: str, task: str, args: argparse.Namespace) -> dict[str, Any]:
     print(f"{task}: {name} …", file=sys.stderr, flush=True)
     arguments = ["--peer", name, "--task", task, "--orders", str(args.orders), "--limit", str(args.limit)]
     arguments += ["--repeats", str(1 if args.quick else args.repeats), "--memory", str(args.memory)]
-    arguments += ["--patience", str(args.patience)]
+    arguments += ["--patience", str(args.patience), "--threads", str(args.threads)]
     # The worker begins nothing after its limit; what is under way then may last as long again.
     record = common.run_worker(HERE / "worker.py", arguments, 2 * args.limit + 30, args.threads, args.under)
     return {"peer": name, "task": task, **record}

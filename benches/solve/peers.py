@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ class Peer:
     package: str
     about: str
 
-    def __init__(self, limit: float = np.inf) -> None:
-        self.limit = limit
+    def __init__(self, limit: float, threads: int) -> None:
+        self.limit, self.threads = limit, threads
         self.notes: dict[str, Any] = {}
 
     def accept(self, system: System) -> Any:
@@ -66,8 +67,8 @@ class Lapwing(Peer):
 
     package = "lapwing"
 
-    def __init__(self, preconditioner: str, limit: float = np.inf) -> None:
-        super().__init__(limit)
+    def __init__(self, preconditioner: str, limit: float, threads: int) -> None:
+        super().__init__(limit, threads)
         self.preconditioner = preconditioner
         self.about = f'`LaplacianSolver(W, g, preconditioner="{preconditioner}", tol=1e-8)`'
 
@@ -81,7 +82,8 @@ class Lapwing(Peer):
     def setup(self, matrix: System) -> Any:
         from lapwing import LaplacianSolver
 
-        return LaplacianSolver(matrix.adjacency, matrix.diagonal, preconditioner=self.preconditioner, tol=TOL)
+        options = {"preconditioner": self.preconditioner, "tol": TOL, "n_jobs": self.threads}
+        return LaplacianSolver(matrix.adjacency, matrix.diagonal, **options)
 
     def solve(self, prepared: Any, right_sides: np.ndarray) -> np.ndarray:
         solution = prepared.solve(right_sides)
@@ -126,10 +128,10 @@ class ApproxChol(Peer):
 
     package = "approx-chol"
 
-    def __init__(self, split: int | None, limit: float = np.inf) -> None:
-        super().__init__(limit)
+    def __init__(self, split: int | None, limit: float, threads: int) -> None:
+        super().__init__(limit, threads)
         self.split = split
-        self.about = f"`approx_chol.factorize` (split {split}) as the preconditioner of `scipy.sparse.linalg.cg`"
+        self.about = f"`approx_chol.factorize`, split={split}, as the preconditioner of `scipy.sparse.linalg.cg`"
 
     def setup(self, matrix: Any) -> Any:
         import approx_chol
@@ -185,13 +187,13 @@ class Cholmod(Peer):
         return x
 
 
-PEERS: dict[str, Callable[[float], Peer]] = {
-    "lapwing": lambda limit: Lapwing("auto", limit),
-    "lapwing-approx-cholesky": lambda limit: Lapwing("approx-cholesky", limit),
-    "lapwing-jacobi": lambda limit: Lapwing("jacobi", limit),
+PEERS: dict[str, Callable[[float, int], Peer]] = {
+    "lapwing": partial(Lapwing, "auto"),
+    "lapwing-approx-cholesky": partial(Lapwing, "approx-cholesky"),
+    "lapwing-jacobi": partial(Lapwing, "jacobi"),
     "apxchol": Apxchol,
-    "approx-chol": lambda limit: ApproxChol(None, limit),
-    "approx-chol-2": lambda limit: ApproxChol(2, limit),
+    "approx-chol": partial(ApproxChol, None),
+    "approx-chol-2": partial(ApproxChol, 2),
     "pyamg": SmoothedAggregation,
     "scipy-jacobi": Jacobi,
     "cholmod": Cholmod,

@@ -24,7 +24,7 @@ def main() -> None:
     args = parse()
     resource.setrlimit(resource.RLIMIT_AS, (int(args.memory * 2**30),) * 2)
     system = systems.load(args.task, args.orders)
-    peer = peers.PEERS[args.peer](args.limit)
+    peer = peers.PEERS[args.peer](args.limit, args.threads)
     record: dict[str, Any] = {"version": importlib.metadata.version(peer.package), "load": os.getloadavg()[0]}
     matrix = peer.accept(system)
     record["baseline_bytes"] = common.peak_bytes()
@@ -49,6 +49,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--peer", required=True, choices=peers.PEERS)
     parser.add_argument("--task", required=True, choices=systems.MAKERS)
     parser.add_argument("--orders", required=True, type=int)
+    parser.add_argument("--threads", required=True, type=int)
     parser.add_argument("--repeats", required=True, type=int)
     parser.add_argument("--limit", required=True, type=float, help="seconds after which nothing new is begun")
     parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
