@@ -19,6 +19,7 @@ from . import exceptions, graph, metrics, model_selection
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
 from ._lapwing import build_info as _build_info
 from ._model_file import load_model, save_model
+from ._solver import LaplacianSolver
 from ._versions import show_versions
 
 __version__: str = str(_build_info()["version"])
@@ -26,6 +27,7 @@ __version__: str = str(_build_info()["version"])
 __all__ = [
     "HarmonicClassifier",
     "HarmonicRegressor",
+    "LaplacianSolver",
     "exceptions",
     "graph",
     "load_model",

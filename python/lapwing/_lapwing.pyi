@@ -1,12 +1,13 @@
 """Compiled part of lapwing; the package's own modules are what to call."""
 
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Solver",
     "apply_rule",
     "build_info",
     "check_graph",
@@ -24,6 +25,22 @@ __all__ = [
 _Csr = tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]
 _Features = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint8] | _Csr
 _Widths = NDArray[np.float32] | float | None
+
+@final
+class Solver:
+    def __new__(
+        cls,
+        adjacency: _Csr,
+        diagonal: NDArray[np.float64] | None,
+        regularization: float | None,
+        options: dict[str, Any],
+        control: dict[str, Any],
+    ) -> Solver: ...
+    def solve(
+        self, b: NDArray[np.float64], start: NDArray[np.float64] | None, control: dict[str, Any]
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
+    def precondition(self, r: NDArray[np.float64], control: dict[str, Any]) -> NDArray[np.float64]: ...
+    def facts(self) -> dict[str, Any]: ...
 
 def kneighbors(
     features: _Features, options: dict[str, Any], control: dict[str, Any]

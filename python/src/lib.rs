@@ -11,6 +11,7 @@ mod graph;
 mod harmonic;
 mod model;
 mod options;
+mod solver;
 mod versions;
 
 /// Compiled part of lapwing.
@@ -22,6 +23,8 @@ mod _lapwing {
     use crate::harmonic::{apply_rule, extend, fit_classifier, fit_regressor};
     #[pymodule_export]
     use crate::model::{load_model, save_model};
+    #[pymodule_export]
+    use crate::solver::Solver;
     #[pymodule_export]
     use crate::versions::build_info;
 }

@@ -51,6 +51,8 @@ pub struct SolveSummary {
     pub converged: bool,
     /// Largest relative residual over the columns after each iteration.
     pub residual_curve: Vec<f64>,
+    /// Preconditioner it ended with.
+    pub preconditioner: String,
 }
 
 /// The summary every fit returns.

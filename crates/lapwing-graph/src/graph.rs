@@ -1,8 +1,9 @@
 //! The symmetric weighted graph every method works on, and its checks.
 
-use lapwing_data::{Csr, Error, GraphSummary, Result};
+use std::borrow::Cow;
 
-use crate::Components;
+use lapwing_data::{Csr, GraphSummary, Result};
+use lapwing_solve::{Components, check_adjacency};
 
 /// Undirected graph with positive finite weights, no self loops; each edge is stored in both directions.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,24 +16,18 @@ impl Graph {
     /// Takes a symmetric matrix (n, n) as a graph. Self loops and zero weights are dropped.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a matrix that is not square, [`Error::Graph`] naming the first entry that is negative,
+    /// [`Error::Shape`](lapwing_data::Error::Shape) for a matrix that is not square,
+    /// [`Error::Graph`](lapwing_data::Error::Graph) naming the first entry that is negative,
     /// not finite, or differs from its mirror by more than 1e-12 relative.
     ///
     /// # Complexity
     /// O(m) time; no copy unless entries are dropped.
     pub fn new(adjacency: Csr<f64>) -> Result<Self> {
-        let n = adjacency.n_rows();
-        if n != adjacency.n_cols() {
-            let got = format!("{} rows and {} columns", n, adjacency.n_cols());
-            return Err(Error::shape("affinity matrix", "as many rows as columns", got));
-        }
-        check_weights(&adjacency)?;
-        check_symmetry(&adjacency)?;
-        let is_clean = (0..n).all(|row| {
-            let (columns, weights) = adjacency.row(row);
-            columns.iter().zip(weights).all(|(&column, &w)| column as usize != row && w > 0.0)
-        });
-        let adjacency = if is_clean { adjacency } else { without_loops_and_zeros(&adjacency)? };
+        let cleaned = match check_adjacency(&adjacency)? {
+            Cow::Owned(cleaned) => Some(cleaned),
+            Cow::Borrowed(_) => None,
+        };
+        let adjacency = cleaned.unwrap_or(adjacency);
         Ok(Self::from_clean(adjacency))
     }
 
@@ -103,77 +98,6 @@ impl Graph {
             ..GraphSummary::default()
         }
     }
-}
-
-fn check_weights(adjacency: &Csr<f64>) -> Result<()> {
-    for row in 0..adjacency.n_rows() {
-        let (columns, weights) = adjacency.row(row);
-        if let Some(at) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
-            let (column, w) = (columns[at], weights[at]);
-            let reason = format!("edge ({row}, {column}) has weight {w}; weights must be finite and at least 0");
-            return Err(Error::graph(reason));
-        }
-    }
-    Ok(())
-}
-
-/// Rows are visited in order, so the mirror entries of a column are met in order too: one cursor per row.
-fn check_symmetry(adjacency: &Csr<f64>) -> Result<()> {
-    let n = adjacency.n_rows();
-    let asymmetric = |row: usize, column: usize, w: f64, mirror: f64| {
-        let reason = format!(
-            "edge ({row}, {column}) has weight {w} but ({column}, {row}) has {mirror}; give a symmetric matrix, \
-             for instance (W + Wᵀ) / 2"
-        );
-        Err(Error::graph(reason))
-    };
-    let mut cursor = vec![0usize; n];
-    for row in 0..n {
-        let (columns, weights) = adjacency.row(row);
-        for (&column, &w) in columns.iter().zip(weights) {
-            let mirror_of = column as usize;
-            let (rows, mirrors) = adjacency.row(mirror_of);
-            let at = &mut cursor[mirror_of];
-            while rows.get(*at).is_some_and(|&r| (r as usize) < row && mirrors[*at] == 0.0) {
-                *at += 1;
-            }
-            match rows.get(*at) {
-                Some(&r) if r as usize == row => {
-                    let mirror = mirrors[*at];
-                    if (w - mirror).abs() > 1e-12 * w.max(mirror) {
-                        return asymmetric(row, mirror_of, w, mirror);
-                    }
-                    *at += 1;
-                }
-                Some(&r) if (r as usize) < row => return asymmetric(mirror_of, r as usize, mirrors[*at], 0.0),
-                _ if w == 0.0 => {}
-                _ => return asymmetric(row, mirror_of, w, 0.0),
-            }
-        }
-    }
-    for (column, &at) in cursor.iter().enumerate() {
-        let (rows, mirrors) = adjacency.row(column);
-        if let Some(missed) = (at..rows.len()).find(|&at| mirrors[at] != 0.0) {
-            return asymmetric(column, rows[missed] as usize, mirrors[missed], 0.0);
-        }
-    }
-    Ok(())
-}
-
-fn without_loops_and_zeros(adjacency: &Csr<f64>) -> Result<Csr<f64>> {
-    let n = adjacency.n_rows();
-    let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    for row in 0..n {
-        let (columns, weights) = adjacency.row(row);
-        for (&column, &w) in columns.iter().zip(weights) {
-            if column as usize != row && w > 0.0 {
-                indices.push(column);
-                values.push(w);
-            }
-        }
-        indptr.push(indices.len() as u64);
-    }
-    Csr::new(n, n, indptr, indices, values)
 }
 
 #[cfg(test)]

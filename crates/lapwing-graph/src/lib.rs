@@ -4,7 +4,6 @@
 //! distances, [`Weighting`] and [`Symmetrize`] turn them into the weights of a [`Graph`].
 
 mod affinity;
-mod components;
 mod graph;
 pub mod knn;
 mod plan;
@@ -14,7 +13,7 @@ pub mod testkit;
 pub use affinity::{
     AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,
 };
-pub use components::Components;
 pub use graph::Graph;
 pub use knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, kneighbors, query};
+pub use lapwing_solve::Components;
 pub use plan::{GraphPlan, graph_bytes};

@@ -1,6 +1,6 @@
 //! Nasty graphs, synthetic rows and brute-force twins, shared by the tests of several crates.
 
-use lapwing_data::{Features, Run, Stream};
+use lapwing_data::{Features, Matrix, Run, Stream};
 use rand::RngExt;
 
 use crate::Graph;
@@ -69,4 +69,88 @@ pub fn brute_force(features: &Features<'_>, k: usize, metric: Metric) -> Neighbo
         distances.extend(others[..k].iter().map(|e| e.0 as f32));
     }
     Neighbors { n_neighbors: k, indices, distances }
+}
+
+/// A grid of `rows` × `columns` nodes, its weights spread evenly over `orders` orders of magnitude around 1.
+pub fn grid(rows: usize, columns: usize, orders: f64) -> Graph {
+    let run = Run::new(Some(1), 23).expect("one thread is allowed");
+    let mut rng = run.rng(Stream::Synthetic, (rows * 31 + columns) as u64);
+    let mut edges = Vec::new();
+    for v in 0..rows * columns {
+        let mut weight = || 10f64.powf(orders * (rng.random::<f64>() - 0.5));
+        if v % columns + 1 < columns {
+            edges.push((v as u32, v as u32 + 1, weight()));
+        }
+        if v + columns < rows * columns {
+            edges.push((v as u32, (v + columns) as u32, weight()));
+        }
+    }
+    Graph::from_edges(rows * columns, &edges).expect("the edges are well formed")
+}
+
+/// Every node after the first joins `m` ends of edges before it (Barabási & Albert 1999): a few hubs, many leaves.
+pub fn preferential_attachment(n: usize, m: usize) -> Graph {
+    let run = Run::new(Some(1), 29).expect("one thread is allowed");
+    let mut rng = run.rng(Stream::Synthetic, (n * 31 + m) as u64);
+    let (mut ends, mut edges) = (vec![0u32], std::collections::BTreeSet::new());
+    for v in 1..n as u32 {
+        for _ in 0..m {
+            let u = ends[rng.random_range(0..ends.len())];
+            if u != v && edges.insert((u.min(v), u.max(v))) {
+                ends.extend([u, v]);
+            }
+        }
+    }
+    let edges: Vec<_> = edges.into_iter().map(|(u, v)| (u, v, 1.0)).collect();
+    Graph::from_edges(n, &edges).expect("the edges are well formed")
+}
+
+/// (L + diag)·x = b by elimination on a dense matrix that only ever adds, multiplies and divides positive numbers
+/// (Grassmann, Taksar & Heyman 1985), so that weights far apart lose no digits; right-hand sides add up to 0 over components
+/// without a diagonal, solutions have mean zero there.
+pub fn dense_laplacian_solve(graph: &Graph, diagonal: Option<&[f64]>, b: &Matrix) -> Matrix {
+    let (n, s) = (graph.n_samples(), b.n_cols());
+    // Vertex n is the ground, held at 0.
+    let mut weights = vec![vec![0.0; n + 1]; n];
+    for row in 0..n {
+        let (columns, values) = graph.adjacency().row(row);
+        columns.iter().zip(values).for_each(|(&column, &w)| weights[row][column as usize] = w);
+        weights[row][n] = diagonal.map_or(0.0, |diagonal| diagonal[row]);
+    }
+    let mut x = b.clone();
+    let mut shares: Vec<Vec<(usize, f64)>> = Vec::with_capacity(n);
+    let mut pivots = Vec::with_capacity(n);
+    for v in 0..n {
+        let later: Vec<(usize, f64)> = (v + 1..=n).map(|u| (u, weights[v][u])).filter(|e| e.1 > 0.0).collect();
+        let pivot: f64 = later.iter().map(|e| e.1).sum();
+        for &(u, w) in later.iter().filter(|e| e.0 < n) {
+            for &(t, other) in later.iter().filter(|e| e.0 != u) {
+                weights[u][t] += w * other / pivot;
+            }
+            for c in 0..s {
+                x.row_mut(u)[c] += w / pivot * x.row(v)[c];
+            }
+        }
+        shares.push(later.iter().map(|&(u, w)| (u, w / pivot)).collect());
+        pivots.push(pivot);
+    }
+    for v in (0..n).rev() {
+        for c in 0..s {
+            let own = if pivots[v] > 0.0 { x.row(v)[c] / pivots[v] } else { 0.0 };
+            let sum: f64 = shares[v].iter().filter(|e| e.0 < n).map(|&(u, share)| share * x.row(u)[c]).sum();
+            x.row_mut(v)[c] = own + sum;
+        }
+    }
+    let components = graph.components();
+    for id in 0..components.sizes.len() {
+        let rows: Vec<usize> = (0..n).filter(|&row| components.id[row] as usize == id).collect();
+        if diagonal.is_some_and(|diagonal| rows.iter().any(|&row| diagonal[row] > 0.0)) {
+            continue;
+        }
+        for c in 0..s {
+            let mean = rows.iter().map(|&row| x.row(row)[c]).sum::<f64>() / rows.len() as f64;
+            rows.iter().for_each(|&row| x.row_mut(row)[c] -= mean);
+        }
+    }
+    x
 }

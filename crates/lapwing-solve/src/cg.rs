@@ -1,11 +1,12 @@
 //! Block preconditioned conjugate gradients: A·X = B for s right-hand sides at once (Hestenes & Stiefel 1952).
 //!
 //! The columns are independent iterations with their own step lengths; what they share is each pass over A. A column
-//! that has converged leaves the block, so the last ones do not pay for the first. A [`Projection`] takes a known
-//! vector out of the iteration: the zero-mean constraint of stable harmonic functions, or the constant vector that
-//! ruins the conditioning of plain ones.
+//! that has converged leaves the block, so the last ones do not pay for the first. A [`Projection`] takes known vectors
+//! out of the iteration: the null space of a singular Laplacian, the zero-mean constraint of stable harmonic functions,
+//! or the constant vector that ruins the conditioning of plain ones.
 //!
-//! Cost: one product with A, one with M⁻¹ and some ten vector passes per iteration; memory 5 blocks (n, s) of f64.
+//! Cost: one product with A, one with M⁻¹ and two passes over the block per iteration; what is done to a row of the
+//! block is done while it is in cache ([`crate::steps`]). Memory: 4 blocks (n, s) of f64, 5 unless M is diagonal.
 //! Parallel over blocks of rows; sums are taken block by block in row order, so results do not depend on threads.
 //!
 //! Stops at ‖rᵢ‖₂ ≤ tol·‖bᵢ‖₂ for every column. The residual reported is recomputed from B − A·X at the end; a column
@@ -13,12 +14,14 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Error, Matrix, Result, Run, SolveSummary};
+use lapwing_data::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::Operator;
-use crate::kernels::{BLOCK_ROWS, reduce};
+use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::precond::Preconditioner;
+use crate::steps::{self, Correction};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,24 +30,62 @@ pub struct CgParams {
     pub tol: f64,
     /// Most iterations; default 10,000.
     pub max_iter: usize,
+    /// Iterations without a new smallest residual of any column after which it stops as [`Stop::Stagnated`]; default none.
+    pub patience: usize,
+    /// Iterations after which it stops as [`Stop::Slow`] if, at the rate so far, as many again would not do; default
+    /// none.
+    pub budget: usize,
 }
 
 impl Default for CgParams {
     fn default() -> Self {
-        Self { tol: 1e-6, max_iter: 10_000 }
+        Self { tol: 1e-6, max_iter: 10_000, patience: usize::MAX, budget: usize::MAX }
     }
 }
 
-/// A vector known beforehand to be kept out of the iteration.
+/// Known vectors to be kept out of the iteration.
 #[derive(Clone, Copy, Debug)]
 pub enum Projection<'a> {
     /// Nothing: A is positive definite and well enough conditioned.
     None,
+    /// A is singular on the indicators of some components, given by the component of each row (n), `u32::MAX` where A is regular:
+    /// what the right-hand side and the solution have of them is dropped.
+    Components(&'a [u32], usize),
     /// Solve P·A·P·x = P·b with P = I − 11ᵀ/n: minimise over zero-mean vectors. A may be singular on constants.
     ZeroMean,
     /// Keep directions A-orthogonal to 1, where A·1 = c (n), c ≥ 0: every z becomes z − (cᵀz)/(Σc). Needs 1ᵀb = 0; the
     /// solution has cᵀx = 0.
     OrthogonalToOnes(&'a [f64]),
+}
+
+/// Why a solve ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// Every column reached the tolerance.
+    #[default]
+    Converged,
+    /// The iterations ran out.
+    MaxIter,
+    /// No progress any more.
+    Stagnated,
+    /// Progress, but too slow for its budget.
+    Slow,
+    /// The residual is what rounding the solution to f64 leaves; no solver gets below.
+    Rounding,
+}
+
+impl Stop {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::MaxIter => "max-iter",
+            Self::Stagnated => "stagnated",
+            Self::Slow => "slow",
+            Self::Rounding => "rounding",
+        }
+    }
 }
 
 /// How a solve went, column by column.
@@ -56,26 +97,22 @@ pub struct CgInfo {
     pub residuals: Vec<f64>,
     /// Whether every column reached the tolerance.
     pub converged: bool,
+    /// Why it ended.
+    pub reason: Stop,
     /// Largest relative residual among the columns still iterating, after each iteration.
     pub curve: Vec<f64>,
     /// Wall seconds.
     pub seconds: f64,
 }
 
-impl CgInfo {
-    /// The part of it that goes into a report.
-    pub fn summary(&self) -> SolveSummary {
-        SolveSummary {
-            n_iter: self.iterations.iter().copied().max().unwrap_or(0),
-            residual: self.residuals.iter().fold(0.0, |most, &r| if r.is_nan() || r > most { r } else { most }),
-            converged: self.converged,
-            residual_curve: self.curve.clone(),
-        }
-    }
-}
-
 /// Recursive residuals may drift; this many times a column is restarted from its recomputed one.
 const RESTARTS: usize = 3;
+/// The recursion stopped at tol; the recomputed residual may be a rounding above.
+const SLACK: f64 = 1.01;
+/// Iterations between two projections of the residual onto the range of A, whose rounding would grow.
+const PROJECT_EVERY: usize = 8;
+/// Iterations over which the rate is looked at.
+const WINDOW: usize = 16;
 
 /// Solves A·X = B (n, s) from the start `x`, which becomes the solution. Under a projection the start must satisfy it
 /// (zero does).
@@ -107,25 +144,33 @@ pub fn solve(
         let norms = column_norms(b.values(), n, s);
         let mut open: Vec<usize> = (0..s).filter(|&c| norms[c] > 0.0).collect();
         zero_columns(x, &norms);
-        let ones_product = if let Projection::OrthogonalToOnes(c) = projection { c.iter().sum() } else { 0.0 };
-        let problem = Iteration { operator, preconditioner, projection, params, run, norms: &norms, ones_product };
+        let problem = Iteration::new(operator, preconditioner, projection, params, run, &norms);
         for attempt in 0..=RESTARTS {
             let mut residual = problem.residual(b, x, &open);
             let relative: Vec<f64> =
                 column_norms(&residual, n, open.len()).iter().zip(&open).map(|(r, &c)| r / norms[c]).collect();
             open.iter().zip(&relative).for_each(|(&c, &r)| info.residuals[c] = r);
-            // A little slack: the recursion stopped at tol, the recomputed residual may be a rounding above.
-            let unsolved: Vec<usize> = (0..open.len()).filter(|&at| relative[at] > params.tol * 1.01).collect();
+            let unsolved: Vec<usize> = (0..open.len()).filter(|&at| !(relative[at] <= params.tol * SLACK)).collect();
             let budget = |c: &usize| info.iterations[*c] < params.max_iter;
-            if unsolved.is_empty() || attempt == RESTARTS || !unsolved.iter().any(|&at| budget(&open[at])) {
+            let has_stopped = attempt > 0 && matches!(info.reason, Stop::Slow | Stop::Stagnated);
+            if unsolved.is_empty()
+                || attempt == RESTARTS
+                || has_stopped
+                || !unsolved.iter().any(|&at| budget(&open[at]))
+            {
                 break;
             }
             // The block of all columns goes before the iteration allocates its own.
-            let residual = keep_columns(&std::mem::take(&mut residual), open.len(), &unsolved);
+            let residual = keep_columns(std::mem::take(&mut residual), open.len(), &unsolved);
             open = unsolved.iter().map(|&at| open[at]).collect();
             problem.iterate(residual, x, &open, &mut info)?;
         }
-        info.converged = info.residuals.iter().all(|r| *r <= params.tol * 1.01);
+        info.converged = info.residuals.iter().all(|r| *r <= params.tol * SLACK);
+        info.reason = match info.reason {
+            _ if info.converged => Stop::Converged,
+            Stop::Converged => Stop::Stagnated,
+            reason => reason,
+        };
         info.seconds = start.elapsed().as_secs_f64();
         Ok(info)
     })
@@ -138,18 +183,68 @@ struct Iteration<'a> {
     params: CgParams,
     run: &'a Run,
     norms: &'a [f64],
-    /// 1ᵀA1 = Σc where constants are projected out, else unused.
-    ones_product: f64,
+    /// How preconditioned residuals are corrected under the projection.
+    correction: Correction<'a>,
+    /// Rows of each singular component.
+    sizes: Vec<usize>,
 }
 
-impl Iteration<'_> {
+/// The columns still open: solutions, residuals, directions, their products, preconditioned residuals.
+struct Blocks {
+    x: Vec<f64>,
+    r: Vec<f64>,
+    p: Vec<f64>,
+    q: Vec<f64>,
+    /// Empty where M is diagonal.
+    z: Vec<f64>,
+    /// Mean of each column of r that has not been taken off yet.
+    mean: Vec<f64>,
+    /// rᵀz of each column.
+    rz: Vec<f64>,
+}
+
+impl<'a> Iteration<'a> {
+    fn new(
+        operator: &'a dyn Operator,
+        preconditioner: &'a dyn Preconditioner,
+        projection: Projection<'a>,
+        params: CgParams,
+        run: &'a Run,
+        norms: &'a [f64],
+    ) -> Self {
+        let n = operator.n();
+        let diagonal = preconditioner.diagonal();
+        let (correction, sizes) = match projection {
+            Projection::None => (Correction::none(diagonal), Vec::new()),
+            Projection::Components(ids, count) => {
+                let mut sizes = vec![0; count];
+                ids.iter().filter(|&&id| id != u32::MAX).for_each(|&id| sizes[id as usize] += 1);
+                let is_whole = count == 1 && sizes[0] == n;
+                (if is_whole { Correction::centered(diagonal) } else { Correction::none(diagonal) }, sizes)
+            }
+            Projection::OrthogonalToOnes(c) => (Correction::ones(diagonal, c), Vec::new()),
+            Projection::ZeroMean => {
+                let mut image = vec![0.0; n];
+                match diagonal {
+                    Some(diagonal) => image.copy_from_slice(diagonal),
+                    None => preconditioner.apply(&vec![1.0; n], &mut image, 1),
+                }
+                (Correction::zero_mean(diagonal, image), Vec::new())
+            }
+        };
+        Self { operator, preconditioner, projection, params, run, norms, correction, sizes }
+    }
+
     /// B − A·X for the columns `open`, projected.
     fn residual(&self, b: &Matrix, x: &Matrix, open: &[usize]) -> Vec<f64> {
         let (n, s, width) = (b.n_rows(), b.n_cols(), open.len());
-        let x_open = keep_columns(x.values(), s, open);
         let mut product = vec![0.0; n * width];
         if width > 0 {
-            self.operator.apply(&x_open, &mut product, width);
+            if width == s {
+                self.operator.apply(x.values(), &mut product, width);
+            } else {
+                self.operator.apply(&keep_columns(x.values().to_vec(), s, open), &mut product, width);
+            }
             product.par_chunks_mut(width).zip(b.values().par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(p, b)| {
                 p.iter_mut().zip(open).for_each(|(p, &c)| *p = b[c] - *p);
             });
@@ -158,147 +253,216 @@ impl Iteration<'_> {
         product
     }
 
-    /// Projects what lies in the range of A: residuals and products.
+    /// Projects a residual onto the range of A.
     fn project_range(&self, r: &mut [f64], s: usize) {
-        if matches!(self.projection, Projection::ZeroMean) {
-            subtract_mean(r, s);
-        }
-    }
-
-    /// Projects what lies in the domain of A: preconditioned residuals.
-    fn project_domain(&self, z: &mut [f64], s: usize) {
         match self.projection {
-            Projection::None => {}
-            Projection::ZeroMean => subtract_mean(z, s),
-            Projection::OrthogonalToOnes(c) => {
-                let n = c.len();
-                let mut shift = reduce(n, s, |rows, sums| {
-                    for row in rows.filter(|&row| c[row] != 0.0) {
-                        sums.iter_mut().zip(&z[row * s..]).for_each(|(sum, z)| *sum += c[row] * z);
-                    }
-                });
-                shift.iter_mut().for_each(|v| *v /= self.ones_product);
-                subtract(z, &shift);
+            Projection::Components(ids, _) if !self.correction.centers => {
+                subtract_component_means(r, s, ids, &self.sizes);
             }
+            Projection::Components(..) | Projection::ZeroMean => {
+                let n = r.len() / s;
+                let mean: Vec<f64> = column_sums(r, n, s).iter().map(|sum| sum / n as f64).collect();
+                steps::subtract(r, &mean);
+            }
+            Projection::None | Projection::OrthogonalToOnes(_) => {}
         }
     }
 
     /// Conjugate gradients from the residual `r` of the columns `open`; adds the corrections to `x`.
-    fn iterate(&self, mut r: Vec<f64>, x: &mut Matrix, open: &[usize], info: &mut CgInfo) -> Result<()> {
-        let n = x.n_rows();
+    fn iterate(&self, r: Vec<f64>, x: &mut Matrix, open: &[usize], info: &mut CgInfo) -> Result<()> {
         let mut open = open.to_vec();
-        let mut s = open.len();
-        let mut z = vec![0.0; n * s];
-        self.preconditioner.apply(&r, &mut z, s);
-        self.project_domain(&mut z, s);
-        let mut rz = column_dots(&r, &z, n, s);
-        let mut p = z.clone();
-        let mut q = vec![0.0; n * s];
+        let mut blocks = self.start(r, x, &open);
+        let mut watch = Watch::new(open.len());
+        info.reason = Stop::Converged;
         loop {
-            self.run.check()?;
-            self.operator.apply(&p, &mut q, s);
-            self.project_range(&mut q, s);
-            let curvature = column_dots(&p, &q, n, s);
+            if let Err(interrupted) = self.run.check() {
+                write_columns(x, &blocks.x, &open);
+                return Err(interrupted);
+            }
+            let s = open.len();
+            let curvature = self.operator.apply_dot(&blocks.p, &mut blocks.q, s);
             // A column whose curvature is not positive has reached the end of what f64 can do for it.
             let step: Vec<f64> =
-                rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
-            add_to_columns(x, &open, &p, &step);
-            let squares = descend(&mut r, &q, &step, n, s);
-            let mut worst: f64 = 0.0;
+                blocks.rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
+            let sums = steps::descend(&mut blocks.r, &blocks.q, &step, &blocks.mean, &self.correction);
+            blocks.mean = self.correction.mean(&sums, blocks.r.len() / s);
+            let relative: Vec<f64> = (0..s)
+                .map(|at| self.correction.square(&sums, at, blocks.r.len() / s).sqrt() / self.norms[open[at]])
+                .collect();
+            let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
+            info.curve.push(worst);
+            self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
             let mut kept = Vec::with_capacity(s);
             for at in 0..s {
                 let column = open[at];
                 info.iterations[column] += 1;
-                let relative = squares[at].sqrt() / self.norms[column];
-                worst = worst.max(relative);
-                let is_stuck = !(step[at] != 0.0 && step[at].is_finite());
-                if relative > self.params.tol && !is_stuck && info.iterations[column] < self.params.max_iter {
-                    kept.push(at);
+                let is_stuck = !(step[at] != 0.0 && step[at].is_finite() && relative[at].is_finite());
+                match () {
+                    () if relative[at] <= self.params.tol => {}
+                    () if is_stuck => info.reason = Stop::Stagnated,
+                    () if info.iterations[column] >= self.params.max_iter => info.reason = Stop::MaxIter,
+                    () => kept.push(at),
                 }
             }
-            info.curve.push(worst);
-            self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
-            if kept.is_empty() {
-                return Ok(());
+            if let Some(reason) = watch.judge(&relative, &self.params) {
+                info.reason = reason;
+                kept.clear();
             }
             if kept.len() < s {
-                for block in [&mut r, &mut p] {
-                    *block = keep_columns(block, s, &kept);
+                steps::add(&mut blocks.x, &blocks.p, &step);
+                write_columns(x, &blocks.x, &open);
+                if kept.is_empty() {
+                    return Ok(());
                 }
-                z.truncate(n * kept.len());
-                q.truncate(n * kept.len());
+                blocks.keep(s, &kept);
+                watch.keep(&kept);
                 open = kept.iter().map(|&at| open[at]).collect();
-                rz = kept.iter().map(|&at| rz[at]).collect();
-                s = kept.len();
             }
-            self.preconditioner.apply(&r, &mut z, s);
-            self.project_domain(&mut z, s);
-            let rz_new = column_dots(&r, &z, n, s);
-            let beta: Vec<f64> = rz_new.iter().zip(&rz).map(|(new, old)| new / old).collect();
-            rz = rz_new;
-            p.par_chunks_mut(BLOCK_ROWS * s).zip(z.par_chunks(BLOCK_ROWS * s)).for_each(|(p, z)| {
-                for (p, z) in p.chunks_exact_mut(s).zip(z.chunks_exact(s)) {
-                    p.iter_mut().zip(z).zip(&beta).for_each(|((p, z), beta)| *p = z + beta * *p);
-                }
-            });
+            let (step, sums) = if kept.len() == s { (step, sums) } else { (vec![0.0; kept.len()], sums.keep(&kept)) };
+            self.turn(&mut blocks, &step, &sums, info.curve.len());
+        }
+    }
+
+    /// The blocks before the first step: p = z = M⁻¹r.
+    fn start(&self, r: Vec<f64>, x: &Matrix, open: &[usize]) -> Blocks {
+        let (n, s) = (x.n_rows(), open.len());
+        let is_diagonal = self.correction.diagonal.is_some();
+        let mut blocks = Blocks {
+            x: keep_columns(x.values().to_vec(), x.n_cols(), open),
+            p: vec![0.0; n * s],
+            q: vec![0.0; n * s],
+            z: vec![0.0; if is_diagonal { 0 } else { n * s }],
+            mean: vec![0.0; s],
+            rz: vec![1.0; s],
+            r,
+        };
+        let zeros = vec![0.0; s];
+        let sums = steps::descend(&mut blocks.r, &blocks.q, &zeros, &blocks.mean, &self.correction);
+        self.turn(&mut blocks, &zeros, &sums, 1);
+        blocks
+    }
+
+    /// From the residual to the next direction; the step along the old one is added to x on the way.
+    fn turn(&self, blocks: &mut Blocks, step: &[f64], sums: &steps::Sums, iteration: usize) {
+        let s = step.len();
+        let (shift, rz) = if self.correction.diagonal.is_some() {
+            if !self.sizes.is_empty() && !self.correction.centers && iteration.is_multiple_of(PROJECT_EVERY) {
+                self.project_range(&mut blocks.r, s);
+            }
+            self.correction.diagonal_products(sums)
+        } else {
+            if self.correction.centers {
+                steps::subtract(&mut blocks.r, &blocks.mean);
+                blocks.mean.fill(0.0);
+            } else if !self.sizes.is_empty() && iteration.is_multiple_of(PROJECT_EVERY) {
+                self.project_range(&mut blocks.r, s);
+            }
+            self.preconditioner.apply(&blocks.r, &mut blocks.z, s);
+            let products = steps::products(&blocks.r, &blocks.z, s, &self.correction);
+            self.correction.full_products(&products)
+        };
+        let ratio = |(new, old): (&f64, &f64)| if *old != 0.0 { new / old } else { 0.0 };
+        let beta: Vec<f64> = rz.iter().zip(&blocks.rz).map(ratio).collect();
+        let z = if self.correction.diagonal.is_some() { &blocks.r } else { &blocks.z };
+        steps::advance(&mut blocks.x, &mut blocks.p, z, step, &beta, &shift, &self.correction);
+        blocks.rz = rz;
+    }
+}
+
+impl Blocks {
+    fn keep(&mut self, s: usize, kept: &[usize]) {
+        let n = self.r.len() / s;
+        for block in [&mut self.x, &mut self.r, &mut self.p] {
+            *block = keep_columns(std::mem::take(block), s, kept);
+        }
+        self.q.truncate(n * kept.len());
+        if !self.z.is_empty() {
+            self.z.truncate(n * kept.len());
+        }
+        for values in [&mut self.mean, &mut self.rz] {
+            *values = kept.iter().map(|&at| values[at]).collect();
         }
     }
 }
 
-/// x[:, open] += p · diag(step).
-fn add_to_columns(x: &mut Matrix, open: &[usize], p: &[f64], step: &[f64]) {
-    let (total, s) = (x.n_cols(), open.len());
-    x.values_mut().par_chunks_mut(BLOCK_ROWS * total).zip(p.par_chunks(BLOCK_ROWS * s)).for_each(|(x, p)| {
-        for (x, p) in x.chunks_exact_mut(total).zip(p.chunks_exact(s)) {
-            open.iter().zip(p).zip(step).for_each(|((&c, p), step)| x[c] += step * p);
-        }
-    });
+/// Looks whether the columns make progress.
+struct Watch {
+    best: Vec<f64>,
+    since_best: usize,
+    iterations: usize,
+    /// Largest residual over the last iterations.
+    recent: std::collections::VecDeque<f64>,
 }
 
-/// r −= q · diag(step); returns Σ r² of each column.
-fn descend(r: &mut [f64], q: &[f64], step: &[f64], n: usize, s: usize) -> Vec<f64> {
-    r.par_chunks_mut(BLOCK_ROWS * s).zip(q.par_chunks(BLOCK_ROWS * s)).for_each(|(r, q)| {
-        for (r, q) in r.chunks_exact_mut(s).zip(q.chunks_exact(s)) {
-            r.iter_mut().zip(q).zip(step).for_each(|((r, q), step)| *r -= step * q);
-        }
-    });
-    column_dots(r, r, n, s)
-}
+impl Watch {
+    fn new(s: usize) -> Self {
+        Self { best: vec![f64::INFINITY; s], since_best: 0, iterations: 0, recent: std::collections::VecDeque::new() }
+    }
 
-/// Σ aᵢ·bᵢ of each column.
-fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
-    reduce(n, s, |rows, sums| {
-        let range = rows.start * s..rows.end * s;
-        for (a, b) in a[range.clone()].chunks_exact(s).zip(b[range].chunks_exact(s)) {
-            sums.iter_mut().zip(a).zip(b).for_each(|((sum, a), b)| *sum += a * b);
+    fn keep(&mut self, kept: &[usize]) {
+        self.best = kept.iter().map(|&at| self.best[at]).collect();
+    }
+
+    fn judge(&mut self, relative: &[f64], params: &CgParams) -> Option<Stop> {
+        self.iterations += 1;
+        self.since_best += 1;
+        for (best, &now) in self.best.iter_mut().zip(relative) {
+            if now < 0.9 * *best {
+                (*best, self.since_best) = (now, 0);
+            }
         }
-    })
+        if self.since_best > params.patience {
+            return Some(Stop::Stagnated);
+        }
+        let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
+        self.recent.push_back(worst);
+        if self.recent.len() > WINDOW {
+            self.recent.pop_front();
+        }
+        let first = *self.recent.front()?;
+        if self.iterations < params.budget || self.recent.len() < WINDOW || worst <= params.tol {
+            return None;
+        }
+        let rate = (first / worst).ln() / (WINDOW - 1) as f64;
+        let needed = (worst / params.tol).ln() / rate;
+        (!(rate > 0.0) || needed > params.budget as f64).then_some(Stop::Slow)
+    }
 }
 
 fn column_norms(a: &[f64], n: usize, s: usize) -> Vec<f64> {
     if s == 0 { Vec::new() } else { column_dots(a, a, n, s).into_iter().map(f64::sqrt).collect() }
 }
 
-fn subtract_mean(block: &mut [f64], s: usize) {
-    let n = block.len() / s;
-    let mut mean = reduce(n, s, |rows, sums| {
+fn column_sums(block: &[f64], n: usize, s: usize) -> Vec<f64> {
+    reduce(n, s, |rows, sums| {
         for row in block[rows.start * s..rows.end * s].chunks_exact(s) {
             sums.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
         }
-    });
-    mean.iter_mut().for_each(|m| *m /= n as f64);
-    subtract(block, &mean);
+    })
 }
 
-fn subtract(block: &mut [f64], shift: &[f64]) {
-    let s = shift.len();
-    block.par_chunks_mut(BLOCK_ROWS * s).for_each(|rows| {
-        rows.chunks_exact_mut(s).for_each(|row| row.iter_mut().zip(shift).for_each(|(v, shift)| *v -= shift));
-    });
+/// Subtracts from each column its mean over each component; rows of component `u32::MAX` stay.
+pub(crate) fn subtract_component_means(block: &mut [f64], s: usize, ids: &[u32], sizes: &[usize]) {
+    let mut means = vec![0.0; sizes.len() * s];
+    for (row, &id) in block.chunks_exact(s).zip(ids).filter(|(_, id)| **id != u32::MAX) {
+        let mean = &mut means[id as usize * s..(id as usize + 1) * s];
+        mean.iter_mut().zip(row).for_each(|(mean, v)| *mean += v);
+    }
+    for (mean, size) in means.chunks_exact_mut(s).zip(sizes) {
+        mean.iter_mut().for_each(|mean| *mean /= *size as f64);
+    }
+    block.par_chunks_mut(s).zip(ids).with_min_len(BLOCK_ROWS).filter(|(_, id)| **id != u32::MAX).for_each(
+        |(row, &id)| {
+            row.iter_mut().zip(&means[id as usize * s..]).for_each(|(v, mean)| *v -= mean);
+        },
+    );
 }
 
-/// The columns `keep` of a block (n, s).
-fn keep_columns(block: &[f64], s: usize, keep: &[usize]) -> Vec<f64> {
+/// The columns `keep` of a block (n, s), ascending.
+fn keep_columns(block: Vec<f64>, s: usize, keep: &[usize]) -> Vec<f64> {
+    if keep.len() == s {
+        return block;
+    }
     let mut out = vec![0.0; block.len() / s * keep.len()];
     if !keep.is_empty() {
         out.par_chunks_mut(keep.len()).zip(block.par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(out, row)| {
@@ -306,6 +470,14 @@ fn keep_columns(block: &[f64], s: usize, keep: &[usize]) -> Vec<f64> {
         });
     }
     out
+}
+
+/// x[:, open] ← the columns of `block`.
+fn write_columns(x: &mut Matrix, block: &[f64], open: &[usize]) {
+    let (total, s) = (x.n_cols(), open.len());
+    x.values_mut().par_chunks_mut(total).zip(block.par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(x, block)| {
+        open.iter().zip(block).for_each(|(&c, value)| x[c] = *value);
+    });
 }
 
 /// A zero right-hand side has the solution zero, whatever the start.
@@ -354,17 +526,17 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn solutions_equal_the_dense_ones(n in 3usize..40, s in 1usize..12, seed in 0u64..1000, gamma in 0.01..50.0f64) {
+        fn solutions_equal_the_dense_ones(n in 3usize..40, s in 1usize..12, seed in 0u64..1000, weight in 0.01..50.0f64) {
             let run = Run::new(Some(2), 0).unwrap();
             let w = adjacency(n, seed);
             let mut c = vec![0.0; n];
-            c[0] = 1.0;
+            c[0] = weight;
             c[n / 2] = 2.5;
-            let op = SddMatrix::new(&w, gamma, c.clone()).unwrap();
+            let op = SddMatrix::new(&w, c.clone()).unwrap();
             let mut b = Matrix::filled(n, s, 0.0);
             b.values_mut().iter_mut().enumerate().for_each(|(i, v)| *v = ((i * 37 + seed as usize) % 19) as f64 - 9.0);
             let mut x = Matrix::filled(n, s, 0.0);
-            let params = CgParams { tol: 1e-11, max_iter: 1000 };
+            let params = CgParams { tol: 1e-11, max_iter: 1000, ..CgParams::default() };
             let jacobi = Jacobi::new(&op).unwrap();
             let info = solve(&op, &jacobi, Projection::None, &b, &mut x, params, &run).unwrap();
             prop_assert!(info.converged, "{info:?}");
@@ -380,11 +552,11 @@ mod tests {
             let run = Run::new(Some(1), 0).unwrap();
             let w = adjacency(n, seed);
             let shift = vec![0.01; n];
-            let op = SddMatrix::new(&w, 1.0, shift.clone()).unwrap();
+            let op = SddMatrix::new(&w, shift.clone()).unwrap();
             let b = Matrix::new(n, 1, (0..n).map(|i| ((i * i) % 7) as f64 - 2.0).collect()).unwrap();
             let mut x = Matrix::filled(n, 1, 0.0);
             let jacobi = Jacobi::new(&op).unwrap();
-            let info = solve(&op, &jacobi, Projection::None, &b, &mut x, CgParams { tol: 1e-3, max_iter: 5 }, &run).unwrap();
+            let info = solve(&op, &jacobi, Projection::None, &b, &mut x, CgParams { tol: 1e-3, max_iter: 5, ..CgParams::default() }, &run).unwrap();
             let mut product = vec![0.0; n];
             op.apply(x.values(), &mut product, 1);
             let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
@@ -399,11 +571,11 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let n = 50;
         let w = adjacency(n, 3);
-        let op = SddMatrix::new(&w, 1.0, vec![0.0; n]).unwrap();
+        let op = SddMatrix::new(&w, vec![0.0; n]).unwrap();
         let mut b = Matrix::filled(n, 2, 0.0);
         (b.row_mut(3)[0], b.row_mut(40)[0], b.row_mut(0)[1], b.row_mut(9)[1]) = (1.0, -1.0, 2.0, -2.0);
         let mut x = Matrix::filled(n, 2, 0.0);
-        let params = CgParams { tol: 1e-12, max_iter: 1000 };
+        let params = CgParams { tol: 1e-12, max_iter: 1000, ..CgParams::default() };
         let info = solve(&op, &Jacobi::new(&op).unwrap(), Projection::ZeroMean, &b, &mut x, params, &run).unwrap();
         assert!(info.converged, "{info:?}");
         for c in 0..2 {
@@ -422,7 +594,7 @@ mod tests {
             .collect();
         let w = Csr::from_entries(n, n, &entries).unwrap();
         let shift: Vec<f64> = (0..n).map(|i| if i % 100 == 0 { 1.0 } else { 0.0 }).collect();
-        let op = SddMatrix::new(&w, 1.0, shift.clone()).unwrap();
+        let op = SddMatrix::new(&w, shift.clone()).unwrap();
         let b = Matrix::new(n, 3, (0..3 * n).map(|i| ((i * 31) % 17) as f64 - 8.0).collect()).unwrap();
         let solutions: Vec<Matrix> = [1, 2, 7]
             .iter()
@@ -441,7 +613,7 @@ mod tests {
     fn a_zero_right_hand_side_has_the_solution_zero() {
         let run = Run::new(Some(1), 0).unwrap();
         let w = adjacency(10, 1);
-        let op = SddMatrix::new(&w, 1.0, vec![1.0; 10]).unwrap();
+        let op = SddMatrix::new(&w, vec![1.0; 10]).unwrap();
         let mut b = Matrix::filled(10, 2, 0.0);
         b.row_mut(4)[1] = 1.0;
         let mut x = Matrix::filled(10, 2, 5.0);

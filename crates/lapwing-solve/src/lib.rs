@@ -1,14 +1,23 @@
 //! Linear algebra on operators: what graphs, sparsifiers and learned models are computed with.
 //!
-//! [`solve`] is block preconditioned conjugate gradients: one pass over the matrix serves all right-hand sides. Blocks of
-//! vectors are row-major (n, s), so that the s values of a row lie together. This crate knows matrices, not graphs as
-//! affinities.
+//! [`LaplacianSolver`] solves systems of graph Laplacians and what is made of them, for any number of right-hand sides at once; it
+//! chooses and builds its preconditioner. [`solve`] is the block preconditioned conjugate gradients underneath: one pass
+//! over the matrix serves all right-hand sides. Blocks of vectors are row-major (n, s), so that the s values of a row lie
+//! together. This crate knows matrices, not graphs as affinities.
 
 mod cg;
+mod check;
+mod components;
 pub mod dense;
 mod kernels;
+pub mod laplacian;
 mod operator;
+mod order;
 pub mod precond;
+mod steps;
 
-pub use cg::{CgInfo, CgParams, Projection, solve};
+pub use cg::{CgInfo, CgParams, Projection, Stop, solve};
+pub use check::check_adjacency;
+pub use components::Components;
+pub use laplacian::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice};
 pub use operator::{Operator, SddMatrix};

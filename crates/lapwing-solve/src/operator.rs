@@ -1,8 +1,11 @@
 //! Linear operators on blocks of vectors.
 
-use lapwing_data::{Csr, Error, Result};
+use std::borrow::Cow;
 
-use crate::kernels;
+use lapwing_data::{Csr, Error, Result};
+use rayon::prelude::*;
+
+use crate::kernels::{self, column_dots};
 
 /// A symmetric linear operator on R^n, applied to blocks of s vectors at once.
 pub trait Operator: Sync {
@@ -14,32 +17,136 @@ pub trait Operator: Sync {
 
     /// Diagonal of A (n).
     fn diagonal(&self) -> Vec<f64>;
+
+    /// Y ← A·X and xᵀy of each column (s), in one pass where the operator can.
+    fn apply_dot(&self, x: &[f64], y: &mut [f64], s: usize) -> Vec<f64> {
+        self.apply(x, y, s);
+        column_dots(x, y, self.n(), s)
+    }
 }
 
-/// κ·L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularised Laplacians, and
+/// L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularised Laplacians, and
 /// their principal blocks, where g holds the weights that were cut.
 ///
 /// Products are taken as Σⱼ wᵢⱼ(xᵢ − xⱼ), so that weights far apart lose no digits to cancellation.
 #[derive(Clone, Debug)]
 pub struct SddMatrix<'a> {
-    adjacency: &'a Csr<f64>,
-    scale: f64,
+    pub(crate) starts: Cow<'a, [u64]>,
+    pub(crate) ids: Cow<'a, [u32]>,
+    pub(crate) weights: Weights<'a>,
     shift: Vec<f64>,
 }
 
+/// Weights in the least space that holds them exactly: the solver is bound by reading them.
+#[derive(Clone, Debug)]
+pub(crate) enum Weights<'a> {
+    Equal(f64),
+    Single(Vec<f32>),
+    Double(Cow<'a, [f64]>),
+}
+
 impl<'a> SddMatrix<'a> {
-    /// `scale` · (D − `adjacency`) + diag(`shift`).
+    /// (D − `adjacency`) + diag(`shift`).
     ///
     /// # Errors
     /// [`Error::Shape`] unless `adjacency` is square with one shift per row.
-    pub fn new(adjacency: &'a Csr<f64>, scale: f64, shift: Vec<f64>) -> Result<Self> {
+    pub fn new(adjacency: &'a Csr<f64>, shift: Vec<f64>) -> Result<Self> {
         let n = adjacency.n_rows();
         if adjacency.n_cols() != n || shift.len() != n {
             let got = format!("{} columns and {} diagonal values", adjacency.n_cols(), shift.len());
             return Err(Error::shape("matrix", format!("{n} of each"), got));
         }
-        Ok(Self { adjacency, scale, shift })
+        Ok(Self {
+            starts: Cow::Borrowed(adjacency.indptr()),
+            ids: Cow::Borrowed(adjacency.indices()),
+            weights: Weights::Double(Cow::Borrowed(adjacency.values())),
+            shift,
+        })
     }
+
+    /// The same matrix with row and column i for `order[i]`, in a compact copy; `positions` is the inverse of `order`.
+    pub(crate) fn reordered(
+        adjacency: &Csr<f64>,
+        shift: &[f64],
+        order: &[u32],
+        positions: &[u32],
+    ) -> SddMatrix<'static> {
+        let mut starts = vec![0u64; order.len() + 1];
+        for (at, &v) in order.iter().enumerate() {
+            starts[at + 1] = starts[at] + adjacency.row(v as usize).0.len() as u64;
+        }
+        let ids =
+            scatter_rows(&starts, |at| adjacency.row(order[at] as usize).0.iter().map(|&u| positions[u as usize]));
+        let rows = |at: usize| adjacency.row(order[at] as usize).1.iter();
+        let values = adjacency.values();
+        let first = values.first().copied().unwrap_or(0.0);
+        let weights = if values.par_iter().all(|&w| w == first) {
+            Weights::Equal(first)
+        } else if values.par_iter().all(|&w| f64::from(w as f32) == w) {
+            Weights::Single(scatter_rows(&starts, |at| rows(at).map(|&w| w as f32)))
+        } else {
+            Weights::Double(Cow::Owned(scatter_rows(&starts, |at| rows(at).copied())))
+        };
+        let shift = order.par_iter().map(|&v| shift[v as usize]).collect();
+        SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift }
+    }
+
+    /// Diagonal that is added to the Laplacian (n).
+    pub fn shift(&self) -> &[f64] {
+        &self.shift
+    }
+
+    /// The adjacency matrix W, in the order of the rows here.
+    pub(crate) fn to_adjacency(&self) -> Result<Csr<f64>> {
+        let n = self.n();
+        let (mut ids, mut values) = (Vec::with_capacity(self.ids.len()), Vec::with_capacity(self.ids.len()));
+        let weight = |entry: usize| match &self.weights {
+            Weights::Equal(weight) => *weight,
+            Weights::Single(weights) => weights[entry].into(),
+            Weights::Double(weights) => weights[entry],
+        };
+        let mut row = Vec::new();
+        for pair in self.starts.windows(2) {
+            let entries = pair[0] as usize..pair[1] as usize;
+            row.clear();
+            row.extend(entries.map(|entry| (self.ids[entry], weight(entry))));
+            row.sort_unstable_by_key(|edge| edge.0);
+            ids.extend(row.iter().map(|edge| edge.0));
+            values.extend(row.iter().map(|edge| edge.1));
+        }
+        Csr::new(n, n, self.starts.to_vec(), ids, values)
+    }
+
+    /// Bytes held or borrowed.
+    pub fn bytes(&self) -> usize {
+        let weights = match &self.weights {
+            Weights::Equal(_) => 0,
+            Weights::Single(weights) => 4 * weights.len(),
+            Weights::Double(weights) => 8 * weights.len(),
+        };
+        8 * self.starts.len() + 4 * self.ids.len() + weights + 8 * self.shift.len()
+    }
+}
+
+/// The rows `row(at)` one after the other, filled in parallel.
+fn scatter_rows<T: Copy + Default + Send, I: Iterator<Item = T>>(
+    starts: &[u64],
+    row: impl Fn(usize) -> I + Sync,
+) -> Vec<T> {
+    let n = starts.len() - 1;
+    let mut out = vec![T::default(); starts[n] as usize];
+    let mut pieces = Vec::with_capacity(n / kernels::BLOCK_ROWS + 1);
+    let mut rest = out.as_mut_slice();
+    for first in (0..n).step_by(kernels::BLOCK_ROWS) {
+        let last = (first + kernels::BLOCK_ROWS).min(n);
+        let (piece, more) = rest.split_at_mut((starts[last] - starts[first]) as usize);
+        pieces.push((first..last, piece));
+        rest = more;
+    }
+    pieces.into_par_iter().for_each(|(rows, piece)| {
+        piece.iter_mut().zip(rows.flat_map(&row)).for_each(|(out, value)| *out = value);
+    });
+    out
 }
 
 impl Operator for SddMatrix<'_> {
@@ -49,11 +156,22 @@ impl Operator for SddMatrix<'_> {
 
     /// O(m·s) operations; parallel over rows, each row's sum in column order.
     fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
-        kernels::sdd_product(self.adjacency, self.scale, &self.shift, x, y, s);
+        self.apply_dot(x, y, s);
     }
 
     fn diagonal(&self) -> Vec<f64> {
-        let degree = |row: usize| self.adjacency.row(row).1.iter().sum::<f64>();
-        self.shift.iter().enumerate().map(|(row, shift)| self.scale * degree(row) + shift).collect()
+        let degree = |row: usize| {
+            let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+            match &self.weights {
+                Weights::Equal(weight) => weight * range.len() as f64,
+                Weights::Single(weights) => weights[range].iter().map(|&w| f64::from(w)).sum(),
+                Weights::Double(weights) => weights[range].iter().sum::<f64>(),
+            }
+        };
+        (0..self.n()).map(|row| degree(row) + self.shift[row]).collect()
+    }
+
+    fn apply_dot(&self, x: &[f64], y: &mut [f64], s: usize) -> Vec<f64> {
+        kernels::sdd_product(self, x, y, s)
     }
 }

@@ -16,13 +16,12 @@
 //!
 //! Where target rows sum to one number (one-hot, soft labels) the last column follows from the others.
 //!
-//! Cost: block conjugate gradients with c − 1 columns, O(m·c) per iteration; memory 12 bytes per stored edge and five
-//! blocks (n, c) of f64. See [`lapwing_solve::solve`] for what is parallel and in what order sums are taken.
+//! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`] for how it is solved, in what time and memory, and what is
+//! parallel.
 
 use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_solve::precond::Jacobi;
-use lapwing_solve::{CgInfo, CgParams, Projection, SddMatrix, solve as solve_system};
+use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver};
 
 use super::{Clamp, Form, HarmonicParams};
 
@@ -112,11 +111,11 @@ pub(super) fn solve(
         Some(graph_reg) => graph_reg,
         None => default_graph_reg(form, graph.mean_degree(), targets),
     };
-    let cg = CgParams { tol: params.tol, max_iter: params.max_iter };
-    let system = System { part: &part, targets, mean: &mean, cg, run };
+    let solver = LaplacianParams { tol: params.tol, max_iter: params.max_iter, ..LaplacianParams::default() };
+    let system = System { part: &part, targets, mean: &mean, solver, run };
     let (centered, info) = match form {
         _ if is_hard => system.hard()?,
-        Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse(components)?,
+        Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
         Form::Stable => system.stable(graph_reg)?,
         _ => system.plain(graph_reg)?,
     };
@@ -194,7 +193,7 @@ struct System<'a> {
     part: &'a Part<'a>,
     targets: &'a Targets,
     mean: &'a [f64],
-    cg: CgParams,
+    solver: LaplacianParams,
     run: &'a Run,
 }
 
@@ -232,28 +231,33 @@ impl System<'_> {
         c
     }
 
-    /// A = γL + C/c_tot.
-    fn matrix(&self, graph_reg: f64, c: &[f64]) -> Result<SddMatrix<'_>> {
-        SddMatrix::new(&self.part.adjacency, graph_reg, c.to_vec())
+    /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ.
+    fn solve_regularized(&self, graph_reg: f64, c: &[f64], constraint: Constraint) -> Result<(Matrix, LaplacianInfo)> {
+        let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
+        let mut b = self.centered_targets();
+        b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
+        self.solve(&self.part.adjacency, Some(&diagonal), constraint, &b)
     }
 
-    fn solve(&self, matrix: &SddMatrix<'_>, projection: Projection<'_>, b: &Matrix) -> Result<(Matrix, CgInfo)> {
-        let mut x = Matrix::filled(b.n_rows(), b.n_cols(), 0.0);
-        let info = solve_system(matrix, &Jacobi::new(matrix)?, projection, b, &mut x, self.cg, self.run)?;
-        Ok((x, info))
+    fn solve(
+        &self,
+        adjacency: &Csr<f64>,
+        diagonal: Option<&[f64]>,
+        constraint: Constraint,
+        b: &Matrix,
+    ) -> Result<(Matrix, LaplacianInfo)> {
+        LaplacianSolver::new(adjacency, diagonal, self.solver.clone(), self.run)?.solve(b, None, constraint, self.run)
     }
 
     /// P A P f = ỹ.
-    fn stable(&self, graph_reg: f64) -> Result<(Matrix, CgInfo)> {
-        let c = self.label_weights();
-        self.solve(&self.matrix(graph_reg, &c)?, Projection::ZeroMean, &self.centered_targets())
+    fn stable(&self, graph_reg: f64) -> Result<(Matrix, LaplacianInfo)> {
+        self.solve_regularized(graph_reg, &self.label_weights(), Constraint::ZeroMean)
     }
 
     /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end.
-    fn plain(&self, graph_reg: f64) -> Result<(Matrix, CgInfo)> {
+    fn plain(&self, graph_reg: f64) -> Result<(Matrix, LaplacianInfo)> {
         let c = self.label_weights();
-        let projection = Projection::OrthogonalToOnes(&c);
-        let (mut g, info) = self.solve(&self.matrix(graph_reg, &c)?, projection, &self.centered_targets())?;
+        let (mut g, info) = self.solve_regularized(graph_reg, &c, Constraint::None)?;
         let mut shift = vec![0.0; g.n_cols()];
         for (row, weight) in g.rows().zip(&c).filter(|(_, weight)| **weight > 0.0) {
             shift.iter_mut().zip(row).for_each(|(shift, g)| *shift += weight * g);
@@ -265,21 +269,17 @@ impl System<'_> {
         Ok((g, info))
     }
 
-    /// L⁺ỹ (label weights as they are given): the targets are brought into the range of L, whose null space has one vector per component.
-    fn pseudo_inverse(&self, components: &Components) -> Result<(Matrix, CgInfo)> {
+    /// L⁺ỹ (label weights as they are given): the solver brings the targets into the range of L, whose null space has one
+    /// vector per component.
+    fn pseudo_inverse(&self) -> Result<(Matrix, LaplacianInfo)> {
         let mut b = self.centered_targets();
         let total: f64 = self.targets.weights().iter().sum();
         b.values_mut().iter_mut().for_each(|value| *value *= total);
-        let id: Vec<u32> = (0..self.part.n()).map(|row| components.id[self.part.whole(row)]).collect();
-        subtract_component_means(&mut b, &id, &components.sizes);
-        let matrix = SddMatrix::new(&self.part.adjacency, 1.0, vec![0.0; self.part.n()])?;
-        let (mut f, info) = self.solve(&matrix, Projection::None, &b)?;
-        subtract_component_means(&mut f, &id, &components.sizes);
-        Ok((f, info))
+        self.solve(&self.part.adjacency, None, Constraint::None, &b)
     }
 
     /// g = y − ȳ on S, L_UU g_U = W_US g_S on the others.
-    fn hard(&self) -> Result<(Matrix, CgInfo)> {
+    fn hard(&self) -> Result<(Matrix, LaplacianInfo)> {
         let mut g = Matrix::filled(self.part.n(), self.columns(), 0.0);
         let mut is_open = vec![true; self.part.n()];
         for (at, &row) in self.part.labeled.iter().enumerate() {
@@ -296,20 +296,8 @@ impl System<'_> {
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let (solved, info) = self.solve(&SddMatrix::new(&adjacency, 1.0, cut)?, Projection::None, &b)?;
+        let (solved, info) = self.solve(&adjacency, Some(&cut), Constraint::None, &b)?;
         open.iter().zip(solved.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         Ok((g, info))
-    }
-}
-
-fn subtract_component_means(block: &mut Matrix, id: &[u32], sizes: &[usize]) {
-    let mut means = Matrix::filled(sizes.len(), block.n_cols(), 0.0);
-    for (row, &component) in block.rows().zip(id) {
-        let size = sizes[component as usize] as f64;
-        means.row_mut(component as usize).iter_mut().zip(row).for_each(|(mean, value)| *mean += value / size);
-    }
-    for (row, &component) in id.iter().enumerate() {
-        let mean = means.row(component as usize);
-        block.row_mut(row).iter_mut().zip(mean).for_each(|(value, mean)| *value -= mean);
     }
 }

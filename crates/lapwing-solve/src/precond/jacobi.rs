@@ -14,6 +14,16 @@ pub struct Jacobi {
 }
 
 impl Jacobi {
+    /// Multiplies entry i of the inverse by `factor(i)`.
+    pub(crate) fn scale(&mut self, factor: impl Fn(usize) -> f64) {
+        self.inverse.iter_mut().enumerate().for_each(|(row, inverse)| *inverse *= factor(row));
+    }
+
+    /// No preconditioning, for n rows.
+    pub fn identity(n: usize) -> Self {
+        Self { inverse: vec![1.0; n] }
+    }
+
     /// The inverse diagonal of `operator`; a zero on the diagonal (an empty row) is left alone.
     ///
     /// # Errors
@@ -35,6 +45,10 @@ impl Jacobi {
 }
 
 impl Preconditioner for Jacobi {
+    fn diagonal(&self) -> Option<&[f64]> {
+        Some(&self.inverse)
+    }
+
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
         let rows = BLOCK_ROWS * s;
         z.par_chunks_mut(rows).zip(r.par_chunks(rows)).zip(self.inverse.par_chunks(BLOCK_ROWS)).for_each(

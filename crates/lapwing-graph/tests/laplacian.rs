@@ -1,0 +1,255 @@
+//! The Laplacian solver on graphs where solvers go wrong first, against dense elimination without subtractions.
+
+use lapwing_data::{Csr, Matrix, Run};
+use lapwing_graph::testkit::{dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
+use lapwing_graph::{Components, Graph};
+use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver, PreconditionerChoice, Stop};
+
+fn run() -> Run {
+    Run::new(Some(2), 1).unwrap()
+}
+
+fn params(preconditioner: PreconditionerChoice, tol: f64) -> LaplacianParams {
+    LaplacianParams { preconditioner, tol, ..LaplacianParams::default() }
+}
+
+/// Right-hand sides that look random, each adding up to 0 over every component.
+fn right_hand_sides(components: &Components, s: usize) -> Matrix {
+    let n = components.id.len();
+    let mut b = Matrix::new(n, s, (0..n * s).map(|i| ((i * 7919 + 13) % 101) as f64 / 50.0 - 1.0).collect()).unwrap();
+    for c in 0..s {
+        let mut sums = vec![0.0; components.sizes.len()];
+        (0..n).for_each(|row| sums[components.id[row] as usize] += b.row(row)[c]);
+        for row in 0..n {
+            let id = components.id[row] as usize;
+            b.row_mut(row)[c] -= sums[id] / components.sizes[id] as f64;
+        }
+    }
+    b
+}
+
+fn all_graphs() -> Vec<(&'static str, Graph)> {
+    let mut graphs = nasty_graphs();
+    graphs.push(("grid", grid(40, 40, 0.0)));
+    graphs.push(("grid over twelve orders", grid(30, 30, 12.0)));
+    graphs.push(("preferential attachment", preferential_attachment(1500, 4)));
+    graphs
+}
+
+#[test]
+fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
+    use PreconditionerChoice::{ApproxCholesky, Auto, Jacobi};
+    for (name, graph) in all_graphs() {
+        let components = graph.components();
+        let n = graph.n_samples();
+        let b = right_hand_sides(&components, 3);
+        let grounded: Vec<f64> = (0..n).map(|i| if i % 7 == 0 { 0.5 + i as f64 } else { 0.0 }).collect();
+        let everywhere: Vec<f64> = (0..n).map(|i| 1e-3 + (i % 5) as f64).collect();
+        for diagonal in [None, Some(grounded), Some(everywhere)] {
+            let expected = dense_laplacian_solve(&graph, diagonal.as_deref(), &b);
+            let scale = expected.values().iter().fold(0.0f64, |most, v| most.max(v.abs()));
+            for choice in [Auto, ApproxCholesky, Jacobi] {
+                if choice == Jacobi && name.contains("orders") {
+                    continue;
+                }
+                let solver =
+                    LaplacianSolver::new(graph.adjacency(), diagonal.as_deref(), params(choice, 1e-13), &run())
+                        .unwrap();
+                let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+                let worst = x.values().iter().zip(expected.values()).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
+                assert!(worst <= 1e-10 * scale, "{name}, {choice:?}: off by {:.1e}; {info:?}", worst / scale);
+                let is_small = info.reason == Stop::Rounding || info.residuals.iter().all(|r| *r <= 1e-11);
+                assert!(info.converged && is_small, "{name}, {choice:?}: {info:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_no_solution_can_reach_is_reported() {
+    let (_, graph) = nasty_graphs().into_iter().find(|(name, _)| *name == "two components").unwrap();
+    let n = graph.n_samples();
+    let solver = LaplacianSolver::new(graph.adjacency(), None, LaplacianParams::default(), &run()).unwrap();
+    assert_eq!(solver.n_singular_components(), 2);
+    // Constant on the first component: nothing of it is in the range; on top of a column that is.
+    let mut b = Matrix::filled(n, 2, 0.0);
+    (0..8).for_each(|row| b.row_mut(row)[0] = 1.0);
+    (b.row_mut(9)[1], b.row_mut(10)[1]) = (1.0, -1.0);
+    let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    assert!((info.discarded[0] - 1.0).abs() < 1e-12 && info.discarded[1] < 1e-12);
+    assert!(x.rows().all(|row| row[0].abs() < 1e-12));
+    assert!(info.converged);
+    let sum: f64 = x.rows().skip(8).map(|row| row[1]).sum();
+    assert!(sum.abs() < 1e-10, "the solution of least norm has mean zero");
+    // A diagonal on the first component leaves the second singular.
+    let diagonal: Vec<f64> = (0..n).map(|row| if row < 8 { 1.0 } else { 0.0 }).collect();
+    let solver = LaplacianSolver::new(graph.adjacency(), Some(&diagonal), LaplacianParams::default(), &run()).unwrap();
+    assert_eq!(solver.n_singular_components(), 1);
+    let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    assert!(info.converged && info.discarded.iter().all(|d| *d < 1e-12));
+    assert!((0..8).all(|row| (x.row(row)[0] - 1.0).abs() < 1e-7));
+}
+
+#[test]
+fn normalized_systems_are_those_of_the_definition() {
+    for (name, graph) in all_graphs() {
+        let n = graph.n_samples();
+        let b = Matrix::new(n, 2, (0..2 * n).map(|i| ((i * 31) % 17) as f64 - 8.0).collect()).unwrap();
+        let degree = graph.degree();
+        for lambda in [0.0, 0.3, 20.0] {
+            let solver = LaplacianSolver::normalized(
+                graph.adjacency(),
+                lambda,
+                params(PreconditionerChoice::Auto, 1e-12),
+                &run(),
+            )
+            .unwrap();
+            let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+            assert!(info.converged, "{name}, {lambda}: {info:?}");
+            for row in 0..n {
+                let (columns, weights) = graph.adjacency().row(row);
+                for c in 0..2 {
+                    let neighbors: f64 = columns
+                        .iter()
+                        .zip(weights)
+                        .map(|(&j, w)| w / (degree[row] * degree[j as usize]).sqrt() * x.row(j as usize)[c])
+                        .sum();
+                    let own = if degree[row] > 0.0 { (1.0 + lambda) * x.row(row)[c] } else { x.row(row)[c] };
+                    assert!((own - lambda * neighbors - b.row(row)[c]).abs() < 1e-8, "{name}, {lambda}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn zero_mean_solutions_minimise_over_zero_mean_vectors() {
+    for (name, graph) in [("grid", grid(60, 50, 3.0)), ("preferential attachment", preferential_attachment(2000, 5))] {
+        let n = graph.n_samples();
+        let diagonal: Vec<f64> = (0..n).map(|i| if i % 500 == 3 { 2.0 } else { 0.0 }).collect();
+        let mut b = Matrix::filled(n, 1, 0.0);
+        (b.row_mut(3)[0], b.row_mut(503)[0], b.row_mut(1003)[0]) = (1.0, 2.0, -3.0);
+        for choice in [PreconditionerChoice::Jacobi, PreconditionerChoice::ApproxCholesky] {
+            let solver =
+                LaplacianSolver::new(graph.adjacency(), Some(&diagonal), params(choice, 1e-11), &run()).unwrap();
+            let (x, info) = solver.solve(&b, None, Constraint::ZeroMean, &run()).unwrap();
+            assert!(info.converged, "{name}, {choice:?}: {info:?}");
+            assert!(x.rows().map(|row| row[0]).sum::<f64>().abs() < 1e-9);
+            // (L + D)x − b is a multiple of 1.
+            let residual: Vec<f64> = (0..n)
+                .map(|row| {
+                    let (columns, weights) = graph.adjacency().row(row);
+                    let own = x.row(row)[0];
+                    let flow: f64 = columns.iter().zip(weights).map(|(&j, w)| w * (own - x.row(j as usize)[0])).sum();
+                    flow + diagonal[row] * own - b.row(row)[0]
+                })
+                .collect();
+            let mean = residual.iter().sum::<f64>() / n as f64;
+            assert!(residual.iter().all(|r| (r - mean).abs() < 1e-8), "{name}, {choice:?}");
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let graph = grid(150, 120, 4.0);
+    let n = graph.n_samples();
+    let diagonal: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 1000 == 0))).collect();
+    for (diagonal, s) in [(None, 1), (Some(diagonal), 5)] {
+        let b = right_hand_sides(&graph.components(), s);
+        let solutions: Vec<Matrix> = [1, 2, 7]
+            .iter()
+            .map(|&threads| {
+                let run = Run::new(Some(threads), 5).unwrap();
+                let choice = PreconditionerChoice::ApproxCholesky;
+                let solver =
+                    LaplacianSolver::new(graph.adjacency(), diagonal.as_deref(), params(choice, 1e-9), &run).unwrap();
+                let (x, info) = solver.solve(&b, None, Constraint::None, &run).unwrap();
+                assert!(info.converged);
+                x
+            })
+            .collect();
+        assert!(solutions[0] == solutions[1] && solutions[1] == solutions[2]);
+    }
+}
+
+#[test]
+fn a_start_near_the_solution_saves_iterations() {
+    let graph = grid(120, 120, 2.0);
+    let b = right_hand_sides(&graph.components(), 1);
+    let solver = LaplacianSolver::new(graph.adjacency(), None, LaplacianParams::default(), &run()).unwrap();
+    let (x, cold) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (again, warm) = solver.solve(&b, Some(&x), Constraint::None, &run()).unwrap();
+    assert_eq!(warm.iterations, [0]);
+    assert!(cold.iterations[0] > 5 && again.values().iter().zip(x.values()).all(|(a, b)| (a - b).abs() < 1e-12));
+}
+
+#[test]
+fn auto_tells_meshes_from_graphs_that_mix() {
+    let choice = |graph: &Graph, diagonal: Option<&[f64]>| {
+        LaplacianSolver::new(graph.adjacency(), diagonal, LaplacianParams::default(), &run()).unwrap().preconditioner()
+    };
+    let mesh = grid(200, 200, 0.0);
+    assert_eq!(choice(&mesh, None), PreconditionerChoice::ApproxCholesky);
+    assert_eq!(choice(&mesh, Some(&vec![1.0; 40_000])), PreconditionerChoice::Jacobi);
+    assert_eq!(choice(&preferential_attachment(20_000, 8), None), PreconditionerChoice::Jacobi);
+}
+
+#[test]
+fn iterations_that_run_out_are_reported_with_the_residual_reached() {
+    let graph = grid(100, 100, 6.0);
+    let b = right_hand_sides(&graph.components(), 1);
+    let few = LaplacianParams { max_iter: 7, ..params(PreconditionerChoice::Jacobi, 1e-10) };
+    let solver = LaplacianSolver::new(graph.adjacency(), None, few, &run()).unwrap();
+    let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    assert!(!info.converged && info.reason == Stop::MaxIter && info.iterations == [7]);
+    let mut square = 0.0;
+    for row in 0..graph.n_samples() {
+        let (columns, weights) = graph.adjacency().row(row);
+        let flow: f64 = columns.iter().zip(weights).map(|(&j, w)| w * (x.row(row)[0] - x.row(j as usize)[0])).sum();
+        square += (b.row(row)[0] - flow).powi(2);
+    }
+    let norm = b.values().iter().map(|v| v * v).sum::<f64>().sqrt();
+    assert!((square.sqrt() / norm - info.residuals[0]).abs() < 1e-10);
+}
+
+#[test]
+fn a_jacobi_iteration_that_is_too_slow_gives_way_to_a_factor() {
+    // Two clusters that mix at once, joined by a long chain: the trial looks easy, the solve is not.
+    let blob = preferential_attachment(3000, 6);
+    let mut edges: Vec<(u32, u32, f64)> = Vec::new();
+    for row in 0..3000u32 {
+        for &column in blob.adjacency().row(row as usize).0.iter().filter(|&&column| column > row) {
+            edges.extend([(row, column, 1.0), (row + 5000, column + 5000, 1.0)]);
+        }
+    }
+    edges.extend((2999..5000).map(|v| (v, v + 1, 1.0)));
+    let graph = Graph::from_edges(8000, &edges).unwrap();
+    let solver = LaplacianSolver::new(graph.adjacency(), None, LaplacianParams::default(), &run()).unwrap();
+    let mut b = Matrix::filled(8000, 1, 0.0);
+    (b.row_mut(0)[0], b.row_mut(7999)[0]) = (1.0, -1.0);
+    let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    assert!(info.converged, "{info:?}");
+    assert!(info.preconditioners.contains(&"approx-cholesky"), "{:?}", info.preconditioners);
+}
+
+#[test]
+fn bad_systems_are_named() {
+    let text = |adjacency: &Csr<f64>, diagonal: Option<&[f64]>, params| {
+        LaplacianSolver::new(adjacency, diagonal, params, &run()).unwrap_err().to_string()
+    };
+    let path = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 1.0), (1, 2, 2.0), (2, 1, 2.0)]).unwrap();
+    let skew = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 2.0)]).unwrap();
+    let defaults = LaplacianParams::default;
+    assert!(text(&skew, None, defaults()).contains("edge (0, 1) has weight 1 but (1, 0) has 2"));
+    assert!(text(&path, Some(&[1.0, 2.0]), defaults()).contains("3 values"));
+    assert!(text(&path, Some(&[1.0, -2.0, 0.0]), defaults()).contains("row 1 of diagonal holds -2"));
+    assert!(text(&path, None, LaplacianParams { tol: 0.0, ..defaults() }).contains("tol is 0"));
+    let solver = LaplacianSolver::new(&path, None, defaults(), &run()).unwrap();
+    let wrong = Matrix::new(3, 1, vec![1.0, f64::NAN, 0.0]).unwrap();
+    let refused = solver.solve(&wrong, None, Constraint::None, &run()).unwrap_err().to_string();
+    assert!(refused.starts_with("row 1 of right-hand side holds NaN"), "{refused}");
+    let grid = grid(100, 100, 0.0);
+    let tight = LaplacianParams { max_fill: 0.5, ..params(PreconditionerChoice::ApproxCholesky, 1e-8) };
+    assert!(text(grid.adjacency(), None, tight).contains("approximate Cholesky factor"));
+}

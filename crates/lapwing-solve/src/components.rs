@@ -1,0 +1,121 @@
+//! Connected components, and which of them hold a label.
+
+use lapwing_data::Csr;
+
+/// Connected components of a graph, numbered by their smallest row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Components {
+    /// Component of each row (n).
+    pub id: Vec<u32>,
+    /// Rows of each component.
+    pub sizes: Vec<usize>,
+}
+
+/// Neighbours of each row that are joined first: enough to bring nearly all rows of a graph together.
+const FIRST: usize = 2;
+/// Rows looked at for the largest component so far.
+const SAMPLE: usize = 1024;
+
+impl Components {
+    /// Components of a symmetric matrix, by union–find. Most edges are never read: when all rows have been joined to
+    /// their first neighbours, those of the largest component so far need no further look (Sutton, Ben-Nun & Barak
+    /// 2018).
+    ///
+    /// # Complexity
+    /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row on the way.
+    pub fn of<T>(adjacency: &Csr<T>) -> Self {
+        let n = adjacency.n_rows();
+        let mut forest = Forest((0..n as u32).collect());
+        for row in 0..n {
+            adjacency.row(row).0.iter().take(FIRST).for_each(|&column| forest.join(row as u32, column));
+        }
+        let largest = forest.most_frequent_root();
+        for row in 0..n as u32 {
+            if forest.root(row) != largest {
+                adjacency.row(row as usize).0.iter().skip(FIRST).for_each(|&column| forest.join(row, column));
+            }
+        }
+        // Roots are the smallest rows, so they come first and number the components.
+        let (mut id, mut sizes) = (vec![0; n], Vec::new());
+        for row in 0..n {
+            let root = forest.root(row as u32) as usize;
+            if root == row {
+                id[row] = sizes.len() as u32;
+                sizes.push(0);
+            } else {
+                id[row] = id[root];
+            }
+            sizes[id[row] as usize] += 1;
+        }
+        Self { id, sizes }
+    }
+
+    /// Which components hold at least one of `rows`.
+    pub fn holding(&self, rows: &[u32]) -> Vec<bool> {
+        let mut holds = vec![false; self.sizes.len()];
+        rows.iter().for_each(|&row| holds[self.id[row as usize] as usize] = true);
+        holds
+    }
+}
+
+/// Trees of rows; a root is its own parent and the smallest row of its tree.
+struct Forest(Vec<u32>);
+
+impl Forest {
+    fn root(&mut self, mut row: u32) -> u32 {
+        while self.0[row as usize] != row {
+            let parent = self.0[row as usize];
+            self.0[row as usize] = self.0[parent as usize];
+            row = parent;
+        }
+        row
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a != b {
+            self.0[a.max(b) as usize] = a.min(b);
+        }
+    }
+
+    /// The most frequent root among rows spread over all of them.
+    fn most_frequent_root(&mut self) -> u32 {
+        let n = self.0.len();
+        let mut roots: Vec<u32> = (0..n).step_by((n / SAMPLE).max(1)).map(|row| self.root(row as u32)).collect();
+        roots.sort_unstable();
+        roots.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_numbered_by_their_first_row() {
+        let edges = [(0, 3), (3, 5), (1, 2)];
+        let both: Vec<_> = edges.iter().flat_map(|&(u, v)| [(u, v, 1.0), (v, u, 1.0)]).collect();
+        let components = Components::of(&Csr::from_entries(6, 6, &both).unwrap());
+        assert_eq!(components.id, [0, 1, 1, 0, 2, 0]);
+        assert_eq!(components.sizes, [3, 2, 1]);
+        assert_eq!(components.holding(&[2, 4]), [false, true, true]);
+    }
+
+    #[test]
+    fn edges_beyond_the_first_of_each_row_count() {
+        // Three stars whose centres are joined by the last of their edges only.
+        let mut edges = Vec::new();
+        for centre in [0u32, 10, 20] {
+            edges.extend((1..8).map(|leaf| (centre, centre + leaf)));
+        }
+        edges.extend([(0, 20), (10, 29)]);
+        let both: Vec<_> = edges.iter().flat_map(|&(u, v)| [(u, v, 1.0), (v, u, 1.0)]).collect();
+        let components = Components::of(&Csr::from_entries(30, 30, &both).unwrap());
+        assert_eq!(components.id[20], components.id[0]);
+        assert_eq!(components.id[29], components.id[10]);
+        assert_ne!(components.id[0], components.id[10]);
+        let isolated = [8, 9, 18, 19, 28];
+        assert!(isolated.iter().all(|&row: &usize| components.sizes[components.id[row] as usize] == 1));
+        assert_eq!(components.sizes.iter().sum::<usize>(), 30);
+    }
+}

@@ -1,0 +1,711 @@
+//! Systems of graph Laplacians: L·x = b, (L + D)·x = b with a diagonal D ≥ 0, (I + λL̂)·x = b.
+//!
+//! [`LaplacianSolver`] checks the matrix, looks how hard it is, chooses and builds a preconditioner, and solves for any
+//! number of right-hand sides by block conjugate gradients, all in an order of the rows in which neighbours lie close
+//! together.
+//!
+//! **Which preconditioner.** No one wins everywhere. On graphs in which a random walk mixes fast (hubs, random graphs,
+//! neighbour graphs with labels) the diagonal is enough; on meshes, chains, trees and weights over many orders of
+//! magnitude it never arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart by a
+//! bound on the condition number where the diagonal gives one, else by six trial iterations on a random right-hand side.
+//! Should the diagonal still turn out slow, the factor is built when as much has been spent as it costs, and the iteration goes on
+//! from where it is.
+//!
+//! **Never a silent wrong answer.** Factors are random: one that stagnates is replaced by a better one (trees on two copies of each
+//! edge, on four, on small graphs all pairs), from the iterate reached. What is returned is the residual recomputed from b − A·x.
+//!
+//! **Singular systems.** A component of the graph without a positive entry of D is singular on its constants: what the
+//! right-hand side has of them is dropped and reported, and the solution of least norm is returned, of mean zero there.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, parse_choice};
+use rayon::prelude::*;
+
+use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means};
+use crate::kernels::{BLOCK_ROWS, column_dots};
+use crate::order::clusters;
+use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner, uniform};
+use crate::{Components, Operator, SddMatrix, check_adjacency};
+
+/// Which preconditioner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreconditionerChoice {
+    /// Whichever suits the system.
+    #[default]
+    Auto,
+    /// The diagonal.
+    Jacobi,
+    /// A random approximate Cholesky factor.
+    ApproxCholesky,
+    /// None.
+    None,
+}
+
+/// How to solve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaplacianParams {
+    /// Preconditioner; default `Auto`.
+    pub preconditioner: PreconditionerChoice,
+    /// Relative residual ‖b − Ax‖ / ‖b‖ of each column, in (0, 1); default 1e-8.
+    pub tol: f64,
+    /// Most iterations; default 10,000.
+    pub max_iter: usize,
+    /// Most entries of an approximate Cholesky factor for each edge and row, above 0; default 32.
+    pub max_fill: f64,
+}
+
+impl Default for LaplacianParams {
+    fn default() -> Self {
+        Self { preconditioner: PreconditionerChoice::Auto, tol: 1e-8, max_iter: 10_000, max_fill: 32.0 }
+    }
+}
+
+/// What solutions have to satisfy besides the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Constraint {
+    /// Nothing.
+    #[default]
+    None,
+    /// Each column adds up to zero: P·A·P·x = P·b with P = I − 11ᵀ/n.
+    ZeroMean,
+}
+
+/// How a solve went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaplacianInfo {
+    /// Iterations of each column (s), of all attempts together.
+    pub iterations: Vec<usize>,
+    /// Relative residual of each column (s), recomputed from the solution and the right-hand side as far as it is in the range.
+    pub residuals: Vec<f64>,
+    /// Whether every column reached the tolerance, or the least residual that f64 allows: `reason` tells.
+    pub converged: bool,
+    /// Why the last attempt ended.
+    pub reason: Stop,
+    /// Largest relative residual among the columns still iterating, after each iteration.
+    pub curve: Vec<f64>,
+    /// Share ‖b − Pb‖ / ‖b‖ of each column (s) that no solution can reach: constants on singular components.
+    pub discarded: Vec<f64>,
+    /// Preconditioners in the order they were used: `jacobi`, `approx-cholesky`, `approx-cholesky-2`, `-4`, `cholesky`, `none`.
+    pub preconditioners: Vec<&'static str>,
+    /// Wall seconds of this solve, factors that had to be built included.
+    pub seconds: f64,
+}
+
+/// A solver for one Laplacian system and any number of right-hand sides; see the [module](self).
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Csr, Matrix, Run};
+/// use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
+///
+/// // A path of four vertices, a current of 1 from one end to the other: potentials fall by 1 over each edge.
+/// let edges = [(0, 1), (1, 2), (2, 3)].map(|(u, v)| [(u, v, 1.0), (v, u, 1.0)]);
+/// let path = Csr::from_entries(4, 4, &edges.concat())?;
+/// let run = Run::new(None, 0)?;
+/// let solver = LaplacianSolver::new(&path, None, LaplacianParams::default(), &run)?;
+/// let current = Matrix::new(4, 1, vec![1.0, 0.0, 0.0, -1.0])?;
+/// let (potential, info) = solver.solve(&current, None, Constraint::None, &run)?;
+/// assert!(info.converged && (potential.row(0)[0] - potential.row(3)[0] - 3.0).abs() < 1e-6);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LaplacianSolver {
+    params: LaplacianParams,
+    seed: u64,
+    /// The vertex of each row of the system as it is solved (n).
+    order: Vec<u32>,
+    matrix: SddMatrix<'static>,
+    /// Factors s of A = diag(s)·(L + D)·diag(s), for normalized systems.
+    scaling: Option<Vec<f64>>,
+    /// Singular component of each row (n, empty if there is none), `u32::MAX` for rows of regular ones.
+    singular: Vec<u32>,
+    n_singular: usize,
+    jacobi: Jacobi,
+    chosen: PreconditionerChoice,
+    factors: Mutex<Vec<Arc<Placed>>>,
+    setup_seconds: f64,
+}
+
+/// A factor, and where its rows are among those of the solver.
+#[derive(Debug)]
+struct Placed {
+    name: &'static str,
+    factor: ApproxCholesky,
+    /// Row of the solver for each row of the factor; `None` if they are the same.
+    rows: Option<Vec<u32>>,
+}
+
+/// Random factors, from the cheapest on; the last is complete and for small graphs only.
+const LADDER: [(&str, Cliques); 4] = [
+    ("approx-cholesky", Cliques::Trees(1)),
+    ("approx-cholesky-2", Cliques::Trees(2)),
+    ("approx-cholesky-4", Cliques::Trees(4)),
+    ("cholesky", Cliques::Exact),
+];
+/// Rows up to which a complete factor is tried in the end.
+const MOST_EXACT_ROWS: usize = 20_000;
+/// Rows up to which it is what `Auto` takes.
+const TINY: usize = 500;
+/// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
+const DOMINANT: f64 = 0.05;
+/// Trial iterations, and the residual they must reach for the diagonal to be enough.
+const TRIAL: (usize, f64) = (6, 0.1);
+/// Roundings of a solution that its residual may show.
+const ROUNDING: f64 = 16.0;
+/// Iterations without progress after which a factor is given up.
+const PATIENCE: usize = 40;
+
+impl LaplacianSolver {
+    /// Prepares the system L + diag(`diagonal`), L the Laplacian of the symmetric `adjacency` (n, n); without a diagonal, L.
+    ///
+    /// # Errors
+    /// [`Error::Param`], [`Error::Shape`]; [`Error::Graph`] or [`Error::Value`] naming the first weight or diagonal entry that is negative, not
+    /// finite or without its mirror; [`Error::TooLarge`] if an approximate Cholesky factor that was asked for exceeds `max_fill`;
+    /// [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// O(m) time for the diagonal, some 100 ns for each entry of a factor (2 to 5 an edge). Memory: a copy of the matrix, of 4 to 12 bytes
+    /// an entry, and 8 bytes for each entry of the factor.
+    pub fn new(adjacency: &Csr<f64>, diagonal: Option<&[f64]>, params: LaplacianParams, run: &Run) -> Result<Self> {
+        params.validate()?;
+        let start = Instant::now();
+        let adjacency = run.install(|| check_adjacency(adjacency))?;
+        let diagonal = checked_diagonal(diagonal, adjacency.n_rows())?;
+        let mut solver = run.install(|| Self::prepare(&adjacency, &diagonal, None, params, run))?;
+        solver.setup_seconds = start.elapsed().as_secs_f64();
+        Ok(solver)
+    }
+
+    /// Prepares I + `regularization`·L̂, L̂ = I − D^(−1/2)·W·D^(−1/2); rows without edges are those of the identity.
+    ///
+    /// # Errors
+    /// As [`LaplacianSolver::new`]; [`Error::Param`] unless `regularization` is finite and at least 0.
+    pub fn normalized(adjacency: &Csr<f64>, regularization: f64, params: LaplacianParams, run: &Run) -> Result<Self> {
+        params.validate()?;
+        if !(regularization >= 0.0 && regularization.is_finite()) {
+            return Err(Error::param("regularization", regularization, "finite and at least 0"));
+        }
+        let start = Instant::now();
+        let adjacency = run.install(|| check_adjacency(adjacency))?;
+        let mut solver = run.install(|| {
+            // I + λL̂ = S·(λL + D)·S with S = D^(−1/2).
+            let degree: Vec<f64> = (0..adjacency.n_rows())
+                .map(|row| adjacency.row(row).1.iter().sum())
+                .map(|d| if d > 0.0 { d } else { 1.0 })
+                .collect();
+            let scaling = degree.iter().map(|d| d.sqrt().recip()).collect();
+            let mut scaled = adjacency.into_owned();
+            scaled.values_mut().par_iter_mut().for_each(|w| *w *= regularization);
+            let scaled = check_adjacency(&scaled)?.into_owned();
+            Self::prepare(&scaled, &degree, Some(scaling), params, run)
+        })?;
+        solver.setup_seconds = start.elapsed().as_secs_f64();
+        Ok(solver)
+    }
+
+    fn prepare(
+        adjacency: &Csr<f64>,
+        diagonal: &[f64],
+        scaling: Option<Vec<f64>>,
+        params: LaplacianParams,
+        run: &Run,
+    ) -> Result<Self> {
+        let n = adjacency.n_rows();
+        let components = SingularComponents::of(adjacency, diagonal);
+        let chosen = match params.preconditioner {
+            PreconditionerChoice::Auto => choose(adjacency, diagonal, run)?,
+            chosen => chosen,
+        };
+        let mut factors = Vec::new();
+        let order = if chosen == PreconditionerChoice::ApproxCholesky {
+            let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
+            let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
+            let factor = ApproxCholesky::new(adjacency, diagonal, factor_params, run)?;
+            let order = factor.order().to_vec();
+            factors.push(Arc::new(Placed { name, factor, rows: None }));
+            order
+        } else {
+            clusters(n, CLUSTER, |v| adjacency.row(v).0).order
+        };
+        let mut positions = vec![0u32; n];
+        order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
+        let matrix = SddMatrix::reordered(adjacency, diagonal, &order, &positions);
+        drop(positions);
+        let in_order = |values: Vec<f64>| -> Vec<f64> { order.iter().map(|&v| values[v as usize]).collect() };
+        let scaling = scaling.map(in_order);
+        let mut jacobi = if chosen == PreconditionerChoice::None { Jacobi::identity(n) } else { Jacobi::new(&matrix)? };
+        if let (Some(scaling), true) = (&scaling, chosen != PreconditionerChoice::None) {
+            jacobi.scale(|row| scaling[row].powi(-2));
+        }
+        let singular =
+            if components.count == 0 { Vec::new() } else { order.iter().map(|&v| components.id[v as usize]).collect() };
+        Ok(Self {
+            params,
+            seed: run.seed,
+            order,
+            matrix,
+            scaling,
+            singular,
+            n_singular: components.count,
+            jacobi,
+            chosen,
+            factors: Mutex::new(factors),
+            setup_seconds: 0.0,
+        })
+    }
+
+    /// Number of rows n.
+    pub fn n(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The preconditioner in use, chosen if it was left to [`PreconditionerChoice::Auto`].
+    pub fn preconditioner(&self) -> PreconditionerChoice {
+        self.chosen
+    }
+
+    /// Wall seconds of the preparation.
+    pub fn setup_seconds(&self) -> f64 {
+        self.setup_seconds
+    }
+
+    /// Entries of the factors built so far.
+    pub fn n_factor_entries(&self) -> usize {
+        self.lock().iter().map(|placed| placed.factor.n_entries()).sum()
+    }
+
+    /// Bytes held: the matrix and the factors built so far.
+    pub fn bytes(&self) -> usize {
+        let factors: usize = self.lock().iter().map(|placed| placed.factor.bytes()).sum();
+        factors + self.matrix.bytes() + 4 * self.order.len() + 4 * self.singular.len() + 8 * self.order.len()
+    }
+
+    /// Components of the graph on which the system is singular.
+    pub fn n_singular_components(&self) -> usize {
+        self.n_singular
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
+        // Nothing panics while it is held, and the factors are whole at any time.
+        self.factors.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Solves for the columns of `b` (n, s), from `start` (n, s) if there is one, else from zero.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Value`] for values that are not finite, [`Error::Interrupted`]. Not converging is no error: see
+    /// [`LaplacianInfo::converged`].
+    ///
+    /// # Complexity
+    /// Each iteration reads the matrix, the factor and the blocks of vectors once; memory 5 blocks (n, s) of f64.
+    pub fn solve(
+        &self,
+        b: &Matrix,
+        start: Option<&Matrix>,
+        constraint: Constraint,
+        run: &Run,
+    ) -> Result<(Matrix, LaplacianInfo)> {
+        let (n, s) = (self.n(), b.n_cols());
+        for (what, block) in [Some(("right-hand side", b)), start.map(|x| ("start", x))].into_iter().flatten() {
+            if (block.n_rows(), block.n_cols()) != (n, s) {
+                let got = format!("{} × {} values", block.n_rows(), block.n_cols());
+                return Err(Error::shape(what, format!("{n} × {s}"), got));
+            }
+            if let Some(at) = block.values().iter().position(|v| !v.is_finite()) {
+                return Err(Error::Value {
+                    what: what.into(),
+                    row: at / s,
+                    col: Some(at % s),
+                    value: block.values()[at].to_string(),
+                    advice: "finite values are needed".into(),
+                });
+            }
+        }
+        let begun = Instant::now();
+        let (mut x, mut info) = run.install(|| self.solve_in_order(b, start, constraint, run))?;
+        x = self.permuted(&x, |at, row| (self.order[at] as usize, row));
+        info.seconds = begun.elapsed().as_secs_f64();
+        Ok((x, info))
+    }
+
+    fn solve_in_order(
+        &self,
+        b: &Matrix,
+        start: Option<&Matrix>,
+        constraint: Constraint,
+        run: &Run,
+    ) -> Result<(Matrix, LaplacianInfo)> {
+        let s = b.n_cols();
+        let mut info = LaplacianInfo { iterations: vec![0; s], converged: true, ..LaplacianInfo::default() };
+        let gather = |block: &Matrix| self.permuted(block, |at, _| (at, self.order[at] as usize));
+        let mut b = gather(b);
+        info.discarded = self.discard(&mut b, constraint);
+        let mut x = start.map_or_else(|| Matrix::filled(self.n(), s, 0.0), gather);
+        self.discard(&mut x, constraint);
+        let mut rung = self.lock().first().map(|placed| rung_of(placed.name));
+        let last = if self.n() <= MOST_EXACT_ROWS { LADDER.len() } else { LADDER.len() - 1 };
+        loop {
+            let placed = match rung {
+                Some(rung) => Some(self.factor(rung, run)?),
+                None => None,
+            };
+            let one = self.attempt(placed.as_deref(), &b, &mut x, constraint, &info, run)?;
+            info.preconditioners.push(placed.as_ref().map_or(self.diagonal_name(), |placed| placed.name));
+            info.iterations.iter_mut().zip(&one.iterations).for_each(|(all, one)| *all += one);
+            info.curve.extend(&one.curve);
+            (info.residuals, info.converged, info.reason) = (one.residuals, one.converged, one.reason);
+            if info.reason == Stop::Stagnated && self.is_rounding(&b, &x, &info.residuals) {
+                (info.converged, info.reason) = (true, Stop::Rounding);
+            }
+            let next = rung.map_or(0, |rung| rung + 1);
+            let may_climb =
+                matches!(self.params.preconditioner, PreconditionerChoice::Auto | PreconditionerChoice::ApproxCholesky);
+            if info.converged || info.reason == Stop::MaxIter || !may_climb || next >= last {
+                break;
+            }
+            rung = Some(next);
+        }
+        self.discard(&mut x, constraint);
+        Ok((x, info))
+    }
+
+    /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, what the last bits of x make.
+    fn is_rounding(&self, b: &Matrix, x: &Matrix, residuals: &[f64]) -> bool {
+        if self.scaling.is_some() {
+            return false;
+        }
+        let (n, s) = (self.n(), b.n_cols());
+        let mut terms = x.values().to_vec();
+        for (row, diagonal) in terms.chunks_exact_mut(s).zip(self.matrix.diagonal()) {
+            row.iter_mut().for_each(|x| *x *= 2.0 * diagonal);
+        }
+        let squares = column_dots(&terms, &terms, n, s);
+        let norms = column_dots(b.values(), b.values(), n, s);
+        let limit = |c: usize| ROUNDING * f64::EPSILON * (squares[c] / norms[c]).sqrt();
+        (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
+    }
+
+    fn diagonal_name(&self) -> &'static str {
+        if self.chosen == PreconditionerChoice::None { "none" } else { "jacobi" }
+    }
+
+    /// One run of conjugate gradients, from and into `x`.
+    fn attempt(
+        &self,
+        placed: Option<&Placed>,
+        b: &Matrix,
+        x: &mut Matrix,
+        constraint: Constraint,
+        before: &LaplacianInfo,
+        run: &Run,
+    ) -> Result<CgInfo> {
+        let spent = before.iterations.iter().copied().max().unwrap_or(0);
+        let mut params = CgParams {
+            tol: self.params.tol,
+            max_iter: self.params.max_iter.saturating_sub(spent).max(1),
+            ..CgParams::default()
+        };
+        let operator: &dyn Operator = match &self.scaling {
+            Some(_) => &Scaled(self),
+            None => &self.matrix,
+        };
+        let singular = match constraint {
+            Constraint::ZeroMean => Projection::ZeroMean,
+            Constraint::None if self.n_singular > 0 => Projection::Components(&self.singular, self.n_singular),
+            Constraint::None => Projection::None,
+        };
+        if let Some(placed) = placed {
+            params.patience = PATIENCE;
+            return solve(operator, &Applied { solver: self, placed }, singular, b, x, params, run);
+        }
+        if self.params.preconditioner == PreconditionerChoice::Auto {
+            params.budget = self.factor_cost(b.n_cols());
+        }
+        let has_ones =
+            matches!(singular, Projection::None) && self.scaling.is_none() && self.chosen != PreconditionerChoice::None;
+        let projection = if has_ones { Projection::OrthogonalToOnes(self.matrix.shift()) } else { singular };
+        if has_ones {
+            self.balance(b, x);
+        }
+        solve(operator, &self.jacobi, projection, b, x, params, run)
+    }
+
+    /// Adds to each column of x the constant that makes its residual add up to zero: 1ᵀA1 = Σ D.
+    fn balance(&self, b: &Matrix, x: &mut Matrix) {
+        let (n, s) = (self.n(), b.n_cols());
+        let mut product = vec![0.0; n * s];
+        self.matrix.apply(x.values(), &mut product, s);
+        product.par_iter_mut().zip(b.values()).with_min_len(BLOCK_ROWS).for_each(|(p, b)| *p = b - *p);
+        let total: f64 = self.matrix.shift().iter().sum();
+        let ones = vec![1.0; product.len()];
+        let shift: Vec<f64> = column_dots(&product, &ones, n, s).iter().map(|sum| sum / total).collect();
+        x.values_mut().par_chunks_mut(s).with_min_len(BLOCK_ROWS).for_each(|row| {
+            row.iter_mut().zip(&shift).for_each(|(x, shift)| *x += shift);
+        });
+    }
+
+    /// About as many iterations with the diagonal as building a factor and using it costs, from measurements: an entry of a factor takes as
+    /// long as 60 entries of the matrix in a product, and a factor of a graph that mixes has some 4 entries an edge.
+    fn factor_cost(&self, s: usize) -> usize {
+        240usize.div_ceil(s.isqrt().max(1)) + 60
+    }
+
+    /// The factor of a rung of the ladder, built if it is not there.
+    fn factor(&self, rung: usize, run: &Run) -> Result<Arc<Placed>> {
+        let (name, cliques) = LADDER[rung];
+        if let Some(placed) = self.lock().iter().find(|placed| placed.name == name) {
+            return Ok(placed.clone());
+        }
+        let adjacency = self.matrix.to_adjacency()?;
+        let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << rung) };
+        let seed = self.seed.wrapping_add(rung as u64);
+        let factor = ApproxCholesky::new(&adjacency, self.matrix.shift(), params, &run.with_seed(seed))?;
+        let rows = Some(factor.order().to_vec());
+        let placed = Arc::new(Placed { name, factor, rows });
+        self.lock().push(placed.clone());
+        Ok(placed)
+    }
+
+    /// Takes off what singular components or the constraint rule out; returns its share of each column.
+    fn discard(&self, block: &mut Matrix, constraint: Constraint) -> Vec<f64> {
+        let (n, s) = (block.n_rows(), block.n_cols());
+        if constraint == Constraint::None && self.n_singular == 0 || s == 0 {
+            return vec![0.0; s];
+        }
+        let before = column_dots(block.values(), block.values(), n, s);
+        match constraint {
+            Constraint::ZeroMean => subtract_component_means(block.values_mut(), s, &vec![0; n], &[n]),
+            Constraint::None => {
+                let mut sizes = vec![0; self.n_singular];
+                self.singular.iter().filter(|id| **id != u32::MAX).for_each(|&id| sizes[id as usize] += 1);
+                subtract_component_means(block.values_mut(), s, &self.singular, &sizes);
+            }
+        }
+        let after = column_dots(block.values(), block.values(), n, s);
+        before.iter().zip(&after).map(|(b, a)| if *b > 0.0 { ((b - a).max(0.0) / b).sqrt() } else { 0.0 }).collect()
+    }
+
+    /// A block with row `to` taken from row `from`, (to, from) = place(at, at).
+    fn permuted(&self, block: &Matrix, place: impl Fn(usize, usize) -> (usize, usize)) -> Matrix {
+        let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
+        for at in 0..block.n_rows() {
+            let (to, from) = place(at, at);
+            out.row_mut(to).copy_from_slice(block.row(from));
+        }
+        out
+    }
+
+    /// Z ← M⁻¹·R with the best factor so far, or the diagonal, in the caller's order of rows: for iterations elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless R has n rows.
+    pub fn precondition(&self, r: &Matrix, run: &Run) -> Result<Matrix> {
+        if r.n_rows() != self.n() {
+            return Err(Error::shape("right-hand side", format!("{} rows", self.n()), format!("{} rows", r.n_rows())));
+        }
+        let placed = self.lock().last().cloned();
+        run.install(|| {
+            let mut r = self.permuted(r, |at, _| (at, self.order[at] as usize));
+            self.discard(&mut r, Constraint::None);
+            let mut z = Matrix::filled(r.n_rows(), r.n_cols(), 0.0);
+            match &placed {
+                Some(placed) => Applied { solver: self, placed }.apply(r.values(), z.values_mut(), r.n_cols()),
+                None => self.jacobi.apply(r.values(), z.values_mut(), r.n_cols()),
+            }
+            self.discard(&mut z, Constraint::None);
+            Ok(self.permuted(&z, |at, row| (self.order[at] as usize, row)))
+        })
+    }
+}
+
+impl LaplacianInfo {
+    /// The part of it that goes into a report.
+    pub fn summary(&self) -> SolveSummary {
+        let residual = self.residuals.iter().fold(0.0, |most, &r| if r.is_nan() || r > most { r } else { most });
+        SolveSummary {
+            n_iter: self.iterations.iter().copied().max().unwrap_or(0),
+            residual,
+            converged: self.converged,
+            residual_curve: self.curve.clone(),
+            preconditioner: self.preconditioners.last().copied().unwrap_or_default().into(),
+        }
+    }
+}
+
+impl LaplacianParams {
+    fn validate(&self) -> Result<()> {
+        if !(self.tol > 0.0 && self.tol < 1.0) {
+            return Err(Error::param("tol", self.tol, "above 0 and below 1"));
+        }
+        if self.max_iter == 0 {
+            return Err(Error::param("max_iter", 0, "at least 1"));
+        }
+        if !(self.max_fill > 0.0) {
+            return Err(Error::param("max_fill", self.max_fill, "above 0"));
+        }
+        Ok(())
+    }
+}
+
+impl PreconditionerChoice {
+    const NAMES: [(&str, Self); 4] = [
+        ("auto", Self::Auto),
+        ("jacobi", Self::Jacobi),
+        ("approx-cholesky", Self::ApproxCholesky),
+        ("none", Self::None),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, choice)| *choice == self).map_or("auto", |(name, _)| name)
+    }
+
+    /// From its name.
+    ///
+    /// # Errors
+    /// [`Error::Param`] listing the known names.
+    pub fn parse(name: &str) -> Result<Self> {
+        parse_choice("preconditioner", name, &Self::NAMES)
+    }
+}
+
+fn rung_of(name: &str) -> usize {
+    LADDER.iter().position(|(rung, _)| *rung == name).unwrap_or(0)
+}
+
+fn checked_diagonal(diagonal: Option<&[f64]>, n: usize) -> Result<Cow<'_, [f64]>> {
+    let Some(diagonal) = diagonal else { return Ok(Cow::Owned(vec![0.0; n])) };
+    if diagonal.len() != n {
+        return Err(Error::shape("diagonal", format!("{n} values"), format!("{} values", diagonal.len())));
+    }
+    match diagonal.iter().position(|g| !(*g >= 0.0 && g.is_finite())) {
+        None => Ok(Cow::Borrowed(diagonal)),
+        Some(row) => Err(Error::Value {
+            what: "diagonal".into(),
+            row,
+            col: None,
+            value: diagonal[row].to_string(),
+            advice: "expected finite values of at least 0".into(),
+        }),
+    }
+}
+
+/// Components of the graph without a positive diagonal entry.
+struct SingularComponents {
+    /// Number of the component of each row, `u32::MAX` where it is regular.
+    id: Vec<u32>,
+    count: usize,
+}
+
+impl SingularComponents {
+    fn of(adjacency: &Csr<f64>, diagonal: &[f64]) -> Self {
+        if diagonal.iter().all(|g| *g > 0.0) {
+            return Self { id: Vec::new(), count: 0 };
+        }
+        let components = Components::of(adjacency);
+        let mut number = vec![0u32; components.sizes.len()];
+        let grounded = diagonal.iter().zip(&components.id).filter(|(g, _)| **g > 0.0);
+        grounded.for_each(|(_, &id)| number[id as usize] = u32::MAX);
+        let mut count = 0;
+        for number in number.iter_mut().filter(|number| **number == 0) {
+            *number = count;
+            count += 1;
+        }
+        Self { id: components.id.into_iter().map(|id| number[id as usize]).collect(), count: count as usize }
+    }
+}
+
+/// The preconditioner for a system that is not known.
+fn choose(adjacency: &Csr<f64>, diagonal: &[f64], run: &Run) -> Result<PreconditionerChoice> {
+    let n = adjacency.n_rows();
+    if n <= TINY {
+        return Ok(PreconditionerChoice::ApproxCholesky);
+    }
+    let matrix = SddMatrix::new(adjacency, diagonal.to_vec())?;
+    let is_dominated = matrix.diagonal().iter().zip(diagonal).all(|(a, g)| *g >= DOMINANT * a);
+    if is_dominated {
+        return Ok(PreconditionerChoice::Jacobi);
+    }
+    let (max_iter, enough) = TRIAL;
+    // Values that look random and add up to nearly nothing: every scale of the graph is in them.
+    let mut b = Matrix::filled(n, 1, 0.0);
+    b.values_mut().par_iter_mut().enumerate().for_each(|(row, b)| *b = uniform(row as u64) - 0.5);
+    let mut x = Matrix::filled(n, 1, 0.0);
+    let params = CgParams { tol: 1e-12, max_iter, ..CgParams::default() };
+    let info = solve(&matrix, &Jacobi::new(&matrix)?, Projection::None, &b, &mut x, params, &run.quiet())?;
+    let is_easy = info.residuals[0] <= enough;
+    Ok(if is_easy { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky })
+}
+
+/// diag(s)·(L + D)·diag(s).
+struct Scaled<'a>(&'a LaplacianSolver);
+
+impl Scaled<'_> {
+    fn scale(&self, block: &mut [f64], s: usize) {
+        if let Some(scaling) = &self.0.scaling {
+            block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
+                row.iter_mut().for_each(|v| *v *= scale);
+            });
+        }
+    }
+}
+
+impl Operator for Scaled<'_> {
+    fn n(&self) -> usize {
+        self.0.n()
+    }
+
+    fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
+        let mut scaled = x.to_vec();
+        self.scale(&mut scaled, s);
+        self.0.matrix.apply(&scaled, y, s);
+        self.scale(y, s);
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        let mut diagonal = self.0.matrix.diagonal();
+        (0..2).for_each(|_| self.scale(&mut diagonal, 1));
+        diagonal
+    }
+}
+
+/// A factor in the order of the solver's rows.
+struct Applied<'a> {
+    solver: &'a LaplacianSolver,
+    placed: &'a Placed,
+}
+
+impl Preconditioner for Applied<'_> {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+        let mut source = Cow::Borrowed(r);
+        if let Some(scaling) = &self.solver.scaling {
+            divide(source.to_mut(), scaling, s);
+        }
+        match &self.placed.rows {
+            None => self.placed.factor.apply(&source, z, s),
+            Some(rows) => {
+                let mut gathered = vec![0.0; r.len()];
+                gathered.par_chunks_mut(s).zip(rows).with_min_len(BLOCK_ROWS).for_each(|(to, &row)| {
+                    to.copy_from_slice(&source[row as usize * s..][..s]);
+                });
+                let mut solved = vec![0.0; r.len()];
+                self.placed.factor.apply(&gathered, &mut solved, s);
+                solved.chunks_exact(s).zip(rows).for_each(|(from, &row)| {
+                    z[row as usize * s..][..s].copy_from_slice(from);
+                });
+            }
+        }
+        if let Some(scaling) = &self.solver.scaling {
+            divide(z, scaling, s);
+        }
+    }
+}
+
+fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
+    block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
+        row.iter_mut().for_each(|v| *v /= scale);
+    });
+}

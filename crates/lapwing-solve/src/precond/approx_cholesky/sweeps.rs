@@ -1,0 +1,348 @@
+//! The factor and its two triangular sweeps on blocks of s columns.
+//!
+//! Parts of one level have nothing in common and are swept in parallel; each keeps its own values in cache. Downwards a
+//! part first gathers what earlier levels send it (by rows), then scatters its own columns; upwards it gathers only. Sums
+//! are taken in one order whatever the threads.
+
+use rayon::prelude::*;
+
+use super::elimination::Columns;
+use super::levels::{GROUND, Levels};
+
+/// Rows copied by one unit of work.
+const BLOCK_ROWS: usize = 2048;
+/// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
+const LARGE: usize = 1 << 14;
+
+/// Lists of (row or column, share), one for each column of a part.
+#[derive(Debug, Default)]
+struct Entries {
+    starts: Vec<u32>,
+    ids: Vec<u32>,
+    shares: Vec<f32>,
+}
+
+/// Lists of (position, share) of those columns or rows of a part that have any.
+#[derive(Debug, Default)]
+struct Few {
+    owners: Vec<u32>,
+    lists: Entries,
+}
+
+impl Entries {
+    fn push_list(&mut self, list: impl Iterator<Item = (u32, f32)>) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        for (id, share) in list {
+            self.ids.push(id);
+            self.shares.push(share);
+        }
+        self.starts.push(self.ids.len() as u32);
+    }
+
+    #[inline(always)]
+    fn list(&self, at: usize) -> (&[u32], &[f32]) {
+        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+        (&self.ids[range.clone()], &self.shares[range])
+    }
+
+    fn bytes(&self) -> usize {
+        4 * self.starts.len() + 8 * self.ids.len()
+    }
+}
+
+impl Few {
+    fn push(&mut self, owner: u32, list: impl Iterator<Item = (u32, f32)>) {
+        let before = self.lists.ids.len();
+        self.lists.push_list(list);
+        if self.lists.ids.len() > before {
+            self.owners.push(owner);
+        } else {
+            self.lists.starts.pop();
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        4 * self.owners.len() + self.lists.bytes()
+    }
+}
+
+/// Columns eliminated one after the other.
+#[derive(Debug)]
+struct Part {
+    /// Their first position.
+    start: usize,
+    inverse_pivots: Vec<f64>,
+    /// Entries within the part, by column; rows count from its start.
+    inner: Entries,
+    /// Entries in later levels, by column; rows are positions.
+    outer: Few,
+    /// Entries of earlier levels in these rows, by row; columns are positions.
+    incoming: Few,
+}
+
+/// L·D·Lᵀ with unit columns e_p − Σ shares, in order of elimination.
+#[derive(Debug)]
+pub(super) struct Factor {
+    levels: Vec<Vec<Part>>,
+}
+
+impl Factor {
+    /// Puts the columns of all parts in one order; pivots are divided by `scale`. Returns that order, too.
+    pub fn assemble(n: usize, levels: Levels, scale: f64) -> (Vec<u32>, Self) {
+        let order: Vec<u32> = levels.iter().flatten().flat_map(|part| part.vertices.iter().copied()).collect();
+        let mut positions = vec![GROUND; n];
+        order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
+        let mut start = 0;
+        let mut parts = Vec::new();
+        for level in levels {
+            let starts: Vec<usize> = level
+                .iter()
+                .map(|columns| {
+                    let first = start;
+                    start += columns.vertices.len();
+                    first
+                })
+                .collect();
+            parts.push(
+                level
+                    .into_par_iter()
+                    .zip(starts)
+                    .map(|(columns, start)| Part::of(columns, start, &positions, scale))
+                    .collect(),
+            );
+        }
+        drop(positions);
+        let mut factor = Self { levels: parts };
+        factor.distribute(n);
+        (order, factor)
+    }
+
+    /// Gives every part the entries of earlier levels in its rows.
+    fn distribute(&mut self, n: usize) {
+        let mut ends = vec![0usize; n];
+        let all = || self.levels.iter().flatten();
+        all().for_each(|part| part.outer.lists.ids.iter().for_each(|&row| ends[row as usize] += 1));
+        let mut sum = 0;
+        ends.iter_mut().for_each(|end| {
+            let count = std::mem::replace(end, sum);
+            sum += count;
+        });
+        let (mut ids, mut shares) = (vec![0u32; sum], vec![0f32; sum]);
+        // Columns in ascending order, so each row lists them so; `ends` moves from the start to the end of every row.
+        for part in all() {
+            for (at, &column) in part.outer.owners.iter().enumerate() {
+                let (rows, values) = part.outer.lists.list(at);
+                for (&row, &share) in rows.iter().zip(values) {
+                    let end = &mut ends[row as usize];
+                    (ids[*end], shares[*end]) = ((part.start as u32) + column, share);
+                    *end += 1;
+                }
+            }
+        }
+        self.levels.par_iter_mut().flatten().for_each(|part| {
+            for row in 0..part.inverse_pivots.len() {
+                let position = part.start + row;
+                let first = if position == 0 { 0 } else { ends[position - 1] };
+                let list = first..ends[position];
+                let entries = ids[list.clone()].iter().copied().zip(shares[list].iter().copied());
+                part.incoming.push(row as u32, entries);
+            }
+        });
+    }
+
+    pub fn n_entries(&self) -> usize {
+        self.levels.iter().flatten().map(|part| part.inner.ids.len() + part.outer.lists.ids.len()).sum()
+    }
+
+    pub fn bytes(&self) -> usize {
+        let part = |p: &Part| 8 * p.inverse_pivots.len() + p.inner.bytes() + p.outer.bytes() + p.incoming.bytes();
+        self.levels.iter().flatten().map(part).sum()
+    }
+
+    /// Z ← (L·D·Lᵀ)⁺·R on blocks (n, s), rows in order of elimination.
+    pub fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+        if s == 0 {
+            return;
+        }
+        for level in &self.levels {
+            let Some(first) = level.first() else { continue };
+            let (earlier, own) = z.split_at_mut(first.start * s);
+            let earlier = &*earlier;
+            each_part(level, own, s, |part, own| {
+                let from = part.start * s;
+                own.copy_from_slice(&r[from..from + own.len()]);
+                part.by_width(own, s, Sweep::Down, earlier, 0);
+            });
+        }
+        for level in self.levels.iter().rev() {
+            let Some((first, last)) = level.first().zip(level.last()) else { continue };
+            let later_start = last.start + last.inverse_pivots.len();
+            let (own, later) = z.split_at_mut(later_start * s);
+            let later = &*later;
+            each_part(level, &mut own[first.start * s..], s, |part, own| {
+                part.by_width(own, s, Sweep::Up, later, later_start);
+            });
+        }
+    }
+}
+
+/// Hands each part of a level its rows of the block; `rows` begins with those of the first part.
+fn each_part<'a>(level: &'a [Part], mut rows: &mut [f64], s: usize, work: impl Fn(&'a Part, &mut [f64]) + Sync) {
+    let mut pieces = Vec::with_capacity(level.len());
+    for part in level {
+        let (own, rest) = rows.split_at_mut(part.inverse_pivots.len() * s);
+        pieces.push((part, own));
+        rows = rest;
+    }
+    pieces.into_par_iter().for_each(|(part, own)| work(part, own));
+}
+
+impl Part {
+    fn of(columns: Columns, start: usize, positions: &[u32], scale: f64) -> Self {
+        let n = columns.vertices.len();
+        let (mut inner, mut outer) = (Entries::default(), Few::default());
+        inner.starts.reserve_exact(n + 1);
+        let mut first = 0;
+        for (column, &end) in columns.ends.iter().enumerate() {
+            // What goes to the ground meets a value of 0.
+            let entries = || {
+                let list = columns.ids[first..end].iter().zip(&columns.shares[first..end]);
+                list.filter(|entry| *entry.0 != GROUND).map(|(&id, &share)| (positions[id as usize], share))
+            };
+            let is_inner = |position: u32| (position as usize) < start + n;
+            let inner_entries = entries().filter(|entry| is_inner(entry.0));
+            inner.push_list(inner_entries.map(|(position, share)| (position - start as u32, share)));
+            outer.push(column as u32, entries().filter(|entry| !is_inner(entry.0)));
+            first = end;
+        }
+        // A vertex without neighbours is the last of its component: it stays at 0.
+        let inverse = |&pivot: &f64| if pivot > 0.0 { scale / pivot } else { 0.0 };
+        let inverse_pivots = columns.pivots.iter().map(inverse).collect();
+        Self { start, inverse_pivots, inner, outer, incoming: Few::default() }
+    }
+
+    /// Columns of the block in strips of at most sixteen; large parts in as many as there are threads.
+    fn by_width(&self, own: &mut [f64], s: usize, sweep: Sweep, others: &[f64], first: usize) {
+        let is_large = self.inverse_pivots.len() >= LARGE;
+        let most = if is_large { s.div_ceil(rayon::current_num_threads()).min(16) } else { 16 };
+        if s <= most {
+            return self.strip(own, s, 0, sweep, others, s, first);
+        }
+        let starts: Vec<usize> = (0..s).step_by(most).collect();
+        let source = &*own;
+        let strips: Vec<Vec<f64>> = starts
+            .par_iter()
+            .map(|&at| {
+                let width = most.min(s - at);
+                let mut strip = Vec::with_capacity(source.len() / s * width);
+                source.chunks_exact(s).for_each(|row| strip.extend_from_slice(&row[at..at + width]));
+                self.strip(&mut strip, width, at, sweep, others, s, first);
+                strip
+            })
+            .collect();
+        for (strip, &at) in strips.iter().zip(&starts) {
+            let width = most.min(s - at);
+            own.par_chunks_mut(s)
+                .zip(strip.par_chunks(width))
+                .with_min_len(BLOCK_ROWS)
+                .for_each(|(row, strip)| row[at..at + width].copy_from_slice(strip));
+        }
+    }
+
+    /// `own` holds `width` columns, which are columns `at..` of the blocks `others` of `s` columns.
+    #[allow(clippy::too_many_arguments)]
+    fn strip(&self, own: &mut [f64], width: usize, at: usize, sweep: Sweep, others: &[f64], s: usize, first: usize) {
+        macro_rules! widths {
+            ($($width:literal)*) => {
+                match width {
+                    $($width => {
+                        let rows = own.as_chunks_mut::<$width>().0;
+                        assert_eq!(rows.len(), self.inverse_pivots.len());
+                        let others = Others { values: others, s, at, first };
+                        match sweep {
+                            Sweep::Down => self.down_rows::<$width>(rows, others),
+                            Sweep::Up => self.up_rows::<$width>(rows, others),
+                        }
+                    })*
+                    _ => {}
+                }
+            };
+        }
+        widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    }
+
+    /// y ← L⁻¹y.
+    fn down_rows<const S: usize>(&self, own: &mut [[f64; S]], others: Others<'_>) {
+        let mut incoming = self.incoming.owners.iter().enumerate().peekable();
+        for column in 0..own.len() {
+            let mut value = own[column];
+            if let Some((at, _)) = incoming.next_if(|(_, row)| **row as usize == column) {
+                let (ids, shares) = self.incoming.lists.list(at);
+                for (&id, &share) in ids.iter().zip(shares) {
+                    add::<S>(&mut value, share, others.row(id));
+                }
+                own[column] = value;
+            }
+            let (ids, shares) = self.inner.list(column);
+            for (&id, &share) in ids.iter().zip(shares) {
+                debug_assert!((id as usize) < own.len());
+                // SAFETY: inner ids are positions within the part less its start, and `own` holds all its rows.
+                add::<S>(unsafe { own.get_unchecked_mut(id as usize) }, share, &value);
+            }
+        }
+    }
+
+    /// y ← L⁻ᵀD⁻¹y.
+    fn up_rows<const S: usize>(&self, own: &mut [[f64; S]], others: Others<'_>) {
+        let mut outer = self.outer.owners.iter().enumerate().rev().peekable();
+        for column in (0..own.len()).rev() {
+            let mut value = own[column].map(|v| v * self.inverse_pivots[column]);
+            if let Some((at, _)) = outer.next_if(|(_, owner)| **owner as usize == column) {
+                let (ids, shares) = self.outer.lists.list(at);
+                for (&id, &share) in ids.iter().zip(shares) {
+                    add::<S>(&mut value, share, others.row(id));
+                }
+            }
+            let (ids, shares) = self.inner.list(column);
+            for (&id, &share) in ids.iter().zip(shares) {
+                debug_assert!((id as usize) < own.len());
+                // SAFETY: as on the way down.
+                add::<S>(&mut value, share, unsafe { own.get_unchecked(id as usize) });
+            }
+            own[column] = value;
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Sweep {
+    Down,
+    Up,
+}
+
+/// Rows of other levels: positions from `first` on, columns from `at` on.
+#[derive(Clone, Copy)]
+struct Others<'a> {
+    values: &'a [f64],
+    s: usize,
+    at: usize,
+    first: usize,
+}
+
+impl<'a> Others<'a> {
+    #[inline(always)]
+    fn row(self, position: u32) -> &'a [f64] {
+        &self.values[(position as usize - self.first) * self.s + self.at..]
+    }
+}
+
+#[inline(always)]
+fn add<const S: usize>(to: &mut [f64; S], share: f32, from: &[f64]) {
+    let share = f64::from(share);
+    let from = &from[..S];
+    for lane in 0..S {
+        to[lane] += share * from[lane];
+    }
+}

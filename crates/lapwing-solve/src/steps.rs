@@ -1,0 +1,382 @@
+//! Passes over blocks of s columns that conjugate gradients take in each iteration, and the sums taken on the way.
+//!
+//! A row of the block is read once for all that is done to it. Blocks of rows in parallel, sums in block order.
+
+use rayon::prelude::*;
+
+use crate::kernels::{BLOCK_ROWS, WIDEST, reduce, sum, with_width};
+
+/// What a projection does to preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
+pub(crate) struct Correction<'a> {
+    /// Diagonal of M⁻¹, where M is diagonal.
+    pub diagonal: Option<&'a [f64]>,
+    /// Whether residuals have their mean taken off.
+    pub centers: bool,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    None,
+    /// v = 1, w = c, norm = Σc.
+    Ones {
+        c: &'a [f64],
+        norm: f64,
+    },
+    /// v = M⁻¹1, w = 1, norm = 1ᵀM⁻¹1.
+    ZeroMean {
+        image: Vec<f64>,
+        norm: f64,
+    },
+}
+
+/// Sums over the rows after a step, for each column: r², r, and with a diagonal M also rᵀM⁻¹r and wᵀM⁻¹r.
+pub(crate) struct Sums {
+    values: Vec<f64>,
+}
+
+const SUMS: usize = 4;
+/// Of r·z, w·z, r·v.
+const PRODUCTS: usize = 3;
+
+impl Sums {
+    fn of(&self, at: usize) -> &[f64] {
+        &self.values[at * SUMS..(at + 1) * SUMS]
+    }
+
+    fn len(&self) -> usize {
+        self.values.len() / SUMS
+    }
+
+    /// The sums of the columns `kept`.
+    pub fn keep(&self, kept: &[usize]) -> Self {
+        Self { values: kept.iter().flat_map(|&at| self.of(at).iter().copied()).collect() }
+    }
+}
+
+impl<'a> Correction<'a> {
+    pub fn none(diagonal: Option<&'a [f64]>) -> Self {
+        Self { diagonal, centers: false, kind: Kind::None }
+    }
+
+    /// Residuals have mean zero, z stays as it is.
+    pub fn centered(diagonal: Option<&'a [f64]>) -> Self {
+        Self { centers: true, ..Self::none(diagonal) }
+    }
+
+    pub fn ones(diagonal: Option<&'a [f64]>, c: &'a [f64]) -> Self {
+        Self { diagonal, centers: true, kind: Kind::Ones { c, norm: c.iter().sum() } }
+    }
+
+    pub fn zero_mean(diagonal: Option<&'a [f64]>, image: Vec<f64>) -> Self {
+        let norm = image.iter().sum();
+        Self { diagonal, centers: true, kind: Kind::ZeroMean { image, norm } }
+    }
+
+    /// w of row `row`.
+    #[inline(always)]
+    fn weight(&self, row: usize) -> f64 {
+        match &self.kind {
+            Kind::None => 0.0,
+            Kind::Ones { c, .. } => c[row],
+            Kind::ZeroMean { .. } => 1.0,
+        }
+    }
+
+    /// v of row `row`.
+    #[inline(always)]
+    fn vector(&self, row: usize) -> f64 {
+        match &self.kind {
+            Kind::None => 0.0,
+            Kind::Ones { .. } => 1.0,
+            Kind::ZeroMean { image, .. } => image[row],
+        }
+    }
+
+    fn norm(&self) -> f64 {
+        match &self.kind {
+            Kind::None => 1.0,
+            Kind::Ones { norm, .. } | Kind::ZeroMean { norm, .. } => *norm,
+        }
+    }
+
+    /// Mean of each column of the residual.
+    pub fn mean(&self, sums: &Sums, n: usize) -> Vec<f64> {
+        (0..sums.len()).map(|at| if self.centers { sums.of(at)[1] / n as f64 } else { 0.0 }).collect()
+    }
+
+    /// ‖r‖² of a column, its mean taken off where that is to be.
+    pub fn square(&self, sums: &Sums, at: usize, n: usize) -> f64 {
+        let [square, sum] = [sums.of(at)[0], sums.of(at)[1]];
+        if self.centers { (square - sum * (sum / n as f64)).max(0.0) } else { square }
+    }
+
+    /// c and rᵀz of each column, where M is diagonal.
+    pub fn diagonal_products(&self, sums: &Sums) -> (Vec<f64>, Vec<f64>) {
+        let one = |at: usize| {
+            let [_, sum, rz, wz] = *sums.of(at) else { return (0.0, 0.0) };
+            let shift = wz / self.norm();
+            match &self.kind {
+                Kind::None => (0.0, rz),
+                Kind::Ones { .. } => (shift, rz - shift * sum),
+                Kind::ZeroMean { .. } => (shift, rz - shift * wz),
+            }
+        };
+        (0..sums.len()).map(one).unzip()
+    }
+
+    /// c and rᵀz of each column, from [`products`].
+    pub fn full_products(&self, products: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let one = |one: &[f64]| {
+            let shift = if matches!(self.kind, Kind::None) { 0.0 } else { one[1] / self.norm() };
+            (shift, one[0] - shift * one[2])
+        };
+        products.chunks_exact(PRODUCTS).map(one).unzip()
+    }
+}
+
+/// Runs the plain function of that name compiled for the widest vectors of this processor.
+macro_rules! dispatched {
+    ($(#[$doc:meta])* $name:ident, $plain:ident ( $($argument:ident : $kind:ty),* )) => {
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments)]
+        fn $name($($argument: $kind),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f")]
+                #[allow(clippy::too_many_arguments)]
+                fn avx512($($argument: $kind),*) {
+                    $plain($($argument),*);
+                }
+                #[target_feature(enable = "avx2")]
+                #[allow(clippy::too_many_arguments)]
+                fn avx2($($argument: $kind),*) {
+                    $plain($($argument),*);
+                }
+                if std::arch::is_x86_feature_detected!("avx512f") {
+                    // SAFETY: the processor has AVX-512F.
+                    return unsafe { avx512($($argument),*) };
+                }
+                if std::arch::is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has AVX2.
+                    return unsafe { avx2($($argument),*) };
+                }
+            }
+            $plain($($argument),*);
+        }
+    };
+}
+
+/// r ← r − q·diag(step) − mean, and its sums.
+pub(crate) fn descend(r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>) -> Sums {
+    let s = step.len();
+    let rows = BLOCK_ROWS * s;
+    let partial = r
+        .par_chunks_mut(rows)
+        .zip(q.par_chunks(rows))
+        .enumerate()
+        .map(|(block, (r, q))| {
+            let mut sums = vec![0.0; SUMS * s];
+            descend_rows(block * BLOCK_ROWS, r, q, step, mean, correction, &mut sums);
+            sums
+        })
+        .collect();
+    Sums { values: sum(partial, SUMS * s) }
+}
+
+dispatched!(descend_rows, descend_plain(
+    first: usize, r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>, sums: &mut [f64]
+));
+
+#[inline(always)]
+fn descend_plain(
+    first: usize,
+    r: &mut [f64],
+    q: &[f64],
+    step: &[f64],
+    mean: &[f64],
+    correction: &Correction<'_>,
+    sums: &mut [f64],
+) {
+    let s = step.len();
+    for at in (0..s).step_by(WIDEST) {
+        let width = (s - at).min(WIDEST);
+        let sums = &mut sums[SUMS * at..SUMS * (at + width)];
+        with_width!(width, descend_width(first, r, q, &step[at..], &mean[at..], correction, sums, (s, at)));
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn descend_width<const S: usize>(
+    first: usize,
+    r: &mut [f64],
+    q: &[f64],
+    step: &[f64],
+    mean: &[f64],
+    correction: &Correction<'_>,
+    sums: &mut [f64],
+    (s, at): (usize, usize),
+) {
+    let (mut square, mut plain, mut rz, mut wz) = ([0.0; S], [0.0; S], [0.0; S], [0.0; S]);
+    let (step, mean) = (&step[..S], &mean[..S]);
+    for (offset, (r, q)) in r.chunks_exact_mut(s).zip(q.chunks_exact(s)).enumerate() {
+        let (r, q) = (&mut r[at..at + S], &q[at..at + S]);
+        let mut own = [0.0; S];
+        for lane in 0..S {
+            own[lane] = r[lane] - step[lane] * q[lane] - mean[lane];
+            r[lane] = own[lane];
+            square[lane] += own[lane] * own[lane];
+            plain[lane] += own[lane];
+        }
+        if let Some(diagonal) = correction.diagonal {
+            let inverse = diagonal[first + offset];
+            let weight = correction.weight(first + offset);
+            for lane in 0..S {
+                let z = own[lane] * inverse;
+                rz[lane] += own[lane] * z;
+                wz[lane] += weight * z;
+            }
+        }
+    }
+    for lane in 0..S {
+        sums[SUMS * lane..SUMS * (lane + 1)].copy_from_slice(&[square[lane], plain[lane], rz[lane], wz[lane]]);
+    }
+}
+
+/// r·z, w·z and r·v of each column.
+pub(crate) fn products(r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>) -> Vec<f64> {
+    reduce(r.len() / s, PRODUCTS * s, |rows, sums| {
+        let range = rows.start * s..rows.end * s;
+        products_rows(rows.start, &r[range.clone()], &z[range], s, correction, sums);
+    })
+}
+
+dispatched!(products_rows, products_plain(
+    first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]
+));
+
+#[inline(always)]
+fn products_plain(first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]) {
+    for at in (0..s).step_by(WIDEST) {
+        let width = (s - at).min(WIDEST);
+        let sums = &mut sums[PRODUCTS * at..PRODUCTS * (at + width)];
+        with_width!(width, products_width(first, r, z, correction, sums, (s, at)));
+    }
+}
+
+#[inline(always)]
+fn products_width<const S: usize>(
+    first: usize,
+    r: &[f64],
+    z: &[f64],
+    correction: &Correction<'_>,
+    sums: &mut [f64],
+    (s, at): (usize, usize),
+) {
+    let (mut rz, mut wz, mut rv) = ([0.0; S], [0.0; S], [0.0; S]);
+    let is_plain = matches!(correction.kind, Kind::None);
+    for (offset, (r, z)) in r.chunks_exact(s).zip(z.chunks_exact(s)).enumerate() {
+        let (r, z) = (&r[at..at + S], &z[at..at + S]);
+        for lane in 0..S {
+            rz[lane] += r[lane] * z[lane];
+        }
+        if !is_plain {
+            let (weight, vector) = (correction.weight(first + offset), correction.vector(first + offset));
+            for lane in 0..S {
+                wz[lane] += weight * z[lane];
+                rv[lane] += vector * r[lane];
+            }
+        }
+    }
+    for lane in 0..S {
+        sums[PRODUCTS * lane..PRODUCTS * (lane + 1)].copy_from_slice(&[rz[lane], wz[lane], rv[lane]]);
+    }
+}
+
+/// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta), where z is M⁻¹r if M is diagonal and `z` holds r.
+pub(crate) fn advance(
+    x: &mut [f64],
+    p: &mut [f64],
+    z: &[f64],
+    step: &[f64],
+    beta: &[f64],
+    shift: &[f64],
+    correction: &Correction<'_>,
+) {
+    let s = step.len();
+    let rows = BLOCK_ROWS * s;
+    x.par_chunks_mut(rows)
+        .zip(p.par_chunks_mut(rows))
+        .zip(z.par_chunks(rows))
+        .enumerate()
+        .for_each(|(block, ((x, p), z))| advance_rows(block * BLOCK_ROWS, x, p, z, step, beta, shift, correction));
+}
+
+dispatched!(advance_rows, advance_plain(
+    first: usize, x: &mut [f64], p: &mut [f64], z: &[f64], step: &[f64], beta: &[f64], shift: &[f64],
+    correction: &Correction<'_>
+));
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn advance_plain(
+    first: usize,
+    x: &mut [f64],
+    p: &mut [f64],
+    z: &[f64],
+    step: &[f64],
+    beta: &[f64],
+    shift: &[f64],
+    correction: &Correction<'_>,
+) {
+    let s = step.len();
+    for at in (0..s).step_by(WIDEST) {
+        let width = (s - at).min(WIDEST);
+        let factors = (&step[at..], &beta[at..], &shift[at..]);
+        with_width!(width, advance_width(first, x, p, z, factors, correction, (s, at)));
+    }
+}
+
+#[inline(always)]
+fn advance_width<const S: usize>(
+    first: usize,
+    x: &mut [f64],
+    p: &mut [f64],
+    z: &[f64],
+    (step, beta, shift): (&[f64], &[f64], &[f64]),
+    correction: &Correction<'_>,
+    (s, at): (usize, usize),
+) {
+    let (step, beta, shift) = (&step[..S], &beta[..S], &shift[..S]);
+    let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(s)).zip(z.chunks_exact(s));
+    for (offset, ((x, p), z)) in rows.enumerate() {
+        let (x, p, z) = (&mut x[at..at + S], &mut p[at..at + S], &z[at..at + S]);
+        let inverse = correction.diagonal.map_or(1.0, |diagonal| diagonal[first + offset]);
+        let vector = correction.vector(first + offset);
+        for lane in 0..S {
+            x[lane] += step[lane] * p[lane];
+            p[lane] = z[lane] * inverse - shift[lane] * vector + beta[lane] * p[lane];
+        }
+    }
+}
+
+/// x ← x + p·diag(step).
+pub(crate) fn add(x: &mut [f64], p: &[f64], step: &[f64]) {
+    let rows = BLOCK_ROWS * step.len();
+    x.par_chunks_mut(rows).zip(p.par_chunks(rows)).for_each(|(x, p)| {
+        for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(step.len())) {
+            x.iter_mut().zip(p).zip(step).for_each(|((x, p), step)| *x += step * p);
+        }
+    });
+}
+
+/// Takes `shift` off every row.
+pub(crate) fn subtract(block: &mut [f64], shift: &[f64]) {
+    let s = shift.len();
+    if shift.iter().all(|&shift| shift == 0.0) {
+        return;
+    }
+    block.par_chunks_mut(BLOCK_ROWS * s).for_each(|rows| {
+        rows.chunks_exact_mut(s).for_each(|row| row.iter_mut().zip(shift).for_each(|(v, shift)| *v -= shift));
+    });
+}
