@@ -88,7 +88,7 @@ class Lapwing(Peer):
     def solve(self, prepared: Any, right_sides: np.ndarray) -> np.ndarray:
         solution = prepared.solve(right_sides)
         info = prepared.info_
-        self.notes |= {key: info[key] for key in ("iterations", "preconditioner", "fill") if key in info}
+        self.notes |= {key: info[key] for key in ("iterations", "preconditioners", "fill") if key in info}
         return solution
 
 
