@@ -18,8 +18,8 @@ Ladder = Sequence[tuple[Setting, Sequence[Setting]]]
 # Eight links are enough for rows of few dimensions alone.
 HNSW_LOW = [({"M": 8, "ef_construction": 40}, [{"ef": ef} for ef in (20, 40, 80)])]
 HNSW = [
-    ({"M": 16, "ef_construction": 40}, [{"ef": ef} for ef in (20, 30, 50, 100)]),
-    ({"M": 16, "ef_construction": 100}, [{"ef": ef} for ef in (20, 30, 50, 100, 200)]),
+    ({"M": 16, "ef_construction": 40}, [{"ef": ef} for ef in (20, 30, 50, 70, 100)]),
+    ({"M": 16, "ef_construction": 100}, [{"ef": ef} for ef in (20, 30, 50, 70, 100, 140, 200)]),
     ({"M": 24, "ef_construction": 200}, [{"ef": ef} for ef in (50, 100, 200, 400)]),
 ]
 
@@ -215,7 +215,7 @@ class Faiss(Peer):
             return hnsw_ladder(task)
         if self.kind == "ivf":
             lists = {"mixture": 4000, "queries": 4000, "huge": 12_000}.get(task, 500)
-            return [({"nlist": lists}, [{"nprobe": n} for n in (2, 4, 8, 16, 32, 64, 128)])]
+            return [({"nlist": lists}, [{"nprobe": n} for n in (2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 128)])]
         return [({}, [{}])]
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
