@@ -79,7 +79,8 @@ def run(name: str, task: str, args: argparse.Namespace) -> dict[str, Any]:
 
 def table(title: str, results: list[dict[str, Any]]) -> str:
     """Seconds, iterations and the true residual, a row per peer; medians over the runs."""
-    head = ["peer", "setup s", "solve s", "both s", "CPU s", "iterations", "residual", "peak MiB", "10 right sides: solve s", "residual"]
+    head = ["peer", "setup s", "solve s", "both s", "CPU s", "iterations", "residual", "peak MiB", "runs"]
+    head += ["10 right sides: solve s", "residual"]
     return common.markdown(title, head, map(line, results))
 
 
@@ -96,7 +97,7 @@ def line(result: dict[str, Any]) -> list[str]:
     cells[1] += common.disturbed(setup)
     cells += [common.seconds(solve) + common.disturbed(one), common.seconds(common.median(setup, "wall_seconds") + solve)]
     cells += [common.seconds(common.median(setup, "cpu_seconds") + common.median(one, "cpu_seconds"))]
-    cells += [iterations(one[0]), residual(one), common.mib(one[0]["peak_bytes"])]
+    cells += [iterations(one[0]), residual(one), common.mib(one[0]["peak_bytes"]), str(len(one))]
     if not ten:
         return [*cells, note or "not tried: too long"]
     return [*cells, common.seconds(common.median(ten, "wall_seconds")) + common.disturbed(ten), f"{residual(ten)} {note}".strip()]
