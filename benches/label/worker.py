@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
-import resource
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import common
 import peers
 import tasks
 
@@ -29,27 +27,27 @@ def main() -> None:
         "task": args.task,
         "version": importlib.metadata.version(peer.package),
         "load": os.getloadavg()[0],
-        "baseline_bytes": peak_bytes(),
+        "baseline_bytes": common.peak_bytes(),
         "graph_seconds": None,
         "draws": [],
     }
     if peer.graph:
-        record["graph_seconds"], graph = timed(peer.graph, features)
+        record["graph_seconds"], graph = common.timed(peer.graph, features)
     for per_class in args.per_class:
         for draw in range(args.draws):
             shown = tasks.show_labels(classes, per_class, draw)
             run = {"per_class": per_class, "draw": draw}
             if peer.graph:
-                run["solve_seconds"], labels = timed(peer.solve, graph, shown)
+                run["solve_seconds"], labels = common.timed(peer.solve, graph, shown)
             else:
-                run["whole_seconds"], labels = timed(peer.whole, features, shown)
+                run["whole_seconds"], labels = common.timed(peer.whole, features, shown)
             hidden = shown < 0
             run["accuracy"] = float(np.mean(np.asarray(labels)[hidden] == classes[hidden]))
             record["draws"].append(run)
             save(args.out, record)
     if peer.graph and peer.whole:
         run = record["draws"][-1]
-        run["whole_seconds"], whole = timed(peer.whole, features, shown)
+        run["whole_seconds"], whole = common.timed(peer.whole, features, shown)
         run["whole_differs"] = int(np.sum(whole != labels))
         save(args.out, record)
 
@@ -64,22 +62,9 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def timed(call: Any, *args: Any) -> tuple[float, Any]:
-    start = time.perf_counter()
-    answer = call(*args)
-    return time.perf_counter() - start, answer
-
-
-def peak_bytes() -> int:
-    """Most memory this process has held so far; the baseline holds the rows and the interpreter."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def save(path: Path, record: dict[str, Any]) -> None:
-    record["peak_bytes"] = peak_bytes()
-    partial = path.with_suffix(".part")
-    partial.write_text(json.dumps(record))
-    partial.replace(path)
+    record["peak_bytes"] = common.peak_bytes()
+    common.save(path, record)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ cargo xtask COMMAND: the working commands of this repository
   test                 everything continuous integration checks, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
-  bench NAME [--help]  time lapwing beside its peers in one run; names: label
+  bench NAME [--help]  time lapwing beside its peers in one run; names: knn, label, solve
 
 Nothing needs to be prepared: virtual environments are made under target/.
 ";
@@ -52,8 +52,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         ["wheel"] => wheel::wheel(None),
         ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
         ["doc"] => doc(),
-        ["bench", "label", options @ ..] => bench::label(options),
-        ["bench", name, ..] => Err(format!("no benchmark is called {name:?}; there is: label")),
+        ["bench", name, options @ ..] => bench::bench(name, options),
         _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),
     }
 }

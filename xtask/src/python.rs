@@ -63,6 +63,11 @@ impl Venv {
         self.call().args(pip).args(args).quiet_stdout().run()
     }
 
+    /// Whether a package is installed.
+    pub fn has(&self, package: &str) -> bool {
+        self.call().args(["-m", "pip", "show", "--quiet", package]).read().is_ok()
+    }
+
     /// Install a wheel and what it requires, in place of an earlier build of the same version.
     pub fn install_wheel(&self, wheel: &Path) -> Result<()> {
         self.install([wheel])?;

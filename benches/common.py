@@ -1,0 +1,209 @@
+"""What the benchmarks share: where data lie, one process per measurement, the machine, tables.
+
+A benchmark is a `bench.py` that starts a `worker.py` for every measurement, so that the peak memory of one peer is its
+own and a time limit can end it. `cargo xtask bench` puts this folder on the module search path.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import resource
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+Record = dict[str, Any]
+
+
+def data_dir() -> Path:
+    """Where the data sets lie: `LAPWING_DATA`, else beside the repository."""
+    return Path(os.environ.get("LAPWING_DATA", ROOT.parent / "shared" / "data"))
+
+
+def data_file(name: str) -> Path:
+    """A data set that must be there; the error says where it was looked for."""
+    path = data_dir() / name
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; set LAPWING_DATA to the directory that holds {name}")
+    return path
+
+
+def kept(name: str, write: Callable[[Path], None]) -> Path:
+    """The file `target/bench/NAME`, made by `write` when it is not there yet; it appears whole or not at all."""
+    path = ROOT / "target" / "bench" / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"part-{os.getpid()}-{path.name}")
+        write(partial)
+        partial.rename(path)
+    return path
+
+
+def kept_array(name: str, make: Callable[[], np.ndarray]) -> Path:
+    """An array kept as `target/bench/NAME`."""
+    return kept(name, lambda path: np.save(path, make()))
+
+
+# --- one measurement in a process of its own -------------------------------------------------------------------------
+
+
+def run_worker(script: Path, arguments: Sequence[str], limit: float, threads: int = 0, under: str = "") -> Record:
+    """Run `script ARGUMENTS --out FILE` and return what it wrote, with `outcome`: "finished", or why it is not.
+
+    A worker may rewrite its file as it goes: what a limit cuts short keeps what was measured. The limit counts from
+    the start of Python; waiting in `under` (a command the worker is run by, say `taskset -c 0,1`) does not count.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "result.json"
+        limited = [sys.executable, "-c", LIMITED, str(math.ceil(limit)), str(script), *arguments, "--out", str(out)]
+        command = [*shlex.split(under), *limited]
+        pipes: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        done = subprocess.run(command, env=thread_environment(threads), **pipes)
+        record = json.loads(out.read_text()) if out.exists() else {}
+    ended = {-signal.SIGALRM: f"did not finish in {limit:.0f} s", -signal.SIGKILL: "killed; memory ran out?"}
+    outcome = ended.get(done.returncode if done.returncode < 128 else 128 - done.returncode, "finished")
+    if done.returncode and outcome == "finished":
+        outcome = f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        print(done.stderr, file=sys.stderr)
+    return {**record, "outcome": outcome}
+
+
+# An alarm outlives the change of program and ends a process wherever it is, in C or in Python.
+LIMITED = "import os, signal, sys; signal.alarm(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+
+
+def thread_environment(threads: int) -> dict[str, str]:
+    """The environment with every thread pool that peers use held to a number; 0 leaves them alone."""
+    pools = ["OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"]
+    return {**os.environ, **({f"{pool}_NUM_THREADS": str(threads) for pool in pools} if threads else {})}
+
+
+class Stopwatch:
+    """Seconds of a `with` block: `wall`; `cpu` of all threads of the process; `foreign`, CPU taken by other programs."""
+
+    wall: float
+    cpu: float
+    foreign: float
+
+    def __enter__(self) -> Stopwatch:
+        self._start = (time.perf_counter(), time.process_time(), _busy_seconds())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        now = (time.perf_counter(), time.process_time(), _busy_seconds())
+        self.wall, self.cpu, busy = (end - start for start, end in zip(self._start, now, strict=True))
+        self.foreign = max(0.0, busy - self.cpu)
+
+
+def wait_for_quiet(patience: float) -> None:
+    """Wait until other programs leave the processors alone for half a second, at most for `patience` seconds.
+
+    The alarm of `run_worker` stands still in the meantime.
+    """
+    left = signal.alarm(0)
+    end = time.perf_counter() + patience
+    quiet = False
+    while not quiet and time.perf_counter() < end:
+        with Stopwatch() as watch:
+            time.sleep(0.5)
+        quiet = watch.foreign <= 0.1 * watch.wall
+    signal.alarm(left)
+
+
+def _busy_seconds() -> float:
+    """CPU seconds all processors have been busy since the machine started; 0 where Linux does not tell."""
+    path = Path("/proc/stat")
+    if not path.exists():
+        return 0.0
+    user, nice, system, _idle, _waiting, *interrupts = map(int, path.read_text().split("\n")[0].split()[1:8])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
+    """Wall seconds of a call, and its answer."""
+    with Stopwatch() as watch:
+        answer = call(*args)
+    return watch.wall, answer
+
+
+def peak_bytes() -> int:
+    """Most memory this process has held so far: the interpreter, imported libraries, inputs, and all the work took."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def save(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a worker's record, whole or not at all."""
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(record))
+    partial.replace(path)
+
+
+# --- reporting -------------------------------------------------------------------------------------------------------
+
+
+def machine() -> Record:
+    """Processor, cores, Python, and the load at this moment."""
+    cpu = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.processor())
+    return {"cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version(), "load": os.getloadavg()[0]}
+
+
+def describe(facts: Record) -> str:
+    """One line about the machine."""
+    return f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']:.1f} at the start, Python {facts['python']}"
+
+
+def markdown(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table under its title; short rows are filled up."""
+    lines = [f"### {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join([*row, *[''] * (len(head) - len(row))])} |" for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def mib(count: float) -> str:
+    """Bytes in MiB."""
+    return f"{count / 2**20:,.0f}"
+
+
+def quiet(records: Sequence[Record]) -> Sequence[Record]:
+    """The measurements that other programs left alone, or all when there is none."""
+    return [record for record in records if not _disturbed(record)] or records
+
+
+def disturbed(records: Iterable[Record]) -> str:
+    """A mark for figures that other programs may have spoiled: none of the measurements was left alone."""
+    return " †" if all(map(_disturbed, records)) else ""
+
+
+DISTURBED = "† Other programs took more than a tenth of a core in the meantime."
+
+
+def _disturbed(record: Record) -> bool:
+    return record["foreign_seconds"] > 0.1 * record["wall_seconds"] + 0.05
+
+
+def median(records: Sequence[Record], key: str) -> float:
+    """Median of one entry over repeated measurements, those that other programs disturbed set aside."""
+    return float(statistics.median(record[key] for record in quiet(records)))
+
+
+def seconds(value: float) -> str:
+    """Seconds with about three digits."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []

@@ -1,0 +1,81 @@
+"""Set a solver up and solve for one and for ten right-hand sides, several times; in a process of its own.
+
+The result file is rewritten after every step: what a time limit cuts short keeps what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import common
+import peers
+import systems
+
+
+def main() -> None:
+    args = parse()
+    resource.setrlimit(resource.RLIMIT_AS, (int(args.memory * 2**30),) * 2)
+    system = systems.load(args.task, args.orders)
+    peer = peers.PEERS[args.peer](args.limit, args.threads)
+    record: dict[str, Any] = {"version": importlib.metadata.version(peer.package), "load": os.getloadavg()[0]}
+    matrix = peer.accept(system)
+    record["baseline_bytes"] = common.peak_bytes()
+    end = time.perf_counter() + args.limit
+    for repeat in range(args.repeats):
+        common.wait_for_quiet(args.patience)
+        with common.Stopwatch() as setup:
+            prepared = peer.setup(matrix)
+        note(record, "setup", setup)
+        common.save(args.out, record)
+        solve(args, record, peer, prepared, system, "one", system.right_sides[:, :1])
+        again = setup.wall + record["one"][-1]["wall_seconds"]
+        if repeat == 0 and record["one"][-1]["wall_seconds"] * systems.RIGHT_SIDES < args.limit:
+            solve(args, record, peer, prepared, system, "ten", system.right_sides)
+        del prepared
+        if time.perf_counter() + again > end:
+            break
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer", required=True, choices=peers.PEERS)
+    parser.add_argument("--task", required=True, choices=systems.MAKERS)
+    parser.add_argument("--orders", required=True, type=int)
+    parser.add_argument("--threads", required=True, type=int)
+    parser.add_argument("--repeats", required=True, type=int)
+    parser.add_argument("--limit", required=True, type=float, help="seconds after which nothing new is begun")
+    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
+    parser.add_argument("--memory", required=True, type=float, help="GiB of address space")
+    parser.add_argument("--out", required=True, type=Path)
+    return parser.parse_args()
+
+
+def solve(
+    args: Any, record: dict[str, Any], peer: peers.Peer, prepared: Any, system: Any, name: str, right_sides: np.ndarray
+) -> None:
+    """Solve, recompute the residuals, and note both under `name`."""
+    common.wait_for_quiet(args.patience)
+    with common.Stopwatch() as watch:
+        solution = peer.solve(prepared, right_sides)
+    residuals = system.residuals(solution, right_sides)
+    note(record, name, watch, residual=float(residuals.max()), **peer.notes)
+    common.save(args.out, record)
+
+
+def note(record: dict[str, Any], name: str, watch: common.Stopwatch, **more: Any) -> None:
+    """Append one timed step."""
+    step = {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
+    step["peak_bytes"] = common.peak_bytes()
+    record.setdefault(name, []).append({**step, **more})
+
+
+if __name__ == "__main__":
+    main()
