@@ -156,15 +156,14 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         new = validate_data(self, X, reset=False, **check_options(X))
         if self._standardizer is not None:
             new = standardized(new, *self._standardizer)
-        return _lapwing.extend(
-            features_argument(self._fit_X),
-            self._widths,
-            scores,
-            features_argument(new),
-            self._fit_options,
-            self._index,
-            self._control(),
-        )
+        fitted = {
+            "features": features_argument(self._fit_X),
+            "widths": self._widths,
+            "scores": scores,
+            "graph": self._fit_options,
+            "index": self._index,
+        }
+        return _lapwing.extend(fitted, features_argument(new), self._control())
 
     def _warn(self) -> None:
         """One warning for each thing the caller should look at, with its counts."""

@@ -70,15 +70,7 @@ def fit_regressor(
     options: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
-def extend(
-    features: _Features,
-    widths: _Widths,
-    scores: NDArray[np.float64],
-    new: _Features,
-    graph: dict[str, Any],
-    index: NeighborIndex,
-    control: dict[str, Any],
-) -> NDArray[np.float64]: ...
+def extend(fitted: dict[str, Any], new: _Features, control: dict[str, Any]) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
 ) -> dict[str, Any]: ...

@@ -88,24 +88,31 @@ pub fn fit_regressor<'py>(
     dict(py, items)
 }
 
+/// What new rows are compared with.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FittedRows<'py> {
+    features: FeaturesInput<'py>,
+    widths: WidthsInput<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    graph: GraphOptions,
+    index: PyRef<'py, NeighborIndex>,
+}
+
 /// Scores (m, c) of new rows by the weighted mean of their nearest fitted rows.
 #[pyfunction]
 pub fn extend<'py>(
     py: Python<'py>,
-    features: FeaturesInput<'py>,
-    widths: WidthsInput<'py>,
-    scores: PyReadonlyArray2<'py, f64>,
+    fitted: FittedRows<'py>,
     new: FeaturesInput<'py>,
-    graph: GraphOptions,
-    index: PyRef<'py, NeighborIndex>,
     control: Control,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let extension = Extension {
-        features: features.features()?,
-        graph: graph.params().map_err(to_py)?,
-        widths: widths.widths()?,
-        scores: Arc::new(matrix(&scores)?),
-        index: index.0.clone(),
+        features: fitted.features.features()?,
+        graph: fitted.graph.params().map_err(to_py)?,
+        widths: fitted.widths.widths()?,
+        scores: Arc::new(matrix(&fitted.scores)?),
+        index: fitted.index.0.clone(),
     };
     let new = new.features()?;
     let scores = control.run(py, |run| extension.extend(&new, run))?;

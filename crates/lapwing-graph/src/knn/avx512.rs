@@ -167,7 +167,7 @@ impl Kernel for Bytes {
 /// Sorted insertion without a branch: place i takes the smaller of itself and the larger of the key and place i − 1.
 #[inline(always)]
 unsafe fn insert(list: &mut [u64], key: u64) {
-    debug_assert!(list.len() % 8 == 0);
+    debug_assert!(list.len().is_multiple_of(8));
     // SAFETY: the list holds a whole number of registers, as `SharedLists` makes them.
     unsafe {
         let key = _mm512_set1_epi64(key as i64);

@@ -62,6 +62,9 @@ pub(super) struct Judge<'a> {
     pub k: usize,
 }
 
+/// A row whose list leaves it open, and the exact keys it has so far.
+type Open = (u32, Vec<u64>);
+
 /// Exact keys of a row, (distance, row), ascending; and whether they are known to be the nearest.
 pub(super) struct Settled {
     pub keys: Vec<u64>,
@@ -122,7 +125,7 @@ impl Search<'_> {
                 write(&settled.keys, ids, distances);
                 Ok((!settled.is_certain).then_some((row as u32, settled.keys)))
             };
-            let found: Result<Vec<Option<(u32, Vec<u64>)>>> = rows.enumerate().with_min_len(64).map(settle).collect();
+            let found: Result<Vec<Option<Open>>> = rows.enumerate().with_min_len(64).map(settle).collect();
             found.map(|found| found.into_iter().flatten().collect::<Vec<_>>())
         })?;
         drop(lists);
@@ -236,14 +239,14 @@ impl Search<'_> {
     }
 
     /// Every row within the last distance of an open list is evaluated.
-    fn look_again(&self, mut open: Vec<(u32, Vec<u64>)>) -> Result<Vec<(u32, Vec<u64>)>> {
+    fn look_again(&self, mut open: Vec<Open>) -> Result<Vec<Open>> {
         // Rows with k equal ones are done early; together, they end a whole tile early.
         open.sort_by_key(|(row, keys)| (distance_of(keys[self.judge.k - 1]) != 0.0, *row));
         self.run.install(|| open.par_chunks_mut(TILE_ROWS / 2).try_for_each(|rows| self.look_again_at(rows)))?;
         Ok(open)
     }
 
-    fn look_again_at(&self, open: &mut [(u32, Vec<u64>)]) -> Result<()> {
+    fn look_again_at(&self, open: &mut [Open]) -> Result<()> {
         let ids: Vec<u32> = open.iter().map(|(row, _)| *row).collect();
         let mut heads = Vec::new();
         self.left.gather_heads(&ids, &mut heads);
