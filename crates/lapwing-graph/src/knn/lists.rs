@@ -7,6 +7,8 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::tile::prefetch;
+
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(super) const EMPTY: u64 = u64::MAX;
 
@@ -123,6 +125,13 @@ impl SharedLists {
         // reference to them until it is released.
         let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), self.width) };
         Locked { list, lock }
+    }
+
+    /// Asks for the memory of the list of `row`, which will be locked soon.
+    #[inline(always)]
+    pub fn prefetch(&self, row: usize) {
+        prefetch(&self.locks[row]);
+        self.keys[row * self.width..(row + 1) * self.width].chunks(STEP).for_each(|keys| prefetch(&keys[0]));
     }
 
     /// Places of a list.
