@@ -47,6 +47,7 @@ fn planned_memory_is_that_of_the_run() {
         };
         let (planned, needed) = (bytes(&format!("{run} --plan")), bytes(run));
         let ratio = planned / needed;
+        eprintln!("{n} x {d}: planned {planned} needed {needed} ratio {ratio:.2}");
         assert!((0.75..1.25).contains(&ratio), "{n} × {d}: planned {planned}, needed {needed}, ratio {ratio:.2}");
     }
 }

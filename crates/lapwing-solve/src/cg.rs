@@ -155,7 +155,8 @@ pub fn solve(
             let relative: Vec<f64> =
                 column_norms(&residual, n, open.len()).iter().zip(&open).map(|(r, &c)| r / norms[c]).collect();
             open.iter().zip(&relative).for_each(|(&c, &r)| info.residuals[c] = r);
-            let unsolved: Vec<usize> = (0..open.len()).filter(|&at| !(relative[at] <= params.tol * SLACK)).collect();
+            let unsolved: Vec<usize> =
+                (0..open.len()).filter(|&at| relative[at].is_nan() || relative[at] > params.tol * SLACK).collect();
             let budget = |c: &usize| info.iterations[*c] < params.max_iter;
             let has_stopped = attempt > 0 && matches!(info.reason, Stop::Slow | Stop::Stagnated);
             if unsolved.is_empty()
@@ -453,7 +454,7 @@ impl Watch {
         }
         let rate = (first / worst).ln() / (WINDOW - 1) as f64;
         let needed = (worst / params.tol).ln() / rate;
-        (!(rate > 0.0) || needed > params.budget as f64).then_some(Stop::Slow)
+        (rate.is_nan() || rate <= 0.0 || needed > params.budget as f64).then_some(Stop::Slow)
     }
 }
 

@@ -560,7 +560,7 @@ impl LaplacianParams {
         if self.max_iter == 0 {
             return Err(Error::param("max_iter", 0, "at least 1"));
         }
-        if !(self.max_fill > 0.0) {
+        if self.max_fill.is_nan() || self.max_fill <= 0.0 {
             return Err(Error::param("max_fill", self.max_fill, "above 0"));
         }
         Ok(())

@@ -165,23 +165,24 @@ impl Kernel for Bytes {
 }
 
 /// Sorted insertion without a branch: place i takes the smaller of itself and the larger of the key and place i − 1.
+///
+/// Lists are whole registers, as `SharedLists` makes them; places beyond the last whole one stay as they are.
 #[inline(always)]
 unsafe fn insert(list: &mut [u64], key: u64) {
-    debug_assert!(list.len().is_multiple_of(8));
-    // SAFETY: the list holds a whole number of registers, as `SharedLists` makes them.
+    // SAFETY: the caller vouches for AVX-512F; every register is a chunk of the list.
     unsafe {
         let key = _mm512_set1_epi64(key as i64);
         let mut before = _mm512_setzero_si512();
-        for at in (0..list.len()).step_by(8) {
-            let place = list.as_mut_ptr().add(at);
-            let here = _mm512_loadu_si512(place.cast());
+        for places in list.chunks_exact_mut(8) {
+            let here = _mm512_loadu_si512(places.as_ptr().cast());
             let shifted = _mm512_alignr_epi64::<7>(here, before);
-            _mm512_storeu_si512(place.cast(), _mm512_min_epu64(here, _mm512_max_epu64(key, shifted)));
+            _mm512_storeu_si512(places.as_mut_ptr().cast(), _mm512_min_epu64(here, _mm512_max_epu64(key, shifted)));
             before = here;
         }
     }
 }
 
+/// [`super::lists::offer`]: looks for the row in all places at once; it is rarely there.
 #[inline(always)]
 unsafe fn offer(list: &mut [u64], key: u64) {
     if key >= list[list.len() - 1] {
@@ -189,11 +190,11 @@ unsafe fn offer(list: &mut [u64], key: u64) {
     }
     // SAFETY: as for `insert`.
     unsafe {
-        let id = _mm512_set1_epi64(key as u32 as i64);
-        let low = _mm512_set1_epi64(u32::MAX as i64);
+        let id = _mm512_set1_epi64(i64::from(key as u32));
+        let low = _mm512_set1_epi64(i64::from(u32::MAX));
         let mut is_there = 0;
-        for at in (0..list.len()).step_by(8) {
-            let ids = _mm512_and_si512(_mm512_loadu_si512(list.as_ptr().add(at).cast()), low);
+        for places in list.chunks_exact(8) {
+            let ids = _mm512_and_si512(_mm512_loadu_si512(places.as_ptr().cast()), low);
             is_there |= _mm512_cmpeq_epi64_mask(ids, id);
         }
         if is_there == 0 { insert(list, key) } else { super::lists::offer(list, key) }

@@ -7,6 +7,8 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::tile::prefetch;
+
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(super) const EMPTY: u64 = u64::MAX;
 
@@ -128,6 +130,13 @@ impl SharedLists {
     /// The lists, row-major (n, kk), without the locks.
     pub fn into_vec(self) -> Vec<u64> {
         self.keys.into_vec().into_iter().map(UnsafeCell::into_inner).collect()
+    }
+
+    /// Asks for the memory of the list of `row`, which will be locked soon.
+    #[inline(always)]
+    pub fn prefetch(&self, row: usize) {
+        prefetch(&self.locks[row]);
+        self.keys[row * self.width..(row + 1) * self.width].chunks(STEP).for_each(|keys| prefetch(&keys[0]));
     }
 
     /// Places of a list.

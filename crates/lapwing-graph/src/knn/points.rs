@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::lanes::{Bytes, Element, Floats};
 use super::rows::Frame;
-use super::tile::PANEL;
+use super::tile::{PANEL, prefetch};
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 1024;
@@ -136,6 +136,7 @@ impl<E: Element> Points<E> {
         Ok(Self { n, width, words, norms })
     }
 
+    #[inline(always)]
     pub fn row(&self, row: usize) -> &[E::Word] {
         &self.words[row * self.width..(row + 1) * self.width]
     }
@@ -162,6 +163,9 @@ impl<E: Element> Panels<E> {
     pub fn fill(&mut self, points: &Points<E>, ids: &[u32]) {
         self.clear(ids.len(), points.width);
         for (at, &id) in ids.iter().enumerate() {
+            if let Some(&next) = ids.get(at + 8) {
+                points.row(next as usize).iter().step_by(16).take(4).for_each(prefetch);
+            }
             self.put(at, points.row(id as usize), points.norms[id as usize]);
         }
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::lanes::{Element, Kernel};
 use super::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use super::points::Points;
-use super::tile::dispatched;
+use super::tile::{dispatched, prefetch};
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 512;
@@ -77,6 +77,13 @@ impl Snapshot {
         Ok(Self { starts, ids })
     }
 
+    /// Asks for the memory of the neighbours of `row`.
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        self.near(row).iter().step_by(16).for_each(prefetch);
+    }
+
+    #[inline(always)]
     fn near(&self, row: usize) -> &[u32] {
         &self.ids[self.starts[row]..self.starts[row + 1]]
     }
@@ -149,6 +156,7 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
     for row in first..end {
         met.next();
         met.insert(row as u32);
+        graph.near(row).iter().for_each(|&near| graph.prefetch(near as usize));
         candidates.clear();
         let mut list = lists.lock(row);
         for &key in list.iter().take_while(|&&key| key != EMPTY) {
@@ -159,6 +167,10 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
             for &id in graph.near(near as usize) {
                 if met.insert(id) {
                     candidates.push(id);
+                    // The first cache lines; the processor foresees the others.
+                    let words = points.row(id as usize);
+                    words.iter().step_by(16).take(4).for_each(prefetch);
+                    prefetch(&points.norms[id as usize]);
                 }
             }
         }

@@ -84,6 +84,22 @@ unsafe fn tile<K: Kernel, const R: usize>(
     sums
 }
 
+/// Rows whose memory is asked for ahead of time.
+const AHEAD: usize = 8;
+
+/// Asks for the memory at an address that will be read soon.
+#[inline(always)]
+pub(super) fn prefetch<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: any address may be asked for; this one is even valid.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 /// What joining a leaf needs, kept from leaf to leaf.
 pub(super) struct Leaf<E: Element> {
     panels: Panels<E>,
@@ -114,7 +130,12 @@ unsafe fn join_with<K: Kernel, const R: usize>(
     let (m, width, kept) = (ids.len(), points.width, lists.width());
     leaf.panels.fill(points, ids);
     leaf.limits.clear();
-    leaf.limits.extend(ids.iter().map(|&id| distance_of(lists.lock(id as usize)[kept - 1])));
+    for (at, &id) in ids.iter().enumerate() {
+        if let Some(&next) = ids.get(at + AHEAD) {
+            lists.prefetch(next as usize);
+        }
+        leaf.limits.push(distance_of(lists.lock(id as usize)[kept - 1]));
+    }
     leaf.limits.resize(m.next_multiple_of(PANEL), f32::NEG_INFINITY);
     leaf.keys.clear();
     leaf.keys.resize(m * kept, super::lists::EMPTY);
@@ -151,7 +172,10 @@ unsafe fn join_with<K: Kernel, const R: usize>(
             }
         }
     }
-    for (&id, found) in ids.iter().zip(keys.chunks_exact(kept)) {
+    for (at, (&id, found)) in ids.iter().zip(keys.chunks_exact(kept)).enumerate() {
+        if let Some(&next) = ids.get(at + AHEAD) {
+            lists.prefetch(next as usize);
+        }
         if found[0] != super::lists::EMPTY {
             let mut list = lists.lock(id as usize);
             for &key in found {
@@ -203,6 +227,7 @@ unsafe fn assign_with<K: Kernel, const R: usize>(
     panels: &Panels<K::Element>,
     nearest: &mut [u16],
 ) {
+    assert!(panels.words.len() == panels.right.len() * points.width && nearest.len().is_multiple_of(ids.len()));
     let fanout = nearest.len() / ids.len();
     let mut best = vec![f32::INFINITY; nearest.len()];
     let width = points.width;
@@ -211,7 +236,13 @@ unsafe fn assign_with<K: Kernel, const R: usize>(
         let panel = panels.words[first * width..].as_ptr();
         for top in (0..ids.len()).step_by(R) {
             let row = |r: usize| ids[(top + r).min(ids.len() - 1)] as usize;
-            // SAFETY: rows and panel have `width` words; the caller vouches for the processor.
+            if first == 0 {
+                // Rows come from all over the memory, once.
+                for r in 0..R {
+                    points.row(row(3 * R + r)).iter().step_by(LANES).take(4).for_each(prefetch);
+                }
+            }
+            // SAFETY: rows and panel have `width` words, as asserted; `Points::row` above is in bounds, or panics.
             unsafe {
                 let left = std::array::from_fn(|r| points.words.as_ptr().add(row(r) * width));
                 let sums = tile::<K, R>(left, panel, width);
@@ -275,6 +306,7 @@ unsafe fn meet_with<K: Kernel, const R: usize>(
     lists: &mut [u64],
 ) {
     let (n, width, kept) = (queries.n, queries.width, lists.len() / queries.n);
+    assert!(queries.words.len() == n * width && panels.words.len() == panels.right.len() * width);
     for start in (0..panels.len).step_by(PANEL) {
         let panel = panels.words[start * width..].as_ptr();
         for top in (0..n).step_by(R) {

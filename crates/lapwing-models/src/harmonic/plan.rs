@@ -24,8 +24,9 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
             (built.n_edges, built.graph_bytes)
         }
     };
-    // Right-hand side, solution and four blocks of the iteration; degrees, weights and marks of the rows.
-    step("solve", held + 6 * 8 * n * (c - 1) + 40 * n);
+    // The copy that is solved with, 8 bytes for each direction of an edge; right-hand side and its copy, solution and
+    // three and a half blocks of the iteration; degrees, weights, marks and places of the rows.
+    step("solve", held + 16 * n_edges + 13 * 4 * n * (c - 1) + 60 * n);
     // Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
     step("decide", held + 2 * 8 * n * c + 48 * n);
     let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
