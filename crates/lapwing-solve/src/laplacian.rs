@@ -154,8 +154,9 @@ const DOMINANT: f64 = 0.05;
 /// Trial iterations on random values, and the residual at which some twenty iterations will do.
 const EASY: (usize, f64) = (4, 0.01);
 /// Trial iterations on random values of whole clusters, and the residual at which the diagonal is enough: measured are 1.5 to
-/// 7 for grids and chains of random pieces, 0.55 for neighbour graphs, below 0.1 for random graphs.
-const MIXING: (usize, f64) = (6, 0.8);
+/// 7 for grids, chains of random pieces and graphs close to falling apart, 0.5 to 1.25 for other neighbour graphs (130 to 220
+/// iterations with the diagonal), below 0.1 for random graphs.
+const MIXING: (usize, f64) = (6, 1.3);
 /// Clusters of a trial, at least.
 const LEAST_CLUSTERS: usize = 32;
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
