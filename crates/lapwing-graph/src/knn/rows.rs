@@ -96,7 +96,7 @@ impl Rows {
         Self::new(d, values, frame, run)
     }
 
-    /// Rows of `frame` as they are, or sketches of them.
+    /// Rows of `frame`.
     pub fn new(d: usize, values: Vec<f32>, frame: &Frame, run: &Run) -> Self {
         let half_norm = |row| frame.half_norm(row);
         let half_norms = run.install(|| values.par_chunks(d).with_min_len(256).map(half_norm).collect());
