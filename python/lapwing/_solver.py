@@ -25,7 +25,8 @@ class LaplacianSolver:
     Parameters
     ----------
     adjacency : sparse matrix, Graph or array-like of shape (n_samples, n_samples)
-        W: finite weights of at least 0, equal to their mirror within 1e-12 relative; the diagonal is ignored.
+        W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal
+        has no effect.
     diagonal : array-like of shape (n_samples,) or None, default=None
         Added to the diagonal of L; at least 0. None is all zeros.
     preconditioner : {"auto", "jacobi", "approx-cholesky", "none"}, default="auto"
@@ -159,7 +160,7 @@ class LaplacianSolver:
         Warns
         -----
         ConvergenceWarning
-            If a column did not reach `tol`; what was reached is in ``info_["residuals"]``.
+            If a column reached neither `tol` nor the least residual that f64 allows (reason "rounding"); what was reached is in ``info_["residuals"]``.
         """
         b, start = np.asarray(B, dtype=np.float64), None if x0 is None else np.asarray(x0, dtype=np.float64)
         if b.ndim not in (1, 2):

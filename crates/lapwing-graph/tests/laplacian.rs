@@ -253,3 +253,64 @@ fn bad_systems_are_named() {
     let tight = LaplacianParams { max_fill: 0.5, ..params(PreconditionerChoice::ApproxCholesky, 1e-8) };
     assert!(text(grid.adjacency(), None, tight).contains("approximate Cholesky factor"));
 }
+
+#[test]
+fn scales_from_one_end_of_f64_to_the_other_change_nothing() {
+    let graph = preferential_attachment(1000, 5);
+    let n = graph.n_samples();
+    let diagonal = vec![1.0; n];
+    let b = right_hand_sides(&graph.components(), 1);
+    let solver = LaplacianSolver::new(graph.adjacency(), Some(&diagonal), LaplacianParams::default(), &run()).unwrap();
+    let (expected, _) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    for exponent in [-1000i32, -560, -300, 140, 530, 1000] {
+        let factor = 2f64.powi(exponent);
+        let mut scaled = b.clone();
+        scaled.values_mut().iter_mut().for_each(|v| *v *= factor);
+        let (x, info) = solver.solve(&scaled, None, Constraint::None, &run()).unwrap();
+        assert!(info.converged && info.iterations[0] > 0, "2^{exponent}: {info:?}");
+        assert!(x.values().iter().zip(expected.values()).all(|(x, e)| *x == e * factor), "2^{exponent}");
+    }
+    // Weights as light as single precision cannot hold.
+    let light: Vec<(u32, u32, f64)> = (0..n as u32 - 1).map(|v| (v, v + 1, 1e-45)).collect();
+    let path = Graph::from_edges(n, &light).unwrap();
+    let solver =
+        LaplacianSolver::new(path.adjacency(), Some(&vec![1e-45; n]), LaplacianParams::default(), &run()).unwrap();
+    let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    assert!(info.converged, "{info:?}");
+}
+
+#[test]
+fn parts_that_hang_by_a_thread_are_never_a_silent_wrong_answer() {
+    for thread in [1e-17, 1e-30, 1e-60] {
+        let edges: Vec<(u32, u32, f64)> = (0..99).map(|v| (v, v + 1, if v == 49 { thread } else { 1.0 })).collect();
+        let path = Graph::from_edges(100, &edges).unwrap();
+        let b = right_hand_sides(&path.components(), 1);
+        for choice in [PreconditionerChoice::Auto, PreconditionerChoice::Jacobi] {
+            let solver = LaplacianSolver::new(path.adjacency(), None, params(choice, 1e-8), &run()).unwrap();
+            let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+            assert!(!info.converged || info.residuals[0] <= 1e-3, "{thread}, {choice:?}: {info:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_without_columns_and_systems_without_rows_are_solved() {
+    let path = Graph::from_edges(700, &(0..699).map(|v| (v, v + 1, 1.0)).collect::<Vec<_>>()).unwrap();
+    let solver = LaplacianSolver::new(path.adjacency(), None, LaplacianParams::default(), &run()).unwrap();
+    let none = Matrix::filled(700, 0, 0.0);
+    assert_eq!(solver.solve(&none, None, Constraint::None, &run()).unwrap().0, none);
+    assert_eq!(solver.precondition(&none, &run()).unwrap(), none);
+    let empty = Csr::from_entries(0, 0, &[]).unwrap();
+    let solver = LaplacianSolver::new(&empty, None, LaplacianParams::default(), &run()).unwrap();
+    assert!(solver.solve(&Matrix::filled(0, 2, 0.0), None, Constraint::None, &run()).unwrap().1.converged);
+}
+
+#[test]
+fn a_factor_nobody_asked_for_may_not_be_an_error() {
+    let mesh = grid(60, 60, 0.0);
+    let tight = LaplacianParams { max_fill: 0.5, ..LaplacianParams::default() };
+    let solver = LaplacianSolver::new(mesh.adjacency(), None, tight, &run()).unwrap();
+    assert_eq!(solver.preconditioner(), PreconditionerChoice::Jacobi);
+    let b = right_hand_sides(&mesh.components(), 1);
+    assert!(solver.solve(&b, None, Constraint::None, &run()).unwrap().1.residuals[0].is_finite());
+}

@@ -312,6 +312,7 @@ impl<'a> Iteration<'a> {
             // A column whose curvature is not positive has reached the end of what f64 can do for it.
             let step: Vec<f64> =
                 blocks.rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
+            let step: Vec<f64> = step.into_iter().map(|step| if step.is_finite() { step } else { 0.0 }).collect();
             let sums = steps::descend(&mut blocks.r, &blocks.q, &step, &blocks.mean, &self.correction);
             blocks.mean = self.correction.mean(&sums, blocks.r.len() / s);
             let relative: Vec<f64> = (0..s)

@@ -124,6 +124,8 @@ pub struct LaplacianSolver {
     singular: Vec<u32>,
     n_singular: usize,
     jacobi: Jacobi,
+    /// Whether preconditioned residuals near 1 stay well within single precision.
+    fits_single: bool,
     chosen: PreconditionerChoice,
     factors: Mutex<Vec<Arc<Placed>>>,
     setup_seconds: f64,
@@ -146,9 +148,9 @@ const LADDER: [(&str, Cliques); 4] = [
     ("cholesky", Cliques::Exact),
 ];
 /// Rows up to which a complete factor is tried in the end.
-const MOST_EXACT_ROWS: usize = 20_000;
+const MOST_EXACT_ROWS: usize = TINY;
 /// Rows up to which it is what `Auto` takes.
-const TINY: usize = 500;
+const TINY: usize = 300;
 /// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
 const DOMINANT: f64 = 0.05;
 /// Trial iterations on random values, and the residual at which some twenty iterations will do.
@@ -162,8 +164,16 @@ const LEAST_CLUSTERS: usize = 32;
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
 /// chains of random pieces, some 400 on neighbour graphs, and about as many for ten right-hand sides.
 const BUDGET: usize = 300;
+/// The same for graphs of few edges, whose factors are cheap.
+const SPARSE_BUDGET: usize = 100;
+/// Edges for each vertex up to which a graph is one of these: trees, grids, meshes.
+const SPARSE_EDGES: usize = 3;
+/// Tolerances below it want directions in double precision.
+const LEAST_SINGLE_TOL: f64 = 1e-9;
 /// Roundings of a solution that its residual may show.
 const ROUNDING: f64 = 16.0;
+/// No residual above it is put down to rounding: the solution would be of no use.
+const MOST_ROUNDING: f64 = 1e-3;
 /// Iterations without progress after which a factor is given up.
 const PATIENCE: usize = 40;
 
@@ -225,7 +235,7 @@ impl LaplacianSolver {
         let n = adjacency.n_rows();
         let components = SingularComponents::of(adjacency, diagonal);
         let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0);
-        let (chosen, known) = match params.preconditioner {
+        let (mut chosen, known) = match params.preconditioner {
             PreconditionerChoice::Auto if n <= TINY => (PreconditionerChoice::ApproxCholesky, None),
             PreconditionerChoice::Auto => {
                 let trial = Trial::new(adjacency, diagonal)?;
@@ -234,7 +244,8 @@ impl LaplacianSolver {
                     (PreconditionerChoice::Jacobi, None)
                 } else {
                     let clusters = in_clusters();
-                    let is_mixing = trial.is_mixing(&clusters, run)?;
+                    let is_sparse = adjacency.nnz() <= 2 * SPARSE_EDGES * n;
+                    let is_mixing = !is_sparse && trial.is_mixing(&clusters, run)?;
                     let chosen =
                         if is_mixing { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky };
                     (chosen, Some(clusters))
@@ -247,10 +258,19 @@ impl LaplacianSolver {
             (PreconditionerChoice::ApproxCholesky, clusters) => {
                 let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
                 let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
-                let factor = ApproxCholesky::with_clusters(adjacency, diagonal, factor_params, clusters, run)?;
-                let order = factor.order().to_vec();
-                factors.push(Arc::new(Placed { name, factor, rows: None }));
-                order
+                match ApproxCholesky::with_clusters(adjacency, diagonal, factor_params, clusters, run) {
+                    Ok(factor) => {
+                        let order = factor.order().to_vec();
+                        factors.push(Arc::new(Placed { name, factor, rows: None }));
+                        order
+                    }
+                    // Nobody asked for a factor of that size: the diagonal needs none.
+                    Err(Error::TooLarge { .. }) if params.preconditioner == PreconditionerChoice::Auto => {
+                        chosen = PreconditionerChoice::Jacobi;
+                        in_clusters().order
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             (_, Some(clusters)) => clusters.order,
             (_, None) => (0..n as u32).collect(),
@@ -262,6 +282,7 @@ impl LaplacianSolver {
         if let (Some(scaling), true) = (&scaling, chosen != PreconditionerChoice::None) {
             jacobi.scale(|row| scaling[row].powi(-2));
         }
+        let fits_single = jacobi.diagonal().unwrap_or_default().iter().all(|inverse| (1e-15..1e15).contains(inverse));
         let singular =
             if components.count == 0 { Vec::new() } else { order.iter().map(|&v| components.id[v as usize]).collect() };
         Ok(Self {
@@ -272,6 +293,7 @@ impl LaplacianSolver {
             scaling,
             singular,
             n_singular: components.count,
+            fits_single,
             jacobi,
             chosen,
             factors: Mutex::new(factors),
@@ -362,16 +384,27 @@ impl LaplacianSolver {
     ) -> Result<(Matrix, LaplacianInfo)> {
         let s = b.n_cols();
         let mut info = LaplacianInfo { iterations: vec![0; s], converged: true, ..LaplacianInfo::default() };
+        if s == 0 || self.n() == 0 {
+            return Ok((b.clone(), info));
+        }
         let gather = |block: &Matrix| self.permuted(block, |at, _| (at, self.order[at] as usize));
         let mut b = gather(b);
+        // Powers of two that bring the largest value of each column near 1: squares must neither vanish nor overflow.
+        let scales = column_scales(&b);
+        scale_columns(&mut b, &scales, 1.0);
         info.discarded = self.discard(&mut b, constraint);
         let mut x = start.map_or_else(|| Matrix::filled(self.n(), s, 0.0), gather);
+        scale_columns(&mut x, &scales, 1.0);
         self.discard(&mut x, constraint);
         let mut rung = self.lock().first().map(|placed| rung_of(placed.name));
         let last = if self.n() <= MOST_EXACT_ROWS { LADDER.len() } else { LADDER.len() - 1 };
         loop {
             let placed = match rung {
-                Some(rung) => Some(self.factor(rung, run)?),
+                Some(rung) => match self.factor(rung, run) {
+                    // What has been reached is worth more than an error about a factor that is too large.
+                    Err(Error::TooLarge { .. }) if !info.preconditioners.is_empty() => break,
+                    placed => Some(placed?),
+                },
                 None => None,
             };
             let one = self.attempt(placed.as_deref(), &b, &mut x, constraint, &info, run)?;
@@ -391,23 +424,29 @@ impl LaplacianSolver {
             rung = Some(next);
         }
         self.discard(&mut x, constraint);
+        scale_columns(&mut x, &scales, -1.0);
         Ok((x, info))
     }
 
     /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, what the last bits of x make.
     fn is_rounding(&self, b: &Matrix, x: &Matrix, residuals: &[f64]) -> bool {
-        if self.scaling.is_some() {
-            return false;
-        }
         let (n, s) = (self.n(), b.n_cols());
         let mut terms = x.values().to_vec();
-        for (row, diagonal) in terms.chunks_exact_mut(s).zip(self.matrix.diagonal()) {
+        let diagonal = match self.scaling {
+            Some(_) => Scaled(self).diagonal(),
+            None => self.matrix.diagonal(),
+        };
+        for (row, diagonal) in terms.chunks_exact_mut(s).zip(diagonal) {
             row.iter_mut().for_each(|x| *x *= 2.0 * diagonal);
         }
         let squares = column_dots(&terms, &terms, n, s);
         let norms = column_dots(b.values(), b.values(), n, s);
-        let limit = |c: usize| ROUNDING * f64::EPSILON * (squares[c] / norms[c]).sqrt();
+        let limit = |c: usize| (ROUNDING * f64::EPSILON * (squares[c] / norms[c]).sqrt()).min(MOST_ROUNDING);
         (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
+    }
+
+    fn is_sparse(&self) -> bool {
+        self.matrix.n_entries() <= 2 * SPARSE_EDGES * self.n()
     }
 
     fn diagonal_name(&self) -> &'static str {
@@ -444,9 +483,9 @@ impl LaplacianSolver {
             return solve(operator, &Applied { solver: self, placed }, singular, b, x, params, run);
         }
         if self.params.preconditioner == PreconditionerChoice::Auto {
-            params.budget = BUDGET;
-            // The trial has shown that the graph mixes.
-            params.single_directions = true;
+            params.budget = if self.is_sparse() { SPARSE_BUDGET } else { BUDGET };
+            // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
+            params.single_directions = self.params.tol >= LEAST_SINGLE_TOL && self.fits_single;
         }
         let has_ones =
             matches!(singular, Projection::None) && self.scaling.is_none() && self.chosen != PreconditionerChoice::None;
@@ -524,6 +563,9 @@ impl LaplacianSolver {
         if r.n_rows() != self.n() {
             return Err(Error::shape("right-hand side", format!("{} rows", self.n()), format!("{} rows", r.n_rows())));
         }
+        if r.n_cols() == 0 || self.n() == 0 {
+            return Ok(r.clone());
+        }
         let placed = self.lock().last().cloned();
         run.install(|| {
             let mut r = self.permuted(r, |at, _| (at, self.order[at] as usize));
@@ -588,6 +630,33 @@ impl PreconditionerChoice {
     pub fn parse(name: &str) -> Result<Self> {
         parse_choice("preconditioner", name, &Self::NAMES)
     }
+}
+
+/// For each column the exponent that brings its largest value to [1, 2).
+fn column_scales(block: &Matrix) -> Vec<f64> {
+    let mut largest = vec![0f64; block.n_cols()];
+    for row in block.rows() {
+        largest.iter_mut().zip(row).for_each(|(most, v)| *most = most.max(v.abs()));
+    }
+    largest.iter().map(|&most| if most > 0.0 { -most.log2().floor() } else { 0.0 }).collect()
+}
+
+/// Multiplies each column by 2 to the power of its exponent, or divides by it. In two steps: the whole factor may leave f64.
+fn scale_columns(block: &mut Matrix, exponents: &[f64], sign: f64) {
+    if exponents.iter().all(|e| *e == 0.0) {
+        return;
+    }
+    let halves: Vec<(f64, f64)> = exponents
+        .iter()
+        .map(|e| {
+            let first = (sign * e / 2.0).trunc();
+            (first.exp2(), (sign * e - first).exp2())
+        })
+        .collect();
+    let s = exponents.len();
+    block.values_mut().par_chunks_mut(s).with_min_len(BLOCK_ROWS).for_each(|row| {
+        row.iter_mut().zip(&halves).for_each(|(v, (first, second))| *v = *v * first * second);
+    });
 }
 
 fn rung_of(name: &str) -> usize {

@@ -94,6 +94,11 @@ impl<'a> SddMatrix<'a> {
         SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift }
     }
 
+    /// Entries off the diagonal.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.ids.len()
+    }
+
     /// Diagonal that is added to the Laplacian (n).
     pub fn shift(&self) -> &[f64] {
         &self.shift

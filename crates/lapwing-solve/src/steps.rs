@@ -366,7 +366,9 @@ pub(crate) fn add<R: Real>(x: &mut [f64], p: &[R], step: &[f64]) {
     let rows = BLOCK_ROWS * step.len();
     x.par_chunks_mut(rows).zip(p.par_chunks(rows)).for_each(|(x, p)| {
         for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(step.len())) {
-            x.iter_mut().zip(p).zip(step).for_each(|((x, p), step)| *x += step * p.wide());
+            // A column that has broken down may hold no numbers any more.
+            let moving = x.iter_mut().zip(p).zip(step).filter(|(_, step)| **step != 0.0);
+            moving.for_each(|((x, p), step)| *x += step * p.wide());
         }
     });
 }

@@ -17,8 +17,10 @@ const GONE: u32 = u32::MAX - 1;
 const SHORTEST: usize = 4;
 /// Records between asking for a vertex and looking at it.
 const AHEAD: usize = 8;
+/// Records are numbered by 32 bits.
+const MOST_RECORDS: usize = 1 << 31;
 /// Below this weight products could leave the normal numbers of f32; the heaviest edge weighs 1.
-const LIGHTEST: f64 = 1e-36;
+pub(super) const LIGHTEST: f64 = 1e-36;
 /// Shares are multiples of 2⁻²⁴, so that those of a column add up to exactly 1 and constants stay in the null space.
 const SHARE_STEPS: f64 = (1u32 << 24) as f64;
 
@@ -186,7 +188,7 @@ impl Elimination {
                 run.check()?;
                 unchecked = 0;
             }
-            if columns.ids.len() > rule.max_entries {
+            if columns.ids.len() > rule.max_entries || self.arena.len() > MOST_RECORDS {
                 return Ok(None);
             }
         }

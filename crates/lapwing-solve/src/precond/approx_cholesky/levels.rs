@@ -9,7 +9,7 @@ use lapwing_data::{Csr, Result, Run};
 use rayon::prelude::*;
 
 use super::Cliques;
-use super::elimination::{Columns, Eliminated, Elimination, Record, Rule};
+use super::elimination::{Columns, Eliminated, Elimination, LIGHTEST, Record, Rule};
 use crate::order::{Clusters, clusters};
 
 /// Vertices of a cluster: their lists and values stay within a core's second-level cache.
@@ -38,7 +38,8 @@ pub(super) type Levels = Vec<Vec<Columns>>;
 impl Level {
     /// The whole graph, its weights times `scale`.
     pub fn whole(adjacency: &Csr<f64>, ground: &[f64], scale: f64) -> Self {
-        let scaled = |w: &f64| (w * scale) as f32;
+        // Light edges are raised, never dropped: they hold the graph together.
+        let scaled = |w: &f64| if *w > 0.0 { (w * scale).max(LIGHTEST) as f32 } else { 0.0 };
         Self {
             vertices: (0..adjacency.n_rows() as u32).collect(),
             starts: adjacency.indptr().iter().map(|&at| at as usize).collect(),

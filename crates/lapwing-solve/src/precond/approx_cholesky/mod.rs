@@ -110,9 +110,9 @@ impl ApproxCholesky {
         }
         let max_entries = (params.max_fill * (adjacency.nnz() / 2 + n) as f64) as usize;
         let too_large = |bytes: usize| Error::TooLarge {
-            what: "the approximate Cholesky factor".into(),
+            what: "an approximate Cholesky factor beyond max_fill".into(),
             bytes: bytes as u64,
-            limit: 8 * max_entries as u64,
+            limit: (8 * max_entries.min(1 << 60)) as u64,
         };
         // Records are numbered by 32 bits; lists are at most twice as long as needed.
         let n_records = (adjacency.nnz() + n).saturating_mul(copies as usize);
@@ -121,10 +121,10 @@ impl ApproxCholesky {
         }
         let heaviest = adjacency.values().iter().chain(diagonal).fold(0.0f64, |most, &w| most.max(w));
         // A power of two, so that nothing is rounded.
-        let scale = if heaviest > 0.0 { (-heaviest.log2().floor()).exp2() } else { 1.0 };
+        let scale = if heaviest > 0.0 { (-heaviest.log2().floor()).min(1023.0).exp2() } else { 1.0 };
         let rule = Rule { seed: run.seed, cliques: params.cliques, max_entries };
         let level = Level::whole(adjacency, diagonal, scale);
-        let levels = level.eliminate(rule, clusters, run)?.ok_or_else(|| too_large(8 * max_entries))?;
+        let levels = level.eliminate(rule, clusters, run)?.ok_or_else(|| too_large(8 * max_entries.min(1 << 60)))?;
         let (order, factor) = run.install(|| Factor::assemble(n, levels, scale));
         Ok(Self { order, factor })
     }
