@@ -17,82 +17,28 @@
 //! **Singular systems.** A component of the graph without a positive entry of D is singular on its constants: what the
 //! right-hand side has of them is dropped and reported, and the solution of least norm is returned, of mean zero there.
 
+mod applied;
+mod params;
+mod scales;
+mod trial;
+
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, parse_choice};
+use lapwing_data::{Csr, Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means, trial};
+pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoice};
+
+use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means};
 use crate::kernels::{BLOCK_ROWS, column_dots};
-use crate::order::{Clusters, clusters};
-use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner, uniform};
+use crate::order::clusters;
+use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner};
 use crate::{Components, Operator, SddMatrix, check_adjacency};
-
-/// Which preconditioner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PreconditionerChoice {
-    /// Whichever suits the system.
-    #[default]
-    Auto,
-    /// The diagonal.
-    Jacobi,
-    /// A random approximate Cholesky factor.
-    ApproxCholesky,
-    /// None.
-    None,
-}
-
-/// How to solve.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaplacianParams {
-    /// Preconditioner; default `Auto`.
-    pub preconditioner: PreconditionerChoice,
-    /// Relative residual ‖b − Ax‖ / ‖b‖ of each column, in (0, 1); default 1e-8.
-    pub tol: f64,
-    /// Most iterations; default 10,000.
-    pub max_iter: usize,
-    /// Most entries of an approximate Cholesky factor for each edge and row, above 0; default 32.
-    pub max_fill: f64,
-}
-
-impl Default for LaplacianParams {
-    fn default() -> Self {
-        Self { preconditioner: PreconditionerChoice::Auto, tol: 1e-8, max_iter: 10_000, max_fill: 32.0 }
-    }
-}
-
-/// What solutions have to satisfy besides the system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Constraint {
-    /// Nothing.
-    #[default]
-    None,
-    /// Each column adds up to zero: P·A·P·x = P·b with P = I − 11ᵀ/n.
-    ZeroMean,
-}
-
-/// How a solve went.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LaplacianInfo {
-    /// Iterations of each column (s), of all attempts together.
-    pub iterations: Vec<usize>,
-    /// Relative residual of each column (s), recomputed from the solution and the right-hand side as far as it is in the range.
-    pub residuals: Vec<f64>,
-    /// Whether every column reached the tolerance, or the least residual that f64 allows: `reason` tells.
-    pub converged: bool,
-    /// Why the last attempt ended.
-    pub reason: Stop,
-    /// Largest relative residual among the columns still iterating, after each iteration.
-    pub curve: Vec<f64>,
-    /// Share ‖b − Pb‖ / ‖b‖ of each column (s) that no solution can reach: constants on singular components.
-    pub discarded: Vec<f64>,
-    /// Preconditioners in the order they were used: `jacobi`, `approx-cholesky`, `approx-cholesky-2`, `-4`, `cholesky`, `none`.
-    pub preconditioners: Vec<&'static str>,
-    /// Wall seconds of this solve, factors that had to be built included.
-    pub seconds: f64,
-}
+use applied::{Applied, Scaled};
+use scales::{column_scales, scale_columns};
+use trial::Trial;
 
 /// A solver for one Laplacian system and any number of right-hand sides; see the [module](self).
 ///
@@ -151,14 +97,6 @@ const LADDER: [(&str, Cliques); 4] = [
 const MOST_EXACT_ROWS: usize = TINY;
 /// Rows up to which it is what `Auto` takes.
 const TINY: usize = 300;
-/// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
-const DOMINANT: f64 = 0.05;
-/// Trial iterations on random values, and the residual at which some twenty iterations will do.
-const EASY: (usize, f64) = (4, 0.01);
-/// Trial iterations on random values of whole clusters, and the residual at which the diagonal is enough: measured are 1.5 to
-/// 7 for grids, chains of random pieces and graphs close to falling apart, 0.5 to 1.25 for other neighbour graphs (130 to 220
-/// iterations with the diagonal), below 0.1 for random graphs.
-const MIXING: (usize, f64) = (6, 1.3);
 /// Clusters of a trial, at least.
 const LEAST_CLUSTERS: usize = 32;
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
@@ -581,84 +519,6 @@ impl LaplacianSolver {
     }
 }
 
-impl LaplacianInfo {
-    /// The part of it that goes into a report.
-    pub fn summary(&self) -> SolveSummary {
-        let residual = self.residuals.iter().fold(0.0, |most, &r| if r.is_nan() || r > most { r } else { most });
-        SolveSummary {
-            n_iter: self.iterations.iter().copied().max().unwrap_or(0),
-            residual,
-            converged: self.converged,
-            residual_curve: self.curve.clone(),
-            preconditioner: self.preconditioners.last().copied().unwrap_or_default().into(),
-        }
-    }
-}
-
-impl LaplacianParams {
-    fn validate(&self) -> Result<()> {
-        if !(self.tol > 0.0 && self.tol < 1.0) {
-            return Err(Error::param("tol", self.tol, "above 0 and below 1"));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", 0, "at least 1"));
-        }
-        if self.max_fill.is_nan() || self.max_fill <= 0.0 {
-            return Err(Error::param("max_fill", self.max_fill, "above 0"));
-        }
-        Ok(())
-    }
-}
-
-impl PreconditionerChoice {
-    const NAMES: [(&str, Self); 4] = [
-        ("auto", Self::Auto),
-        ("jacobi", Self::Jacobi),
-        ("approx-cholesky", Self::ApproxCholesky),
-        ("none", Self::None),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, choice)| *choice == self).map_or("auto", |(name, _)| name)
-    }
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("preconditioner", name, &Self::NAMES)
-    }
-}
-
-/// For each column the exponent that brings its largest value to [1, 2).
-fn column_scales(block: &Matrix) -> Vec<f64> {
-    let mut largest = vec![0f64; block.n_cols()];
-    for row in block.rows() {
-        largest.iter_mut().zip(row).for_each(|(most, v)| *most = most.max(v.abs()));
-    }
-    largest.iter().map(|&most| if most > 0.0 { -most.log2().floor() } else { 0.0 }).collect()
-}
-
-/// Multiplies each column by 2 to the power of its exponent, or divides by it. In two steps: the whole factor may leave f64.
-fn scale_columns(block: &mut Matrix, exponents: &[f64], sign: f64) {
-    if exponents.iter().all(|e| *e == 0.0) {
-        return;
-    }
-    let halves: Vec<(f64, f64)> = exponents
-        .iter()
-        .map(|e| {
-            let first = (sign * e / 2.0).trunc();
-            (first.exp2(), (sign * e - first).exp2())
-        })
-        .collect();
-    let s = exponents.len();
-    block.values_mut().par_chunks_mut(s).with_min_len(BLOCK_ROWS).for_each(|row| {
-        row.iter_mut().zip(&halves).for_each(|(v, (first, second))| *v = *v * first * second);
-    });
-}
-
 fn rung_of(name: &str) -> usize {
     LADDER.iter().position(|(rung, _)| *rung == name).unwrap_or(0)
 }
@@ -703,119 +563,4 @@ impl SingularComponents {
         }
         Self { id: components.id.into_iter().map(|id| number[id as usize]).collect(), count: count as usize }
     }
-}
-
-/// What trial iterations with the diagonal say of a system.
-struct Trial<'a> {
-    adjacency: &'a Csr<f64>,
-    matrix: SddMatrix<'a>,
-    jacobi: Jacobi,
-}
-
-impl<'a> Trial<'a> {
-    fn new(adjacency: &'a Csr<f64>, diagonal: &[f64]) -> Result<Self> {
-        let matrix = SddMatrix::new(adjacency, diagonal.to_vec())?;
-        let jacobi = Jacobi::new(&matrix)?;
-        Ok(Self { adjacency, matrix, jacobi })
-    }
-
-    /// Whether the diagonal bounds the condition number, or a few iterations are enough for all scales of the graph.
-    fn is_easy(&self, run: &Run) -> Result<bool> {
-        let inverse = self.jacobi.diagonal().unwrap_or_default();
-        if self.matrix.shift().iter().zip(inverse).all(|(g, inverse)| g * inverse >= DOMINANT) {
-            return Ok(true);
-        }
-        self.passes(EASY, |row| uniform(row as u64), run)
-    }
-
-    /// Whether the diagonal will do: values random but alike within clusters have to be carried from cluster to cluster.
-    fn is_mixing(&self, clusters: &Clusters, run: &Run) -> Result<bool> {
-        let mut home = vec![0u32; self.adjacency.n_rows()];
-        for (cluster, range) in clusters.starts.windows(2).enumerate() {
-            clusters.order[range[0]..range[1]].iter().for_each(|&v| home[v as usize] = cluster as u32);
-        }
-        self.passes(MIXING, |row| uniform(home[row].into()), run)
-    }
-
-    /// Whether some iterations bring the residual of a right-hand side of mean 0 below a limit.
-    fn passes(&self, (max_iter, limit): (usize, f64), value: impl Fn(usize) -> f64 + Sync, run: &Run) -> Result<bool> {
-        let n = self.adjacency.n_rows();
-        let mut b = Matrix::filled(n, 1, 0.0);
-        b.values_mut().par_iter_mut().enumerate().for_each(|(row, b)| *b = value(row));
-        let mean = b.values().iter().sum::<f64>() / n as f64;
-        b.values_mut().iter_mut().for_each(|b| *b -= mean);
-        let mut x = Matrix::filled(n, 1, 0.0);
-        let params = CgParams { tol: limit, max_iter, ..CgParams::default() };
-        Ok(trial(&self.matrix, &self.jacobi, &b, &mut x, params, &run.quiet())? <= limit)
-    }
-}
-
-/// diag(s)·(L + D)·diag(s).
-struct Scaled<'a>(&'a LaplacianSolver);
-
-impl Scaled<'_> {
-    fn scale(&self, block: &mut [f64], s: usize) {
-        if let Some(scaling) = &self.0.scaling {
-            block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
-                row.iter_mut().for_each(|v| *v *= scale);
-            });
-        }
-    }
-}
-
-impl Operator for Scaled<'_> {
-    fn n(&self) -> usize {
-        self.0.n()
-    }
-
-    fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
-        let mut scaled = x.to_vec();
-        self.scale(&mut scaled, s);
-        self.0.matrix.apply(&scaled, y, s);
-        self.scale(y, s);
-    }
-
-    fn diagonal(&self) -> Vec<f64> {
-        let mut diagonal = self.0.matrix.diagonal();
-        (0..2).for_each(|_| self.scale(&mut diagonal, 1));
-        diagonal
-    }
-}
-
-/// A factor in the order of the solver's rows.
-struct Applied<'a> {
-    solver: &'a LaplacianSolver,
-    placed: &'a Placed,
-}
-
-impl Preconditioner for Applied<'_> {
-    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
-        let mut source = Cow::Borrowed(r);
-        if let Some(scaling) = &self.solver.scaling {
-            divide(source.to_mut(), scaling, s);
-        }
-        match &self.placed.rows {
-            None => self.placed.factor.apply(&source, z, s),
-            Some(rows) => {
-                let mut gathered = vec![0.0; r.len()];
-                gathered.par_chunks_mut(s).zip(rows).with_min_len(BLOCK_ROWS).for_each(|(to, &row)| {
-                    to.copy_from_slice(&source[row as usize * s..][..s]);
-                });
-                let mut solved = vec![0.0; r.len()];
-                self.placed.factor.apply(&gathered, &mut solved, s);
-                solved.chunks_exact(s).zip(rows).for_each(|(from, &row)| {
-                    z[row as usize * s..][..s].copy_from_slice(from);
-                });
-            }
-        }
-        if let Some(scaling) = &self.solver.scaling {
-            divide(z, scaling, s);
-        }
-    }
-}
-
-fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
-    block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
-        row.iter_mut().for_each(|v| *v /= scale);
-    });
 }

@@ -1,0 +1,80 @@
+//! The operator and the preconditioner of a solver as its iterations see them: scaled, and in the solver's order of rows.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use super::{LaplacianSolver, Placed};
+use crate::Operator;
+use crate::kernels::BLOCK_ROWS;
+use crate::precond::Preconditioner;
+
+/// diag(s)·(L + D)·diag(s).
+pub(super) struct Scaled<'a>(pub &'a LaplacianSolver);
+
+impl Scaled<'_> {
+    fn scale(&self, block: &mut [f64], s: usize) {
+        if let Some(scaling) = &self.0.scaling {
+            block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
+                row.iter_mut().for_each(|v| *v *= scale);
+            });
+        }
+    }
+}
+
+impl Operator for Scaled<'_> {
+    fn n(&self) -> usize {
+        self.0.n()
+    }
+
+    fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
+        let mut scaled = x.to_vec();
+        self.scale(&mut scaled, s);
+        self.0.matrix.apply(&scaled, y, s);
+        self.scale(y, s);
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        let mut diagonal = self.0.matrix.diagonal();
+        (0..2).for_each(|_| self.scale(&mut diagonal, 1));
+        diagonal
+    }
+}
+
+/// A factor in the order of the solver's rows.
+pub(super) struct Applied<'a> {
+    pub solver: &'a LaplacianSolver,
+    pub placed: &'a Placed,
+}
+
+impl Preconditioner for Applied<'_> {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+        let mut source = Cow::Borrowed(r);
+        if let Some(scaling) = &self.solver.scaling {
+            divide(source.to_mut(), scaling, s);
+        }
+        match &self.placed.rows {
+            None => self.placed.factor.apply(&source, z, s),
+            Some(rows) => {
+                let mut gathered = vec![0.0; r.len()];
+                gathered.par_chunks_mut(s).zip(rows).with_min_len(BLOCK_ROWS).for_each(|(to, &row)| {
+                    to.copy_from_slice(&source[row as usize * s..][..s]);
+                });
+                let mut solved = vec![0.0; r.len()];
+                self.placed.factor.apply(&gathered, &mut solved, s);
+                solved.chunks_exact(s).zip(rows).for_each(|(from, &row)| {
+                    z[row as usize * s..][..s].copy_from_slice(from);
+                });
+            }
+        }
+        if let Some(scaling) = &self.solver.scaling {
+            divide(z, scaling, s);
+        }
+    }
+}
+
+fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
+    block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
+        row.iter_mut().for_each(|v| *v /= scale);
+    });
+}
