@@ -1,33 +1,14 @@
-//! Inner loops over blocks of s vectors: sparse product, updates and reductions, each with a plain and an AVX version.
-//!
-//! Compiled twice from one source, so both give the same bits: no fused multiply-add, and the lanes of a vector are
-//! the columns of the block, which never mix.
+//! Inner loops over blocks of s vectors: the sparse product, with plain and AVX versions of the same bits
+//! ([`crate::dispatch`]), and reductions.
 
 use rayon::prelude::*;
 
+use crate::dispatch::{WIDEST, dispatched, with_width};
 use crate::operator::{SddMatrix, Weights};
 use crate::pages::Real;
 
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
-
-/// Runs `$work::<S>` with S = `$s`, which is at most sixteen.
-macro_rules! with_width {
-    ($s:expr, $work:ident $([$($real:ident),+])? ( $($argument:expr),* )) => {
-        match $s {
-            1 => $work::<1 $($(, $real)+)?>($($argument),*), 2 => $work::<2 $($(, $real)+)?>($($argument),*), 3 => $work::<3 $($(, $real)+)?>($($argument),*),
-            4 => $work::<4 $($(, $real)+)?>($($argument),*), 5 => $work::<5 $($(, $real)+)?>($($argument),*), 6 => $work::<6 $($(, $real)+)?>($($argument),*),
-            7 => $work::<7 $($(, $real)+)?>($($argument),*), 8 => $work::<8 $($(, $real)+)?>($($argument),*), 9 => $work::<9 $($(, $real)+)?>($($argument),*),
-            10 => $work::<10 $($(, $real)+)?>($($argument),*), 11 => $work::<11 $($(, $real)+)?>($($argument),*), 12 => $work::<12 $($(, $real)+)?>($($argument),*),
-            13 => $work::<13 $($(, $real)+)?>($($argument),*), 14 => $work::<14 $($(, $real)+)?>($($argument),*), 15 => $work::<15 $($(, $real)+)?>($($argument),*),
-            _ => $work::<16 $($(, $real)+)?>($($argument),*),
-        }
-    };
-}
-pub(crate) use with_width;
-
-/// Most columns of a block that a kernel holds in registers.
-pub(crate) const WIDEST: usize = 16;
 
 /// Weights of the entries of a matrix, or of one of its rows.
 trait Weight: Copy {
@@ -88,52 +69,9 @@ pub(crate) fn sdd_product<R: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [f64
     sum(partial, s)
 }
 
-fn product_rows<W: Weight, R: Real>(
-    matrix: &SddMatrix<'_>,
-    weights: W,
-    x: &[R],
-    y: &mut [f64],
-    s: usize,
-    first: usize,
-    dots: &mut [f64],
-) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f")]
-        fn avx512<W: Weight, R: Real>(
-            m: &SddMatrix<'_>,
-            w: W,
-            x: &[R],
-            y: &mut [f64],
-            s: usize,
-            first: usize,
-            dots: &mut [f64],
-        ) {
-            product_plain(m, w, x, y, s, first, dots);
-        }
-        #[target_feature(enable = "avx2")]
-        fn avx2<W: Weight, R: Real>(
-            m: &SddMatrix<'_>,
-            w: W,
-            x: &[R],
-            y: &mut [f64],
-            s: usize,
-            first: usize,
-            dots: &mut [f64],
-        ) {
-            product_plain(m, w, x, y, s, first, dots);
-        }
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has AVX-512F.
-            return unsafe { avx512(matrix, weights, x, y, s, first, dots) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { avx2(matrix, weights, x, y, s, first, dots) };
-        }
-    }
-    product_plain(matrix, weights, x, y, s, first, dots);
-}
+dispatched!(product_rows, product_plain[W: Weight, R: Real](
+    matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [f64], s: usize, first: usize, dots: &mut [f64]
+));
 
 #[inline(always)]
 fn product_plain<W: Weight, R: Real>(

@@ -9,6 +9,7 @@ mod cg;
 mod check;
 mod components;
 pub mod dense;
+mod dispatch;
 mod kernels;
 pub mod laplacian;
 mod operator;

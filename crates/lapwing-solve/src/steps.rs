@@ -4,7 +4,8 @@
 
 use rayon::prelude::*;
 
-use crate::kernels::{BLOCK_ROWS, WIDEST, reduce, sum, with_width};
+use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::kernels::{BLOCK_ROWS, reduce, sum};
 use crate::pages::Real;
 
 /// What a projection does to preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
@@ -133,37 +134,6 @@ impl<'a> Correction<'a> {
         };
         products.chunks_exact(PRODUCTS).map(one).unzip()
     }
-}
-
-/// Runs the plain function of that name compiled for the widest vectors of this processor.
-macro_rules! dispatched {
-    ($name:ident, $plain:ident $([$real:ident : $bound:ident])? ( $($argument:ident : $kind:ty),* )) => {
-        #[allow(clippy::too_many_arguments)]
-        fn $name$(<$real: $bound>)?($($argument: $kind),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f")]
-                #[allow(clippy::too_many_arguments)]
-                fn avx512$(<$real: $bound>)?($($argument: $kind),*) {
-                    $plain($($argument),*);
-                }
-                #[target_feature(enable = "avx2")]
-                #[allow(clippy::too_many_arguments)]
-                fn avx2$(<$real: $bound>)?($($argument: $kind),*) {
-                    $plain($($argument),*);
-                }
-                if std::arch::is_x86_feature_detected!("avx512f") {
-                    // SAFETY: the processor has AVX-512F.
-                    return unsafe { avx512($($argument),*) };
-                }
-                if std::arch::is_x86_feature_detected!("avx2") {
-                    // SAFETY: the processor has AVX2.
-                    return unsafe { avx2($($argument),*) };
-                }
-            }
-            $plain($($argument),*);
-        }
-    };
 }
 
 /// r ← r − q·diag(step) − mean, and its sums.

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::elimination::Columns;
 use super::levels::{GROUND, Levels};
-use crate::kernels::{BLOCK_ROWS, with_width};
+use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::kernels::BLOCK_ROWS;
 
 /// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
 const LARGE: usize = 1 << 14;
@@ -225,9 +226,9 @@ impl Part {
     /// Columns of the block in strips of at most sixteen; large parts in as many as there are threads.
     fn by_width(&self, own: &mut [f64], s: usize, sweep: Sweep, others: &[f64], first: usize) {
         let is_large = self.inverse_pivots.len() >= LARGE;
-        let most = if is_large { s.div_ceil(rayon::current_num_threads()).min(16) } else { 16 };
+        let most = if is_large { s.div_ceil(rayon::current_num_threads()).min(WIDEST) } else { WIDEST };
         if s <= most {
-            return self.strip(own, s, sweep, Others { values: others, s, at: 0, first });
+            return sweep_strip(self, own, s, sweep, Others { values: others, s, at: 0, first });
         }
         let starts: Vec<usize> = (0..s).step_by(most).collect();
         let source = &*own;
@@ -237,7 +238,7 @@ impl Part {
                 let width = most.min(s - at);
                 let mut strip = Vec::with_capacity(source.len() / s * width);
                 source.chunks_exact(s).for_each(|row| strip.extend_from_slice(&row[at..at + width]));
-                self.strip(&mut strip, width, sweep, Others { values: others, s, at, first });
+                sweep_strip(self, &mut strip, width, sweep, Others { values: others, s, at, first });
                 strip
             })
             .collect();
@@ -248,35 +249,6 @@ impl Part {
                 .with_min_len(BLOCK_ROWS)
                 .for_each(|(row, strip)| row[at..at + width].copy_from_slice(strip));
         }
-    }
-
-    /// `own` holds `width` columns, which are columns `others.at..` of blocks elsewhere.
-    fn strip(&self, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            #[target_feature(enable = "avx512f")]
-            fn avx512(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
-                part.strip_plain(own, width, sweep, others);
-            }
-            #[target_feature(enable = "avx2")]
-            fn avx2(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
-                part.strip_plain(own, width, sweep, others);
-            }
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has AVX-512F.
-                return unsafe { avx512(self, own, width, sweep, others) };
-            }
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has AVX2.
-                return unsafe { avx2(self, own, width, sweep, others) };
-            }
-        }
-        self.strip_plain(own, width, sweep, others);
-    }
-
-    #[inline(always)]
-    fn strip_plain(&self, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
-        with_width!(width, sweep_width(self, own, sweep, others));
     }
 
     /// y ← L⁻¹y.
@@ -333,6 +305,14 @@ impl Part {
             own[column] = value;
         }
     }
+}
+
+// `own` holds `width` columns, which are columns `others.at..` of blocks elsewhere.
+dispatched!(sweep_strip, sweep_plain(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>));
+
+#[inline(always)]
+fn sweep_plain(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {
+    with_width!(width, sweep_width(part, own, sweep, others));
 }
 
 #[inline(always)]
