@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use lapwing_data::{Csr, Error, Result};
 use rayon::prelude::*;
 
+use crate::hash::mix;
+
 /// Checks that a square matrix is symmetric with finite weights of at least 0; mirrors may differ by 1e-12 relative.
 /// Returns it without self loops and zero weights: as it is, if it has none.
 ///
@@ -74,13 +76,6 @@ impl Look {
             balance: self.balance.wrapping_add(other.balance),
         }
     }
-}
-
-/// The finaliser of MurmurHash3: mixes all bits.
-fn mix(z: u64) -> u64 {
-    let z = (z ^ (z >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-    let z = (z ^ (z >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
-    z ^ (z >> 33)
 }
 
 fn bad_weight(adjacency: &Csr<f64>, row: usize) -> Error {

@@ -10,6 +10,7 @@ mod check;
 mod components;
 pub mod dense;
 mod dispatch;
+mod hash;
 mod kernels;
 pub mod laplacian;
 mod operator;

@@ -5,8 +5,9 @@ use rayon::prelude::*;
 
 use crate::SddMatrix;
 use crate::cg::{CgParams, trial};
+use crate::hash::uniform;
 use crate::order::Clusters;
-use crate::precond::{Jacobi, Preconditioner, uniform};
+use crate::precond::{Jacobi, Preconditioner};
 
 /// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
 const DOMINANT: f64 = 0.05;

@@ -3,8 +3,8 @@
 mod approx_cholesky;
 mod jacobi;
 
+pub(crate) use approx_cholesky::CLUSTER;
 pub use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, Cliques};
-pub(crate) use approx_cholesky::{CLUSTER, uniform};
 pub use jacobi::Jacobi;
 
 /// A symmetric positive definite approximation M of the operator, applied as Z ← M⁻¹·R.

@@ -8,6 +8,7 @@ use lapwing_data::{Result, Run};
 
 use super::Cliques;
 use super::queue::{DegreeQueue, Link, Links};
+use crate::hash::{mix, uniform};
 
 /// Not met in the elimination under way.
 const FREE: u32 = u32::MAX;
@@ -410,19 +411,6 @@ fn choose(suffixes: &[f64], first: usize, t: f64) -> usize {
         candidates -= half;
     }
     low
-}
-
-/// SplitMix64 (Steele, Lea & Flood 2014): value number `z` of one stream, all bits mixed.
-pub(super) fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// Uniform in [0, 1).
-pub(crate) fn uniform(z: u64) -> f64 {
-    (mix(z) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]

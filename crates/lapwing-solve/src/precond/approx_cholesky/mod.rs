@@ -30,7 +30,6 @@ use elimination::Rule;
 use levels::Level;
 use sweeps::Factor;
 
-pub(crate) use elimination::uniform;
 pub(crate) use levels::CLUSTER;
 
 /// What joins the neighbours of an eliminated vertex.
