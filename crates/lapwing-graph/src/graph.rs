@@ -23,12 +23,7 @@ impl Graph {
     /// # Complexity
     /// O(m) time; no copy unless entries are dropped.
     pub fn new(adjacency: Csr<f64>) -> Result<Self> {
-        let cleaned = match check_adjacency(&adjacency)? {
-            Cow::Owned(cleaned) => Some(cleaned),
-            Cow::Borrowed(_) => None,
-        };
-        let adjacency = cleaned.unwrap_or(adjacency);
-        Ok(Self::from_clean(adjacency))
+        Ok(Self::from_clean(check_adjacency(Cow::Owned(adjacency))?.into_owned()))
     }
 
     /// Graph of the undirected edges (u, v, weight) among `n_samples` nodes; repeated edges add up.

@@ -8,20 +8,20 @@ use rayon::prelude::*;
 use crate::hash::mix;
 
 /// Checks that a square matrix is symmetric with finite weights of at least 0; mirrors may differ by 1e-12 relative.
-/// Returns it without self loops and zero weights: as it is, if it has none.
+/// Returns it without self loops and zero weights: as it came, borrowed or owned, if it has none.
 ///
 /// # Errors
 /// [`Error::Shape`] unless it is square; [`Error::Graph`] naming the first offending entry.
 ///
 /// # Complexity
 /// One pass over the entries, parallel within a pool of threads; a second, serial one if mirrors differ in any bit.
-pub fn check_adjacency(adjacency: &Csr<f64>) -> Result<Cow<'_, Csr<f64>>> {
+pub fn check_adjacency(adjacency: Cow<'_, Csr<f64>>) -> Result<Cow<'_, Csr<f64>>> {
     let n = adjacency.n_rows();
     if n != adjacency.n_cols() {
         let got = format!("{} rows and {} columns", n, adjacency.n_cols());
         return Err(Error::shape("affinity matrix", "as many rows as columns", got));
     }
-    let look = |row| Look::at(adjacency, row);
+    let look = |row| Look::at(&adjacency, row);
     // Never the global pool: a process must be free to fork.
     let look = if rayon::current_thread_index().is_some() {
         (0..n).into_par_iter().with_min_len(2048).map(look).reduce(Look::default, Look::and)
@@ -29,12 +29,12 @@ pub fn check_adjacency(adjacency: &Csr<f64>) -> Result<Cow<'_, Csr<f64>>> {
         (0..n).map(look).fold(Look::default(), Look::and)
     };
     if let Some(row) = look.bad_row {
-        return Err(bad_weight(adjacency, row));
+        return Err(bad_weight(&adjacency, row));
     }
     if look.balance != 0 {
-        check_symmetry(adjacency)?;
+        check_symmetry(&adjacency)?;
     }
-    Ok(if look.is_dirty { Cow::Owned(without_loops_and_zeros(adjacency)?) } else { Cow::Borrowed(adjacency) })
+    if look.is_dirty { without_loops_and_zeros(&adjacency).map(Cow::Owned) } else { Ok(adjacency) }
 }
 
 /// What one pass finds out.
@@ -156,14 +156,15 @@ mod tests {
             .collect();
         let both = || edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]);
         let matrix = Csr::from_entries(n as usize, n as usize, &both().collect::<Vec<_>>()).unwrap();
-        assert!(matches!(check_adjacency(&matrix), Ok(Cow::Borrowed(_))));
+        assert!(matches!(check_adjacency(Cow::Borrowed(&matrix)), Ok(Cow::Borrowed(_))));
         for at in 0..matrix.nnz() {
             let mut wrong = matrix.clone();
             wrong.values_mut()[at] *= 1.0 + 1e-9;
-            assert!(check_adjacency(&wrong).unwrap_err().to_string().contains("give a symmetric matrix"), "{at}");
+            let refused = check_adjacency(Cow::Owned(wrong)).unwrap_err();
+            assert!(refused.to_string().contains("give a symmetric matrix"), "{at}");
             let mut close = matrix.clone();
             close.values_mut()[at] *= 1.0 + 1e-15;
-            assert!(check_adjacency(&close).is_ok());
+            assert!(check_adjacency(Cow::Owned(close)).is_ok());
         }
     }
 }

@@ -129,7 +129,7 @@ impl LaplacianSolver {
     pub fn new(adjacency: &Csr<f64>, diagonal: Option<&[f64]>, params: LaplacianParams, run: &Run) -> Result<Self> {
         params.validate()?;
         let start = Instant::now();
-        let adjacency = run.install(|| check_adjacency(adjacency))?;
+        let adjacency = run.install(|| check_adjacency(Cow::Borrowed(adjacency)))?;
         let diagonal = checked_diagonal(diagonal, adjacency.n_rows())?;
         let mut solver = run.install(|| Self::prepare(&adjacency, &diagonal, None, params, run))?;
         solver.setup_seconds = start.elapsed().as_secs_f64();
@@ -146,7 +146,7 @@ impl LaplacianSolver {
             return Err(Error::param("regularization", regularization, "finite and at least 0"));
         }
         let start = Instant::now();
-        let adjacency = run.install(|| check_adjacency(adjacency))?;
+        let adjacency = run.install(|| check_adjacency(Cow::Borrowed(adjacency)))?;
         let mut solver = run.install(|| {
             // I + λL̂ = S·(λL + D)·S with S = D^(−1/2).
             let degree: Vec<f64> = (0..adjacency.n_rows())
@@ -156,7 +156,8 @@ impl LaplacianSolver {
             let scaling = degree.iter().map(|d| d.sqrt().recip()).collect();
             let mut scaled = adjacency.into_owned();
             scaled.values_mut().par_iter_mut().for_each(|w| *w *= regularization);
-            let scaled = check_adjacency(&scaled)?.into_owned();
+            // Products may have left f64, or vanished.
+            let scaled = check_adjacency(Cow::Owned(scaled))?;
             Self::prepare(&scaled, &degree, Some(scaling), params, run)
         })?;
         solver.setup_seconds = start.elapsed().as_secs_f64();
