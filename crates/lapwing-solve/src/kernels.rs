@@ -170,6 +170,20 @@ pub(crate) fn sum(partial: Vec<Vec<f64>>, width: usize) -> Vec<f64> {
     })
 }
 
+/// Row i of a block of `s` columns ← row `rows[i]` of another.
+pub(crate) fn gather(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
+    to.par_chunks_mut(s).zip(rows).with_min_len(BLOCK_ROWS).for_each(|(to, &row)| {
+        to.copy_from_slice(&from[row as usize * s..][..s]);
+    });
+}
+
+/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial: nobody has checked that the rows are distinct.
+pub(crate) fn scatter(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
+    for (from, &row) in from.chunks_exact(s).zip(rows) {
+        to[row as usize * s..][..s].copy_from_slice(from);
+    }
+}
+
 /// Σ aᵢ·bᵢ of each column.
 pub(crate) fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
     reduce(n, s, |rows, sums| {
@@ -186,6 +200,19 @@ mod tests {
 
     use super::*;
     use crate::Operator;
+
+    #[test]
+    fn rows_that_were_gathered_are_scattered_back() {
+        let (n, s) = (3 * BLOCK_ROWS + 5, 3);
+        // 7 has no factor in common with n, so that this is a permutation.
+        let rows: Vec<u32> = (0..n).map(|i| ((7 * i + 2) % n) as u32).collect();
+        let block: Vec<f64> = (0..n * s).map(|i| i as f64).collect();
+        let (mut gathered, mut back) = (vec![0.0; n * s], vec![0.0; n * s]);
+        gather(&block, &rows, &mut gathered, s);
+        assert!((0..n * s).all(|i| gathered[i] == (rows[i / s] as usize * s + i % s) as f64));
+        scatter(&gathered, &rows, &mut back, s);
+        assert_eq!(back, block);
+    }
 
     #[test]
     fn every_width_equals_the_dense_product() {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{LaplacianSolver, Placed};
 use crate::Operator;
-use crate::kernels::BLOCK_ROWS;
+use crate::kernels::{BLOCK_ROWS, gather, scatter};
 use crate::precond::Preconditioner;
 
 /// diag(s)·(L + D)·diag(s).
@@ -57,14 +57,10 @@ impl Preconditioner for Applied<'_> {
             None => self.placed.factor.apply(&source, z, s),
             Some(rows) => {
                 let mut gathered = vec![0.0; r.len()];
-                gathered.par_chunks_mut(s).zip(rows).with_min_len(BLOCK_ROWS).for_each(|(to, &row)| {
-                    to.copy_from_slice(&source[row as usize * s..][..s]);
-                });
+                gather(&source, rows, &mut gathered, s);
                 let mut solved = vec![0.0; r.len()];
                 self.placed.factor.apply(&gathered, &mut solved, s);
-                solved.chunks_exact(s).zip(rows).for_each(|(from, &row)| {
-                    z[row as usize * s..][..s].copy_from_slice(from);
-                });
+                scatter(&solved, rows, z, s);
             }
         }
         if let Some(scaling) = &self.solver.scaling {

@@ -32,7 +32,7 @@ use rayon::prelude::*;
 pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoice};
 
 use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means};
-use crate::kernels::{BLOCK_ROWS, column_dots};
+use crate::kernels::{BLOCK_ROWS, column_dots, gather, scatter};
 use crate::order::clusters;
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner};
 use crate::{Components, Operator, SddMatrix, check_adjacency};
@@ -308,8 +308,7 @@ impl LaplacianSolver {
             }
         }
         let begun = Instant::now();
-        let (mut x, mut info) = run.install(|| self.solve_in_order(b, start, constraint, run))?;
-        x = self.permuted(&x, |at, row| (self.order[at] as usize, row));
+        let (x, mut info) = run.install(|| self.solve_in_order(b, start, constraint, run))?;
         info.seconds = begun.elapsed().as_secs_f64();
         Ok((x, info))
     }
@@ -326,13 +325,12 @@ impl LaplacianSolver {
         if s == 0 || self.n() == 0 {
             return Ok((b.clone(), info));
         }
-        let gather = |block: &Matrix| self.permuted(block, |at, _| (at, self.order[at] as usize));
-        let mut b = gather(b);
+        let mut b = self.gathered(b);
         // Powers of two that bring the largest value of each column near 1: squares must neither vanish nor overflow.
         let scales = column_scales(&b);
         scale_columns(&mut b, &scales, 1.0);
         info.discarded = self.discard(&mut b, constraint);
-        let mut x = start.map_or_else(|| Matrix::filled(self.n(), s, 0.0), gather);
+        let mut x = start.map_or_else(|| Matrix::filled(self.n(), s, 0.0), |start| self.gathered(start));
         scale_columns(&mut x, &scales, 1.0);
         self.discard(&mut x, constraint);
         let mut rung = self.lock().first().map(|placed| rung_of(placed.name));
@@ -364,7 +362,8 @@ impl LaplacianSolver {
         }
         self.discard(&mut x, constraint);
         scale_columns(&mut x, &scales, -1.0);
-        Ok((x, info))
+        drop(b);
+        Ok((self.scattered(&x), info))
     }
 
     /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, what the last bits of x make.
@@ -484,13 +483,17 @@ impl LaplacianSolver {
         before.iter().zip(&after).map(|(b, a)| if *b > 0.0 { ((b - a).max(0.0) / b).sqrt() } else { 0.0 }).collect()
     }
 
-    /// A block with row `to` taken from row `from`, (to, from) = place(at, at).
-    fn permuted(&self, block: &Matrix, place: impl Fn(usize, usize) -> (usize, usize)) -> Matrix {
+    /// A block of the caller's, in the solver's order of rows.
+    fn gathered(&self, block: &Matrix) -> Matrix {
         let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
-        for at in 0..block.n_rows() {
-            let (to, from) = place(at, at);
-            out.row_mut(to).copy_from_slice(block.row(from));
-        }
+        gather(block.values(), &self.order, out.values_mut(), block.n_cols());
+        out
+    }
+
+    /// A block of the solver's, in the caller's order of rows.
+    fn scattered(&self, block: &Matrix) -> Matrix {
+        let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
+        scatter(block.values(), &self.order, out.values_mut(), block.n_cols());
         out
     }
 
@@ -507,7 +510,7 @@ impl LaplacianSolver {
         }
         let placed = self.lock().last().cloned();
         run.install(|| {
-            let mut r = self.permuted(r, |at, _| (at, self.order[at] as usize));
+            let mut r = self.gathered(r);
             self.discard(&mut r, Constraint::None);
             let mut z = Matrix::filled(r.n_rows(), r.n_cols(), 0.0);
             match &placed {
@@ -515,7 +518,7 @@ impl LaplacianSolver {
                 None => self.jacobi.apply(r.values(), z.values_mut(), r.n_cols()),
             }
             self.discard(&mut z, Constraint::None);
-            Ok(self.permuted(&z, |at, row| (self.order[at] as usize, row)))
+            Ok(self.scattered(&z))
         })
     }
 }
