@@ -53,9 +53,14 @@ impl Default for CgParams {
 pub enum Projection<'a> {
     /// Nothing: A is positive definite and well enough conditioned.
     None,
-    /// A is singular on the indicators of some components, given by the component of each row (n), `u32::MAX` where A is regular:
-    /// what the right-hand side and the solution have of them is dropped.
-    Components(&'a [u32], usize),
+    /// A is singular on the indicators of some components: what the right-hand side and the solution have of them is
+    /// dropped.
+    Components {
+        /// Component of each row (n), `u32::MAX` where A is regular.
+        ids: &'a [u32],
+        /// Rows of each component.
+        sizes: &'a [usize],
+    },
     /// Solve P·A·P·x = P·b with P = I − 11ᵀ/n: minimise over zero-mean vectors. A may be singular on constants.
     ZeroMean,
     /// Keep directions A-orthogonal to 1, where A·1 = c (n), c ≥ 0: every z becomes z − (cᵀz)/(Σc). Needs 1ᵀb = 0; the
@@ -211,8 +216,6 @@ struct Iteration<'a> {
     norms: &'a [f64],
     /// How preconditioned residuals are corrected under the projection.
     correction: Correction<'a>,
-    /// Rows of each singular component.
-    sizes: Vec<usize>,
 }
 
 /// The columns still open: solutions, residuals, directions, their products, preconditioned residuals.
@@ -240,25 +243,25 @@ impl<'a> Iteration<'a> {
     ) -> Self {
         let n = operator.n();
         let diagonal = preconditioner.diagonal();
-        let (correction, sizes) = match projection {
-            Projection::None => (Correction::none(diagonal), Vec::new()),
-            Projection::Components(ids, count) => {
-                let mut sizes = vec![0; count];
-                ids.iter().filter(|&&id| id != u32::MAX).for_each(|&id| sizes[id as usize] += 1);
-                let is_whole = count == 1 && sizes[0] == n;
-                (if is_whole { Correction::centered(diagonal) } else { Correction::none(diagonal) }, sizes)
-            }
-            Projection::OrthogonalToOnes(c) => (Correction::ones(diagonal, c), Vec::new()),
+        let correction = match projection {
+            Projection::Components { sizes, .. } if *sizes == [n] => Correction::centered(diagonal),
+            Projection::None | Projection::Components { .. } => Correction::none(diagonal),
+            Projection::OrthogonalToOnes(c) => Correction::ones(diagonal, c),
             Projection::ZeroMean => {
                 let mut image = vec![0.0; n];
                 match diagonal {
                     Some(diagonal) => image.copy_from_slice(diagonal),
                     None => preconditioner.apply(&vec![1.0; n], &mut image, 1),
                 }
-                (Correction::zero_mean(diagonal, image), Vec::new())
+                Correction::zero_mean(diagonal, image)
             }
         };
-        Self { operator, preconditioner, projection, params, run, norms, correction, sizes }
+        Self { operator, preconditioner, projection, params, run, norms, correction }
+    }
+
+    /// Whether residuals are projected component by component.
+    fn is_piecewise(&self) -> bool {
+        matches!(self.projection, Projection::Components { .. }) && !self.correction.centers
     }
 
     /// B − A·X for the columns `open`, projected.
@@ -284,10 +287,10 @@ impl<'a> Iteration<'a> {
     /// Projects a residual onto the range of A.
     fn project_range(&self, r: &mut [f64], s: usize) {
         match self.projection {
-            Projection::Components(ids, _) if !self.correction.centers => {
-                subtract_component_means(r, s, ids, &self.sizes);
+            Projection::Components { ids, sizes } if self.is_piecewise() => {
+                subtract_component_means(r, s, ids, sizes);
             }
-            Projection::Components(..) | Projection::ZeroMean => {
+            Projection::Components { .. } | Projection::ZeroMean => {
                 let n = r.len() / s;
                 let mean: Vec<f64> = column_sums(r, n, s).iter().map(|sum| sum / n as f64).collect();
                 steps::subtract(r, &mean);
@@ -375,7 +378,7 @@ impl<'a> Iteration<'a> {
     fn turn<R: Real>(&self, blocks: &mut Blocks<R>, step: &[f64], sums: &steps::Sums, iteration: usize) {
         let s = step.len();
         let (shift, rz) = if self.correction.diagonal.is_some() {
-            if !self.sizes.is_empty() && !self.correction.centers && iteration.is_multiple_of(PROJECT_EVERY) {
+            if self.is_piecewise() && iteration.is_multiple_of(PROJECT_EVERY) {
                 self.project_range(&mut blocks.r, s);
             }
             self.correction.diagonal_products(sums)
@@ -383,7 +386,7 @@ impl<'a> Iteration<'a> {
             if self.correction.centers {
                 steps::subtract(&mut blocks.r, &blocks.mean);
                 blocks.mean.fill(0.0);
-            } else if !self.sizes.is_empty() && iteration.is_multiple_of(PROJECT_EVERY) {
+            } else if self.is_piecewise() && iteration.is_multiple_of(PROJECT_EVERY) {
                 self.project_range(&mut blocks.r, s);
             }
             self.preconditioner.apply(&blocks.r, &mut blocks.z, s);

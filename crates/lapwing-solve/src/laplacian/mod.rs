@@ -66,9 +66,7 @@ pub struct LaplacianSolver {
     matrix: SddMatrix<'static>,
     /// Factors s of A = diag(s)·(L + D)·diag(s), for normalized systems.
     scaling: Option<Vec<f64>>,
-    /// Singular component of each row (n, empty if there is none), `u32::MAX` for rows of regular ones.
-    singular: Vec<u32>,
-    n_singular: usize,
+    singular: SingularComponents,
     jacobi: Jacobi,
     /// Whether preconditioned residuals near 1 stay well within single precision.
     fits_single: bool,
@@ -172,7 +170,7 @@ impl LaplacianSolver {
         run: &Run,
     ) -> Result<Self> {
         let n = adjacency.n_rows();
-        let components = SingularComponents::of(adjacency, diagonal);
+        let mut singular = SingularComponents::of(adjacency, diagonal);
         let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0);
         let (mut chosen, known) = match params.preconditioner {
             PreconditionerChoice::Auto if n <= TINY => (PreconditionerChoice::ApproxCholesky, None),
@@ -222,8 +220,9 @@ impl LaplacianSolver {
             jacobi.scale(|row| scaling[row].powi(-2));
         }
         let fits_single = jacobi.diagonal().unwrap_or_default().iter().all(|inverse| (1e-15..1e15).contains(inverse));
-        let singular =
-            if components.count == 0 { Vec::new() } else { order.iter().map(|&v| components.id[v as usize]).collect() };
+        if !singular.sizes.is_empty() {
+            singular.ids = order.iter().map(|&v| singular.ids[v as usize]).collect();
+        }
         Ok(Self {
             params,
             seed: run.seed,
@@ -231,7 +230,6 @@ impl LaplacianSolver {
             matrix,
             scaling,
             singular,
-            n_singular: components.count,
             fits_single,
             jacobi,
             chosen,
@@ -263,12 +261,12 @@ impl LaplacianSolver {
     /// Bytes held: the matrix and the factors built so far.
     pub fn bytes(&self) -> usize {
         let factors: usize = self.lock().iter().map(|placed| placed.factor.bytes()).sum();
-        factors + self.matrix.bytes() + 4 * self.order.len() + 4 * self.singular.len() + 8 * self.order.len()
+        factors + self.matrix.bytes() + self.singular.bytes() + 12 * self.order.len()
     }
 
     /// Components of the graph on which the system is singular.
     pub fn n_singular_components(&self) -> usize {
-        self.n_singular
+        self.singular.sizes.len()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
@@ -413,8 +411,8 @@ impl LaplacianSolver {
         };
         let singular = match constraint {
             Constraint::ZeroMean => Projection::ZeroMean,
-            Constraint::None if self.n_singular > 0 => Projection::Components(&self.singular, self.n_singular),
-            Constraint::None => Projection::None,
+            Constraint::None if self.singular.sizes.is_empty() => Projection::None,
+            Constraint::None => Projection::Components { ids: &self.singular.ids, sizes: &self.singular.sizes },
         };
         if let Some(placed) = placed {
             params.patience = PATIENCE;
@@ -467,16 +465,14 @@ impl LaplacianSolver {
     /// Takes off what singular components or the constraint rule out; returns its share of each column.
     fn discard(&self, block: &mut Matrix, constraint: Constraint) -> Vec<f64> {
         let (n, s) = (block.n_rows(), block.n_cols());
-        if constraint == Constraint::None && self.n_singular == 0 || s == 0 {
+        if constraint == Constraint::None && self.singular.sizes.is_empty() || s == 0 {
             return vec![0.0; s];
         }
         let before = column_dots(block.values(), block.values(), n, s);
         match constraint {
             Constraint::ZeroMean => subtract_component_means(block.values_mut(), s, &vec![0; n], &[n]),
             Constraint::None => {
-                let mut sizes = vec![0; self.n_singular];
-                self.singular.iter().filter(|id| **id != u32::MAX).for_each(|&id| sizes[id as usize] += 1);
-                subtract_component_means(block.values_mut(), s, &self.singular, &sizes);
+                subtract_component_means(block.values_mut(), s, &self.singular.ids, &self.singular.sizes);
             }
         }
         let after = column_dots(block.values(), block.values(), n, s);
@@ -545,26 +541,36 @@ fn checked_diagonal(diagonal: Option<&[f64]>, n: usize) -> Result<Cow<'_, [f64]>
 }
 
 /// Components of the graph without a positive diagonal entry.
+#[derive(Debug, Default)]
 struct SingularComponents {
-    /// Number of the component of each row, `u32::MAX` where it is regular.
-    id: Vec<u32>,
-    count: usize,
+    /// Number of the component of each row (n, empty if there is none), `u32::MAX` where the system is regular.
+    ids: Vec<u32>,
+    /// Rows of each.
+    sizes: Vec<usize>,
 }
 
 impl SingularComponents {
     fn of(adjacency: &Csr<f64>, diagonal: &[f64]) -> Self {
         if diagonal.iter().all(|g| *g > 0.0) {
-            return Self { id: Vec::new(), count: 0 };
+            return Self::default();
         }
         let components = Components::of(adjacency);
-        let mut number = vec![0u32; components.sizes.len()];
+        let mut is_regular = vec![false; components.sizes.len()];
         let grounded = diagonal.iter().zip(&components.id).filter(|(g, _)| **g > 0.0);
-        grounded.for_each(|(_, &id)| number[id as usize] = u32::MAX);
-        let mut count = 0;
-        for number in number.iter_mut().filter(|number| **number == 0) {
-            *number = count;
-            count += 1;
+        grounded.for_each(|(_, &id)| is_regular[id as usize] = true);
+        let mut number = vec![u32::MAX; components.sizes.len()];
+        let mut sizes = Vec::new();
+        for component in (0..number.len()).filter(|&component| !is_regular[component]) {
+            number[component] = sizes.len() as u32;
+            sizes.push(components.sizes[component]);
         }
-        Self { id: components.id.into_iter().map(|id| number[id as usize]).collect(), count: count as usize }
+        if sizes.is_empty() {
+            return Self::default();
+        }
+        Self { ids: components.id.into_iter().map(|id| number[id as usize]).collect(), sizes }
+    }
+
+    fn bytes(&self) -> usize {
+        4 * self.ids.len() + 8 * self.sizes.len()
     }
 }
