@@ -195,15 +195,15 @@ pub fn solve(
 pub(crate) fn trial(
     operator: &dyn Operator,
     preconditioner: &dyn Preconditioner,
-    b: &Matrix,
-    x: &mut Matrix,
+    b: Matrix,
     params: CgParams,
     run: &Run,
 ) -> Result<f64> {
     let mut info = CgInfo { iterations: vec![0], ..CgInfo::default() };
     let norms = column_norms(b.values(), b.n_rows(), 1);
     let iteration = Iteration::new(operator, preconditioner, Projection::None, params, run, &norms);
-    iteration.iterate::<f64>(b.values().to_vec(), x, &[0], &mut info)?;
+    let mut x = Matrix::filled(b.n_rows(), 1, 0.0);
+    iteration.iterate::<f64>(b.into_values(), &mut x, &[0], &mut info)?;
     Ok(info.curve.last().copied().unwrap_or(f64::INFINITY))
 }
 
@@ -274,7 +274,7 @@ impl<'a> Iteration<'a> {
             } else if width == s {
                 self.operator.apply(x.values(), &mut product, width);
             } else {
-                self.operator.apply(&keep_columns(x.values().to_vec(), s, open), &mut product, width);
+                self.operator.apply(&columns(x.values(), s, open), &mut product, width);
             }
             product.par_chunks_mut(width).zip(b.values().par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(p, b)| {
                 p.iter_mut().zip(open).for_each(|(p, &c)| *p = b[c] - *p);
@@ -313,9 +313,8 @@ impl<'a> Iteration<'a> {
             let s = open.len();
             let curvature = R::apply_dot(self.operator, &blocks.p, &mut blocks.q, s);
             // A column whose curvature is not positive has reached the end of what f64 can do for it.
-            let step: Vec<f64> =
-                blocks.rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
-            let step: Vec<f64> = step.into_iter().map(|step| if step.is_finite() { step } else { 0.0 }).collect();
+            let length = |(rz, pq): (&f64, &f64)| if *pq > 0.0 && (rz / pq).is_finite() { rz / pq } else { 0.0 };
+            let step: Vec<f64> = blocks.rz.iter().zip(&curvature).map(length).collect();
             let sums = steps::descend(&mut blocks.r, &blocks.q, &step, &blocks.mean, &self.correction);
             blocks.mean = self.correction.mean(&sums, blocks.r.len() / s);
             let relative: Vec<f64> = (0..s)
@@ -328,7 +327,7 @@ impl<'a> Iteration<'a> {
             for at in 0..s {
                 let column = open[at];
                 info.iterations[column] += 1;
-                let is_stuck = !(step[at] != 0.0 && step[at].is_finite() && relative[at].is_finite());
+                let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
                 match () {
                     () if relative[at] <= self.params.tol => {}
                     () if is_stuck => info.reason = Stop::Stagnated,
@@ -360,7 +359,7 @@ impl<'a> Iteration<'a> {
         let (n, s) = (x.n_rows(), open.len());
         let is_diagonal = self.correction.diagonal.is_some();
         let mut blocks = Blocks {
-            x: keep_columns(x.values().to_vec(), x.n_cols(), open),
+            x: columns(x.values(), x.n_cols(), open),
             p: zeros(n * s),
             q: zeros(n * s),
             z: zeros(if is_diagonal { 0 } else { n * s }),
@@ -491,10 +490,15 @@ pub(crate) fn subtract_component_means(block: &mut [f64], s: usize, ids: &[u32],
     );
 }
 
-/// The columns `keep` of a block (n, s), ascending.
+/// A block (n, s) less all columns but `keep`, ascending.
 fn keep_columns<R: Real>(block: Vec<R>, s: usize, keep: &[usize]) -> Vec<R> {
+    if keep.len() == s { block } else { columns(&block, s, keep) }
+}
+
+/// A copy of the columns `keep`, ascending, of a block (n, s).
+fn columns<R: Real>(block: &[R], s: usize, keep: &[usize]) -> Vec<R> {
     if keep.len() == s {
-        return block;
+        return block.to_vec();
     }
     let mut out = zeros(block.len() / s * keep.len());
     if !keep.is_empty() {

@@ -181,8 +181,7 @@ impl LaplacianSolver {
                     (PreconditionerChoice::Jacobi, None)
                 } else {
                     let clusters = in_clusters();
-                    let is_sparse = adjacency.nnz() <= 2 * SPARSE_EDGES * n;
-                    let is_mixing = !is_sparse && trial.is_mixing(&clusters, run)?;
+                    let is_mixing = !is_sparse(adjacency.nnz(), n) && trial.is_mixing(&clusters, run)?;
                     let chosen =
                         if is_mixing { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky };
                     (chosen, Some(clusters))
@@ -381,10 +380,6 @@ impl LaplacianSolver {
         (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
     }
 
-    fn is_sparse(&self) -> bool {
-        self.matrix.n_entries() <= 2 * SPARSE_EDGES * self.n()
-    }
-
     fn diagonal_name(&self) -> &'static str {
         if self.chosen == PreconditionerChoice::None { "none" } else { "jacobi" }
     }
@@ -419,7 +414,7 @@ impl LaplacianSolver {
             return solve(operator, &Applied { solver: self, placed }, singular, b, x, params, run);
         }
         if self.params.preconditioner == PreconditionerChoice::Auto {
-            params.budget = if self.is_sparse() { SPARSE_BUDGET } else { BUDGET };
+            params.budget = if is_sparse(self.matrix.n_entries(), self.n()) { SPARSE_BUDGET } else { BUDGET };
             // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
             params.single_directions = self.params.tol >= LEAST_SINGLE_TOL && self.fits_single;
         }
@@ -517,6 +512,11 @@ impl LaplacianSolver {
             Ok(self.scattered(&z))
         })
     }
+}
+
+/// Whether a graph of n vertices has so few edges, stored in both directions, that a factor is cheap.
+fn is_sparse(n_entries: usize, n: usize) -> bool {
+    n_entries <= 2 * SPARSE_EDGES * n
 }
 
 fn rung_of(name: &str) -> usize {
