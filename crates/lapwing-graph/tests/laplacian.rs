@@ -254,6 +254,19 @@ fn bad_systems_are_named() {
     assert!(text(grid.adjacency(), None, tight).contains("approximate Cholesky factor"));
 }
 
+/// Weights may be finite and their sum may not; whatever order the solver works in, the row is the caller's.
+#[test]
+fn a_degree_beyond_f64_is_named_by_its_row() {
+    // A path through the rows in steps of 7.
+    let row = |v: u32| 7 * v % 1000;
+    let edges = (0..999).map(|v| (row(v), row(v + 1), if v == 700 || v == 701 { 1e308 } else { 1.0 }));
+    let path = Graph::from_edges(1000, &edges.collect::<Vec<_>>()).unwrap();
+    for choice in [PreconditionerChoice::Auto, PreconditionerChoice::Jacobi, PreconditionerChoice::ApproxCholesky] {
+        let refused = LaplacianSolver::new(path.adjacency(), None, params(choice, 1e-8), &run()).unwrap_err();
+        assert!(refused.to_string().starts_with("row 907 of the diagonal holds inf"), "{choice:?}: {refused}");
+    }
+}
+
 #[test]
 fn scales_from_one_end_of_f64_to_the_other_change_nothing() {
     let graph = preferential_attachment(1000, 5);

@@ -227,7 +227,7 @@ mod tests {
         for weight in kinds {
             let entries: Vec<(u32, u32, f64)> = pattern.iter().map(|&(i, j)| (i, j, weight(i, j))).collect();
             let adjacency = Csr::from_entries(n, n, &entries).unwrap();
-            let matrix = SddMatrix::reordered(&adjacency, &shift, &identity);
+            let matrix = SddMatrix::borrowed(&adjacency, &shift).reordered(&identity);
             for s in 1..36 {
                 let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
                 let mut y = vec![0.0; n * s];

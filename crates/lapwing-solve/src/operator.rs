@@ -40,7 +40,7 @@ pub struct SddMatrix<'a> {
     pub(crate) starts: Cow<'a, [u64]>,
     pub(crate) ids: Cow<'a, [u32]>,
     pub(crate) weights: Weights<'a>,
-    shift: Vec<f64>,
+    shift: Cow<'a, [f64]>,
 }
 
 /// Weights in the least space that holds them exactly: the solver is bound by reading them.
@@ -66,32 +66,48 @@ impl<'a> SddMatrix<'a> {
             starts: Cow::Borrowed(adjacency.indptr()),
             ids: Cow::Borrowed(adjacency.indices()),
             weights: Weights::Double(Cow::Borrowed(adjacency.values())),
-            shift,
+            shift: Cow::Owned(shift),
         })
     }
 
-    /// The same matrix with row and column i for `order[i]`, in a compact copy.
-    pub(crate) fn reordered(adjacency: &Csr<f64>, shift: &[f64], order: &[u32]) -> SddMatrix<'static> {
-        let mut positions = vec![0u32; order.len()];
-        order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
-        let mut starts = vec![0u64; order.len() + 1];
-        for (at, &v) in order.iter().enumerate() {
-            starts[at + 1] = starts[at] + adjacency.row(v as usize).0.len() as u64;
-        }
-        let ids =
-            scatter_rows(&starts, |at| adjacency.row(order[at] as usize).0.iter().map(|&u| positions[u as usize]));
-        let rows = |at: usize| adjacency.row(order[at] as usize).1.iter();
+    /// The same for sizes that are known to agree; nothing is copied, and weights that are all equal are not read again.
+    pub(crate) fn borrowed(adjacency: &'a Csr<f64>, shift: &'a [f64]) -> Self {
         let values = adjacency.values();
         let first = values.first().copied().unwrap_or(0.0);
-        let weights = if values.par_iter().all(|&w| w == first) {
-            Weights::Equal(first)
-        } else if values.par_iter().all(|&w| f64::from(w as f32) == w) {
-            Weights::Single(scatter_rows(&starts, |at| rows(at).map(|&w| w as f32)))
-        } else {
-            Weights::Double(Cow::Owned(scatter_rows(&starts, |at| rows(at).copied())))
+        let is_equal = values.par_iter().all(|&w| w == first);
+        Self {
+            starts: Cow::Borrowed(adjacency.indptr()),
+            ids: Cow::Borrowed(adjacency.indices()),
+            weights: if is_equal { Weights::Equal(first) } else { Weights::Double(Cow::Borrowed(values)) },
+            shift: Cow::Borrowed(shift),
+        }
+    }
+
+    /// The same matrix with row and column i for `order[i]`, in a compact copy.
+    pub(crate) fn reordered(&self, order: &[u32]) -> SddMatrix<'static> {
+        let mut positions = vec![0u32; order.len()];
+        order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
+        let row = |at: usize| self.entries(order[at] as usize);
+        let mut starts = vec![0u64; order.len() + 1];
+        (0..order.len()).for_each(|at| starts[at + 1] = starts[at] + row(at).len() as u64);
+        let ids = scatter_rows(&starts, |at| self.ids[row(at)].iter().map(|&u| positions[u as usize]));
+        let weights = match &self.weights {
+            Weights::Equal(weight) => Weights::Equal(*weight),
+            Weights::Single(weights) => Weights::Single(scatter_rows(&starts, |at| weights[row(at)].iter().copied())),
+            Weights::Double(weights) if weights.par_iter().all(|&w| f64::from(w as f32) == w) => {
+                Weights::Single(scatter_rows(&starts, |at| weights[row(at)].iter().map(|&w| w as f32)))
+            }
+            Weights::Double(weights) => {
+                Weights::Double(Cow::Owned(scatter_rows(&starts, |at| weights[row(at)].iter().copied())))
+            }
         };
-        let shift = order.par_iter().map(|&v| shift[v as usize]).collect();
+        let shift = order.par_iter().map(|&v| self.shift[v as usize]).collect();
         SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift }
+    }
+
+    /// Where the entries of a row stand.
+    fn entries(&self, row: usize) -> std::ops::Range<usize> {
+        self.starts[row] as usize..self.starts[row + 1] as usize
     }
 
     /// Entries off the diagonal.
@@ -114,10 +130,9 @@ impl<'a> SddMatrix<'a> {
             Weights::Double(weights) => weights[entry],
         };
         let mut row = Vec::new();
-        for pair in self.starts.windows(2) {
-            let entries = pair[0] as usize..pair[1] as usize;
+        for at in 0..n {
             row.clear();
-            row.extend(entries.map(|entry| (self.ids[entry], weight(entry))));
+            row.extend(self.entries(at).map(|entry| (self.ids[entry], weight(entry))));
             row.sort_unstable_by_key(|edge| edge.0);
             ids.extend(row.iter().map(|edge| edge.0));
             values.extend(row.iter().map(|edge| edge.1));
@@ -169,7 +184,7 @@ impl Operator for SddMatrix<'_> {
 
     fn diagonal(&self) -> Vec<f64> {
         let degree = |row: usize| {
-            let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+            let range = self.entries(row);
             match &self.weights {
                 Weights::Equal(weight) => weight * range.len() as f64,
                 Weights::Single(weights) => weights[range].iter().map(|&w| f64::from(w)).sum(),

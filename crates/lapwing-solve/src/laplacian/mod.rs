@@ -171,11 +171,16 @@ impl LaplacianSolver {
     ) -> Result<Self> {
         let n = adjacency.n_rows();
         let mut singular = SingularComponents::of(adjacency, diagonal);
+        let natural = SddMatrix::borrowed(adjacency, diagonal);
+        let jacobi = match params.preconditioner {
+            PreconditionerChoice::None => Jacobi::identity(n),
+            _ => Jacobi::new(&natural)?,
+        };
         let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0);
         let (mut chosen, known) = match params.preconditioner {
             PreconditionerChoice::Auto if n <= TINY => (PreconditionerChoice::ApproxCholesky, None),
             PreconditionerChoice::Auto => {
-                let trial = Trial::new(adjacency, diagonal)?;
+                let trial = Trial { matrix: &natural, jacobi: &jacobi };
                 if trial.is_easy(run)? {
                     // Not even worth an order.
                     (PreconditionerChoice::Jacobi, None)
@@ -211,10 +216,10 @@ impl LaplacianSolver {
             (_, Some(clusters)) => clusters.order,
             (_, None) => (0..n as u32).collect(),
         };
-        let matrix = SddMatrix::reordered(adjacency, diagonal, &order);
+        let matrix = natural.reordered(&order);
         let in_order = |values: Vec<f64>| -> Vec<f64> { order.iter().map(|&v| values[v as usize]).collect() };
         let scaling = scaling.map(in_order);
-        let mut jacobi = if chosen == PreconditionerChoice::None { Jacobi::identity(n) } else { Jacobi::new(&matrix)? };
+        let mut jacobi = jacobi.reordered(&order);
         if let (Some(scaling), true) = (&scaling, chosen != PreconditionerChoice::None) {
             jacobi.scale(|row| scaling[row].powi(-2));
         }

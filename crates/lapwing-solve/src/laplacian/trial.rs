@@ -1,13 +1,13 @@
 //! A look at how hard a system is, before anything is built.
 
-use lapwing_data::{Csr, Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run};
 use rayon::prelude::*;
 
-use crate::SddMatrix;
 use crate::cg::{CgParams, trial};
 use crate::hash::uniform;
 use crate::order::Clusters;
 use crate::precond::{Jacobi, Preconditioner};
+use crate::{Operator, SddMatrix};
 
 /// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
 const DOMINANT: f64 = 0.05;
@@ -20,18 +20,11 @@ const MIXING: (usize, f64) = (6, 1.3);
 
 /// What trial iterations with the diagonal say of a system.
 pub(super) struct Trial<'a> {
-    adjacency: &'a Csr<f64>,
-    matrix: SddMatrix<'a>,
-    jacobi: Jacobi,
+    pub matrix: &'a SddMatrix<'a>,
+    pub jacobi: &'a Jacobi,
 }
 
-impl<'a> Trial<'a> {
-    pub fn new(adjacency: &'a Csr<f64>, diagonal: &[f64]) -> Result<Self> {
-        let matrix = SddMatrix::new(adjacency, diagonal.to_vec())?;
-        let jacobi = Jacobi::new(&matrix)?;
-        Ok(Self { adjacency, matrix, jacobi })
-    }
-
+impl Trial<'_> {
     /// Whether the diagonal bounds the condition number, or a few iterations are enough for all scales of the graph.
     pub fn is_easy(&self, run: &Run) -> Result<bool> {
         let inverse = self.jacobi.diagonal().unwrap_or_default();
@@ -43,7 +36,7 @@ impl<'a> Trial<'a> {
 
     /// Whether the diagonal will do: values random but alike within clusters have to be carried from cluster to cluster.
     pub fn is_mixing(&self, clusters: &Clusters, run: &Run) -> Result<bool> {
-        let mut home = vec![0u32; self.adjacency.n_rows()];
+        let mut home = vec![0u32; self.matrix.n()];
         for (cluster, range) in clusters.starts.windows(2).enumerate() {
             clusters.order[range[0]..range[1]].iter().for_each(|&v| home[v as usize] = cluster as u32);
         }
@@ -52,12 +45,12 @@ impl<'a> Trial<'a> {
 
     /// Whether some iterations bring the residual of a right-hand side of mean 0 below a limit.
     fn passes(&self, (max_iter, limit): (usize, f64), value: impl Fn(usize) -> f64 + Sync, run: &Run) -> Result<bool> {
-        let n = self.adjacency.n_rows();
+        let n = self.matrix.n();
         let mut b = Matrix::filled(n, 1, 0.0);
         b.values_mut().par_iter_mut().enumerate().for_each(|(row, b)| *b = value(row));
         let mean = b.values().iter().sum::<f64>() / n as f64;
         b.values_mut().iter_mut().for_each(|b| *b -= mean);
         let params = CgParams { tol: limit, max_iter, ..CgParams::default() };
-        Ok(trial(&self.matrix, &self.jacobi, b, params, &run.quiet())? <= limit)
+        Ok(trial(self.matrix, self.jacobi, b, params, &run.quiet())? <= limit)
     }
 }

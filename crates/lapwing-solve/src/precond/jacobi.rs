@@ -14,6 +14,11 @@ pub struct Jacobi {
 }
 
 impl Jacobi {
+    /// The same with row i for `order[i]`.
+    pub(crate) fn reordered(&self, order: &[u32]) -> Self {
+        Self { inverse: order.iter().map(|&row| self.inverse[row as usize]).collect() }
+    }
+
     /// Multiplies entry i of the inverse by `factor(i)`.
     pub(crate) fn scale(&mut self, factor: impl Fn(usize) -> f64) {
         self.inverse.iter_mut().enumerate().for_each(|(row, inverse)| *inverse *= factor(row));
