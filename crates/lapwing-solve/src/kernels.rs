@@ -196,7 +196,7 @@ pub(crate) fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> 
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Csr;
+    use lapwing_data::{Csr, Run};
 
     use super::*;
     use crate::Operator;
@@ -216,6 +216,7 @@ mod tests {
 
     #[test]
     fn every_width_equals_the_dense_product() {
+        let run = Run::new(Some(2), 0).unwrap();
         let n = 37;
         let pairs = (0..n as u32).flat_map(|i| (0..n as u32).map(move |j| (i, j)));
         let pattern: Vec<(u32, u32)> = pairs.filter(|&(i, j)| (i * 7 + j * 11) % 5 == 0 && i != j).collect();
@@ -227,7 +228,7 @@ mod tests {
         for weight in kinds {
             let entries: Vec<(u32, u32, f64)> = pattern.iter().map(|&(i, j)| (i, j, weight(i, j))).collect();
             let adjacency = Csr::from_entries(n, n, &entries).unwrap();
-            let matrix = SddMatrix::borrowed(&adjacency, &shift).reordered(&identity);
+            let matrix = SddMatrix::borrowed(&adjacency, &shift).reordered(&identity, &run).unwrap();
             for s in 1..36 {
                 let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
                 let mut y = vec![0.0; n * s];

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Csr, Error, Result};
+use lapwing_data::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
-use crate::kernels::{self, column_dots};
+use crate::kernels::{self, BLOCK_ROWS, column_dots};
 
 /// A symmetric linear operator on R^n, applied to blocks of s vectors at once.
 pub trait Operator: Sync {
@@ -84,25 +84,29 @@ impl<'a> SddMatrix<'a> {
     }
 
     /// The same matrix with row and column i for `order[i]`, in a compact copy.
-    pub(crate) fn reordered(&self, order: &[u32]) -> SddMatrix<'static> {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn reordered(&self, order: &[u32], run: &Run) -> Result<SddMatrix<'static>> {
+        run.check()?;
         let mut positions = vec![0u32; order.len()];
         order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
         let row = |at: usize| self.entries(order[at] as usize);
         let mut starts = vec![0u64; order.len() + 1];
         (0..order.len()).for_each(|at| starts[at + 1] = starts[at] + row(at).len() as u64);
-        let ids = scatter_rows(&starts, |at| self.ids[row(at)].iter().map(|&u| positions[u as usize]));
+        let ids = scatter_rows(&starts, run, |at| self.ids[row(at)].iter().map(|&u| positions[u as usize]))?;
         let weights = match &self.weights {
             Weights::Equal(weight) => Weights::Equal(*weight),
-            Weights::Single(weights) => Weights::Single(scatter_rows(&starts, |at| weights[row(at)].iter().copied())),
-            Weights::Double(weights) if weights.par_iter().all(|&w| f64::from(w as f32) == w) => {
-                Weights::Single(scatter_rows(&starts, |at| weights[row(at)].iter().map(|&w| w as f32)))
+            Weights::Single(all) => Weights::Single(scatter_rows(&starts, run, |at| all[row(at)].iter().copied())?),
+            Weights::Double(all) if all.par_iter().all(|&w| f64::from(w as f32) == w) => {
+                Weights::Single(scatter_rows(&starts, run, |at| all[row(at)].iter().map(|&w| w as f32))?)
             }
-            Weights::Double(weights) => {
-                Weights::Double(Cow::Owned(scatter_rows(&starts, |at| weights[row(at)].iter().copied())))
+            Weights::Double(all) => {
+                Weights::Double(Cow::Owned(scatter_rows(&starts, run, |at| all[row(at)].iter().copied())?))
             }
         };
         let shift = order.par_iter().map(|&v| self.shift[v as usize]).collect();
-        SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift }
+        Ok(SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift })
     }
 
     /// Where the entries of a row stand.
@@ -121,7 +125,10 @@ impl<'a> SddMatrix<'a> {
     }
 
     /// The adjacency matrix W, in the order of the rows here.
-    pub(crate) fn to_adjacency(&self) -> Result<Csr<f64>> {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn to_adjacency(&self, run: &Run) -> Result<Csr<f64>> {
         let n = self.n();
         let (mut ids, mut values) = (Vec::with_capacity(self.ids.len()), Vec::with_capacity(self.ids.len()));
         let weight = |entry: usize| match &self.weights {
@@ -131,6 +138,9 @@ impl<'a> SddMatrix<'a> {
         };
         let mut row = Vec::new();
         for at in 0..n {
+            if at.is_multiple_of(BLOCK_ROWS) {
+                run.check()?;
+            }
             row.clear();
             row.extend(self.entries(at).map(|entry| (self.ids[entry], weight(entry))));
             row.sort_unstable_by_key(|edge| edge.0);
@@ -154,22 +164,24 @@ impl<'a> SddMatrix<'a> {
 /// The rows `row(at)` one after the other, filled in parallel.
 fn scatter_rows<T: Copy + Default + Send, I: Iterator<Item = T>>(
     starts: &[u64],
+    run: &Run,
     row: impl Fn(usize) -> I + Sync,
-) -> Vec<T> {
+) -> Result<Vec<T>> {
     let n = starts.len() - 1;
     let mut out = vec![T::default(); starts[n] as usize];
-    let mut pieces = Vec::with_capacity(n / kernels::BLOCK_ROWS + 1);
+    let mut pieces = Vec::with_capacity(n / BLOCK_ROWS + 1);
     let mut rest = out.as_mut_slice();
-    for first in (0..n).step_by(kernels::BLOCK_ROWS) {
-        let last = (first + kernels::BLOCK_ROWS).min(n);
+    for first in (0..n).step_by(BLOCK_ROWS) {
+        let last = (first + BLOCK_ROWS).min(n);
         let (piece, more) = rest.split_at_mut((starts[last] - starts[first]) as usize);
         pieces.push((first..last, piece));
         rest = more;
     }
-    pieces.into_par_iter().for_each(|(rows, piece)| {
+    pieces.into_par_iter().try_for_each(|(rows, piece)| {
         piece.iter_mut().zip(rows.flat_map(&row)).for_each(|(out, value)| *out = value);
-    });
-    out
+        run.check()
+    })?;
+    Ok(out)
 }
 
 impl Operator for SddMatrix<'_> {
@@ -200,5 +212,25 @@ impl Operator for SddMatrix<'_> {
 
     fn apply_dot_single(&self, x: &[f32], y: &mut [f64], s: usize) -> Vec<f64> {
         kernels::sdd_product(self, x, y, s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::CancelToken;
+
+    use super::*;
+
+    #[test]
+    fn a_stop_is_heard_while_rows_are_reordered() {
+        let path = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 1.0), (1, 2, 2.5), (2, 1, 2.5)]).unwrap();
+        let matrix = SddMatrix::borrowed(&path, &[0.0, 1.0, 0.0]);
+        let stop = CancelToken::default();
+        let run = Run::new(Some(1), 0).unwrap().with_cancel(stop.clone());
+        let reordered = matrix.reordered(&[2, 0, 1], &run).unwrap();
+        assert_eq!((reordered.diagonal(), reordered.shift()), (vec![2.5, 1.0, 4.5], [0.0, 0.0, 1.0].as_slice()));
+        stop.cancel();
+        assert!(matches!(matrix.reordered(&[2, 0, 1], &run), Err(Error::Interrupted)));
+        assert!(matches!(reordered.to_adjacency(&run), Err(Error::Interrupted)));
     }
 }

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use lapwing_data::{Result, Run};
+
 /// Vertices in clusters, cluster after cluster.
 pub(crate) struct Clusters {
     /// Vertices in the new order (n).
@@ -14,11 +16,20 @@ pub(crate) struct Clusters {
 }
 
 /// Clusters of at most `size` of `n` vertices; `neighbors(v)` are the ends of the edges at v.
-pub(crate) fn clusters<'a>(n: usize, size: usize, neighbors: impl Fn(usize) -> &'a [u32]) -> Clusters {
+///
+/// # Errors
+/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+pub(crate) fn clusters<'a>(
+    n: usize,
+    size: usize,
+    neighbors: impl Fn(usize) -> &'a [u32],
+    run: &Run,
+) -> Result<Clusters> {
     let mut order: Vec<u32> = Vec::with_capacity(n);
     let mut is_placed = vec![false; n];
     let (mut seeds, mut next, mut pieces) = (VecDeque::new(), 0, vec![0]);
     while order.len() < n {
+        run.check()?;
         let seed = loop {
             match seeds.pop_front() {
                 Some(seed) if is_placed[seed as usize] => {}
@@ -50,7 +61,7 @@ pub(crate) fn clusters<'a>(n: usize, size: usize, neighbors: impl Fn(usize) -> &
         }
         pieces.push(order.len());
     }
-    Clusters { starts: joined(&pieces, size), order }
+    Ok(Clusters { starts: joined(&pieces, size), order })
 }
 
 /// Consecutive pieces joined up to `size`.
@@ -70,7 +81,17 @@ fn joined(pieces: &[usize], size: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use lapwing_data::{CancelToken, Error};
+
     use super::*;
+
+    #[test]
+    fn a_stop_is_heard() {
+        let stop = CancelToken::default();
+        stop.cancel();
+        let run = Run::new(Some(1), 0).unwrap().with_cancel(stop);
+        assert!(matches!(clusters(3, 2, |_| &[], &run), Err(Error::Interrupted)));
+    }
 
     #[test]
     fn every_vertex_has_one_place_and_clusters_keep_their_size() {
@@ -83,7 +104,8 @@ mod tests {
                 v => vec![(v + 1) % 1000, (v + 999) % 1000],
             })
             .collect();
-        let clusters = clusters(n, 100, |v| &lists[v]);
+        let run = Run::new(Some(1), 0).unwrap();
+        let clusters = clusters(n, 100, |v| &lists[v], &run).unwrap();
         let mut sorted = clusters.order.clone();
         sorted.sort_unstable();
         assert!(sorted.iter().enumerate().all(|(at, &v)| at == v as usize));

@@ -176,7 +176,8 @@ impl LaplacianSolver {
             PreconditionerChoice::None => Jacobi::identity(n),
             _ => Jacobi::new(&natural)?,
         };
-        let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0);
+        run.check()?;
+        let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0, run);
         let (mut chosen, known) = match params.preconditioner {
             PreconditionerChoice::Auto if n <= TINY => (PreconditionerChoice::ApproxCholesky, None),
             PreconditionerChoice::Auto => {
@@ -185,14 +186,14 @@ impl LaplacianSolver {
                     // Not even worth an order.
                     (PreconditionerChoice::Jacobi, None)
                 } else {
-                    let clusters = in_clusters();
+                    let clusters = in_clusters()?;
                     let is_mixing = !is_sparse(adjacency.nnz(), n) && trial.is_mixing(&clusters, run)?;
                     let chosen =
                         if is_mixing { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky };
                     (chosen, Some(clusters))
                 }
             }
-            chosen => (chosen, Some(in_clusters())),
+            chosen => (chosen, Some(in_clusters()?)),
         };
         let mut factors = Vec::new();
         let order: Vec<u32> = match (chosen, known) {
@@ -208,7 +209,7 @@ impl LaplacianSolver {
                     // Nobody asked for a factor of that size: the diagonal needs none.
                     Err(Error::TooLarge { .. }) if params.preconditioner == PreconditionerChoice::Auto => {
                         chosen = PreconditionerChoice::Jacobi;
-                        in_clusters().order
+                        in_clusters()?.order
                     }
                     Err(error) => return Err(error),
                 }
@@ -216,7 +217,7 @@ impl LaplacianSolver {
             (_, Some(clusters)) => clusters.order,
             (_, None) => (0..n as u32).collect(),
         };
-        let matrix = natural.reordered(&order);
+        let matrix = natural.reordered(&order, run)?;
         let in_order = |values: Vec<f64>| -> Vec<f64> { order.iter().map(|&v| values[v as usize]).collect() };
         let scaling = scaling.map(in_order);
         let mut jacobi = jacobi.reordered(&order);
@@ -452,7 +453,7 @@ impl LaplacianSolver {
         if let Some(placed) = self.lock().iter().find(|placed| placed.name == name) {
             return Ok(placed.clone());
         }
-        let adjacency = self.matrix.to_adjacency()?;
+        let adjacency = self.matrix.to_adjacency(run)?;
         let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << rung) };
         let seed = self.seed.wrapping_add(rung as u64);
         let factor = ApproxCholesky::new(&adjacency, self.matrix.shift(), params, &run.with_seed(seed))?;

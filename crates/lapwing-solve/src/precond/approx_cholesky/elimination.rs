@@ -18,6 +18,8 @@ const GONE: u32 = u32::MAX - 1;
 const SHORTEST: usize = 4;
 /// Records between asking for a vertex and looking at it.
 const AHEAD: usize = 8;
+/// Entries or columns between two looks at whether to stop.
+pub(super) const UNCHECKED: usize = 1 << 16;
 /// Records are numbered by 32 bits.
 const MOST_RECORDS: usize = 1 << 31;
 /// Below this weight products could leave the normal numbers of f32; the heaviest edge weighs 1.
@@ -50,12 +52,16 @@ pub(super) struct Columns {
 impl Columns {
     /// The same columns by level and length: one of level l receives from lower levels only. Consecutive columns are then
     /// independent and end where the processor expects them to. Vertices are numbered below `n`.
-    fn by_level(self, n: usize) -> Self {
+    fn by_level(self, n: usize, run: &Run) -> Result<Self> {
+        run.check()?;
         let mut place = vec![FREE; n];
         self.vertices.iter().enumerate().for_each(|(at, &v)| place[v as usize] = at as u32);
         let mut levels = vec![0u32; self.vertices.len()];
         let starts: Vec<usize> = std::iter::once(0).chain(self.ends.iter().copied()).collect();
         for at in 0..levels.len() {
+            if at.is_multiple_of(UNCHECKED) {
+                run.check()?;
+            }
             for &id in &self.ids[starts[at]..starts[at + 1]] {
                 if let Some(level) = levels.get(place[id as usize] as usize) {
                     levels[place[id as usize] as usize] = (*level).max(levels[at] + 1);
@@ -72,13 +78,16 @@ impl Columns {
             ids: Vec::with_capacity(self.ids.len()),
             shares: Vec::with_capacity(self.ids.len()),
         };
-        for &at in &order {
+        for (place, &at) in order.iter().enumerate() {
+            if place.is_multiple_of(UNCHECKED) {
+                run.check()?;
+            }
             let list = starts[at as usize]..starts[at as usize + 1];
             sorted.ids.extend_from_slice(&self.ids[list.clone()]);
             sorted.shares.extend_from_slice(&self.shares[list]);
             sorted.ends.push(sorted.ids.len());
         }
-        sorted
+        Ok(sorted)
     }
 }
 
@@ -185,7 +194,7 @@ impl Elimination {
             self.record_column(v, pivot, &mut columns);
             self.release(&mut queue);
             unchecked += self.neighbors.ids.len();
-            if unchecked > 1 << 16 {
+            if unchecked > UNCHECKED {
                 run.check()?;
                 unchecked = 0;
             }
@@ -193,7 +202,7 @@ impl Elimination {
                 return Ok(None);
             }
         }
-        Ok(Some(Eliminated { columns: columns.by_level(self.nodes.len()), fill }))
+        Ok(Some(Eliminated { columns: columns.by_level(self.nodes.len(), run)?, fill }))
     }
 
     /// The living neighbours of `v`, parallel edges added up; `v` itself goes.

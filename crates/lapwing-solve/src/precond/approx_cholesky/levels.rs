@@ -71,7 +71,7 @@ impl Level {
         loop {
             run.check()?;
             let rest = Rule { max_entries: rule.max_entries - n_entries, ..rule };
-            let Some(cut) = Cut::of(&self, clusters.take()) else {
+            let Some(cut) = Cut::of(&self, clusters.take(), run)? else {
                 return Ok(self.eliminate_all(rest, run)?.map(|columns| {
                     levels.push(vec![columns]);
                     levels
@@ -90,7 +90,7 @@ impl Level {
                 return Ok(None);
             }
             let (columns, fill): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.columns, part.fill)).unzip();
-            self = cut.rest(&self, &fill, run);
+            self = cut.rest(&self, &fill, run)?;
             levels.push(columns);
         }
     }
@@ -119,12 +119,15 @@ struct Cut {
 
 impl Cut {
     /// `None` if one part is better.
-    fn of(level: &Level, given: Option<Clusters>) -> Option<Self> {
+    fn of(level: &Level, given: Option<Clusters>, run: &Run) -> Result<Option<Self>> {
         let n = level.n();
         if n <= CLUSTER {
-            return None;
+            return Ok(None);
         }
-        let clusters = given.unwrap_or_else(|| clusters(n, CLUSTER, |v| level.ids(v)));
+        let clusters = match given {
+            Some(clusters) => clusters,
+            None => clusters(n, CLUSTER, |v| level.ids(v), run)?,
+        };
         let mut home = vec![0u32; n];
         let ranges: Vec<_> = clusters.starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
         for (cluster, range) in ranges.iter().enumerate() {
@@ -135,7 +138,7 @@ impl Cut {
         let total = is_inner.iter().filter(|inner| **inner).count();
         let inner_share = total as f64 / n as f64;
         if inner_share < LEAST_INNER {
-            return None;
+            return Ok(None);
         }
         let mut places = home;
         let mut n_inner = Vec::with_capacity(ranges.len());
@@ -145,7 +148,7 @@ impl Cut {
             inner.iter().chain(&rim).enumerate().for_each(|(at, &v)| places[v as usize] = at as u32);
             n_inner.push(inner.len());
         }
-        Some(Self { clusters, places, n_inner, inner_share })
+        Ok(Some(Self { clusters, places, n_inner, inner_share }))
     }
 
     fn members(&self, cluster: usize) -> &[u32] {
@@ -182,7 +185,8 @@ impl Cut {
     }
 
     /// The graph of the rims, with the edges that came up among them.
-    fn rest(self, level: &Level, fill: &[Vec<(u32, u32, f32)>], run: &Run) -> Level {
+    fn rest(self, level: &Level, fill: &[Vec<(u32, u32, f32)>], run: &Run) -> Result<Level> {
+        run.check()?;
         let mut places = vec![u32::MAX; level.n()];
         let mut kept = Vec::new();
         for cluster in 0..self.n_inner.len() {
@@ -200,6 +204,7 @@ impl Cut {
             };
             kept.par_iter().map(row).collect()
         });
+        run.check()?;
         for &(a, b, weight) in fill.iter().flatten() {
             for (own, other) in [(a, b), (b, a)] {
                 match (own, other) {
@@ -209,7 +214,9 @@ impl Cut {
                 }
             }
         }
+        run.check()?;
         run.install(|| rows.par_iter_mut().for_each(merge));
+        run.check()?;
         let mut rest = Level { vertices: Vec::new(), starts: vec![0], ids: Vec::new(), weights: Vec::new(), ground };
         rest.vertices = kept.iter().map(|&v| level.vertices[v as usize]).collect();
         for row in rows {
@@ -217,7 +224,7 @@ impl Cut {
             rest.weights.extend(row.iter().map(|edge| edge.1));
             rest.starts.push(rest.ids.len());
         }
-        rest
+        Ok(rest)
     }
 }
 

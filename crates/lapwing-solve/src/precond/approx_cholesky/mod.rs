@@ -124,7 +124,7 @@ impl ApproxCholesky {
         let rule = Rule { seed: run.seed, cliques: params.cliques, max_entries };
         let level = Level::whole(adjacency, diagonal, scale);
         let levels = level.eliminate(rule, clusters, run)?.ok_or_else(|| too_large(8 * max_entries.min(1 << 60)))?;
-        let (order, factor) = run.install(|| Factor::assemble(n, levels, scale));
+        let (order, factor) = run.install(|| Factor::assemble(n, levels, scale, run))?;
         Ok(Self { order, factor })
     }
 

@@ -4,9 +4,10 @@
 //! part first gathers what earlier levels send it (by rows), then scatters its own columns; upwards it gathers only. Sums
 //! are taken in one order whatever the threads.
 
+use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
-use super::elimination::Columns;
+use super::elimination::{Columns, UNCHECKED};
 use super::levels::{GROUND, Levels};
 use crate::dispatch::{WIDEST, dispatched, with_width};
 use crate::kernels::BLOCK_ROWS;
@@ -90,7 +91,11 @@ pub(super) struct Factor {
 
 impl Factor {
     /// Puts the columns of all parts in one order; pivots are divided by `scale`. Returns that order, too.
-    pub fn assemble(n: usize, levels: Levels, scale: f64) -> (Vec<u32>, Self) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn assemble(n: usize, levels: Levels, scale: f64, run: &Run) -> Result<(Vec<u32>, Self)> {
+        run.check()?;
         let order: Vec<u32> = levels.iter().flatten().flat_map(|part| part.vertices.iter().copied()).collect();
         let mut positions = vec![GROUND; n];
         order.iter().enumerate().for_each(|(at, &v)| positions[v as usize] = at as u32);
@@ -105,25 +110,27 @@ impl Factor {
                     first
                 })
                 .collect();
+            let level = level.into_par_iter().zip(starts);
             parts.push(
                 level
-                    .into_par_iter()
-                    .zip(starts)
-                    .map(|(columns, start)| Part::of(columns, start, &positions, scale))
-                    .collect(),
+                    .map(|(columns, start)| Part::of(columns, start, &positions, scale, run))
+                    .collect::<Result<Vec<_>>>()?,
             );
         }
         drop(positions);
         let mut factor = Self { levels: parts };
-        factor.distribute(n);
-        (order, factor)
+        factor.distribute(n, run)?;
+        Ok((order, factor))
     }
 
     /// Gives every part the entries of earlier levels in its rows.
-    fn distribute(&mut self, n: usize) {
+    fn distribute(&mut self, n: usize, run: &Run) -> Result<()> {
         let mut ends = vec![0usize; n];
         let all = || self.levels.iter().flatten();
-        all().for_each(|part| part.outer.lists.ids.iter().for_each(|&row| ends[row as usize] += 1));
+        for rows in all().flat_map(|part| part.outer.lists.ids.chunks(UNCHECKED)) {
+            run.check()?;
+            rows.iter().for_each(|&row| ends[row as usize] += 1);
+        }
         let mut sum = 0;
         ends.iter_mut().for_each(|end| {
             let count = std::mem::replace(end, sum);
@@ -133,6 +140,9 @@ impl Factor {
         // Columns in ascending order, so each row lists them so; `ends` moves from the start to the end of every row.
         for part in all() {
             for (at, &column) in part.outer.owners.iter().enumerate() {
+                if at.is_multiple_of(UNCHECKED) {
+                    run.check()?;
+                }
                 let (rows, values) = part.outer.lists.list(at);
                 for (&row, &share) in rows.iter().zip(values) {
                     let end = &mut ends[row as usize];
@@ -141,15 +151,19 @@ impl Factor {
                 }
             }
         }
-        self.levels.par_iter_mut().flatten().for_each(|part| {
+        self.levels.par_iter_mut().flatten().try_for_each(|part| {
             for row in 0..part.inverse_pivots.len() {
+                if row.is_multiple_of(UNCHECKED) {
+                    run.check()?;
+                }
                 let position = part.start + row;
                 let first = if position == 0 { 0 } else { ends[position - 1] };
                 let list = first..ends[position];
                 let entries = ids[list.clone()].iter().copied().zip(shares[list].iter().copied());
                 part.incoming.push(row as u32, entries);
             }
-        });
+            Ok(())
+        })
     }
 
     pub fn n_entries(&self) -> usize {
@@ -200,12 +214,15 @@ fn each_part<'a>(level: &'a [Part], mut rows: &mut [f64], s: usize, work: impl F
 }
 
 impl Part {
-    fn of(columns: Columns, start: usize, positions: &[u32], scale: f64) -> Self {
+    fn of(columns: Columns, start: usize, positions: &[u32], scale: f64, run: &Run) -> Result<Self> {
         let n = columns.vertices.len();
         let (mut inner, mut outer) = (Entries::default(), Few::default());
         inner.starts.reserve_exact(n + 1);
         let mut first = 0;
         for (column, &end) in columns.ends.iter().enumerate() {
+            if column.is_multiple_of(UNCHECKED) {
+                run.check()?;
+            }
             // What goes to the ground meets a value of 0.
             let entries = || {
                 let list = columns.ids[first..end].iter().zip(&columns.shares[first..end]);
@@ -220,7 +237,7 @@ impl Part {
         // A vertex without neighbours is the last of its component: it stays at 0.
         let inverse = |&pivot: &f64| if pivot > 0.0 { scale / pivot } else { 0.0 };
         let inverse_pivots = columns.pivots.iter().map(inverse).collect();
-        Self { start, inverse_pivots, inner, outer, incoming: Few::default() }
+        Ok(Self { start, inverse_pivots, inner, outer, incoming: Few::default() })
     }
 
     /// Columns of the block in strips of at most sixteen; large parts in as many as there are threads.
