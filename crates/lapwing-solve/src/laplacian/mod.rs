@@ -200,7 +200,7 @@ impl LaplacianSolver {
             (PreconditionerChoice::ApproxCholesky, clusters) => {
                 let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
                 let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
-                match ApproxCholesky::with_clusters(adjacency, diagonal, factor_params, clusters, run) {
+                match ApproxCholesky::with_clusters(Cow::Borrowed(adjacency), diagonal, factor_params, clusters, run) {
                     Ok(factor) => {
                         let order = factor.order().to_vec();
                         factors.push(Arc::new(Placed { name, factor, rows: None }));
@@ -453,10 +453,11 @@ impl LaplacianSolver {
         if let Some(placed) = self.lock().iter().find(|placed| placed.name == name) {
             return Ok(placed.clone());
         }
-        let adjacency = self.matrix.to_adjacency(run)?;
+        let adjacency = Cow::Owned(self.matrix.to_adjacency(run)?);
         let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << rung) };
         let seed = self.seed.wrapping_add(rung as u64);
-        let factor = ApproxCholesky::new(&adjacency, self.matrix.shift(), params, &run.with_seed(seed))?;
+        let run = run.with_seed(seed);
+        let factor = ApproxCholesky::with_clusters(adjacency, self.matrix.shift(), params, None, &run)?;
         let rows = Some(factor.order().to_vec());
         let placed = Arc::new(Placed { name, factor, rows });
         self.lock().push(placed.clone());

@@ -90,7 +90,7 @@ impl Level {
                 return Ok(None);
             }
             let (columns, fill): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.columns, part.fill)).unzip();
-            self = cut.rest(&self, &fill, run)?;
+            self = cut.rest(self, fill, run)?;
             levels.push(columns);
         }
     }
@@ -184,8 +184,8 @@ impl Cut {
         }))
     }
 
-    /// The graph of the rims, with the edges that came up among them.
-    fn rest(self, level: &Level, fill: &[Vec<(u32, u32, f32)>], run: &Run) -> Result<Level> {
+    /// The graph of the rims, with the edges that came up among them; what is read for the last time goes.
+    fn rest(self, level: Level, fill: Vec<Vec<(u32, u32, f32)>>, run: &Run) -> Result<Level> {
         run.check()?;
         let mut places = vec![u32::MAX; level.n()];
         let mut kept = Vec::new();
@@ -195,7 +195,7 @@ impl Cut {
                 kept.push(v);
             }
         }
-        let mut ground: Vec<f32> = kept.iter().map(|&v| level.ground[v as usize]).collect();
+        drop(self);
         let mut rows: Vec<Vec<(u32, f32)>> = run.install(|| {
             let row = |&v: &u32| {
                 let range = level.starts[v as usize]..level.starts[v as usize + 1];
@@ -204,8 +204,11 @@ impl Cut {
             };
             kept.par_iter().map(row).collect()
         });
+        let vertices = kept.iter().map(|&v| level.vertices[v as usize]).collect();
+        let mut ground: Vec<f32> = kept.iter().map(|&v| level.ground[v as usize]).collect();
+        drop((level, kept));
         run.check()?;
-        for &(a, b, weight) in fill.iter().flatten() {
+        for (a, b, weight) in fill.into_iter().flatten() {
             for (own, other) in [(a, b), (b, a)] {
                 match (own, other) {
                     (GROUND, _) => {}
@@ -217,8 +220,7 @@ impl Cut {
         run.check()?;
         run.install(|| rows.par_iter_mut().for_each(merge));
         run.check()?;
-        let mut rest = Level { vertices: Vec::new(), starts: vec![0], ids: Vec::new(), weights: Vec::new(), ground };
-        rest.vertices = kept.iter().map(|&v| level.vertices[v as usize]).collect();
+        let mut rest = Level { vertices, starts: vec![0], ids: Vec::new(), weights: Vec::new(), ground };
         for row in rows {
             rest.ids.extend(row.iter().map(|edge| edge.0));
             rest.weights.extend(row.iter().map(|edge| edge.1));

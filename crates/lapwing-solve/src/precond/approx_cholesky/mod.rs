@@ -22,6 +22,8 @@ mod levels;
 mod queue;
 mod sweeps;
 
+use std::borrow::Cow;
+
 use lapwing_data::{Csr, Error, Result, Run};
 
 use super::Preconditioner;
@@ -87,12 +89,12 @@ impl ApproxCholesky {
     /// # Complexity
     /// See the module; memory 8 bytes an entry plus, on the way, 24 bytes an edge and copy.
     pub fn new(adjacency: &Csr<f64>, diagonal: &[f64], params: ApproxCholeskyParams, run: &Run) -> Result<Self> {
-        Self::with_clusters(adjacency, diagonal, params, None, run)
+        Self::with_clusters(Cow::Borrowed(adjacency), diagonal, params, None, run)
     }
 
-    /// The same, for a matrix whose clusters are known.
+    /// The same, for a matrix whose clusters may be known; one that is owned goes before the elimination begins.
     pub(crate) fn with_clusters(
-        adjacency: &Csr<f64>,
+        adjacency: Cow<'_, Csr<f64>>,
         diagonal: &[f64],
         params: ApproxCholeskyParams,
         clusters: Option<Clusters>,
@@ -122,7 +124,8 @@ impl ApproxCholesky {
         // A power of two, so that nothing is rounded.
         let scale = if heaviest > 0.0 { (-heaviest.log2().floor()).min(1023.0).exp2() } else { 1.0 };
         let rule = Rule { seed: run.seed, cliques: params.cliques, max_entries };
-        let level = Level::whole(adjacency, diagonal, scale);
+        let level = Level::whole(&adjacency, diagonal, scale);
+        drop(adjacency);
         let levels = level.eliminate(rule, clusters, run)?.ok_or_else(|| too_large(8 * max_entries.min(1 << 60)))?;
         let (order, factor) = run.install(|| Factor::assemble(n, levels, scale, run))?;
         Ok(Self { order, factor })
