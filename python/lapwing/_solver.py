@@ -83,7 +83,8 @@ class LaplacianSolver:
         given = None if diagonal is None else np.ascontiguousarray(diagonal, dtype=np.float64)
         if given is not None and given.ndim != 1:
             raise ValueError(f"diagonal has shape {given.shape}; expected one value per row")
-        self._prepare(adjacency, given, None, preconditioner, tol, max_iter, max_fill, random_state, n_jobs, verbose, callback)
+        options = _options(preconditioner, tol, max_iter, max_fill)
+        self._prepare(adjacency, given, None, options, run_control(n_jobs, random_state, verbose, callback))
 
     @classmethod
     def normalized(
@@ -110,8 +111,9 @@ class LaplacianSolver:
         [2.0, 1.0]
         """
         solver = cls.__new__(cls)
-        reg = float(regularization)
-        solver._prepare(adjacency, None, reg, preconditioner, tol, max_iter, max_fill, random_state, n_jobs, verbose, callback)
+        options = _options(preconditioner, tol, max_iter, max_fill)
+        control = run_control(n_jobs, random_state, verbose, callback)
+        solver._prepare(adjacency, None, float(regularization), options, control)
         return solver
 
     def _prepare(
@@ -119,26 +121,14 @@ class LaplacianSolver:
         adjacency: Any,
         diagonal: NDArray[np.float64] | None,
         regularization: float | None,
-        preconditioner: str,
-        tol: float,
-        max_iter: int,
-        max_fill: float,
-        random_state: Any,
-        n_jobs: int | None,
-        verbose: int | bool,
-        callback: Callback | None,
+        options: dict[str, Any],
+        control: dict[str, Any],
     ) -> None:
         if hasattr(adjacency, "to_scipy"):
             adjacency = adjacency.to_scipy()
-        options = {
-            "preconditioner": preconditioner,
-            "tol": float(tol),
-            "max_iter": max_iter,
-            "max_fill": float(max_fill),
-        }
-        self._control = run_control(n_jobs, random_state, verbose, callback)
+        self._control = control
         parts = csr_parts(adjacency, np.float64)
-        self._solver = _lapwing.Solver(parts, diagonal, regularization, options, self._control)
+        self._solver = _lapwing.Solver(parts, diagonal, regularization, options, control)
         self.info_: dict[str, Any] = self._solver.facts()
         self.preconditioner_: str = self.info_["preconditioner"]
         self.shape = (self.info_["n_samples"], self.info_["n_samples"])
@@ -160,7 +150,8 @@ class LaplacianSolver:
         Warns
         -----
         ConvergenceWarning
-            If a column reached neither `tol` nor the least residual that f64 allows (reason "rounding"); what was reached is in ``info_["residuals"]``.
+            If a column reached neither `tol` nor the least residual that f64 allows (reason "rounding"); what was
+            reached is in ``info_["residuals"]``.
         """
         b, start = np.asarray(B, dtype=np.float64), None if x0 is None else np.asarray(x0, dtype=np.float64)
         if b.ndim not in (1, 2):
@@ -214,6 +205,11 @@ class LaplacianSolver:
 
     def __repr__(self) -> str:
         return f"LaplacianSolver(n_samples={self.shape[0]}, preconditioner={self.preconditioner_!r})"
+
+
+def _options(preconditioner: str, tol: float, max_iter: int, max_fill: float) -> dict[str, Any]:
+    """How to solve, in the form the compiled part takes it."""
+    return {"preconditioner": preconditioner, "tol": float(tol), "max_iter": max_iter, "max_fill": float(max_fill)}
 
 
 def _block(values: NDArray[np.float64]) -> NDArray[np.float64]:
