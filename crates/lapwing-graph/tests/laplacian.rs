@@ -213,9 +213,8 @@ fn iterations_that_run_out_are_reported_with_the_residual_reached() {
     assert!((square.sqrt() / norm - info.residuals[0]).abs() < 1e-10);
 }
 
-#[test]
-fn a_jacobi_iteration_that_is_too_slow_gives_way_to_a_factor() {
-    // Two clusters that mix at once, joined by a long chain: the trial looks easy, the solve is not.
+/// Two clusters that mix at once, joined by a long chain: the trial looks easy, the solve is not.
+fn two_clusters_and_a_chain() -> Graph {
     let blob = preferential_attachment(3000, 6);
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
     for row in 0..3000u32 {
@@ -224,13 +223,40 @@ fn a_jacobi_iteration_that_is_too_slow_gives_way_to_a_factor() {
         }
     }
     edges.extend((2999..5000).map(|v| (v, v + 1, 1.0)));
-    let graph = Graph::from_edges(8000, &edges).unwrap();
+    Graph::from_edges(8000, &edges).unwrap()
+}
+
+#[test]
+fn a_jacobi_iteration_that_is_too_slow_gives_way_to_a_factor() {
+    let graph = two_clusters_and_a_chain();
     let solver = LaplacianSolver::new(graph.adjacency(), None, LaplacianParams::default(), &run()).unwrap();
     let mut b = Matrix::filled(8000, 1, 0.0);
     (b.row_mut(0)[0], b.row_mut(7999)[0]) = (1.0, -1.0);
     let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
     assert!(info.converged, "{info:?}");
     assert!(info.preconditioners.contains(&"approx-cholesky"), "{:?}", info.preconditioners);
+}
+
+#[test]
+fn solves_at_the_same_time_keep_one_factor() {
+    let graph = two_clusters_and_a_chain();
+    let mut b = Matrix::filled(8000, 1, 0.0);
+    (b.row_mut(0)[0], b.row_mut(7999)[0]) = (1.0, -1.0);
+    let solver = || LaplacianSolver::new(graph.adjacency(), None, LaplacianParams::default(), &run()).unwrap();
+    let (alone, shared) = (solver(), solver());
+    alone.solve(&b, None, Constraint::None, &run()).unwrap();
+    let all_ready = std::sync::Barrier::new(3);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                all_ready.wait();
+                let (_, info) = shared.solve(&b, None, Constraint::None, &run()).unwrap();
+                assert!(info.converged, "{info:?}");
+            });
+        }
+    });
+    assert!(alone.n_factor_entries() > 0);
+    assert_eq!(shared.n_factor_entries(), alone.n_factor_entries());
 }
 
 #[test]

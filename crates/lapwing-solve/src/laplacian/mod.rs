@@ -71,6 +71,7 @@ pub struct LaplacianSolver {
     /// Whether preconditioned residuals near 1 stay well within single precision.
     fits_single: bool,
     chosen: PreconditionerChoice,
+    /// Ascending on the ladder, one of each rung at most.
     factors: Mutex<Vec<Arc<Placed>>>,
     setup_seconds: f64,
 }
@@ -459,9 +460,14 @@ impl LaplacianSolver {
         let run = run.with_seed(seed);
         let factor = ApproxCholesky::with_clusters(adjacency, self.matrix.shift(), params, None, &run)?;
         let rows = Some(factor.order().to_vec());
-        let placed = Arc::new(Placed { name, factor, rows });
-        self.lock().push(placed.clone());
-        Ok(placed)
+        let mut factors = self.lock();
+        let at = factors.partition_point(|known| rung_of(known.name) < rung);
+        // Solves at the same time may build the same factor, bit for bit, and keep one. None waits for another's: a thread of
+        // a pool may take up a second solve in the middle of the first, and would wait for itself.
+        if factors.get(at).is_none_or(|known| known.name != name) {
+            factors.insert(at, Arc::new(Placed { name, factor, rows }));
+        }
+        Ok(factors[at].clone())
     }
 
     /// Takes off what singular components or the constraint rule out; returns its share of each column.
