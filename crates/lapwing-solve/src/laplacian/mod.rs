@@ -6,10 +6,10 @@
 //!
 //! **Which preconditioner.** No one wins everywhere. On graphs in which a random walk mixes fast (hubs, random graphs,
 //! neighbour graphs with labels) the diagonal is enough; on meshes, chains, trees and weights over many orders of
-//! magnitude it never arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart by a
-//! bound on the condition number where the diagonal gives one, else by six trial iterations on a right-hand side that is random from cluster to cluster.
-//! Should the diagonal still turn out slow, the factor is built when as much has been spent as it costs, and the iteration goes on
-//! from where it is.
+//! magnitude it never arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart
+//! by a bound on the condition number where the diagonal gives one, else by six trial iterations on a right-hand side
+//! that is random from cluster to cluster. Should the diagonal still turn out slow, the factor is built when as much has
+//! been spent as it costs, and the iteration goes on from where it is.
 //!
 //! **Never a silent wrong answer.** Factors are random: one that stagnates is replaced by a better one (trees on two copies of each
 //! edge, on four, on small graphs all pairs), from the iterate reached. What is returned is the residual recomputed from b − A·x.
@@ -118,13 +118,13 @@ impl LaplacianSolver {
     /// Prepares the system L + diag(`diagonal`), L the Laplacian of the symmetric `adjacency` (n, n); without a diagonal, L.
     ///
     /// # Errors
-    /// [`Error::Param`], [`Error::Shape`]; [`Error::Graph`] or [`Error::Value`] naming the first weight or diagonal entry that is negative, not
-    /// finite or without its mirror; [`Error::TooLarge`] if an approximate Cholesky factor that was asked for exceeds `max_fill`;
-    /// [`Error::Interrupted`].
+    /// [`Error::Param`], [`Error::Shape`]; [`Error::Graph`] or [`Error::Value`] naming the first weight or diagonal entry
+    /// that is negative, not finite or without its mirror, or the first row whose sum is not finite; [`Error::TooLarge`]
+    /// if an approximate Cholesky factor that was asked for exceeds `max_fill`; [`Error::Interrupted`].
     ///
     /// # Complexity
-    /// O(m) time for the diagonal, some 100 ns for each entry of a factor (2 to 5 an edge). Memory: a copy of the matrix, of 4 to 12 bytes
-    /// an entry, and 8 bytes for each entry of the factor.
+    /// O(m) time for the diagonal, some 100 ns for each entry of a factor (2 to 5 an edge). Memory: a copy of the matrix,
+    /// of 4 to 12 bytes an entry, and 8 bytes for each entry of the factor.
     pub fn new(adjacency: &Csr<f64>, diagonal: Option<&[f64]>, params: LaplacianParams, run: &Run) -> Result<Self> {
         params.validate()?;
         let start = Instant::now();
@@ -287,7 +287,10 @@ impl LaplacianSolver {
     /// [`LaplacianInfo::converged`].
     ///
     /// # Complexity
-    /// Each iteration reads the matrix, the factor and the blocks of vectors once; memory 5 blocks (n, s) of f64.
+    /// Each iteration reads the matrix, the factor and the blocks of vectors once. Memory, beside `b` and `start`: 6 blocks
+    /// (n, s) of f64, 5½ where directions are in single precision, 7 with a factor. For moments more: one while columns
+    /// that have converged leave the block or large parts of a factor are swept, one or two for the scaling of normalized
+    /// systems, two for a factor that was built during a solve and has an order of its own.
     pub fn solve(
         &self,
         b: &Matrix,

@@ -2,10 +2,10 @@
 //! exact elimination would leave a clique (Kyng & Sachdeva 2016; Gao, Kyng & Spielman 2023, AC and AC(k)).
 //!
 //! Eliminating v with neighbours uᵢ of weights wᵢ, W = Σwᵢ, takes the rank-one part with column e_v − Σ(wᵢ/W)e_uᵢ and
-//! pivot W off the Laplacian and leaves edges of weight wᵢwⱼ/W between all pairs of neighbours. Here each neighbour, lightest
-//! first, is joined to one later neighbour k, drawn with probability w_k/S (S the weight of all later ones), by an edge of weight wᵢS/W: the
-//! clique in the mean, connected as it was, with fewer edges than before. AC(k) starts with k copies of every edge and
-//! joins each copy by itself: a better factor for about k times the work.
+//! pivot W off the Laplacian and leaves edges of weight wᵢwⱼ/W between all pairs of neighbours. Here each neighbour,
+//! lightest first, is joined to one later neighbour k, drawn with probability w_k/S (S the weight of all later ones), by
+//! an edge of weight wᵢS/W: the clique in the mean, connected as it was, with fewer edges than before. AC(k) starts with k
+//! copies of every edge and joins each copy by itself: a better factor for about k times the work.
 //!
 //! A diagonal g ≥ 0 is a further vertex, the ground, joined to vertex i by weight gᵢ and eliminated last; its value is 0.
 //!
