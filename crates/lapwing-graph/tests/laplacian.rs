@@ -185,6 +185,22 @@ fn a_start_near_the_solution_saves_iterations() {
 }
 
 #[test]
+fn a_start_far_from_the_solution_needs_no_factor_where_none_is_needed_from_zero() {
+    let graph = preferential_attachment(5000, 6);
+    let n = graph.n_samples();
+    let diagonal: Vec<f64> = (0..n).map(|i| 1e-3 + (i % 5) as f64).collect();
+    let b = right_hand_sides(&graph.components(), 1);
+    let far = Matrix::new(n, 1, (0..n).map(|i| 1e3 * (i % 7) as f64).collect()).unwrap();
+    let tight = params(PreconditionerChoice::Auto, 1e-13);
+    let solver = LaplacianSolver::new(graph.adjacency(), Some(&diagonal), tight, &run()).unwrap();
+    for start in [None, Some(&far)] {
+        let (_, info) = solver.solve(&b, start, Constraint::None, &run()).unwrap();
+        assert!(info.converged && info.iterations[0] < 100, "{info:?}");
+        assert_eq!(info.preconditioners, ["jacobi"]);
+    }
+}
+
+#[test]
 fn auto_tells_meshes_from_graphs_that_mix() {
     let choice = |graph: &Graph, diagonal: Option<&[f64]>| {
         LaplacianSolver::new(graph.adjacency(), diagonal, LaplacianParams::default(), &run()).unwrap().preconditioner()

@@ -173,8 +173,13 @@ pub fn solve(
                 break;
             }
             // The block of all columns goes before the iteration allocates its own.
-            let residual = keep_columns(std::mem::take(&mut residual), open.len(), &unsolved);
+            let mut residual = keep_columns(std::mem::take(&mut residual), open.len(), &unsolved);
             open = unsolved.iter().map(|&at| open[at]).collect();
+            if let (Projection::OrthogonalToOnes(c), true) = (projection, attempt > 0) {
+                // Directions that were rounded have left a mean, which no direction orthogonal to constants takes away.
+                balance(&residual, c, x, &open);
+                residual = problem.residual(b, x, &open);
+            }
             if params.single_directions {
                 problem.iterate::<f32>(residual, x, &open, &mut info)?;
             } else {
@@ -518,6 +523,19 @@ fn write_columns(x: &mut Matrix, block: &[f64], open: &[usize]) {
     });
 }
 
+/// Adds to the columns `open` of x the constant that makes their `residual` (n, open) add up to zero, where A·1 = `c`.
+pub(crate) fn balance(residual: &[f64], c: &[f64], x: &mut Matrix, open: &[usize]) {
+    let total: f64 = c.iter().sum();
+    let mut shift = vec![0.0; x.n_cols()];
+    for (&column, sum) in open.iter().zip(column_sums(residual, c.len(), open.len())) {
+        // A total of 0 means a singular A: constants change nothing.
+        shift[column] = if total > 0.0 { sum / total } else { 0.0 };
+    }
+    x.values_mut().par_chunks_mut(shift.len()).with_min_len(BLOCK_ROWS).for_each(|row| {
+        row.iter_mut().zip(&shift).for_each(|(x, shift)| *x += shift);
+    });
+}
+
 /// A zero right-hand side has the solution zero, whatever the start.
 fn zero_columns(x: &mut Matrix, norms: &[f64]) {
     let s = x.n_cols();
@@ -603,6 +621,27 @@ mod tests {
             let residual = rest / norm(&mut b.values().iter().copied());
             prop_assert!((info.residuals[0] - residual).abs() <= 1e-12);
             prop_assert_eq!(info.converged, residual <= 1e-3 * 1.01);
+        }
+    }
+
+    /// A heavy row's direction, rounded to f32, leaves a mean that no later direction reaches.
+    #[test]
+    fn restarts_take_away_the_mean_that_rounded_directions_leave() {
+        let run = Run::new(Some(2), 0).unwrap();
+        for n in [20, 50] {
+            let w = adjacency(n, 6);
+            let mut c = vec![0.0; n];
+            (c[0], c[n / 2]) = (1e8, 1.0);
+            let op = SddMatrix::new(&w, c.clone()).unwrap();
+            let mut b = Matrix::filled(n, 3, 0.0);
+            (b.row_mut(0)[0], b.row_mut(n / 2)[0]) = (1.0, -1.0);
+            (b.row_mut(1)[2], b.row_mut(2)[2]) = (1.0, -1.0);
+            let mut x = Matrix::filled(n, 3, 0.0);
+            let params = CgParams { tol: 1e-9, max_iter: 1000, single_directions: true, ..CgParams::default() };
+            let (jacobi, ones) = (Jacobi::new(&op).unwrap(), Projection::OrthogonalToOnes(&c));
+            let info = solve(&op, &jacobi, ones, &b, &mut x, params, &run).unwrap();
+            assert!(info.converged && info.iterations[0] < 60, "{n}: {info:?}");
+            assert!(x.rows().all(|row| row[1] == 0.0));
         }
     }
 

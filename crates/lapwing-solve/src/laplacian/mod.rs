@@ -31,7 +31,7 @@ use rayon::prelude::*;
 
 pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoice};
 
-use crate::cg::{CgInfo, CgParams, Projection, Stop, solve, subtract_component_means};
+use crate::cg::{CgInfo, CgParams, Projection, Stop, balance, solve, subtract_component_means};
 use crate::kernels::{BLOCK_ROWS, column_dots, gather, scatter};
 use crate::order::clusters;
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner};
@@ -439,16 +439,11 @@ impl LaplacianSolver {
 
     /// Adds to each column of x the constant that makes its residual add up to zero: 1ᵀA1 = Σ D.
     fn balance(&self, b: &Matrix, x: &mut Matrix) {
-        let (n, s) = (self.n(), b.n_cols());
-        let mut product = vec![0.0; n * s];
-        self.matrix.apply(x.values(), &mut product, s);
-        product.par_iter_mut().zip(b.values()).with_min_len(BLOCK_ROWS).for_each(|(p, b)| *p = b - *p);
-        let total: f64 = self.matrix.shift().iter().sum();
-        let ones = vec![1.0; product.len()];
-        let shift: Vec<f64> = column_dots(&product, &ones, n, s).iter().map(|sum| sum / total).collect();
-        x.values_mut().par_chunks_mut(s).with_min_len(BLOCK_ROWS).for_each(|row| {
-            row.iter_mut().zip(&shift).for_each(|(x, shift)| *x += shift);
-        });
+        let s = b.n_cols();
+        let mut residual = vec![0.0; b.values().len()];
+        self.matrix.apply(x.values(), &mut residual, s);
+        residual.par_iter_mut().zip(b.values()).with_min_len(BLOCK_ROWS).for_each(|(r, b)| *r = b - *r);
+        balance(&residual, self.matrix.shift(), x, &(0..s).collect::<Vec<_>>());
     }
 
     /// The factor of a rung of the ladder, built if it is not there.
