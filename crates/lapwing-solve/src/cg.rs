@@ -248,19 +248,11 @@ impl<'a> Iteration<'a> {
         norms: &'a [f64],
     ) -> Self {
         let n = operator.n();
-        let diagonal = preconditioner.diagonal();
         let correction = match projection {
-            Projection::Components { sizes, .. } if *sizes == [n] => Correction::centered(diagonal),
-            Projection::None | Projection::Components { .. } => Correction::none(diagonal),
-            Projection::OrthogonalToOnes(c) => Correction::ones(diagonal, c),
-            Projection::ZeroMean => {
-                let mut image = vec![0.0; n];
-                match diagonal {
-                    Some(diagonal) => image.copy_from_slice(diagonal),
-                    None => preconditioner.apply(&vec![1.0; n], &mut image, 1),
-                }
-                Correction::zero_mean(diagonal, image)
-            }
+            Projection::Components { sizes, .. } if *sizes == [n] => Correction::centered(preconditioner),
+            Projection::None | Projection::Components { .. } => Correction::none(preconditioner),
+            Projection::OrthogonalToOnes(c) => Correction::ones(preconditioner, c),
+            Projection::ZeroMean => Correction::zero_mean(preconditioner, n),
         };
         Self { operator, preconditioner, projection, params, run, norms, correction }
     }
@@ -310,6 +302,8 @@ impl<'a> Iteration<'a> {
         let mut open = open.to_vec();
         let mut blocks = self.start::<R>(r, x, &open);
         let mut watch = Watch::new(open.len());
+        // Columns that have arrived rest: no step is taken along their directions.
+        let mut moving = vec![true; open.len()];
         info.reason = Stop::Converged;
         loop {
             if let Err(interrupted) = self.run.check() {
@@ -319,8 +313,10 @@ impl<'a> Iteration<'a> {
             let s = open.len();
             let curvature = R::apply_dot(self.operator, &blocks.p, &mut blocks.q, s);
             // A column whose curvature is not positive has reached the end of what f64 can do for it.
-            let length = |(rz, pq): (&f64, &f64)| if *pq > 0.0 && (rz / pq).is_finite() { rz / pq } else { 0.0 };
-            let step: Vec<f64> = blocks.rz.iter().zip(&curvature).map(length).collect();
+            let length = |((rz, pq), moves): ((&f64, &f64), &bool)| {
+                if *moves && *pq > 0.0 && (rz / pq).is_finite() { rz / pq } else { 0.0 }
+            };
+            let step: Vec<f64> = blocks.rz.iter().zip(&curvature).zip(&moving).map(length).collect();
             let sums = steps::descend(&mut blocks.r, &blocks.q, &step, &blocks.mean, &self.correction);
             blocks.mean = self.correction.mean(&sums, blocks.r.len() / s);
             let relative: Vec<f64> = (0..s)
@@ -329,21 +325,27 @@ impl<'a> Iteration<'a> {
             let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
             info.curve.push(worst);
             self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
-            let mut kept = Vec::with_capacity(s);
-            for at in 0..s {
+            let mut has_broken = false;
+            for (at, moves) in moving.iter_mut().enumerate().filter(|(_, moves)| **moves) {
                 let column = open[at];
                 info.iterations[column] += 1;
                 let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
+                *moves = false;
                 match () {
                     () if relative[at] <= self.params.tol => {}
-                    () if is_stuck => info.reason = Stop::Stagnated,
+                    () if is_stuck => (info.reason, has_broken) = (Stop::Stagnated, true),
                     () if info.iterations[column] >= self.params.max_iter => info.reason = Stop::MaxIter,
-                    () => kept.push(at),
+                    () => *moves = true,
                 }
             }
             if let Some(reason) = watch.judge(&relative, &self.params) {
                 info.reason = reason;
-                kept.clear();
+                moving.fill(false);
+            }
+            let mut kept: Vec<usize> = (0..s).filter(|&at| moving[at]).collect();
+            if kept.len() > s / 2 && !has_broken {
+                // The columns that rest cost less than taking the block apart.
+                kept = (0..s).collect();
             }
             if kept.len() < s {
                 steps::add(&mut blocks.x, &blocks.p, &step);
@@ -354,6 +356,7 @@ impl<'a> Iteration<'a> {
                 blocks.keep(s, &kept);
                 watch.keep(&kept);
                 open = kept.iter().map(|&at| open[at]).collect();
+                moving = vec![true; open.len()];
             }
             let (step, sums) = if kept.len() == s { (step, sums) } else { (vec![0.0; kept.len()], sums.keep(&kept)) };
             self.turn(&mut blocks, &step, &sums, info.curve.len());
@@ -401,7 +404,7 @@ impl<'a> Iteration<'a> {
         let ratio = |(new, old): (&f64, &f64)| if *old != 0.0 { new / old } else { 0.0 };
         let beta: Vec<f64> = rz.iter().zip(&blocks.rz).map(ratio).collect();
         let z = if self.correction.diagonal.is_some() { &blocks.r } else { &blocks.z };
-        steps::advance(&mut blocks.x, &mut blocks.p, z, step, &beta, &shift, &self.correction);
+        steps::advance(&mut blocks.x, &mut blocks.p, z, step, &beta, &shift, &sums.lift, &self.correction);
         blocks.rz = rz;
     }
 }

@@ -5,10 +5,13 @@ use rayon::prelude::*;
 
 use crate::dispatch::{WIDEST, dispatched, with_width};
 use crate::operator::{SddMatrix, Weights};
-use crate::pages::Real;
+use crate::pages::{Real, prefetch};
 
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
+
+/// Entries that the values of a row are asked for in advance: a product is bound by how long they take to come.
+const AHEAD: usize = 64;
 
 /// Weights of the entries of a matrix, or of one of its rows.
 trait Weight: Copy {
@@ -104,6 +107,7 @@ fn product_of_width<const S: usize, R: Real, W: Weight>(
     dots: &mut [f64],
 ) {
     let mut dot = [0.0; S];
+    let last = matrix.ids.len().saturating_sub(1);
     for (offset, y) in y.chunks_exact_mut(s).enumerate() {
         let row = first + offset;
         let (start, end) = (matrix.starts[row] as usize, matrix.starts[row + 1] as usize);
@@ -127,6 +131,11 @@ fn product_of_width<const S: usize, R: Real, W: Weight>(
         let (fours, rest) = ids.as_chunks::<4>();
         for (four, ids) in fours.iter().enumerate() {
             for offset in 0..4 {
+                if S > 2 {
+                    let ahead = matrix.ids[(start + 4 * four + offset + AHEAD).min(last)] as usize * s + at;
+                    prefetch(x, ahead);
+                    prefetch(x, ahead + S - 1);
+                }
                 add(&mut sums[offset], 4 * four + offset, ids[offset]);
             }
         }
@@ -145,6 +154,13 @@ fn product_of_width<const S: usize, R: Real, W: Weight>(
         }
     }
     dots.copy_from_slice(&dot);
+}
+
+/// Divides each row of a block (n, s) by its number of `scaling`.
+pub(crate) fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
+    block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
+        row.iter_mut().for_each(|v| *v /= scale);
+    });
 }
 
 /// Sums over all rows of `terms(row values…)` for each of s columns: blocks in parallel, added in block order.

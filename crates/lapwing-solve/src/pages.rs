@@ -79,3 +79,16 @@ mod tests {
         }
     }
 }
+
+/// Asks for an element that will be needed soon; any place is allowed.
+#[inline(always)]
+pub(crate) fn prefetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, and the address is formed without the rules of pointers within an object.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}

@@ -2,16 +2,23 @@
 //!
 //! A row of the block is read once for all that is done to it. Blocks of rows in parallel, sums in block order.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::dispatch::{WIDEST, dispatched, with_width};
 use crate::kernels::{BLOCK_ROWS, reduce, sum};
 use crate::pages::Real;
+use crate::precond::{Coarse, Preconditioner};
 
 /// What a projection does to preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
 pub(crate) struct Correction<'a> {
-    /// Diagonal of M⁻¹, where M is diagonal.
+    /// Diagonal of M⁻¹, where that and a coarse part are all of it.
     pub diagonal: Option<&'a [f64]>,
+    /// Coarse part of M⁻¹ beside the diagonal.
+    coarse: Option<&'a Coarse>,
+    /// Sums of w over the cells of the coarse part.
+    cell_weights: Vec<f64>,
     /// Whether residuals have their mean taken off.
     pub centers: bool,
     kind: Kind<'a>,
@@ -31,9 +38,11 @@ enum Kind<'a> {
     },
 }
 
-/// Sums over the rows after a step, for each column: r², r, and with a diagonal M also rᵀM⁻¹r and wᵀM⁻¹r.
+/// Sums over the rows after a step, for each column: r², r, and where M⁻¹ has a diagonal also rᵀM⁻¹r and wᵀM⁻¹r.
 pub(crate) struct Sums {
     values: Vec<f64>,
+    /// What the coarse part of M⁻¹ adds to the rows of each cell (k, s).
+    pub lift: Vec<f64>,
 }
 
 const SUMS: usize = 4;
@@ -51,27 +60,38 @@ impl Sums {
 
     /// The sums of the columns `kept`.
     pub fn keep(&self, kept: &[usize]) -> Self {
-        Self { values: kept.iter().flat_map(|&at| self.of(at).iter().copied()).collect() }
+        let values = kept.iter().flat_map(|&at| self.of(at).iter().copied()).collect();
+        let rows = self.lift.chunks_exact(self.len());
+        let lift = rows.flat_map(|row| kept.iter().map(|&at| row[at])).collect();
+        Self { values, lift }
     }
 }
 
 impl<'a> Correction<'a> {
-    pub fn none(diagonal: Option<&'a [f64]>) -> Self {
-        Self { diagonal, centers: false, kind: Kind::None }
+    pub fn none(preconditioner: &'a dyn Preconditioner) -> Self {
+        let (diagonal, coarse) = (preconditioner.diagonal(), preconditioner.coarse());
+        Self { diagonal, coarse, cell_weights: Vec::new(), centers: false, kind: Kind::None }
     }
 
     /// Residuals have mean zero, z stays as it is.
-    pub fn centered(diagonal: Option<&'a [f64]>) -> Self {
-        Self { centers: true, ..Self::none(diagonal) }
+    pub fn centered(preconditioner: &'a dyn Preconditioner) -> Self {
+        Self { centers: true, ..Self::none(preconditioner) }
     }
 
-    pub fn ones(diagonal: Option<&'a [f64]>, c: &'a [f64]) -> Self {
-        Self { diagonal, centers: true, kind: Kind::Ones { c, norm: c.iter().sum() } }
+    pub fn ones(preconditioner: &'a dyn Preconditioner, c: &'a [f64]) -> Self {
+        let plain = Self::centered(preconditioner);
+        let cell_weights = plain.coarse.map_or(Vec::new(), |coarse| coarse.restrict(c, 1));
+        Self { cell_weights, kind: Kind::Ones { c, norm: c.iter().sum() }, ..plain }
     }
 
-    pub fn zero_mean(diagonal: Option<&'a [f64]>, image: Vec<f64>) -> Self {
+    /// For n rows.
+    pub fn zero_mean(preconditioner: &'a dyn Preconditioner, n: usize) -> Self {
+        let plain = Self::centered(preconditioner);
+        let (ones, mut image) = (vec![1.0; n], vec![0.0; n]);
+        preconditioner.apply(&ones, &mut image, 1);
         let norm = image.iter().sum();
-        Self { diagonal, centers: true, kind: Kind::ZeroMean { image, norm } }
+        let cell_weights = plain.coarse.map_or(Vec::new(), |coarse| coarse.restrict(&ones, 1));
+        Self { cell_weights, kind: Kind::ZeroMean { image, norm }, ..plain }
     }
 
     /// w of row `row`.
@@ -112,7 +132,7 @@ impl<'a> Correction<'a> {
         if self.centers { (square - sum * (sum / n as f64)).max(0.0) } else { square }
     }
 
-    /// c and rᵀz of each column, where M is diagonal.
+    /// c and rᵀz of each column, where M⁻¹ has a diagonal.
     pub fn diagonal_products(&self, sums: &Sums) -> (Vec<f64>, Vec<f64>) {
         let one = |at: usize| {
             let [_, sum, rz, wz] = *sums.of(at) else { return (0.0, 0.0) };
@@ -140,17 +160,31 @@ impl<'a> Correction<'a> {
 pub(crate) fn descend(r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>) -> Sums {
     let s = step.len();
     let rows = BLOCK_ROWS * s;
-    let partial = r
+    let partial: (Vec<_>, Vec<_>) = r
         .par_chunks_mut(rows)
         .zip(q.par_chunks(rows))
         .enumerate()
         .map(|(block, (r, q))| {
-            let mut sums = vec![0.0; SUMS * s];
-            descend_rows(block * BLOCK_ROWS, r, q, step, mean, correction, &mut sums);
-            sums
+            let (first, mut sums) = (block * BLOCK_ROWS, vec![0.0; SUMS * s]);
+            descend_rows(first, r, q, step, mean, correction, &mut sums);
+            (sums, correction.coarse.map_or(Vec::new(), |coarse| coarse.sums(first, r, s)))
         })
-        .collect();
-    Sums { values: sum(partial, SUMS * s) }
+        .unzip();
+    let (partial, cells) = partial;
+    let mut values = sum(partial, SUMS * s);
+    let mut lift = Vec::new();
+    if let Some(coarse) = correction.coarse {
+        let cells = coarse.add_up(&cells, s);
+        lift = coarse.solve(&cells, s);
+        for (cell, (sums, lift)) in cells.chunks_exact(s).zip(lift.chunks_exact(s)).enumerate() {
+            let weight = correction.cell_weights.get(cell).copied().unwrap_or(0.0);
+            for at in 0..s {
+                values[SUMS * at + 2] += sums[at] * lift[at];
+                values[SUMS * at + 3] += weight * lift[at];
+            }
+        }
+    }
+    Sums { values, lift }
 }
 
 dispatched!(descend_rows, descend_plain(
@@ -263,7 +297,7 @@ fn products_width<const S: usize>(
     }
 }
 
-/// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta), where z is M⁻¹r if M is diagonal and `z` holds r.
+/// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta), where z is M⁻¹r if M⁻¹ has a diagonal and `z` holds r.
 pub(crate) fn advance<R: Real>(
     x: &mut [f64],
     p: &mut [R],
@@ -271,20 +305,33 @@ pub(crate) fn advance<R: Real>(
     step: &[f64],
     beta: &[f64],
     shift: &[f64],
+    lift: &[f64],
     correction: &Correction<'_>,
 ) {
     let s = step.len();
     let rows = BLOCK_ROWS * s;
-    x.par_chunks_mut(rows)
-        .zip(p.par_chunks_mut(rows))
-        .zip(z.par_chunks(rows))
-        .enumerate()
-        .for_each(|(block, ((x, p), z))| advance_rows(block * BLOCK_ROWS, x, p, z, step, beta, shift, correction));
+    let none = vec![0.0; s];
+    x.par_chunks_mut(rows).zip(p.par_chunks_mut(rows)).zip(z.par_chunks(rows)).enumerate().for_each(
+        |(block, ((x, p), z))| {
+            let block = block * BLOCK_ROWS..block * BLOCK_ROWS + z.len() / s;
+            let mut advance = |rows: Range<usize>, lift: &[f64]| {
+                let part = (rows.start - block.start) * s..(rows.end - block.start) * s;
+                let (x, p) = (&mut x[part.clone()], &mut p[part.clone()]);
+                advance_rows(rows.start, x, p, &z[part], step, beta, shift, lift, correction);
+            };
+            match correction.coarse {
+                None => advance(block.clone(), &none),
+                Some(coarse) => coarse
+                    .parts(block.clone())
+                    .for_each(|(cell, rows)| advance(rows, cell.map_or(&none, |cell| &lift[cell * s..(cell + 1) * s]))),
+            }
+        },
+    );
 }
 
 dispatched!(advance_rows, advance_plain[R: Real](
     first: usize, x: &mut [f64], p: &mut [R], z: &[f64], step: &[f64], beta: &[f64], shift: &[f64],
-    correction: &Correction<'_>
+    lift: &[f64], correction: &Correction<'_>
 ));
 
 #[inline(always)]
@@ -297,12 +344,13 @@ fn advance_plain<R: Real>(
     step: &[f64],
     beta: &[f64],
     shift: &[f64],
+    lift: &[f64],
     correction: &Correction<'_>,
 ) {
     let s = step.len();
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        let factors = (&step[at..], &beta[at..], &shift[at..]);
+        let factors = (&step[at..], &beta[at..], &shift[at..], &lift[at..]);
         with_width!(width, advance_width[R](first, x, p, z, factors, correction, (s, at)));
     }
 }
@@ -313,11 +361,11 @@ fn advance_width<const S: usize, R: Real>(
     x: &mut [f64],
     p: &mut [R],
     z: &[f64],
-    (step, beta, shift): (&[f64], &[f64], &[f64]),
+    (step, beta, shift, lift): (&[f64], &[f64], &[f64], &[f64]),
     correction: &Correction<'_>,
     (s, at): (usize, usize),
 ) {
-    let (step, beta, shift) = (&step[..S], &beta[..S], &shift[..S]);
+    let (step, beta, shift, lift) = (&step[..S], &beta[..S], &shift[..S], &lift[..S]);
     let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(s)).zip(z.chunks_exact(s));
     for (offset, ((x, p), z)) in rows.enumerate() {
         let (x, p, z) = (&mut x[at..at + S], &mut p[at..at + S], &z[at..at + S]);
@@ -326,7 +374,7 @@ fn advance_width<const S: usize, R: Real>(
         for lane in 0..S {
             let old = p[lane].wide();
             x[lane] += step[lane] * old;
-            p[lane] = R::round(z[lane] * inverse - shift[lane] * vector + beta[lane] * old);
+            p[lane] = R::round(z[lane] * inverse + lift[lane] - shift[lane] * vector + beta[lane] * old);
         }
     }
 }

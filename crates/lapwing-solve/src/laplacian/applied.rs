@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{LaplacianSolver, Placed};
 use crate::Operator;
-use crate::kernels::{BLOCK_ROWS, gather, scatter};
+use crate::kernels::{BLOCK_ROWS, divide, gather, scatter};
 use crate::precond::Preconditioner;
 
 /// diag(s)·(L + D)·diag(s).
@@ -67,10 +67,4 @@ impl Preconditioner for Applied<'_> {
             divide(z, scaling, s);
         }
     }
-}
-
-fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
-    block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
-        row.iter_mut().for_each(|v| *v /= scale);
-    });
 }

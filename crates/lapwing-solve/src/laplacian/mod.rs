@@ -34,7 +34,9 @@ pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoic
 use crate::cg::{CgInfo, CgParams, Projection, Stop, balance, solve, subtract_component_means};
 use crate::kernels::{BLOCK_ROWS, column_dots, gather, scatter};
 use crate::order::clusters;
-use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cliques, Jacobi, Preconditioner};
+use crate::precond::{
+    ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cells, Cliques, Coarse, Jacobi, Preconditioner, TwoLevel,
+};
 use crate::{Components, Operator, SddMatrix, check_adjacency};
 use applied::{Applied, Scaled};
 use scales::{column_scales, scale_columns};
@@ -68,6 +70,8 @@ pub struct LaplacianSolver {
     scaling: Option<Vec<f64>>,
     singular: SingularComponents,
     jacobi: Jacobi,
+    /// Beside the diagonal, where it is wanted.
+    coarse: Option<Coarse>,
     /// Whether preconditioned residuals near 1 stay well within single precision.
     fits_single: bool,
     chosen: PreconditionerChoice,
@@ -96,8 +100,6 @@ const LADDER: [(&str, Cliques); 4] = [
 const MOST_EXACT_ROWS: usize = TINY;
 /// Rows up to which it is what `Auto` takes.
 const TINY: usize = 300;
-/// Clusters of a trial, at least.
-const LEAST_CLUSTERS: usize = 32;
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
 /// chains of random pieces, some 400 on neighbour graphs, and about as many for ten right-hand sides.
 const BUDGET: usize = 300;
@@ -178,45 +180,60 @@ impl LaplacianSolver {
             _ => Jacobi::new(&natural)?,
         };
         run.check()?;
-        let in_clusters = || clusters(n, CLUSTER.min(n.div_ceil(LEAST_CLUSTERS)), |v| adjacency.row(v).0, run);
-        let (mut chosen, known) = match params.preconditioner {
-            PreconditionerChoice::Auto if n <= TINY => (PreconditionerChoice::ApproxCholesky, None),
-            PreconditionerChoice::Auto => {
-                let trial = Trial { matrix: &natural, jacobi: &jacobi };
-                if trial.is_easy(run)? {
-                    // Not even worth an order.
-                    (PreconditionerChoice::Jacobi, None)
-                } else {
-                    let clusters = in_clusters()?;
-                    let is_mixing = !is_sparse(adjacency.nnz(), n) && trial.is_mixing(&clusters, run)?;
-                    let chosen =
-                        if is_mixing { PreconditionerChoice::Jacobi } else { PreconditionerChoice::ApproxCholesky };
-                    (chosen, Some(clusters))
+        let mut cells = None;
+        let mut chosen = params.preconditioner;
+        let mut is_ordered = true;
+        if chosen == PreconditionerChoice::Auto {
+            let trial = Trial { matrix: &natural, jacobi: &jacobi };
+            chosen = if n <= TINY {
+                PreconditionerChoice::ApproxCholesky
+            } else if trial.is_easy(run)? {
+                // Not even worth an order.
+                is_ordered = false;
+                PreconditionerChoice::Jacobi
+            } else if is_sparse(adjacency.nnz(), n) {
+                PreconditionerChoice::ApproxCholesky
+            } else {
+                let found = cells.insert(Cells::of(adjacency, diagonal, run)?);
+                match trial.is_mixing(found, run)? {
+                    true => PreconditionerChoice::TwoLevel,
+                    false => PreconditionerChoice::ApproxCholesky,
                 }
-            }
-            chosen => (chosen, Some(in_clusters()?)),
-        };
+            };
+        }
         let mut factors = Vec::new();
-        let order: Vec<u32> = match (chosen, known) {
-            (PreconditionerChoice::ApproxCholesky, clusters) => {
-                let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
-                let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
-                match ApproxCholesky::with_clusters(Cow::Borrowed(adjacency), diagonal, factor_params, clusters, run) {
-                    Ok(factor) => {
-                        let order = factor.order().to_vec();
-                        factors.push(Arc::new(Placed { name, factor, rows: None }));
-                        order
-                    }
-                    // Nobody asked for a factor of that size: the diagonal needs none.
-                    Err(Error::TooLarge { .. }) if params.preconditioner == PreconditionerChoice::Auto => {
-                        chosen = PreconditionerChoice::Jacobi;
-                        in_clusters()?.order
-                    }
-                    Err(error) => return Err(error),
+        let (mut coarse, mut order) = (None, None);
+        if chosen == PreconditionerChoice::ApproxCholesky {
+            let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
+            let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
+            match ApproxCholesky::new(adjacency, diagonal, factor_params, run) {
+                Ok(factor) => {
+                    order = Some(factor.order().to_vec());
+                    factors.push(Arc::new(Placed { name, factor, rows: None }));
                 }
+                // Nobody asked for a factor of that size.
+                Err(Error::TooLarge { .. }) if params.preconditioner == PreconditionerChoice::Auto => {
+                    chosen = PreconditionerChoice::TwoLevel;
+                }
+                Err(error) => return Err(error),
             }
-            (_, Some(clusters)) => clusters.order,
-            (_, None) => (0..n as u32).collect(),
+        }
+        if chosen == PreconditionerChoice::TwoLevel {
+            let cells = match cells {
+                Some(cells) => cells,
+                None => Cells::of(adjacency, diagonal, run)?,
+            };
+            let (found, rows) = Coarse::of(adjacency, diagonal, &cells, &singular.ids, run)?;
+            order = Some(rows);
+            match found {
+                Some(found) => coarse = Some(found),
+                None => chosen = PreconditionerChoice::Jacobi,
+            }
+        }
+        let order = match order {
+            Some(order) => order,
+            None if is_ordered => clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order,
+            None => (0..n as u32).collect(),
         };
         let matrix = natural.reordered(&order, run)?;
         let in_order = |values: Vec<f64>| -> Vec<f64> { order.iter().map(|&v| values[v as usize]).collect() };
@@ -238,6 +255,7 @@ impl LaplacianSolver {
             singular,
             fits_single,
             jacobi,
+            coarse,
             chosen,
             factors: Mutex::new(factors),
             setup_seconds: 0.0,
@@ -267,7 +285,11 @@ impl LaplacianSolver {
     /// Bytes held: the matrix and the factors built so far.
     pub fn bytes(&self) -> usize {
         let factors: usize = self.lock().iter().map(|placed| placed.factor.bytes()).sum();
-        factors + self.matrix.bytes() + self.singular.bytes() + 12 * self.order.len()
+        factors
+            + self.coarse.as_ref().map_or(0, Coarse::bytes)
+            + self.matrix.bytes()
+            + self.singular.bytes()
+            + 12 * self.order.len()
     }
 
     /// Components of the graph on which the system is singular.
@@ -390,8 +412,12 @@ impl LaplacianSolver {
         (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
     }
 
+    fn two_level<'a>(&'a self, coarse: &'a Coarse) -> TwoLevel<'a> {
+        TwoLevel { jacobi: &self.jacobi, coarse, scaling: self.scaling.as_deref() }
+    }
+
     fn diagonal_name(&self) -> &'static str {
-        if self.chosen == PreconditionerChoice::None { "none" } else { "jacobi" }
+        self.chosen.name()
     }
 
     /// One run of conjugate gradients, from and into `x`.
@@ -428,6 +454,9 @@ impl LaplacianSolver {
             // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
             params.single_directions = self.params.tol >= LEAST_SINGLE_TOL && self.fits_single;
         }
+        if let Some(coarse) = &self.coarse {
+            return solve(operator, &self.two_level(coarse), singular, b, x, params, run);
+        }
         let has_ones =
             matches!(singular, Projection::None) && self.scaling.is_none() && self.chosen != PreconditionerChoice::None;
         let projection = if has_ones { Projection::OrthogonalToOnes(self.matrix.shift()) } else { singular };
@@ -456,7 +485,7 @@ impl LaplacianSolver {
         let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << rung) };
         let seed = self.seed.wrapping_add(rung as u64);
         let run = run.with_seed(seed);
-        let factor = ApproxCholesky::with_clusters(adjacency, self.matrix.shift(), params, None, &run)?;
+        let factor = ApproxCholesky::of(adjacency, self.matrix.shift(), params, &run)?;
         let rows = Some(factor.order().to_vec());
         let mut factors = self.lock();
         let at = factors.partition_point(|known| rung_of(known.name) < rung);
@@ -517,7 +546,10 @@ impl LaplacianSolver {
             let mut z = Matrix::filled(r.n_rows(), r.n_cols(), 0.0);
             match &placed {
                 Some(placed) => Applied { solver: self, placed }.apply(r.values(), z.values_mut(), r.n_cols()),
-                None => self.jacobi.apply(r.values(), z.values_mut(), r.n_cols()),
+                None => match &self.coarse {
+                    Some(coarse) => self.two_level(coarse).apply(r.values(), z.values_mut(), r.n_cols()),
+                    None => self.jacobi.apply(r.values(), z.values_mut(), r.n_cols()),
+                },
             }
             self.discard(&mut z, Constraint::None);
             Ok(self.scattered(&z))

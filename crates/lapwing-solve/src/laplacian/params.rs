@@ -12,6 +12,8 @@ pub enum PreconditionerChoice {
     Auto,
     /// The diagonal.
     Jacobi,
+    /// The diagonal and a coarse system on cells of the graph.
+    TwoLevel,
     /// A random approximate Cholesky factor.
     ApproxCholesky,
     /// None.
@@ -98,9 +100,10 @@ impl LaplacianParams {
 }
 
 impl PreconditionerChoice {
-    const NAMES: [(&str, Self); 4] = [
+    const NAMES: [(&str, Self); 5] = [
         ("auto", Self::Auto),
         ("jacobi", Self::Jacobi),
+        ("two-level", Self::TwoLevel),
         ("approx-cholesky", Self::ApproxCholesky),
         ("none", Self::None),
     ];

@@ -16,7 +16,7 @@ pub struct Jacobi {
 impl Jacobi {
     /// The same with row i for `order[i]`.
     pub(crate) fn reordered(&self, order: &[u32]) -> Self {
-        Self { inverse: order.iter().map(|&row| self.inverse[row as usize]).collect() }
+        Self { inverse: order.par_iter().map(|&row| self.inverse[row as usize]).collect() }
     }
 
     /// Multiplies entry i of the inverse by `factor(i)`.

@@ -2,18 +2,27 @@
 
 mod approx_cholesky;
 mod jacobi;
+mod two_level;
 
 pub(crate) use approx_cholesky::CLUSTER;
 pub use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, Cliques};
 pub use jacobi::Jacobi;
+pub use two_level::Coarse;
+pub(crate) use two_level::{Cells, TwoLevel};
 
 /// A symmetric positive definite approximation M of the operator, applied as Z ← M⁻¹·R.
 pub trait Preconditioner: Sync {
     /// Z ← M⁻¹·R for blocks (n, s), row-major.
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize);
 
-    /// Diagonal of M⁻¹ (n), where M is diagonal: iterations then need no pass of their own for it.
+    /// Diagonal of M⁻¹ (n), where that and [`Preconditioner::coarse`] are all of it: iterations then need no pass of their own
+    /// for it.
     fn diagonal(&self) -> Option<&[f64]> {
+        None
+    }
+
+    /// What M⁻¹ has besides a diagonal.
+    fn coarse(&self) -> Option<&Coarse> {
         None
     }
 }

@@ -9,6 +9,7 @@ use lapwing_data::{Result, Run};
 use super::Cliques;
 use super::queue::{DegreeQueue, Link, Links};
 use crate::hash::{mix, uniform};
+use crate::pages::prefetch;
 
 /// Not met in the elimination under way.
 const FREE: u32 = u32::MAX;
@@ -395,19 +396,6 @@ impl Links for Vec<Node> {
     fn link(&mut self, v: u32) -> &mut Link {
         &mut self[v as usize].link
     }
-}
-
-/// Asks for an element that will be needed soon; any place is allowed.
-#[inline(always)]
-fn prefetch<T>(values: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch never faults, and the address is formed without the rules of pointers within an object.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, at);
 }
 
 /// The k ≥ `first` with suffixes[k] > t ≥ suffixes[k + 1].

@@ -65,13 +65,13 @@ impl Level {
         edges.map(|(&id, &weight)| Record { id, weight }).filter(|edge| edge.weight > 0.0).chain(grounded)
     }
 
-    /// Eliminates everything, the first level by `clusters` if they are given; `None` when the factor outgrows its limit.
-    pub fn eliminate(mut self, mut rule: Rule, mut clusters: Option<Clusters>, run: &Run) -> Result<Option<Levels>> {
+    /// Eliminates everything; `None` when the factor outgrows its limit.
+    pub fn eliminate(mut self, mut rule: Rule, run: &Run) -> Result<Option<Levels>> {
         let (mut levels, mut n_entries) = (Levels::new(), 0);
         loop {
             run.check()?;
             let rest = Rule { max_entries: rule.max_entries - n_entries, ..rule };
-            let Some(cut) = Cut::of(&self, clusters.take(), run)? else {
+            let Some(cut) = Cut::of(&self, run)? else {
                 return Ok(self.eliminate_all(rest, run)?.map(|columns| {
                     levels.push(vec![columns]);
                     levels
@@ -119,15 +119,12 @@ struct Cut {
 
 impl Cut {
     /// `None` if one part is better.
-    fn of(level: &Level, given: Option<Clusters>, run: &Run) -> Result<Option<Self>> {
+    fn of(level: &Level, run: &Run) -> Result<Option<Self>> {
         let n = level.n();
         if n <= CLUSTER {
             return Ok(None);
         }
-        let clusters = match given {
-            Some(clusters) => clusters,
-            None => clusters(n, CLUSTER, |v| level.ids(v), run)?,
-        };
+        let clusters = clusters(n, CLUSTER, |v| level.ids(v), run)?;
         let mut home = vec![0u32; n];
         let ranges: Vec<_> = clusters.starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
         for (cluster, range) in ranges.iter().enumerate() {

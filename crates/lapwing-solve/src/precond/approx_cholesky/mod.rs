@@ -27,7 +27,6 @@ use std::borrow::Cow;
 use lapwing_data::{Csr, Error, Result, Run};
 
 use super::Preconditioner;
-use crate::order::Clusters;
 use elimination::Rule;
 use levels::Level;
 use sweeps::Factor;
@@ -89,15 +88,14 @@ impl ApproxCholesky {
     /// # Complexity
     /// See the module; memory 8 bytes an entry plus, on the way, 24 bytes an edge and copy.
     pub fn new(adjacency: &Csr<f64>, diagonal: &[f64], params: ApproxCholeskyParams, run: &Run) -> Result<Self> {
-        Self::with_clusters(Cow::Borrowed(adjacency), diagonal, params, None, run)
+        Self::of(Cow::Borrowed(adjacency), diagonal, params, run)
     }
 
-    /// The same, for a matrix whose clusters may be known; one that is owned goes before the elimination begins.
-    pub(crate) fn with_clusters(
+    /// The same; a matrix that is owned goes before the elimination begins.
+    pub(crate) fn of(
         adjacency: Cow<'_, Csr<f64>>,
         diagonal: &[f64],
         params: ApproxCholeskyParams,
-        clusters: Option<Clusters>,
         run: &Run,
     ) -> Result<Self> {
         let n = adjacency.n_rows();
@@ -126,7 +124,7 @@ impl ApproxCholesky {
         let rule = Rule { seed: run.seed, cliques: params.cliques, max_entries };
         let level = Level::whole(&adjacency, diagonal, scale);
         drop(adjacency);
-        let levels = level.eliminate(rule, clusters, run)?.ok_or_else(|| too_large(8 * max_entries.min(1 << 60)))?;
+        let levels = level.eliminate(rule, run)?.ok_or_else(|| too_large(8 * max_entries.min(1 << 60)))?;
         let (order, factor) = run.install(|| Factor::assemble(n, levels, scale, run))?;
         Ok(Self { order, factor })
     }

@@ -1,0 +1,333 @@
+//! Two levels: the diagonal, and a coarse system on cells of the graph for what the diagonal takes long to carry.
+//!
+//! Cells are grown breadth first around seeds spread over the rows, all at once, so that they are round. With Z (n, k) the
+//! indicators of the k cells, M⁻¹ = diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ (additive Schwarz with the coarse space of Nicolaides 1987). The second
+//! term takes away the values that hardly change within a cell, whose small eigenvalues cost the diagonal its iterations: on
+//! neighbour graphs of 10⁶ rows a thousand cells leave a third of them.
+//!
+//! A row whose own diagonal entry of D outweighs its edges (a known label) lies in no cell: its value is known, and would hold
+//! down that of the others.
+//!
+//! Cost: one pass over the entries for the cells and one for the coarse matrix, O(k³) for its inverse; each application reads the
+//! residuals twice and takes 2k²s operations. Memory: 8k² bytes.
+
+use std::ops::Range;
+
+use lapwing_data::{Csr, Matrix, Result, Run};
+use rayon::prelude::*;
+
+use super::{Jacobi, Preconditioner};
+use crate::dense;
+use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::hash::uniform;
+use crate::kernels::{BLOCK_ROWS, divide};
+use crate::order::clusters;
+
+/// Most cells: the inverse of their system stays within the last cache.
+const MOST_CELLS: usize = 1024;
+/// Rows of a cell in the mean, at least.
+const LEAST_ROWS: usize = 32;
+/// Entries of the matrix for each one of the coarse inverse, at least: it is to cost little beside a product.
+const SHARE: usize = 8;
+/// Rows in neighbouring cells that come one after another, to stay in a core's cache together.
+const NEAR_ROWS: usize = 8192;
+/// Cells may grow to this many times their mean size.
+const LARGEST: usize = 4;
+/// Rows taken up between two looks at whether to stop.
+const CHECK_EVERY: usize = 1 << 16;
+/// Of a row without a cell.
+pub(crate) const NO_CELL: u32 = u32::MAX;
+
+/// The rows of a graph in cells.
+pub(crate) struct Cells {
+    /// Cell of each row (n), [`NO_CELL`] for none.
+    pub home: Vec<u32>,
+    /// The rows as they were reached, then those in no cell (n).
+    reached: Vec<u32>,
+    count: usize,
+}
+
+impl Cells {
+    /// Cells around seeds drawn from equal ranges of the rows.
+    pub fn of(adjacency: &Csr<f64>, diagonal: &[f64], run: &Run) -> Result<Self> {
+        let n = adjacency.n_rows();
+        let count = MOST_CELLS.min(n / LEAST_ROWS).min((adjacency.nnz() / SHARE).isqrt()).max(1);
+        // No member: known, or without an edge.
+        let is_member: Vec<bool> =
+            (0..n).into_par_iter().map(|row| diagonal[row] < adjacency.row(row).1.iter().sum::<f64>()).collect();
+        let most = LARGEST * n.div_ceil(count);
+        let mut home = vec![NO_CELL; n];
+        let (mut queue, mut sizes) = (Vec::with_capacity(n), Vec::with_capacity(count));
+        let range = |cell: usize| cell * n / count..(cell + 1) * n / count;
+        for seed in (0..count).filter_map(|cell| {
+            let rows = range(cell);
+            let first = rows.start + (uniform(cell as u64) * rows.len() as f64) as usize;
+            (first..rows.end).chain(rows.start..first).find(|&row| is_member[row])
+        }) {
+            home[seed] = sizes.len() as u32;
+            sizes.push(1);
+            queue.push(seed as u32);
+        }
+        let mut read = 0;
+        while let Some(&row) = queue.get(read) {
+            read += 1;
+            if read.is_multiple_of(CHECK_EVERY) {
+                run.check()?;
+            }
+            let cell = home[row as usize];
+            for &next in adjacency.row(row as usize).0 {
+                let size = &mut sizes[cell as usize];
+                if *size == most {
+                    break;
+                }
+                if home[next as usize] == NO_CELL && is_member[next as usize] {
+                    home[next as usize] = cell;
+                    *size += 1;
+                    queue.push(next);
+                }
+            }
+        }
+        queue.extend((0..n as u32).filter(|&row| home[row as usize] == NO_CELL));
+        Ok(Self { home, reached: queue, count: sizes.len() })
+    }
+
+    /// Rows cell after cell, then those in none; and where each cell begins, and where the last one ends.
+    fn sorted(&self, names: &[u32]) -> (Vec<u32>, Vec<usize>) {
+        let mut starts = vec![0; self.count + 2];
+        let place = |row: usize| names.get(self.home[row] as usize).map_or(self.count, |&cell| cell as usize);
+        (0..self.home.len()).for_each(|row| starts[place(row) + 1] += 1);
+        (0..=self.count).for_each(|cell| starts[cell + 1] += starts[cell]);
+        let mut order = vec![0; self.home.len()];
+        let mut next = starts.clone();
+        for &row in &self.reached {
+            let at = &mut next[place(row as usize)];
+            order[*at] = row;
+            *at += 1;
+        }
+        starts.truncate(self.count + 1);
+        (order, starts)
+    }
+}
+
+/// Z·C·Zᵀ, where Z has the indicators of cells of consecutive rows as columns and C is dense.
+#[derive(Debug)]
+pub struct Coarse {
+    /// Where each cell begins, and where the last one ends (k + 1); later rows lie in none.
+    starts: Vec<usize>,
+    /// C (k, k).
+    inverse: Vec<f64>,
+}
+
+impl Coarse {
+    /// The coarse part for D − `adjacency` + diag(`diagonal`), and the order of rows it is for; `None` if the coarse matrix cannot be
+    /// inverted in f64. `singular` names the singular component of each row, `u32::MAX` for none; it is empty if no row has one.
+    pub(crate) fn of(
+        adjacency: &Csr<f64>,
+        diagonal: &[f64],
+        cells: &Cells,
+        singular: &[u32],
+        run: &Run,
+    ) -> Result<(Option<Self>, Vec<u32>)> {
+        let k = cells.count;
+        let natural: Vec<u32> = (0..k as u32).collect();
+        let (order, starts) = cells.sorted(&natural);
+        let coarse = coarse_matrix(adjacency, diagonal, cells, &order, &starts);
+        run.check()?;
+        // Near cells one after another, those with the heaviest edges between them first.
+        let near: Vec<Vec<u32>> = coarse
+            .par_chunks(k.max(1))
+            .map(|row| {
+                let mut near: Vec<u32> = (0..k as u32).filter(|&other| row[other as usize] < 0.0).collect();
+                near.sort_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize]));
+                near
+            })
+            .collect();
+        let most = (NEAR_ROWS * k / order.len().max(1)).max(1);
+        let sequence = clusters(k, most, |cell| &near[cell], run)?.order;
+        let mut matrix = Matrix::filled(k, k, 0.0);
+        for (at, &cell) in sequence.iter().enumerate() {
+            let row = &coarse[cell as usize * k..][..k];
+            matrix.row_mut(at).iter_mut().zip(&sequence).for_each(|(value, &other)| *value = row[other as usize]);
+        }
+        let component = |&cell: &u32| singular.get(order[starts[cell as usize]] as usize).copied().unwrap_or(u32::MAX);
+        hold(&mut matrix, &sequence.iter().map(component).collect::<Vec<_>>());
+        let mut identity = Matrix::filled(k, k, 0.0);
+        (0..k).for_each(|cell| identity.row_mut(cell)[cell] = 1.0);
+        let mut names = vec![0; k];
+        sequence.iter().enumerate().for_each(|(at, &cell)| names[cell as usize] = at as u32);
+        let (order, starts) = cells.sorted(&names);
+        let inverse = dense::solve_spd(&matrix, &identity).ok();
+        Ok((inverse.map(|inverse| Self { starts, inverse: inverse.values().to_vec() }), order))
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        8 * (self.inverse.len() + self.starts.len())
+    }
+
+    fn k(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Parts of a range of rows: the cell, if any, and its rows there.
+    pub(crate) fn parts(&self, rows: Range<usize>) -> impl Iterator<Item = (Option<usize>, Range<usize>)> {
+        let mut cell = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
+        let mut first = rows.start;
+        std::iter::from_fn(move || {
+            if first >= rows.end {
+                return None;
+            }
+            let own = (cell < self.k()).then_some(cell);
+            let end = own.map_or(rows.end, |cell| self.starts[cell + 1].min(rows.end));
+            let part = first..end;
+            (first, cell) = (end, cell + 1);
+            Some((own, part))
+        })
+    }
+
+    /// Sums of a block (rows, s) that begins at row `first` over the cells it touches.
+    pub(crate) fn sums(&self, first: usize, block: &[f64], s: usize) -> Vec<(usize, Vec<f64>)> {
+        let sums = |(cell, rows): (Option<usize>, Range<usize>)| {
+            let mut sums = vec![0.0; s];
+            for row in block[(rows.start - first) * s..(rows.end - first) * s].chunks_exact(s) {
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+            }
+            Some((cell?, sums))
+        };
+        self.parts(first..first + block.len() / s).filter_map(sums).collect()
+    }
+
+    /// Sums of the cells (k, s) from those of consecutive blocks.
+    pub(crate) fn add_up(&self, blocks: &[Vec<(usize, Vec<f64>)>], s: usize) -> Vec<f64> {
+        let mut total = vec![0.0; self.k() * s];
+        for (cell, sums) in blocks.iter().flatten() {
+            total[cell * s..(cell + 1) * s].iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+        }
+        total
+    }
+
+    /// Zᵀ·R (k, s).
+    pub(crate) fn restrict(&self, r: &[f64], s: usize) -> Vec<f64> {
+        let rows = BLOCK_ROWS * s;
+        let blocks: Vec<_> =
+            r.par_chunks(rows).enumerate().map(|(block, r)| self.sums(block * BLOCK_ROWS, r, s)).collect();
+        self.add_up(&blocks, s)
+    }
+
+    /// C·`sums` (k, s).
+    pub(crate) fn solve(&self, sums: &[f64], s: usize) -> Vec<f64> {
+        let mut values = vec![0.0; self.k() * s];
+        let (k, rows) = (self.k().max(1), 16);
+        values.par_chunks_mut(rows * s).zip(self.inverse.par_chunks(rows * k)).for_each(|(values, inverse)| {
+            coarse_rows(inverse, sums, values, s);
+        });
+        values
+    }
+}
+
+dispatched!(coarse_rows, coarse_plain(inverse: &[f64], sums: &[f64], values: &mut [f64], s: usize));
+
+/// Rows of C times `sums` (k, s).
+#[inline(always)]
+fn coarse_plain(inverse: &[f64], sums: &[f64], values: &mut [f64], s: usize) {
+    for at in (0..s).step_by(WIDEST) {
+        let width = (s - at).min(WIDEST);
+        with_width!(width, coarse_width(inverse, sums, values, s, at));
+    }
+}
+
+#[inline(always)]
+fn coarse_width<const S: usize>(inverse: &[f64], sums: &[f64], values: &mut [f64], s: usize, at: usize) {
+    for (values, inverse) in values.chunks_exact_mut(s).zip(inverse.chunks_exact(sums.len() / s)) {
+        let mut total = [[0.0; S]; 4];
+        for (fours, inverse) in sums.chunks(4 * s).zip(inverse.chunks(4)) {
+            for ((total, sums), inverse) in total.iter_mut().zip(fours.chunks_exact(s)).zip(inverse) {
+                let sums = &sums[at..at + S];
+                for lane in 0..S {
+                    total[lane] += inverse * sums[lane];
+                }
+            }
+        }
+        for lane in 0..S {
+            values[at + lane] = (total[0][lane] + total[1][lane]) + (total[2][lane] + total[3][lane]);
+        }
+    }
+}
+
+/// The diagonal and a coarse part, for diag(scaling)·A·diag(scaling) if there is a scaling.
+pub(crate) struct TwoLevel<'a> {
+    /// Of the scaled matrix.
+    pub jacobi: &'a Jacobi,
+    /// Of A.
+    pub coarse: &'a Coarse,
+    pub scaling: Option<&'a [f64]>,
+}
+
+impl Preconditioner for TwoLevel<'_> {
+    fn diagonal(&self) -> Option<&[f64]> {
+        self.jacobi.diagonal().filter(|_| self.scaling.is_none())
+    }
+
+    fn coarse(&self) -> Option<&Coarse> {
+        Some(self.coarse).filter(|_| self.scaling.is_none())
+    }
+
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+        let sums = match self.scaling {
+            None => self.coarse.restrict(r, s),
+            Some(scaling) => {
+                let mut scaled = r.to_vec();
+                divide(&mut scaled, scaling, s);
+                self.coarse.restrict(&scaled, s)
+            }
+        };
+        let lift = self.coarse.solve(&sums, s);
+        self.jacobi.apply(r, z, s);
+        z.par_chunks_mut(BLOCK_ROWS * s).enumerate().for_each(|(block, z)| {
+            let first = block * BLOCK_ROWS;
+            for (cell, rows) in self.coarse.parts(first..first + z.len() / s) {
+                let Some(cell) = cell else { continue };
+                for row in rows {
+                    let scale = self.scaling.map_or(1.0, |scaling| scaling[row].recip());
+                    let z = &mut z[(row - first) * s..(row - first + 1) * s];
+                    z.iter_mut().zip(&lift[cell * s..]).for_each(|(z, lift)| *z += scale * lift);
+                }
+            }
+        });
+    }
+}
+
+/// ZᵀAZ (k, k), each row from the rows of its cell.
+fn coarse_matrix(adjacency: &Csr<f64>, diagonal: &[f64], cells: &Cells, order: &[u32], starts: &[usize]) -> Vec<f64> {
+    let mut coarse = vec![0.0; cells.count * cells.count];
+    coarse.par_chunks_mut(cells.count.max(1)).enumerate().for_each(|(cell, sums)| {
+        for &row in &order[starts[cell]..starts[cell + 1]] {
+            let (ids, weights) = adjacency.row(row as usize);
+            sums[cell] += diagonal[row as usize];
+            for (&id, &weight) in ids.iter().zip(weights) {
+                let other = cells.home[id as usize];
+                if other != cell as u32 {
+                    sums[cell] += weight;
+                    if other != NO_CELL {
+                        sums[other as usize] -= weight;
+                    }
+                }
+            }
+        }
+    });
+    coarse
+}
+
+/// Adds to the block of each singular component a multiple of the ones: without it the component's constants have no energy.
+fn hold(matrix: &mut Matrix, component: &[u32]) {
+    let first = |at: usize| component.iter().position(|other| *other == component[at]).unwrap_or(at);
+    let energy = |at: usize| match matrix.row(first(at))[first(at)] {
+        energy if energy > 0.0 => energy,
+        _ => 1.0,
+    };
+    let scales: Vec<f64> = (0..component.len()).map(energy).collect();
+    for at in (0..component.len()).filter(|&at| component[at] != u32::MAX) {
+        let row = matrix.row_mut(at).iter_mut().zip(component);
+        row.filter(|(_, other)| **other == component[at]).for_each(|(value, _)| *value += scales[at]);
+    }
+}
