@@ -32,13 +32,14 @@ impl GraphParams {
             // Tails, their index, and heads: 3 to 8 bytes per entry of text.
             Some(entries) => (8 + 6 + 8) * entries + 12 * n + exact,
             None if self.builder.choose(n, d, self.n_neighbors) == KnnBuilder::Partitions => {
-                let is_rounded = memory::may_round(d);
-                let kept = memory::partition_width(self.n_neighbors, is_rounded);
+                // Short rows may turn out too coarse for bytes.
+                let is_rounded = memory::may_round(d) && d >= 64;
+                let kept = memory::partition_width(self.n_neighbors, memory::may_round(d), self.recall_target);
                 let rows = n * if is_rounded { d + 8 } else { 4 * d + 8 };
-                let places = memory::fanout(self.recall_target).iter().product::<usize>();
-                let (forward, back) = memory::degrees(self.n_neighbors);
-                // Leaves, later snapshots of the lists; vectors grow by doubling.
-                let between = (8 * places * n).max((4 * (forward + 2 * back) + 9) * n);
+                let places = memory::FANOUT.iter().product::<usize>();
+                let memory::Degrees { forward, back } = memory::Degrees::full(self.n_neighbors);
+                // Leaves, later two snapshots of the lists; vectors grow by doubling.
+                let between = (8 * places * n).max(2 * (4 * (forward + back) + 9) * n);
                 let lists = (8 * kept + 1) * n;
                 8 * n + lists + (rows + between).max(result) + threads * (1 << 20)
             }

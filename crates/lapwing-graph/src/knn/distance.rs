@@ -55,6 +55,23 @@ impl<'a> Distances<'a> {
         }
     }
 
+    /// Asks for the memory of row `j` on the right.
+    #[inline(always)]
+    pub fn prefetch(&self, j: usize) {
+        /// The first cache lines; the processor foresees the others.
+        fn ask<T>(values: &[T], d: usize, j: usize) {
+            const LINES: usize = 4;
+            values[j * d..(j + 1) * d].iter().step_by(64 / size_of::<T>()).take(LINES).for_each(super::tile::prefetch);
+        }
+        if let Features::Dense(dense) = self.right {
+            match dense.values() {
+                DenseValues::U8(values) => ask(values.as_slice(), dense.n_cols(), j),
+                DenseValues::F32(values) => ask(values.as_slice(), dense.n_cols(), j),
+                DenseValues::F64(values) => ask(values.as_slice(), dense.n_cols(), j),
+            }
+        }
+    }
+
     fn sum(&self, i: usize, j: usize, pair: Pair) -> f64 {
         match (self.left, self.right) {
             (Features::Dense(left), Features::Dense(right)) => dense_sum(left, right, i, j, pair),

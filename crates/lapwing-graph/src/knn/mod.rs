@@ -203,8 +203,8 @@ fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run
 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
-    pub(crate) use super::partitions::{MOST_NEIGHBORS, fanout, list_width as partition_width, may_round};
-    pub(crate) use super::polish::degrees;
+    pub(crate) use super::partitions::{FANOUT, MOST_NEIGHBORS, list_width as partition_width, may_round};
+    pub(crate) use super::polish::Degrees;
     pub(crate) use super::tiles::TILE_BYTES;
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {

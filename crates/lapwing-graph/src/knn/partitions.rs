@@ -6,7 +6,8 @@
 //! 2. Carving ([`super::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
 //!    the leaf they are at home in, so that what follows finds neighbours side by side in memory.
 //! 3. In each leaf all pairs meet ([`super::tile`]).
-//! 4. Rows meet the neighbours of their neighbours ([`super::polish`]), a time or two.
+//! 4. Rows meet the neighbours of their neighbours ([`super::polish`]), a time or two; after the first time only by ways
+//!    that are new.
 //! 5. Where the recall measured on a sample falls short, 2–4 again with other leaders, which add independent misses.
 //!
 //! What was found is ranked by exact distances on the rows as they were given.
@@ -27,24 +28,28 @@ use super::distance::Distances;
 use super::lanes::{Bytes, Element};
 use super::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use super::points::{ByteSource, FloatSource, Panels, Points, RoundedSource, Source};
-use super::polish::{Snapshot, polish};
+use super::polish::{Degrees, Snapshot, polish};
 use super::recall::Truth;
 use super::rows::Frame;
 use super::tile::{Leaf, assign, join};
 use super::{KnnParams, KnnReport, Metric, Neighbors, exact};
 
 /// Rows a leaf may hold, unless very many neighbours are asked for.
-const LEAF: usize = 600;
+const LEAF: usize = 400;
 /// Most neighbours for which partitions are made: leaves hold eight times as many rows.
 pub(crate) const MOST_NEIGHBORS: usize = 125;
 /// Most leaders of one set.
 const LEADERS: usize = 200;
 /// From this many columns on rows are rounded to bytes.
-const ROUNDED_COLUMNS: usize = 64;
+const ROUNDED_COLUMNS: usize = 16;
 /// Most rounding error of a distance, as a share of the distance to the last neighbour.
 const ROUNDED_ERROR: f64 = 0.02;
-/// A recall above this asks for more leaves per row at once instead of a second partition.
+/// Leaves each row joins at the first two levels. More leaves cost more than a round over neighbours, fewer leave it too much.
+pub(crate) const FANOUT: [usize; 2] = [4, 2];
+/// A recall above this leaves no room for what rounding confuses at the end of a list.
 const HIGH_RECALL: f64 = 0.96;
+/// Share of neighbours still missing up to which a first round over a few neighbours will find enough.
+const SMALL_GAP: f64 = 0.05;
 /// Multiplications that are spent on all pairs where partitions fall short: some minutes. Beyond, the recall that was
 /// reached is what the report says.
 const MOST_EXACT_WORK: f64 = 2e13;
@@ -54,14 +59,9 @@ const REPETITIONS: usize = 10;
 const ROUNDS: usize = 3;
 
 /// Places of a list: one more than asked for, so that a rounded distance at the end does not decide, and more where
-/// all distances are rounded.
-pub(crate) fn list_width(k: usize, is_rounded: bool) -> usize {
-    (k + if is_rounded { 6 } else { 1 }).next_multiple_of(super::lists::STEP)
-}
-
-/// Leaves each row joins at the first two levels.
-pub(crate) fn fanout(recall_target: f64) -> [usize; 2] {
-    if recall_target > HIGH_RECALL { [4, 3] } else { [3, 2] }
+/// all distances are rounded and hardly any neighbour may be missed.
+pub(crate) fn list_width(k: usize, is_rounded: bool, recall_target: f64) -> usize {
+    (k + if is_rounded && recall_target > HIGH_RECALL { 6 } else { 1 }).next_multiple_of(super::lists::STEP)
 }
 
 /// Whether rows of `d` columns may be rounded to bytes.
@@ -76,12 +76,12 @@ pub(super) fn search(
     params: &KnnParams,
     run: &Run,
 ) -> Result<(Neighbors, KnnReport)> {
-    let (n, k) = (dense.n_rows(), params.n_neighbors);
+    let n = dense.n_rows();
     let distances = Distances::new(features, features, params.metric);
     let found = match ByteSource::of(dense) {
         Some(source) if params.metric == Metric::Euclidean => {
             let truth = Truth::of(&source, &distances, params, run)?;
-            Search { source, truth, distances: &distances, params, width: list_width(k, false) }.find(run)?
+            Search { source, truth, distances: &distances, params, is_rounded: false }.find(run)?
         }
         _ => find_floats(dense, &distances, params, run)?,
     };
@@ -95,7 +95,6 @@ pub(super) fn search(
 
 /// The search over rows that are not bytes: rounded to bytes if that is fine enough, else or then as f32.
 fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Found> {
-    let k = params.n_neighbors;
     let frame = Frame::of(dense, params.metric, run);
     let rows = || FloatSource { dense, frame: &frame };
     let mut truth = Truth::of(&rows(), distances, params, run)?;
@@ -105,7 +104,7 @@ fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams,
         let error = (1.0 / 6f64).sqrt() / f64::from(scale);
         if error <= ROUNDED_ERROR * truth.typical {
             let source = RoundedSource { rows: rows(), scale };
-            let search = Search { source, truth, distances, params, width: list_width(k, true) };
+            let search = Search { source, truth, distances, params, is_rounded: true };
             let found = search.find(run)?;
             if found.as_ref().is_some_and(|(_, report)| report.recall >= params.recall_target) {
                 return Ok(found);
@@ -113,7 +112,7 @@ fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams,
             truth = search.truth;
         }
     }
-    Search { source: rows(), truth, distances, params, width: list_width(k, false) }.find(run)
+    Search { source: rows(), truth, distances, params, is_rounded: false }.find(run)
 }
 
 /// Bytes per unit of length such that the largest value of some rows fits; larger ones are cut off.
@@ -149,7 +148,8 @@ struct Search<'a, S> {
     truth: Truth,
     distances: &'a Distances<'a>,
     params: &'a KnnParams,
-    width: usize,
+    /// Whether rows were rounded to bytes.
+    is_rounded: bool,
 }
 
 impl<S: Source> Search<'_, S> {
@@ -159,14 +159,16 @@ impl<S: Source> Search<'_, S> {
         let (partition, order) = self.first_partition(run)?;
         let mut partition = Some(partition);
         let points = Points::prepare(&self.source, Some(&order.rows), run)?;
-        let mut lists = SharedLists::new(points.n, self.width);
+        let width = list_width(self.params.n_neighbors, self.is_rounded, target);
+        let mut lists = SharedLists::new(points.n, width);
         let mut report = KnnReport { builder: "partitions", recall: 0.0, ..KnnReport::exact() };
+        let mut snapshot = None;
         while let Some(joined) = partition.take() {
             let before = report.recall;
             report.repetitions += 1;
             self.join(&points, &joined, &lists, report.repetitions, run)?;
             drop(joined);
-            self.polish(&points, &mut lists, &order, &mut report, run)?;
+            self.polish(&points, &mut lists, &order, &mut report, &mut snapshot, run)?;
             // Each repetition gains less than the one before: give up where five like this one would not do.
             let is_in_sight = report.recall - before >= (target - report.recall) / 5.0;
             if report.recall < target && is_in_sight && report.repetitions < REPETITIONS {
@@ -181,7 +183,7 @@ impl<S: Source> Search<'_, S> {
 
     fn carving(&self) -> CarveParams {
         let leaf = LEAF.max(8 * self.params.n_neighbors);
-        CarveParams { leaf, fanout: fanout(self.params.recall_target).to_vec(), leaders: LEADERS }
+        CarveParams { leaf, fanout: FANOUT.to_vec(), leaders: LEADERS }
     }
 
     /// The first partition, and the order of rows it gives; its leaves hold places in that order.
@@ -216,13 +218,14 @@ impl<S: Source> Search<'_, S> {
         })
     }
 
-    /// Rounds over neighbours of neighbours while they are needed and gain something.
+    /// Rounds over neighbours of neighbours while they are needed and gain something; `snapshot` is what the last one went through.
     fn polish(
         &self,
         points: &Points<S::Element>,
         lists: &mut SharedLists,
         order: &Order,
         report: &mut KnnReport,
+        snapshot: &mut Option<Snapshot>,
         run: &Run,
     ) -> Result<()> {
         let target = self.params.recall_target;
@@ -232,9 +235,11 @@ impl<S: Source> Search<'_, S> {
             if before >= target {
                 break;
             }
-            let graph = Snapshot::of(lists, self.params.n_neighbors, run)?;
+            let is_close = target - before < SMALL_GAP && snapshot.is_none();
+            let degrees = if is_close { Degrees::few } else { Degrees::full }(self.params.n_neighbors);
+            let graph = Snapshot::of(lists, degrees, snapshot.as_ref(), run)?;
             polish(points, lists, &graph, run)?;
-            drop(graph);
+            *snapshot = Some(graph);
             self.measure(lists, order, report, run);
             if report.recall - before < (target - report.recall) / 2.0 {
                 break;
@@ -273,7 +278,13 @@ impl<S: Source> Search<'_, S> {
         let ranked = lists.as_mut_slice().par_chunks_mut(BLOCK * width).enumerate().map(|(block, lists)| {
             run.check()?;
             let mut exact = Vec::with_capacity(width);
-            for (at, list) in lists.chunks_exact_mut(width).enumerate() {
+            for at in 0..lists.len() / width {
+                if let Some(next) = lists.get((at + 1) * width..(at + 2) * width) {
+                    for &key in next.iter().take_while(|&&key| key != EMPTY) {
+                        self.distances.prefetch(order.rows[id_of(key) as usize] as usize);
+                    }
+                }
+                let list = &mut lists[at * width..(at + 1) * width];
                 exact.clear();
                 exact.extend(self.exact(list, order.rows[block * BLOCK + at] as usize, order));
                 exact.sort_unstable();

@@ -1,8 +1,9 @@
 //! Neighbours of neighbours: what partitions missed is mostly known to a neighbour.
 //!
 //! A snapshot of the lists becomes a graph: the first few neighbours of each row and, back along the same edges, rows
-//! it is near to. Then every row meets the neighbours of its neighbours. Lists are read from the snapshot and written
-//! by their own row only, so a round does not depend on the order of rows.
+//! it is near to. Then every row meets the neighbours of its neighbours, except by two edges that were there already in the
+//! snapshot before: those rows have met. Lists are read from the snapshot and written by their own row only, so a round
+//! does not depend on the order of rows.
 
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
@@ -12,84 +13,128 @@ use super::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use super::points::Points;
 use super::tile::{dispatched, prefetch};
 
+/// Rows between two looks at whether to stop.
+const CHECK: usize = 1 << 16;
 /// Rows handled as one piece of work.
 const BLOCK: usize = 512;
 /// Places of the table of rows already met: a power of two well above the most candidates of a row,
 /// (forward + back)² of the largest degrees and the list itself.
 const TABLE: usize = 4096;
 
-/// Neighbours of a row in a snapshot, forward and back: [`TABLE`] holds all candidates of a row.
+/// Most neighbours of a row in a snapshot, forward and back: [`TABLE`] holds all candidates of a row, and 64 bits its neighbours.
 const MOST_FORWARD: usize = 24;
 const MOST_BACK: usize = 12;
 
-/// Neighbours of each row in the snapshot for lists of `k` neighbours: forward, and at most back.
-pub(crate) fn degrees(k: usize) -> (usize, usize) {
-    (k.min(MOST_FORWARD), (k.div_ceil(2) + 2).min(MOST_BACK))
+/// Neighbours of each row in a snapshot: forward, and at most back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Degrees {
+    pub forward: usize,
+    pub back: usize,
+}
+
+impl Degrees {
+    /// For lists of `k` neighbours.
+    pub fn full(k: usize) -> Self {
+        Self { forward: k.min(MOST_FORWARD), back: (k.div_ceil(2) + 2).min(MOST_BACK) }
+    }
+
+    /// A first round where most is found: half the neighbours find half of what is missing for a quarter of the work.
+    pub fn few(k: usize) -> Self {
+        let full = Self::full(k);
+        Self { forward: full.forward.div_ceil(2), back: full.back.div_ceil(4) }
+    }
 }
 
 /// A snapshot of the lists as a graph of limited degree.
 pub(super) struct Snapshot {
-    /// First neighbour of each row (n + 1).
-    starts: Vec<usize>,
+    /// Neighbours a row may have.
+    most: usize,
+    /// Neighbours of each row (n).
+    lens: Vec<u8>,
+    /// (n, most).
     ids: Vec<u32>,
+    /// Which of them the snapshot before did not have, one bit each (n).
+    fresh: Vec<u64>,
 }
 
 impl Snapshot {
-    /// The nearest rows of each row, and rows that have it among their nearest, as many as [`degrees`] says.
-    pub fn of(lists: &mut SharedLists, k: usize, run: &Run) -> Result<Self> {
-        const CHECK: usize = 1 << 16;
-        let (n, width, (forward, back)) = (lists.n_rows(), lists.width(), degrees(k));
+    /// The nearest rows of each row, and rows that have it among their nearest, as many as `degrees` says; `before` is what
+    /// the last round went through.
+    pub fn of(lists: &mut SharedLists, degrees: Degrees, before: Option<&Self>, run: &Run) -> Result<Self> {
+        let (n, width, Degrees { forward, back }) = (lists.n_rows(), lists.width(), degrees);
+        let most = forward + back;
         let keys = lists.as_slice();
         let near = |row: usize, most: usize| {
             keys[row * width..][..most].iter().take_while(|&&key| key != EMPTY).map(|&key| id_of(key))
         };
-        // Rows in order: which rows point back is decided by their numbers alone.
-        let (mut behind, mut counts) = (vec![0u32; n * back], vec![0u8; n]);
-        for row in 0..n {
-            if row % CHECK == 0 {
+        let (mut ids, mut lens, mut fresh) = (vec![0u32; n * most], vec![0u8; n], vec![0u64; n]);
+        // Which rows point back is decided by their numbers alone: every part of the rows goes through all of them in order.
+        let part = n.div_ceil(rayon::current_num_threads().max(1)).max(1);
+        run.install(|| {
+            ids.par_chunks_mut(part * most).zip(lens.par_chunks_mut(part)).enumerate().try_for_each(
+                |(at, (ids, counts))| {
+                    let first = at * part;
+                    for row in 0..n {
+                        if row % CHECK == 0 {
+                            run.check()?;
+                        }
+                        for id in near(row, back.min(forward)) {
+                            let place = (id as usize).wrapping_sub(first);
+                            if let Some(count) = counts.get_mut(place)
+                                && usize::from(*count) < back
+                            {
+                                ids[place * most + forward + usize::from(*count)] = row as u32;
+                                *count += 1;
+                            }
+                        }
+                    }
+                    Ok::<(), lapwing_data::Error>(())
+                },
+            )?;
+            let rows =
+                ids.par_chunks_mut(BLOCK * most).zip(lens.par_chunks_mut(BLOCK)).zip(fresh.par_chunks_mut(BLOCK));
+            rows.enumerate().try_for_each(|(block, ((ids, lens), fresh))| {
                 run.check()?;
-            }
-            for id in near(row, back.min(forward)) {
-                let count = &mut counts[id as usize];
-                if usize::from(*count) < back {
-                    behind[id as usize * back + usize::from(*count)] = row as u32;
-                    *count += 1;
+                let rows = ids.chunks_exact_mut(most).zip(lens).zip(fresh).enumerate();
+                for (at, ((ids, len), fresh)) in rows {
+                    let row = block * BLOCK + at;
+                    let n_back = usize::from(*len);
+                    let mut end = 0;
+                    for id in near(row, forward) {
+                        ids[end] = id;
+                        end += 1;
+                    }
+                    for at in forward..forward + n_back {
+                        if !ids[..end].contains(&ids[at]) {
+                            ids[end] = ids[at];
+                            end += 1;
+                        }
+                    }
+                    *len = end as u8;
+                    let known = before.map_or(&[][..], |before| before.near(row));
+                    *fresh = (0..end).map(|at| u64::from(!known.contains(&ids[at])) << at).sum();
                 }
-            }
-        }
-        let most = n * forward + counts.iter().map(|&count| usize::from(count)).sum::<usize>();
-        let (mut starts, mut ids) = (Vec::with_capacity(n + 1), Vec::with_capacity(most));
-        starts.push(0);
-        for row in 0..n {
-            if row % CHECK == 0 {
-                run.check()?;
-            }
-            let from = ids.len();
-            ids.extend(near(row, forward));
-            let until = ids.len();
-            for &id in &behind[row * back..][..usize::from(counts[row])] {
-                if !ids[from..until].contains(&id) {
-                    ids.push(id);
-                }
-            }
-            starts.push(ids.len());
-        }
-        Ok(Self { starts, ids })
+                Ok::<(), lapwing_data::Error>(())
+            })
+        })?;
+        Ok(Self { most, lens, ids, fresh })
     }
 
     /// Asks for the memory of the neighbours of `row`.
     #[inline(always)]
     fn prefetch(&self, row: usize) {
-        self.near(row).iter().step_by(16).for_each(prefetch);
+        self.ids[row * self.most..(row + 1) * self.most].iter().step_by(16).for_each(prefetch);
+        prefetch(&self.lens[row]);
+        prefetch(&self.fresh[row]);
     }
 
     #[inline(always)]
     fn near(&self, row: usize) -> &[u32] {
-        &self.ids[self.starts[row]..self.starts[row + 1]]
+        &self.ids[row * self.most..][..usize::from(self.lens[row])]
     }
 }
 
-/// One round: every row meets the neighbours of its neighbours in `graph`.
+/// One round: every row meets the neighbours of its neighbours in `graph`, as far as they were not met in the round before.
 pub(super) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, run: &Run) -> Result<()> {
     let n = points.n;
     run.install(|| {
@@ -163,14 +208,25 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
             met.insert(id_of(key));
         }
         let mut limit = distance_of(list[kept - 1]);
-        for &near in graph.near(row) {
-            for &id in graph.near(near as usize) {
+        let fresh = graph.fresh[row];
+        for (at, &near) in graph.near(row).iter().enumerate() {
+            let mut meet = |id: u32| {
                 if met.insert(id) {
                     candidates.push(id);
                     // The first cache lines; the processor foresees the others.
                     let words = points.row(id as usize);
                     words.iter().step_by(16).take(4).for_each(prefetch);
                     prefetch(&points.norms[id as usize]);
+                }
+            };
+            let (ids, mut rest) = (graph.near(near as usize), graph.fresh[near as usize]);
+            if fresh >> at & 1 == 1 {
+                ids.iter().for_each(|&id| meet(id));
+            } else {
+                // By a way known before only to rows that were not.
+                while rest != 0 {
+                    meet(ids[rest.trailing_zeros() as usize]);
+                    rest &= rest - 1;
                 }
             }
         }
@@ -207,7 +263,7 @@ mod tests {
         let mut lists = SharedLists::new(3000, 8);
         // Each row knows the next one only.
         (0..2999).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
-        let graph = Snapshot::of(&mut lists, 4, &run).unwrap();
+        let graph = Snapshot::of(&mut lists, Degrees::full(4), None, &run).unwrap();
         assert_eq!(graph.near(7), [8, 6]);
         polish(&points, &lists, &graph, &run).unwrap();
         let mut found: Vec<u32> = lists.lock(1500).iter().filter(|&&key| key != EMPTY).map(|&key| id_of(key)).collect();
@@ -217,13 +273,36 @@ mod tests {
     }
 
     #[test]
+    fn a_second_round_goes_by_new_ways_only_and_misses_nothing() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let points = line(600);
+        let full = Degrees::full(6);
+        let found = |knows: bool| {
+            let mut lists = SharedLists::new(600, 8);
+            (0..599).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
+            let mut before = None;
+            for _ in 0..3 {
+                let graph = Snapshot::of(&mut lists, full, before.as_ref().filter(|_| knows), &run).unwrap();
+                polish(&points, &lists, &graph, &run).unwrap();
+                before = Some(graph);
+            }
+            let last = before.unwrap();
+            let n_fresh: u32 = last.fresh.iter().map(|fresh| fresh.count_ones()).sum();
+            (lists.into_vec(), n_fresh, last.lens.iter().map(|&len| u32::from(len)).sum::<u32>())
+        };
+        let ((all, _, _), (known, n_fresh, n_edges)) = (found(false), found(true));
+        assert_eq!(all, known);
+        assert!(n_fresh < n_edges, "{n_fresh} of {n_edges}");
+    }
+
+    #[test]
     fn snapshots_keep_to_their_degrees() {
         let run = Run::new(Some(1), 0).unwrap();
         let mut lists = SharedLists::new(100, 8);
         // Everyone's nearest is row 0.
         (1..100).for_each(|row| lists.lock(row)[0] = key(row as f32, 0));
-        let graph = Snapshot::of(&mut lists, 6, &run).unwrap();
-        let (_, back) = degrees(6);
+        let graph = Snapshot::of(&mut lists, Degrees::full(6), None, &run).unwrap();
+        let back = Degrees::full(6).back;
         assert_eq!(graph.near(0), (1..=back as u32).collect::<Vec<_>>());
     }
 
