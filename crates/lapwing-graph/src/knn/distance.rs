@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use lapwing_data::{Csr, Dense, DenseValues, Features};
 use rayon::prelude::*;
 
-use super::Metric;
-use super::pairs::{Pair, pair_sum};
+use crate::knn::Metric;
+use crate::knn::pairs::{Pair, pair_sum};
 
 /// Distances between rows of two feature matrices.
-pub(super) struct Distances<'a> {
+pub(crate) struct Distances<'a> {
     left: &'a Features<'a>,
     right: &'a Features<'a>,
     metric: Metric,
@@ -21,7 +21,7 @@ pub(super) struct Distances<'a> {
 }
 
 /// Norms of all rows, where distances need them; else empty.
-pub(super) fn norms(features: &Features<'_>, metric: Metric) -> Vec<f64> {
+pub(crate) fn norms(features: &Features<'_>, metric: Metric) -> Vec<f64> {
     match metric {
         Metric::Euclidean | Metric::InnerProduct => Vec::new(),
         Metric::Cosine => (0..features.n_rows()).into_par_iter().map(|row| norm(features, row)).collect(),
@@ -61,7 +61,11 @@ impl<'a> Distances<'a> {
         /// The first cache lines; the processor foresees the others.
         fn ask<T>(values: &[T], d: usize, j: usize) {
             const LINES: usize = 4;
-            values[j * d..(j + 1) * d].iter().step_by(64 / size_of::<T>()).take(LINES).for_each(super::tile::prefetch);
+            values[j * d..(j + 1) * d]
+                .iter()
+                .step_by(64 / size_of::<T>())
+                .take(LINES)
+                .for_each(crate::knn::kernels::tile::prefetch);
         }
         if let Features::Dense(dense) = self.right {
             match dense.values() {
@@ -83,7 +87,7 @@ impl<'a> Distances<'a> {
 }
 
 /// Euclidean norm of a row.
-pub(super) fn norm(features: &Features<'_>, row: usize) -> f64 {
+pub(crate) fn norm(features: &Features<'_>, row: usize) -> f64 {
     match features {
         Features::Dense(dense) => {
             let mut values = vec![0.0; dense.n_cols()];

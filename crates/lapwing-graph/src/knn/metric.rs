@@ -39,7 +39,7 @@ impl Metric {
     }
 
     /// Whether no distance is below 0, so that rows at distance 0 are as near as can be.
-    pub(super) fn is_distance(self) -> bool {
+    pub(crate) fn is_distance(self) -> bool {
         self != Self::InnerProduct
     }
 }

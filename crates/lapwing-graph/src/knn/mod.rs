@@ -1,30 +1,14 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-mod carve;
-mod certified;
-mod crowds;
 mod distance;
 mod exact;
 mod index;
-mod lanes;
-mod lists;
+mod kernels;
 mod metric;
 mod pairs;
 mod partitions;
-mod pass;
-mod points;
-mod polish;
 mod recall;
 mod rows;
-mod signed;
-mod sparse_rows;
-mod tile;
-mod tiles;
-mod visits;
 mod zero_rows;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
@@ -122,7 +106,9 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     }
     let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
     let (mut neighbors, mut report) = match features {
-        Features::Sparse(sparse) => (sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact()),
+        Features::Sparse(sparse) => {
+            (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
+        }
         Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
             // Too few rows beside those of zeros for a search of their own.
             KnnBuilder::Partitions if n - zeros.len() <= k => {
@@ -174,7 +160,7 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
     let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
     let mut neighbors = match (train, new) {
         (Features::Dense(old), Features::Dense(rows)) => exact::search((new, rows), (train, old), false, params, run),
-        (Features::Sparse(train), Features::Sparse(new)) => sparse_rows::search(new, train, false, params, run),
+        (Features::Sparse(train), Features::Sparse(new)) => exact::sparse_rows::search(new, train, false, params, run),
         (Features::Dense(_), _) => Err(Error::shape("features", "dense rows, as in the fit", "sparse rows")),
         (Features::Sparse(_), _) => Err(Error::shape("features", "sparse rows, as in the fit", "dense rows")),
     }?;
@@ -203,9 +189,9 @@ fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run
 
 /// Sizes that decide how much memory a search takes, for plans.
 pub(crate) mod memory {
+    pub(crate) use super::exact::products::TILE_BYTES;
+    pub(crate) use super::partitions::polish::Degrees;
     pub(crate) use super::partitions::{FANOUT, MOST_NEIGHBORS, list_width as partition_width, may_round};
-    pub(crate) use super::polish::Degrees;
-    pub(crate) use super::tiles::TILE_BYTES;
 
     pub(crate) fn list_width(k: usize, n: usize) -> usize {
         super::list_width(k, n)

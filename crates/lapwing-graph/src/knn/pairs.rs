@@ -5,7 +5,7 @@
 
 /// What is summed over the columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Pair {
+pub(crate) enum Pair {
     /// (x − y)².
     Squared,
     /// (a·x − b·y)².
@@ -26,7 +26,7 @@ impl Pair {
 }
 
 /// Σ of `pair` over the columns of `x` and `y`, in sixteen interleaved sums.
-pub(super) fn pair_sum<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pair: Pair) -> f64 {
+pub(crate) fn pair_sum<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pair: Pair) -> f64 {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512f") {

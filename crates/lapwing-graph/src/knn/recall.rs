@@ -4,12 +4,12 @@ use lapwing_data::{Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 
-use super::KnnParams;
-use super::distance::Distances;
-use super::lanes::Element;
-use super::lists::{self, EMPTY, STEP, distance_of, id_of};
-use super::points::{Panels, Points, Source};
-use super::tile::{PANEL, meet};
+use crate::knn::KnnParams;
+use crate::knn::distance::Distances;
+use crate::knn::kernels::lanes::Element;
+use crate::knn::kernels::lists::{self, EMPTY, STEP, distance_of, id_of};
+use crate::knn::kernels::points::{Panels, Points, Source};
+use crate::knn::kernels::tile::{PANEL, meet};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
@@ -17,7 +17,7 @@ pub(crate) const SAMPLE: usize = 500;
 const BLOCK: usize = 64 * PANEL;
 
 /// A sample of rows and the distance of each to its k-th true neighbour.
-pub(super) struct Truth {
+pub(crate) struct Truth {
     pub rows: Vec<usize>,
     last: Vec<f32>,
     /// Median of the search's own distances to the k-th neighbour, not squared.

@@ -7,15 +7,15 @@
 use lapwing_data::{Dense, Run};
 use rayon::prelude::*;
 
-use super::Metric;
-use super::certified::lowered;
+use crate::knn::Metric;
+use crate::knn::exact::certified::lowered;
 
 /// h of a row of zeros under the cosine metric: a search takes it only where there is nothing else.
-pub(super) const FAR: f32 = 1e30;
+pub(crate) const FAR: f32 = 1e30;
 
 /// Where the search puts the origin and its unit of length, so that f32 products neither cancel nor overflow.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Column means under the Euclidean metric; empty under the others.
     pub shift: Vec<f64>,
     /// A power of two that brings the largest deviation near 1; 1 under the cosine metric.
@@ -66,19 +66,19 @@ impl Frame {
 }
 
 /// The power of two that brings `most` near 1.
-pub(super) fn unit_scale(most: f64) -> f64 {
+pub(crate) fn unit_scale(most: f64) -> f64 {
     let scale = if most > 0.0 { (-most.log2().floor()).exp2() } else { 1.0 };
     if scale.is_finite() { scale } else { 1.0 }
 }
 
 /// ‖x‖²/2.
-pub(super) fn half_squared(row: &[f32]) -> f32 {
+pub(crate) fn half_squared(row: &[f32]) -> f32 {
     (row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() / 2.0) as f32
 }
 
 /// Dense rows for the search: (n, d) f32.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     pub n: usize,
     pub d: usize,
     pub values: Vec<f32>,
@@ -132,7 +132,7 @@ fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
 }
 
 /// OUT (m, n) ← A (m, d) · B (n, d)ᵀ, row-major, on the calling thread.
-pub(super) fn products(a: &[f32], b: &[f32], d: usize, out: &mut [f32]) {
+pub(crate) fn products(a: &[f32], b: &[f32], d: usize, out: &mut [f32]) {
     let (m, n) = (a.len() / d, b.len() / d);
     assert!(a.len() == m * d && b.len() == n * d && out.len() == m * n);
     // SAFETY: the three slices have the sizes that the strides describe, checked above; `out` is borrowed exclusively.

@@ -1,19 +1,19 @@
 //! Rows of zeros under the cosine metric, where they are allowed: at distance 1 from every row.
 //!
-//! A search keeps them out of its way ([`super::rows::FAR`]); here they enter the lists of the others, where distance 1
+//! A search keeps them out of its way ([`crate::knn::rows::FAR`]); here they enter the lists of the others, where distance 1
 //! is near enough, and get lists of their own. Cost: one pass over rows and lists.
 
 use lapwing_data::{Dense, DenseValues, Error, Features, Result, Run};
 use rayon::prelude::*;
 
-use super::distance::norm;
-use super::{Metric, Neighbors, ZeroRows};
+use crate::knn::distance::norm;
+use crate::knn::{Metric, Neighbors, ZeroRows};
 
 /// The rows of zeros that matter under `metric`, ascending; none under any but the cosine one.
 ///
 /// # Errors
 /// [`Error::Value`] naming the first one unless they are allowed.
-pub(super) fn find(features: &Features<'_>, metric: Metric, zero_rows: ZeroRows, run: &Run) -> Result<Vec<u32>> {
+pub(crate) fn find(features: &Features<'_>, metric: Metric, zero_rows: ZeroRows, run: &Run) -> Result<Vec<u32>> {
     if metric != Metric::Cosine {
         return Ok(Vec::new());
     }
@@ -32,7 +32,7 @@ pub(super) fn find(features: &Features<'_>, metric: Metric, zero_rows: ZeroRows,
 }
 
 /// The rows that are not of zeros, and their numbers.
-pub(super) fn without(dense: &Dense<'_>, zeros: &[u32]) -> Result<(Vec<u32>, Features<'static>)> {
+pub(crate) fn without(dense: &Dense<'_>, zeros: &[u32]) -> Result<(Vec<u32>, Features<'static>)> {
     let kept: Vec<u32> = (0..dense.n_rows() as u32).filter(|row| zeros.binary_search(row).is_err()).collect();
     let d = dense.n_cols();
     let rows = || kept.iter().map(|&row| row as usize * d..(row as usize + 1) * d);
@@ -51,7 +51,7 @@ pub(super) fn without(dense: &Dense<'_>, zeros: &[u32]) -> Result<(Vec<u32>, Fea
 }
 
 /// Neighbours among the rows `kept`, by their numbers among all `n`; the lists of the other rows are empty.
-pub(super) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
+pub(crate) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
     let k = found.n_neighbors;
     let mut all = Neighbors { n_neighbors: k, indices: vec![u32::MAX; n * k], distances: vec![f32::INFINITY; n * k] };
     for (at, &row) in kept.iter().enumerate() {
@@ -67,7 +67,7 @@ pub(super) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
 
 /// Puts the zero rows `train` into the lists of `neighbors`, and gives the zero rows `new` lists; `same` says both are
 /// rows of one matrix, where no row is its own neighbour.
-pub(super) fn merge(neighbors: &mut Neighbors, new: &[u32], train: &[u32], same: bool) {
+pub(crate) fn merge(neighbors: &mut Neighbors, new: &[u32], train: &[u32], same: bool) {
     if new.is_empty() && train.is_empty() {
         return;
     }
@@ -98,8 +98,8 @@ mod tests {
 
     use lapwing_data::Csr;
 
-    use super::super::{KnnBuilder, KnnParams, kneighbors, query};
     use super::*;
+    use crate::knn::{KnnBuilder, KnnParams, kneighbors, query};
     use crate::testkit::{blobs, dense_values};
 
     #[test]

@@ -9,7 +9,7 @@ use lapwing_data::{DenseValues, Features, Run};
 use rayon::prelude::*;
 
 /// Groups of more than k + 1 equal rows.
-pub(super) struct Crowds {
+pub(crate) struct Crowds {
     /// Rows and their group, ascending by row.
     members: Vec<(u32, u32)>,
     /// The first k + 1 rows of each group, ascending.

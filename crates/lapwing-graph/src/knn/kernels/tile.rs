@@ -4,19 +4,19 @@
 //! both sides while they are still in registers, and only the rare pair within one of them is looked at again. What a
 //! matrix product would write and read back — four bytes for each pair — never leaves the processor.
 
-use super::lanes::{Element, Kernel, LANES, Word};
-use super::lists::{SharedLists, distance_of, key};
-use super::points::{Panels, Points};
+use crate::knn::kernels::lanes::{Element, Kernel, LANES, Word};
+use crate::knn::kernels::lists::{SharedLists, distance_of, key};
+use crate::knn::kernels::points::{Panels, Points};
 
 /// Rows of a panel: two registers.
-pub(super) const PANEL: usize = 2 * LANES;
+pub(crate) const PANEL: usize = 2 * LANES;
 
 /// Defines `$name`, which runs `$kernel` in the version for this processor; the number is that of rows in a tile,
 /// as many as fit its registers.
 macro_rules! dispatched {
     ($(#[$doc:meta])* $name:ident = $kernel:ident ($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
-        pub(super) fn $name<E: Element>($($arg: $type),*) {
+        pub(crate) fn $name<E: Element>($($arg: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
@@ -29,7 +29,7 @@ macro_rules! dispatched {
                     // SAFETY: the processor has what the kernels need.
                     unsafe { $kernel::<E::Avx2, 2>($($arg),*) }
                 }
-                if crate::knn::tile::has_avx512() {
+                if crate::knn::kernels::tile::has_avx512() {
                     // SAFETY: asked just now.
                     return unsafe { avx512::<E>($($arg),*) };
                 }
@@ -43,10 +43,10 @@ macro_rules! dispatched {
         }
     };
 }
-pub(super) use dispatched;
+pub(crate) use dispatched;
 
 #[cfg(target_arch = "x86_64")]
-pub(super) fn has_avx512() -> bool {
+pub(crate) fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
@@ -89,7 +89,7 @@ const AHEAD: usize = 8;
 
 /// Asks for the memory at an address that will be read soon.
 #[inline(always)]
-pub(super) fn prefetch<T>(place: &T) {
+pub(crate) fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: any address may be asked for; this one is even valid.
     unsafe {
@@ -101,7 +101,7 @@ pub(super) fn prefetch<T>(place: &T) {
 }
 
 /// What joining a leaf needs, kept from leaf to leaf.
-pub(super) struct Leaf<E: Element> {
+pub(crate) struct Leaf<E: Element> {
     panels: Panels<E>,
     /// Distance a candidate of each row must not exceed.
     limits: Vec<f32>,
@@ -138,7 +138,7 @@ unsafe fn join_with<K: Kernel, const R: usize>(
     }
     leaf.limits.resize(m.next_multiple_of(PANEL), f32::NEG_INFINITY);
     leaf.keys.clear();
-    leaf.keys.resize(m * kept, super::lists::EMPTY);
+    leaf.keys.resize(m * kept, crate::knn::kernels::lists::EMPTY);
     let Leaf { panels, limits, keys } = leaf;
     let mut distances = [0f32; PANEL];
     for first in (0..m).step_by(PANEL) {
@@ -176,7 +176,7 @@ unsafe fn join_with<K: Kernel, const R: usize>(
         if let Some(&next) = ids.get(at + AHEAD) {
             lists.prefetch(next as usize);
         }
-        if found[0] != super::lists::EMPTY {
+        if found[0] != crate::knn::kernels::lists::EMPTY {
             let mut list = lists.lock(id as usize);
             for &key in found {
                 if key >= list[kept - 1] {
@@ -342,9 +342,9 @@ unsafe fn meet_with<K: Kernel, const R: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::lanes::{Bytes, Floats};
-    use super::super::lists::{EMPTY, id_of};
     use super::*;
+    use crate::knn::kernels::lanes::{Bytes, Floats};
+    use crate::knn::kernels::lists::{EMPTY, id_of};
 
     /// Rows of small whole numbers, whose products are exact in f32 whatever is fused.
     fn values(n: usize, d: usize) -> Vec<u8> {
@@ -496,7 +496,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn lists_in_registers_are_those_of_the_twin() {
-        use super::super::lists;
+        use crate::knn::kernels::lists;
         if !has_avx512() {
             return;
         }

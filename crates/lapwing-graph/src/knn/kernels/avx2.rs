@@ -2,12 +2,12 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{self, Element, Kernel, LANES};
+use crate::knn::kernels::lanes::{self, Element, Kernel, LANES};
 
 /// f32 rows.
-pub(super) struct Floats;
+pub(crate) struct Floats;
 /// Rows of bytes.
-pub(super) struct Bytes;
+pub(crate) struct Bytes;
 
 macro_rules! shared {
     () => {

@@ -6,13 +6,13 @@
 //! distance for bytes. Sums of bytes are exact, those of f32 taken in word order with one rounding per word, so all
 //! versions of a kernel — AVX-512, AVX2, plain — agree to the bit (but for plain f32 where the processor does not fuse).
 
-use super::lists;
+use crate::knn::kernels::lists;
 
 /// Rows on the right that are met at once.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// What the words of a row are.
-pub(super) trait Element: Send + Sync + Sized + 'static {
+pub(crate) trait Element: Send + Sync + Sized + 'static {
     /// A word.
     type Word: bytemuck::Pod + Send + Sync;
     /// Type of norms, and of sums.
@@ -31,15 +31,15 @@ pub(super) trait Element: Send + Sync + Sized + 'static {
 }
 
 /// Word of an element.
-pub(super) type Word<K> = <<K as Kernel>::Element as Element>::Word;
+pub(crate) type Word<K> = <<K as Kernel>::Element as Element>::Word;
 /// Norm of an element.
-pub(super) type Norm<K> = <<K as Kernel>::Element as Element>::Norm;
+pub(crate) type Norm<K> = <<K as Kernel>::Element as Element>::Norm;
 
 /// The operations on one kind of processor.
 ///
 /// # Safety of the methods
 /// The processor has the features of the implementation; pointers are valid for [`LANES`] values (`dot`: for `n`).
-pub(super) trait Kernel {
+pub(crate) trait Kernel {
     type Element: Element;
     /// Sixteen words.
     type Words: Copy;
@@ -80,7 +80,7 @@ pub(super) trait Kernel {
 }
 
 /// Rows of f32 values.
-pub(super) struct Floats;
+pub(crate) struct Floats;
 
 impl Element for Floats {
     type Word = f32;
@@ -99,16 +99,16 @@ impl Element for Floats {
 
     type Plain = PlainFloats;
     #[cfg(target_arch = "x86_64")]
-    type Avx2 = super::avx2::Floats;
+    type Avx2 = crate::knn::kernels::avx2::Floats;
     #[cfg(target_arch = "x86_64")]
-    type Avx512 = super::avx512::Floats;
+    type Avx512 = crate::knn::kernels::avx512::Floats;
 }
 
 /// Rows of bytes, four to a word, unsigned on the left and less 128 on the right, as processors multiply them.
 ///
 /// With x = y − 128 for a row y on the left and z on the right, Σ y·z = Σ x·z + 128·Σ z, and
 /// ‖x − z‖² = ‖x‖² + (‖z‖² + 256·Σ z) − 2·Σ y·z.
-pub(super) struct Bytes;
+pub(crate) struct Bytes;
 
 impl Bytes {
     /// Most columns for which no sum leaves 32 bits.
@@ -135,13 +135,13 @@ impl Element for Bytes {
 
     type Plain = PlainBytes;
     #[cfg(target_arch = "x86_64")]
-    type Avx2 = super::avx2::Bytes;
+    type Avx2 = crate::knn::kernels::avx2::Bytes;
     #[cfg(target_arch = "x86_64")]
-    type Avx512 = super::avx512::Bytes;
+    type Avx512 = crate::knn::kernels::avx512::Bytes;
 }
 
 /// The twin of all f32 kernels.
-pub(super) struct PlainFloats;
+pub(crate) struct PlainFloats;
 
 /// a·b + c: fused where the target does that in hardware.
 #[inline(always)]
@@ -222,7 +222,7 @@ impl Kernel for PlainFloats {
 }
 
 /// Sum of sixteen values in the order of the vector versions: halves added until one is left.
-pub(super) fn halved(mut sums: [f32; LANES]) -> f32 {
+pub(crate) fn halved(mut sums: [f32; LANES]) -> f32 {
     let mut half = LANES / 2;
     while half > 0 {
         for lane in 0..half {
@@ -234,7 +234,7 @@ pub(super) fn halved(mut sums: [f32; LANES]) -> f32 {
 }
 
 /// The twin of all byte kernels.
-pub(super) struct PlainBytes;
+pub(crate) struct PlainBytes;
 
 /// Σ (x + 128)·z of the four bytes of a word.
 #[inline(always)]

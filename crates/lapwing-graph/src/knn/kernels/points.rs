@@ -4,15 +4,15 @@ use bytemuck::Zeroable;
 use lapwing_data::{Dense, DenseValues, Result, Run};
 use rayon::prelude::*;
 
-use super::lanes::{Bytes, Element, Floats};
-use super::rows::Frame;
-use super::tile::{PANEL, prefetch};
+use crate::knn::kernels::lanes::{Bytes, Element, Floats};
+use crate::knn::kernels::tile::{PANEL, prefetch};
+use crate::knn::rows::Frame;
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 1024;
 
 /// Where rows come from, one at a time.
-pub(super) trait Source: Sync {
+pub(crate) trait Source: Sync {
     type Element: Element;
     fn n_rows(&self) -> usize;
     /// Words of a row.
@@ -22,7 +22,7 @@ pub(super) trait Source: Sync {
 }
 
 /// Rows as f32 in a frame.
-pub(super) struct FloatSource<'a> {
+pub(crate) struct FloatSource<'a> {
     pub dense: &'a Dense<'a>,
     pub frame: &'a Frame,
 }
@@ -43,7 +43,7 @@ impl Source for FloatSource<'_> {
 }
 
 /// Rows of bytes as they are.
-pub(super) struct ByteSource<'a> {
+pub(crate) struct ByteSource<'a> {
     values: &'a [u8],
     n_cols: usize,
 }
@@ -78,7 +78,7 @@ impl Source for ByteSource<'_> {
 }
 
 /// Rows in a frame, rounded to signed bytes.
-pub(super) struct RoundedSource<'a> {
+pub(crate) struct RoundedSource<'a> {
     pub rows: FloatSource<'a>,
     /// Bytes per unit of length.
     pub scale: f32,
@@ -104,7 +104,7 @@ impl Source for RoundedSource<'_> {
 }
 
 /// All rows, ready for the kernels.
-pub(super) struct Points<E: Element> {
+pub(crate) struct Points<E: Element> {
     pub n: usize,
     /// Words of a row.
     pub width: usize,
@@ -143,7 +143,7 @@ impl<E: Element> Points<E> {
 }
 
 /// Rows side by side in panels of [`PANEL`]: word t of the rows of a panel lies together.
-pub(super) struct Panels<E: Element> {
+pub(crate) struct Panels<E: Element> {
     /// Rows.
     pub len: usize,
     /// (panels, width, PANEL); places without a row hold zeros.

@@ -21,7 +21,7 @@ const DEEPEST: usize = 24;
 
 /// How finely rows are carved.
 #[derive(Clone, Debug)]
-pub(super) struct CarveParams {
+pub(crate) struct CarveParams {
     /// Rows a leaf may hold, at least 8.
     pub leaf: usize,
     /// Leaders each row joins at the first, second, … level, each 1 to [`MOST_FANOUT`]; 1 at all levels below.
@@ -31,10 +31,10 @@ pub(super) struct CarveParams {
 }
 
 /// Most leaders a row may join at one level.
-pub(super) const MOST_FANOUT: usize = 4;
+pub(crate) const MOST_FANOUT: usize = 4;
 
 /// What carving asks of rows: the nearest of some leaders.
-pub(super) trait Assign: Sync {
+pub(crate) trait Assign: Sync {
     /// Number of rows.
     fn n_rows(&self) -> usize;
 
@@ -45,7 +45,7 @@ pub(super) trait Assign: Sync {
 
 /// Leaders and leaves of one carving.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     /// Inner nodes, parents before children; the first is the root. None if all rows fit into one leaf.
     pub nodes: Vec<Node>,
     /// Rows that lead, node after node.
@@ -62,14 +62,14 @@ pub(super) struct Partition {
 
 /// The leaders of an inner node: a range of [`Partition::leaders`] and of [`Partition::children`].
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub first: usize,
     pub end: usize,
 }
 
 /// What lies below a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Child {
+pub(crate) enum Child {
     Node(u32),
     Leaf(u32),
 }
@@ -266,11 +266,11 @@ fn gather(set: &Set, nearest: &[u16], fanout: usize, piece_of: &[u32], n_pieces:
 
 #[cfg(test)]
 mod tests {
-    use super::super::Metric;
-    use super::super::lanes::Floats;
-    use super::super::points::{FloatSource, Points};
-    use super::super::rows::Frame;
     use super::*;
+    use crate::knn::Metric;
+    use crate::knn::kernels::lanes::Floats;
+    use crate::knn::kernels::points::{FloatSource, Points};
+    use crate::knn::rows::Frame;
     use crate::testkit::blobs;
     use lapwing_data::Features;
 

@@ -1,12 +1,12 @@
-//! Keys of candidates as in [`super::lists`], for distances of either sign: lower bounds and negative products.
+//! Keys of candidates as in [`crate::knn::kernels::lists`], for distances of either sign: lower bounds and negative products.
 //!
 //! The keys of one list are all of this kind or all of the other.
 
-use super::lists::EMPTY;
+use crate::knn::kernels::lists::EMPTY;
 
 /// Key of row `id` at `distance`, in whatever unit the list is kept.
 #[inline]
-pub(super) fn key(distance: f32, id: u32) -> u64 {
+pub(crate) fn key(distance: f32, id: u32) -> u64 {
     // −0 and 0 are one distance. Bits of positive floats ascend, those of negative ones descend.
     let bits = (distance + 0.0).to_bits();
     let ordered = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
@@ -15,7 +15,7 @@ pub(super) fn key(distance: f32, id: u32) -> u64 {
 
 /// Distance of a key; infinite for an empty place.
 #[inline]
-pub(super) fn distance_of(key: u64) -> f32 {
+pub(crate) fn distance_of(key: u64) -> f32 {
     let ordered = (key >> 32) as u32;
     match key {
         EMPTY => f32::INFINITY,

@@ -7,10 +7,10 @@
 use lapwing_data::Csr;
 use rayon::prelude::*;
 
-use super::rows::{Rows, products};
+use crate::knn::rows::{Rows, products};
 
 /// Rows on the left of a tile: few enough that a tile stays in the cache, enough for `gemm`.
-pub(super) const TILE_ROWS: usize = 64;
+pub(crate) const TILE_ROWS: usize = 64;
 /// Rows on the right of a tile: the products of one row with them stay in the fastest cache.
 const TILE_COLUMNS: usize = 4096;
 /// Bytes of a tile of dense rows.
@@ -19,7 +19,7 @@ pub(crate) const TILE_BYTES: usize = 4 * TILE_ROWS * TILE_COLUMNS;
 const MOST_COLUMNS: usize = 1 << 16;
 
 /// Rows to take products of.
-pub(super) struct Side {
+pub(crate) struct Side {
     /// Heads, possibly of no columns, with h of the whole rows.
     pub head: Rows,
     /// Tails by row; none for dense rows.
@@ -35,7 +35,7 @@ impl Side {
 }
 
 /// Rows that are searched, cut into blocks.
-pub(super) struct Target<'a> {
+pub(crate) struct Target<'a> {
     pub side: &'a Side,
     /// Rows of a block.
     pub block: usize,

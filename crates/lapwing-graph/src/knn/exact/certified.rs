@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lapwing_data::{Features, Result, Run};
 use rayon::prelude::*;
 
-use super::crowds::Crowds;
-use super::distance::Distances;
-use super::lists::{EMPTY, STEP, SharedLists, id_of, offer};
-use super::pass::{Limits, pass};
-use super::rows::{Frame, Rows, half_squared};
-use super::signed::{distance_of, key};
-use super::tiles::{Side, TILE_ROWS, Target};
-use super::{KnnParams, Neighbors, list_width};
+use crate::knn::distance::Distances;
+use crate::knn::exact::crowds::Crowds;
+use crate::knn::exact::pass::{Limits, pass};
+use crate::knn::exact::products::{Side, TILE_ROWS, Target};
+use crate::knn::exact::signed::{distance_of, key};
+use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer};
+use crate::knn::rows::{Frame, Rows, half_squared};
+use crate::knn::{KnnParams, Neighbors, list_width};
 
 /// h less the error that products of a row with any other may have; the row has `terms` values other than zero.
 ///
 /// Rows of a and b terms have products of min(a, b) ≤ √(ab) terms, so that each may take the error of its own.
-pub(super) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
+pub(crate) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
     // Beside the terms: rounding of the stored values, of h, and of the sums that make a distance of them. The constant
     // stands for what underflows.
     half_norm - (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01 * half_squared - 1e-36
@@ -44,7 +44,7 @@ impl Rows {
 }
 
 /// A search for the k nearest rows.
-pub(super) struct Search<'a> {
+pub(crate) struct Search<'a> {
     pub left: &'a Side,
     pub target: Target<'a>,
     pub judge: Judge<'a>,
@@ -56,7 +56,7 @@ pub(super) struct Search<'a> {
 }
 
 /// Ranks candidates by exact distance.
-pub(super) struct Judge<'a> {
+pub(crate) struct Judge<'a> {
     pub distances: Distances<'a>,
     pub frame: &'a Frame,
     pub k: usize,
@@ -66,7 +66,7 @@ pub(super) struct Judge<'a> {
 type Open = (u32, Vec<u64>);
 
 /// Exact keys of a row, (distance, row), ascending; and whether they are known to be the nearest.
-pub(super) struct Settled {
+pub(crate) struct Settled {
     pub keys: Vec<u64>,
     pub is_certain: bool,
 }
@@ -309,7 +309,7 @@ impl Shared {
 }
 
 /// Largest v that a list could take.
-pub(super) fn limit(list: &[u64], half_norm: f32) -> f32 {
+pub(crate) fn limit(list: &[u64], half_norm: f32) -> f32 {
     rounded_up(distance_of(list[list.len() - 1]).into(), half_norm)
 }
 
@@ -320,7 +320,7 @@ fn rounded_up(distance: f64, half_norm: f32) -> f32 {
     (half - f64::from(half_norm) + slack) as f32
 }
 
-pub(super) fn write(keys: &[u64], ids: &mut [u32], distances: &mut [f32]) {
+pub(crate) fn write(keys: &[u64], ids: &mut [u32], distances: &mut [f32]) {
     for ((&key, id), distance) in keys.iter().zip(ids).zip(distances).filter(|((key, _), _)| **key != EMPTY) {
         (*id, *distance) = (id_of(key), distance_of(key));
     }
@@ -332,8 +332,8 @@ mod tests {
 
     use lapwing_data::Csr;
 
-    use super::super::{KnnBuilder, Metric, kneighbors, query};
     use super::*;
+    use crate::knn::{KnnBuilder, Metric, kneighbors, query};
     use crate::testkit::{blobs, brute_force, dense_values};
 
     fn run() -> Run {

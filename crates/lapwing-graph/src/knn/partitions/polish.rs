@@ -8,10 +8,10 @@
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
-use super::lanes::{Element, Kernel};
-use super::lists::{EMPTY, SharedLists, distance_of, id_of, key};
-use super::points::Points;
-use super::tile::{dispatched, prefetch};
+use crate::knn::kernels::lanes::{Element, Kernel};
+use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
+use crate::knn::kernels::points::Points;
+use crate::knn::kernels::tile::{dispatched, prefetch};
 
 /// Rows between two looks at whether to stop.
 const CHECK: usize = 1 << 16;
@@ -46,7 +46,7 @@ impl Degrees {
 }
 
 /// A snapshot of the lists as a graph of limited degree.
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     /// Neighbours a row may have.
     most: usize,
     /// Neighbours of each row (n).
@@ -135,7 +135,7 @@ impl Snapshot {
 }
 
 /// One round: every row meets the neighbours of its neighbours in `graph`, as far as they were not met in the round before.
-pub(super) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, run: &Run) -> Result<()> {
+pub(crate) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, run: &Run) -> Result<()> {
     let n = points.n;
     run.install(|| {
         (0..n.div_ceil(BLOCK)).into_par_iter().try_for_each_init(
@@ -150,7 +150,7 @@ pub(super) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph:
 }
 
 /// Rows already met, by hash; emptied by counting rounds.
-pub(super) struct Met {
+pub(crate) struct Met {
     table: Vec<u64>,
     round: u32,
 }
@@ -247,8 +247,8 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::lanes::Floats;
     use super::*;
+    use crate::knn::kernels::lanes::Floats;
 
     /// Rows on a line, 0, 1, 2, …: search distances are half the squares of the differences.
     fn line(n: usize) -> Points<Floats> {

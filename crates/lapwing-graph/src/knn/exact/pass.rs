@@ -1,7 +1,7 @@
 //! Passes over a row of products for the few that matter: sixteen at a time are compared with limits and passed over.
 
 /// What one pair may go into.
-pub(super) struct Limits<'a> {
+pub(crate) struct Limits<'a> {
     /// h of the rows on the right, as many as products.
     pub half_norms: &'a [f32],
     /// Largest v = h(y) − xᵀy that the list of the row on the left would take.
@@ -14,7 +14,7 @@ pub(super) struct Limits<'a> {
 
 /// Calls `hit(at)` for every product within a limit, in order; it returns the new limits of the row and of column `at`.
 #[inline]
-pub(super) fn pass(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32)) {
+pub(crate) fn pass(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32)) {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512f") {

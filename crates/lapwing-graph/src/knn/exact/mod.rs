@@ -1,18 +1,25 @@
-//! Exact neighbours of dense rows: products of blocks of rows give bounds of distances, see [`super::certified`].
+//! Exact neighbours of dense rows: products of blocks of rows give bounds of distances, see [`crate::knn::exact::certified`].
 //!
 //! Cost: n²·d/2 multiplications at matrix-product speed for rows among themselves, n·m·d for queries; one f32 copy of the
 //! features, and lists of all rows.
 
+pub(crate) mod certified;
+mod crowds;
+pub(crate) mod pass;
+pub(crate) mod products;
+pub(crate) mod signed;
+pub(crate) mod sparse_rows;
+
 use lapwing_data::{Dense, Features, Result, Run};
 
-use super::certified::{Judge, Search};
-use super::distance::Distances;
-use super::rows::{Frame, Rows};
-use super::tiles::{Side, Target};
-use super::{KnnParams, Neighbors};
+use crate::knn::distance::Distances;
+use crate::knn::exact::certified::{Judge, Search};
+use crate::knn::exact::products::{Side, Target};
+use crate::knn::rows::{Frame, Rows};
+use crate::knn::{KnnParams, Neighbors};
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
-pub(super) fn search(
+pub(crate) fn search(
     new: (&Features<'_>, &Dense<'_>),
     train: (&Features<'_>, &Dense<'_>),
     same: bool,

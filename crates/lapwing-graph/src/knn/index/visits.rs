@@ -4,22 +4,22 @@ use std::ops::Range;
 
 use lapwing_data::{Dense, Result, Run};
 
-use super::certified::{Judge, limit, write};
-use super::index::Cells;
-use super::list_width;
-use super::lists::{EMPTY, id_of, offer};
-use super::pass::{Limits, pass};
-use super::rows::{Frame, Rows, products};
-use super::signed::key;
+use crate::knn::exact::certified::{Judge, limit, write};
+use crate::knn::exact::pass::{Limits, pass};
+use crate::knn::exact::signed::key;
+use crate::knn::index::Cells;
+use crate::knn::kernels::lists::{EMPTY, id_of, offer};
+use crate::knn::list_width;
+use crate::knn::rows::{Frame, Rows, products};
 
 /// New rows that meet centroids by one product: always as many, so that products round alike in every batch.
-pub(super) const ROUTE_ROWS: usize = 64;
+pub(crate) const ROUTE_ROWS: usize = 64;
 /// Centroids met by one product.
 const ROUTE_CELLS: usize = 2048;
 
 /// What is visited.
 #[derive(Clone, Copy)]
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     pub cells: &'a Cells,
     /// Rows of the cells, one after another, with h lowered by the error of products.
     pub rows: &'a Rows,
@@ -28,7 +28,7 @@ pub(super) struct Places<'a> {
 }
 
 /// Who visits.
-pub(super) struct Visits<'a> {
+pub(crate) struct Visits<'a> {
     pub places: Places<'a>,
     pub new: &'a Dense<'a>,
     pub judge: Judge<'a>,
@@ -139,7 +139,7 @@ impl Visits<'_> {
 }
 
 /// Offers whom `id` names at twice h + h(y) − xᵀy for every product that could enter `list`.
-pub(super) fn collect(
+pub(crate) fn collect(
     list: &mut [u64],
     products: &[f32],
     half_norms: &[f32],

@@ -1,12 +1,12 @@
 //! Approximate neighbours by overlapping partitions: ball carving, all pairs within the leaves, neighbours of
 //! neighbours.
 //!
-//! 1. Rows become words for the kernels ([`super::lanes`]): bytes as they are, long rows rounded to bytes where that
+//! 1. Rows become words for the kernels ([`crate::knn::kernels::lanes`]): bytes as they are, long rows rounded to bytes where that
 //!    hardly changes their order, f32 otherwise.
-//! 2. Carving ([`super::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
+//! 2. Carving ([`crate::knn::partitions::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
 //!    the leaf they are at home in, so that what follows finds neighbours side by side in memory.
-//! 3. In each leaf all pairs meet ([`super::tile`]).
-//! 4. Rows meet the neighbours of their neighbours ([`super::polish`]), a time or two; after the first time only by ways
+//! 3. In each leaf all pairs meet ([`crate::knn::kernels::tile`]).
+//! 4. Rows meet the neighbours of their neighbours ([`crate::knn::partitions::polish`]), a time or two; after the first time only by ways
 //!    that are new.
 //! 5. Where the recall measured on a sample falls short, 2–4 again with other leaders, which add independent misses.
 //!
@@ -17,22 +17,25 @@
 //! bytes for each place of a list, 4 for each place in a leaf or neighbour in a snapshot. Parallel over leaves and rows;
 //! lists do not depend on the order candidates arrive in.
 
+pub(crate) mod carve;
+pub(crate) mod polish;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapwing_data::{Dense, Features, Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 
-use super::carve::{Assign, CarveParams, Partition};
-use super::distance::Distances;
-use super::lanes::{Bytes, Element};
-use super::lists::{EMPTY, SharedLists, distance_of, id_of, key};
-use super::points::{ByteSource, FloatSource, Panels, Points, RoundedSource, Source};
-use super::polish::{Degrees, Snapshot, polish};
-use super::recall::Truth;
-use super::rows::Frame;
-use super::tile::{Leaf, assign, join};
-use super::{KnnParams, KnnReport, Metric, Neighbors, exact};
+use crate::knn::distance::Distances;
+use crate::knn::kernels::lanes::{Bytes, Element};
+use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
+use crate::knn::kernels::points::{ByteSource, FloatSource, Panels, Points, RoundedSource, Source};
+use crate::knn::kernels::tile::{Leaf, assign, join};
+use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
+use crate::knn::partitions::polish::{Degrees, Snapshot, polish};
+use crate::knn::recall::Truth;
+use crate::knn::rows::Frame;
+use crate::knn::{KnnParams, KnnReport, Metric, Neighbors, exact};
 
 /// Rows a leaf may hold, unless very many neighbours are asked for.
 const LEAF: usize = 400;
@@ -61,7 +64,8 @@ const ROUNDS: usize = 3;
 /// Places of a list: one more than asked for, so that a rounded distance at the end does not decide, and more where
 /// all distances are rounded and hardly any neighbour may be missed.
 pub(crate) fn list_width(k: usize, is_rounded: bool, recall_target: f64) -> usize {
-    (k + if is_rounded && recall_target > HIGH_RECALL { 6 } else { 1 }).next_multiple_of(super::lists::STEP)
+    (k + if is_rounded && recall_target > HIGH_RECALL { 6 } else { 1 })
+        .next_multiple_of(crate::knn::kernels::lists::STEP)
 }
 
 /// Whether rows of `d` columns may be rounded to bytes.
@@ -70,7 +74,7 @@ pub(crate) fn may_round(d: usize) -> bool {
 }
 
 /// The k nearest neighbours of every row, found to the recall asked for.
-pub(super) fn search(
+pub(crate) fn search(
     features: &Features<'_>,
     dense: &Dense<'_>,
     params: &KnnParams,

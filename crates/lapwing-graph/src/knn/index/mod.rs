@@ -1,8 +1,8 @@
 //! Neighbours of new rows through cells of near ones, found once and kept.
 //!
-//! Rows are carved into disjoint cells ([`super::carve`]) and lie in memory cell after cell. A new row meets the
+//! Rows are carved into disjoint cells ([`crate::knn::partitions::carve`]) and lie in memory cell after cell. A new row meets the
 //! centroids of all cells, by one matrix product for many new rows, and then the rows of the few cells whose centroids
-//! are nearest. Within these cells the answer is exact ([`super::certified`]). How many cells a row visits is measured:
+//! are nearest. Within these cells the answer is exact ([`crate::knn::exact::certified`]). How many cells a row visits is measured:
 //! for a sample of fitted rows, in which of their nearest cells their true neighbours lie.
 //!
 //! Under the inner product cells are those of (y, √(M² − ‖y‖²)), M the largest norm, whose Euclidean distances to (x, 0)
@@ -12,6 +12,8 @@
 //! (n/s + p·s)·d multiplications with cells of s ≈ √n/3 rows, p of them visited. Parallel over batches of new rows; the
 //! answer does not depend on how rows come together in them.
 
+mod visits;
+
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,16 +21,16 @@ use lapwing_data::{Dense, Error, Features, Result, Run, Stream};
 use rand::seq::index;
 use rayon::prelude::*;
 
-use super::carve::{Assign, CarveParams, Partition};
-use super::certified::{Judge, Search};
-use super::distance::{Distances, norms};
-use super::lists::{EMPTY, id_of};
-use super::rows::{Frame, Rows, half_squared, products};
-use super::signed::key;
-use super::tiles::{Side, Target};
-use super::visits::{Places, ROUTE_ROWS, Visits, collect};
-use super::zero_rows;
-use super::{KnnBuilder, KnnParams, Metric, Neighbors};
+use crate::knn::distance::{Distances, norms};
+use crate::knn::exact::certified::{Judge, Search};
+use crate::knn::exact::products::{Side, Target};
+use crate::knn::exact::signed::key;
+use crate::knn::index::visits::{Places, ROUTE_ROWS, Visits, collect};
+use crate::knn::kernels::lists::{EMPTY, id_of};
+use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
+use crate::knn::rows::{Frame, Rows, half_squared, products};
+use crate::knn::zero_rows;
+use crate::knn::{KnnBuilder, KnnParams, Metric, Neighbors};
 
 /// Fitted rows whose true neighbours tell how many cells to visit.
 const SAMPLE: usize = 500;
@@ -68,7 +70,7 @@ pub struct NeighborIndex {
 }
 
 impl NeighborIndex {
-    /// Whether an index is worth its making: where [`super::kneighbors`] searches by partitions.
+    /// Whether an index is worth its making: where [`crate::knn::kneighbors`] searches by partitions.
     pub fn pays(features: &Features<'_>, params: &KnnParams) -> bool {
         let Features::Dense(dense) = features else { return false };
         params.builder.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnBuilder::Partitions
@@ -77,7 +79,7 @@ impl NeighborIndex {
     /// Carves dense `features` and measures how many cells have to be visited for the recall asked for.
     ///
     /// # Errors
-    /// As [`super::kneighbors`]; [`Error::Shape`] for sparse rows.
+    /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows.
     pub fn build(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Self> {
         params.validate()?;
         features.check(run)?;
@@ -103,7 +105,7 @@ impl NeighborIndex {
     /// The index of `cells` that were kept.
     ///
     /// # Errors
-    /// As [`super::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
+    /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
     pub fn of_cells(features: &Features<'_>, params: &KnnParams, cells: Cells, run: &Run) -> Result<Self> {
         let dense = dense(features)?;
         cells.check(dense.n_rows())?;
@@ -139,9 +141,9 @@ impl NeighborIndex {
     /// The k nearest of the fitted rows `train` for every row of `new`, a row itself included where it is equal.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `train` has the rows of the index and `new` its columns; as [`super::query`] else.
+    /// [`Error::Shape`] unless `train` has the rows of the index and `new` its columns; as [`crate::knn::query`] else.
     pub fn query(&self, train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
-        super::check_query(train, new, params, run)?;
+        crate::knn::check_query(train, new, params, run)?;
         if train.n_rows() != self.rows.n || train.n_cols() != self.rows.d || params.metric != self.frame.metric {
             let got = format!("{} × {}", train.n_rows(), train.n_cols());
             return Err(Error::shape("features of the index", format!("{} × {}", self.rows.n, self.rows.d), got));
@@ -150,7 +152,7 @@ impl NeighborIndex {
     }
 
     /// Neighbours of all rows among the others.
-    pub(super) fn all(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
+    pub(crate) fn all(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
         self.neighbors(features, features, true, params, run)
     }
 
@@ -249,7 +251,7 @@ impl Cells {
     }
 
     /// Places of the rows of a cell.
-    pub(super) fn range(&self, cell: usize) -> Range<usize> {
+    pub(crate) fn range(&self, cell: usize) -> Range<usize> {
         self.starts[cell] as usize..self.starts[cell + 1] as usize
     }
 
@@ -402,8 +404,8 @@ fn dense<'a, 'b>(features: &'b Features<'a>) -> Result<&'b Dense<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{kneighbors, query};
     use super::*;
+    use crate::knn::{kneighbors, query};
     use crate::testkit::{blobs, dense_values};
 
     fn params(metric: Metric, builder: KnnBuilder) -> KnnParams {

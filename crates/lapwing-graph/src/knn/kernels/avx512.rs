@@ -2,12 +2,12 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{self, Element, Kernel};
+use crate::knn::kernels::lanes::{self, Element, Kernel};
 
 /// f32 rows.
-pub(super) struct Floats;
+pub(crate) struct Floats;
 /// Rows of bytes.
-pub(super) struct Bytes;
+pub(crate) struct Bytes;
 
 /// Lanes that are left of `n` words from `at` on.
 #[inline(always)]
@@ -182,7 +182,7 @@ unsafe fn insert(list: &mut [u64], key: u64) {
     }
 }
 
-/// [`super::lists::offer`]: looks for the row in all places at once; it is rarely there.
+/// [`crate::knn::kernels::lists::offer`]: looks for the row in all places at once; it is rarely there.
 #[inline(always)]
 unsafe fn offer(list: &mut [u64], key: u64) {
     if key >= list[list.len() - 1] {
@@ -197,6 +197,6 @@ unsafe fn offer(list: &mut [u64], key: u64) {
             let ids = _mm512_and_si512(_mm512_loadu_si512(places.as_ptr().cast()), low);
             is_there |= _mm512_cmpeq_epi64_mask(ids, id);
         }
-        if is_there == 0 { insert(list, key) } else { super::lists::offer(list, key) }
+        if is_there == 0 { insert(list, key) } else { crate::knn::kernels::lists::offer(list, key) }
     }
 }

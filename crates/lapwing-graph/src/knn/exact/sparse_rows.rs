@@ -3,22 +3,22 @@
 //! h(y) − xᵀy as for dense rows, where xᵀy touches only columns both rows use. A column that c of n rows use costs c²
 //! additions one by one, or n² at some eight times the speed of a matrix product: the frequent ones become a dense head.
 //! Cost: n²·(head columns)/2 multiplications, and Σ c²/2 over the other columns for rows among themselves; memory the
-//! head (at most 32 bytes per entry), one transposed copy of the tail, and the lists of [`super::certified`].
+//! head (at most 32 bytes per entry), one transposed copy of the tail, and the lists of [`crate::knn::exact::certified`].
 
 use lapwing_data::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
-use super::certified::{Judge, Search, lowered};
-use super::distance::Distances;
-use super::rows::{FAR, Frame, Rows, unit_scale};
-use super::tiles::{Side, Target};
-use super::{KnnParams, Metric, Neighbors};
+use crate::knn::distance::Distances;
+use crate::knn::exact::certified::{Judge, Search, lowered};
+use crate::knn::exact::products::{Side, Target};
+use crate::knn::rows::{FAR, Frame, Rows, unit_scale};
+use crate::knn::{KnnParams, Metric, Neighbors};
 
 /// A column is dense if at least one row in so many uses it.
 const DENSE_SHARE: usize = 8;
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
-pub(super) fn search(
+pub(crate) fn search(
     new: &std::sync::Arc<Csr<f32>>,
     train: &std::sync::Arc<Csr<f32>>,
     same: bool,

@@ -7,36 +7,36 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::tile::prefetch;
+use crate::knn::kernels::tile::prefetch;
 
 /// Key of a place not yet taken; above every key of a finite distance.
-pub(super) const EMPTY: u64 = u64::MAX;
+pub(crate) const EMPTY: u64 = u64::MAX;
 
 /// Places of a list are a multiple of this: a vector register of keys.
-pub(super) const STEP: usize = 8;
+pub(crate) const STEP: usize = 8;
 
 /// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
 #[inline]
-pub(super) fn key(distance: f32, id: u32) -> u64 {
+pub(crate) fn key(distance: f32, id: u32) -> u64 {
     (u64::from(distance.max(0.0).to_bits()) << 32) | u64::from(id)
 }
 
 /// Row of a key.
 #[inline]
-pub(super) fn id_of(key: u64) -> u32 {
+pub(crate) fn id_of(key: u64) -> u32 {
     key as u32
 }
 
 /// Distance of a key; infinite for an empty place.
 #[inline]
-pub(super) fn distance_of(key: u64) -> f32 {
+pub(crate) fn distance_of(key: u64) -> f32 {
     let distance = f32::from_bits((key >> 32) as u32);
     if key == EMPTY { f32::INFINITY } else { distance }
 }
 
 /// Offers a candidate to a sorted list.
 #[inline]
-pub(super) fn offer(list: &mut [u64], candidate: u64) {
+pub(crate) fn offer(list: &mut [u64], candidate: u64) {
     let last = list.len() - 1;
     if candidate >= list[last] {
         return;
@@ -54,7 +54,7 @@ pub(super) fn offer(list: &mut [u64], candidate: u64) {
 
 /// Puts a candidate whose row is not there in its place of a sorted list; one beyond the end is dropped.
 #[inline]
-pub(super) fn insert(list: &mut [u64], candidate: u64) {
+pub(crate) fn insert(list: &mut [u64], candidate: u64) {
     let last = list.len() - 1;
     if candidate < list[last] {
         let at = list.partition_point(|&k| k < candidate);
@@ -64,7 +64,7 @@ pub(super) fn insert(list: &mut [u64], candidate: u64) {
 }
 
 /// A list that nobody else can reach; its lock is given back when this goes.
-pub(super) struct Locked<'a> {
+pub(crate) struct Locked<'a> {
     list: &'a mut [u64],
     lock: &'a AtomicBool,
 }
@@ -93,7 +93,7 @@ impl std::ops::DerefMut for Locked<'_> {
 }
 
 /// Lists of all rows (n, kk), each behind its own lock; kk is a multiple of [`STEP`].
-pub(super) struct SharedLists {
+pub(crate) struct SharedLists {
     keys: Box<[UnsafeCell<u64>]>,
     locks: Box<[AtomicBool]>,
     width: usize,
