@@ -72,6 +72,21 @@ pub fn brute_force(features: &Features<'_>, k: usize, metric: Metric) -> Neighbo
     Neighbors { n_neighbors: k, indices, distances }
 }
 
+/// A cube of `side`³ vertices, each joined to the 26 around it by edges of weight 1.
+pub fn cube(side: u32) -> Graph {
+    let near = |v: u32| v.saturating_sub(1)..(v + 2).min(side);
+    let name = |x: u32, y: u32, z: u32| (x * side + y) * side + z;
+    let mut edges = Vec::new();
+    for (x, y, z) in (0..side.pow(3)).map(|v| (v / side / side, v / side % side, v % side)) {
+        for (a, b, c) in near(x).flat_map(|a| near(y).flat_map(move |b| near(z).map(move |c| (a, b, c)))) {
+            if name(a, b, c) > name(x, y, z) {
+                edges.push((name(x, y, z), name(a, b, c), 1.0));
+            }
+        }
+    }
+    Graph::from_edges((side as usize).pow(3), &edges).expect("a cube is a graph")
+}
+
 /// A grid of `rows` × `columns` nodes, its weights spread evenly over `orders` orders of magnitude around 1.
 pub fn grid(rows: usize, columns: usize, orders: f64) -> Graph {
     let run = Run::new(Some(1), 23).expect("one thread is allowed");

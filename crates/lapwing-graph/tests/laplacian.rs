@@ -1,7 +1,7 @@
 //! The Laplacian solver on graphs where solvers go wrong first, against dense elimination without subtractions.
 
 use lapwing_data::{Csr, Matrix, Run};
-use lapwing_graph::testkit::{dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
+use lapwing_graph::testkit::{cube, dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver, PreconditionerChoice, Stop};
 
@@ -38,7 +38,7 @@ fn all_graphs() -> Vec<(&'static str, Graph)> {
 
 #[test]
 fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
-    use PreconditionerChoice::{ApproxCholesky, Auto, Jacobi};
+    use PreconditionerChoice::{ApproxCholesky, Auto, Jacobi, TwoLevel};
     for (name, graph) in all_graphs() {
         let components = graph.components();
         let n = graph.n_samples();
@@ -48,8 +48,8 @@ fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
         for diagonal in [None, Some(grounded), Some(everywhere)] {
             let expected = dense_laplacian_solve(&graph, diagonal.as_deref(), &b);
             let scale = expected.values().iter().fold(0.0f64, |most, v| most.max(v.abs()));
-            for choice in [Auto, ApproxCholesky, Jacobi] {
-                if choice == Jacobi && name.contains("orders") {
+            for choice in [Auto, ApproxCholesky, Jacobi, TwoLevel] {
+                if [Jacobi, TwoLevel].contains(&choice) && name.contains("orders") {
                     continue;
                 }
                 let solver =
@@ -96,14 +96,10 @@ fn normalized_systems_are_those_of_the_definition() {
         let n = graph.n_samples();
         let b = Matrix::new(n, 2, (0..2 * n).map(|i| ((i * 31) % 17) as f64 - 8.0).collect()).unwrap();
         let degree = graph.degree();
-        for lambda in [0.0, 0.3, 20.0] {
-            let solver = LaplacianSolver::normalized(
-                graph.adjacency(),
-                lambda,
-                params(PreconditionerChoice::Auto, 1e-12),
-                &run(),
-            )
-            .unwrap();
+        let choices = [PreconditionerChoice::Auto, PreconditionerChoice::TwoLevel];
+        for (lambda, choice) in [0.0, 0.3, 20.0].into_iter().flat_map(|lambda| choices.map(|choice| (lambda, choice))) {
+            let asked = params(choice, 1e-12);
+            let solver = LaplacianSolver::normalized(graph.adjacency(), lambda, asked, &run()).unwrap();
             let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
             assert!(info.converged, "{name}, {lambda}: {info:?}");
             for row in 0..n {
@@ -129,7 +125,9 @@ fn zero_mean_solutions_minimise_over_zero_mean_vectors() {
         let diagonal: Vec<f64> = (0..n).map(|i| if i % 500 == 3 { 2.0 } else { 0.0 }).collect();
         let mut b = Matrix::filled(n, 1, 0.0);
         (b.row_mut(3)[0], b.row_mut(503)[0], b.row_mut(1003)[0]) = (1.0, 2.0, -3.0);
-        for choice in [PreconditionerChoice::Jacobi, PreconditionerChoice::ApproxCholesky] {
+        for choice in
+            [PreconditionerChoice::Jacobi, PreconditionerChoice::TwoLevel, PreconditionerChoice::ApproxCholesky]
+        {
             let solver =
                 LaplacianSolver::new(graph.adjacency(), Some(&diagonal), params(choice, 1e-11), &run()).unwrap();
             let (x, info) = solver.solve(&b, None, Constraint::ZeroMean, &run()).unwrap();
@@ -155,13 +153,14 @@ fn any_number_of_threads_gives_the_same_bits() {
     let graph = grid(150, 120, 4.0);
     let n = graph.n_samples();
     let diagonal: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 1000 == 0))).collect();
-    for (diagonal, s) in [(None, 1), (Some(diagonal), 5)] {
+    let systems = [(None, 1), (Some(diagonal), 5)].into_iter();
+    let choices = [PreconditionerChoice::ApproxCholesky, PreconditionerChoice::TwoLevel];
+    for ((diagonal, s), choice) in systems.flat_map(|system| choices.map(|choice| (system.clone(), choice))) {
         let b = right_hand_sides(&graph.components(), s);
         let solutions: Vec<Matrix> = [1, 2, 7]
             .iter()
             .map(|&threads| {
                 let run = Run::new(Some(threads), 5).unwrap();
-                let choice = PreconditionerChoice::ApproxCholesky;
                 let solver =
                     LaplacianSolver::new(graph.adjacency(), diagonal.as_deref(), params(choice, 1e-9), &run).unwrap();
                 let (x, info) = solver.solve(&b, None, Constraint::None, &run).unwrap();
@@ -209,6 +208,29 @@ fn auto_tells_meshes_from_graphs_that_mix() {
     assert_eq!(choice(&mesh, None), PreconditionerChoice::ApproxCholesky);
     assert_eq!(choice(&mesh, Some(&vec![1.0; 40_000])), PreconditionerChoice::Jacobi);
     assert_eq!(choice(&preferential_attachment(20_000, 8), None), PreconditionerChoice::Jacobi);
+    assert_eq!(choice(&cube(20), None), PreconditionerChoice::TwoLevel);
+}
+
+#[test]
+fn cells_spare_the_diagonal_most_of_its_iterations() {
+    let graph = cube(24);
+    let n = graph.n_samples();
+    let b = right_hand_sides(&graph.components(), 3);
+    // Known values, far heavier than the edges, lie in no cell.
+    let known: Vec<f64> = (0..n).map(|i| if i % 700 == 5 { 1e6 } else { 0.0 }).collect();
+    for diagonal in [None, Some(known)] {
+        let [jacobi, two_level] = [PreconditionerChoice::Jacobi, PreconditionerChoice::TwoLevel].map(|choice| {
+            let asked = params(choice, 1e-10);
+            let solver = LaplacianSolver::new(graph.adjacency(), diagonal.as_deref(), asked, &run()).unwrap();
+            let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+            assert!(info.converged, "{info:?}");
+            (x, *info.iterations.iter().max().unwrap())
+        });
+        assert!(3 * two_level.1 < 2 * jacobi.1, "{} and {}", two_level.1, jacobi.1);
+        let scale = jacobi.0.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        let mut pairs = jacobi.0.values().iter().zip(two_level.0.values());
+        assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-7 * scale));
+    }
 }
 
 #[test]
@@ -365,7 +387,7 @@ fn a_factor_nobody_asked_for_may_not_be_an_error() {
     let mesh = grid(60, 60, 0.0);
     let tight = LaplacianParams { max_fill: 0.5, ..LaplacianParams::default() };
     let solver = LaplacianSolver::new(mesh.adjacency(), None, tight, &run()).unwrap();
-    assert_eq!(solver.preconditioner(), PreconditionerChoice::Jacobi);
+    assert_eq!(solver.preconditioner(), PreconditionerChoice::TwoLevel);
     let b = right_hand_sides(&mesh.components(), 1);
     assert!(solver.solve(&b, None, Constraint::None, &run()).unwrap().1.residuals[0].is_finite());
 }

@@ -331,3 +331,76 @@ fn hold(matrix: &mut Matrix, component: &[u32]) {
         row.filter(|(_, other)| **other == component[at]).for_each(|(value, _)| *value += scales[at]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Operator, SddMatrix};
+
+    /// A ring of n rows, each joined to the next two, and a row without an edge.
+    fn ring(n: u32) -> Csr<f64> {
+        let weight = |v: u32| 1.0 + f64::from(v % 5);
+        let edges = (0..n).flat_map(|v| [(v, (v + 1) % n, weight(v)), (v, (v + 2) % n, 0.5 * weight(v))]);
+        let entries: Vec<_> = edges.flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]).collect();
+        Csr::from_entries(n as usize + 1, n as usize + 1, &entries).unwrap()
+    }
+
+    #[test]
+    fn cells_are_disjoint_of_limited_size_and_leave_out_what_is_known() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let adjacency = ring(5000);
+        let diagonal: Vec<f64> = (0..5001).map(|row| if row % 1000 == 7 { 1e9 } else { 0.1 }).collect();
+        let cells = Cells::of(&adjacency, &diagonal, &run).unwrap();
+        let mut sizes = vec![0; cells.count];
+        for (row, &home) in cells.home.iter().enumerate() {
+            assert_eq!(home == NO_CELL, row % 1000 == 7 || row == 5000, "row {row}");
+            if home != NO_CELL {
+                sizes[home as usize] += 1;
+            }
+        }
+        assert!(
+            cells.count > 30 && sizes.iter().all(|size| (1..=LARGEST * 5001usize.div_ceil(cells.count)).contains(size))
+        );
+        let names: Vec<u32> = (0..cells.count as u32).rev().collect();
+        let (mut order, starts) = cells.sorted(&names);
+        for (name, range) in starts.windows(2).enumerate() {
+            assert!(
+                order[range[0]..range[1]].iter().all(|&row| names[cells.home[row as usize] as usize] == name as u32)
+            );
+        }
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..5001));
+    }
+
+    /// M⁻¹ applied, and M⁻¹ by parts in the sums of an iteration, are diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ.
+    #[test]
+    fn the_coarse_part_is_the_inverse_on_the_cells() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let adjacency = ring(3000);
+        let diagonal: Vec<f64> = (0..3001).map(|row| if row % 300 == 7 { 1e9 } else { 0.0 }).collect();
+        let cells = Cells::of(&adjacency, &diagonal, &run).unwrap();
+        let (coarse, order) = Coarse::of(&adjacency, &diagonal, &cells, &[], &run).unwrap();
+        let coarse = coarse.unwrap();
+        let natural = SddMatrix::borrowed(&adjacency, &diagonal);
+        let matrix = natural.reordered(&order, &run).unwrap();
+        let (n, s, k) = (3001, 2, cells.count);
+        // A times a vector of the coarse space, restricted, comes back from the coarse solve.
+        let values: Vec<f64> = (0..k * s).map(|i| ((i * 31) % 17) as f64 - 8.0).collect();
+        let mut x = vec![0.0; n * s];
+        for (cell, rows) in coarse.parts(0..n).filter_map(|(cell, rows)| Some((cell?, rows))) {
+            x[rows.start * s..rows.end * s]
+                .chunks_exact_mut(s)
+                .for_each(|x| x.copy_from_slice(&values[cell * s..][..s]));
+        }
+        let mut product = vec![0.0; n * s];
+        matrix.apply(&x, &mut product, s);
+        let found = coarse.solve(&coarse.restrict(&product, s), s);
+        assert!(found.iter().zip(&values).all(|(found, value)| (found - value).abs() < 1e-8));
+        let jacobi = Jacobi::new(&matrix).unwrap();
+        let two_level = TwoLevel { jacobi: &jacobi, coarse: &coarse, scaling: None };
+        let (mut z, mut plain) = (vec![0.0; n * s], vec![0.0; n * s]);
+        two_level.apply(&product, &mut z, s);
+        jacobi.apply(&product, &mut plain, s);
+        assert!(z.iter().zip(&plain).zip(&x).all(|((z, plain), x)| (z - plain - x).abs() < 1e-8));
+    }
+}
