@@ -29,10 +29,11 @@ class LaplacianSolver:
         has no effect.
     diagonal : array-like of shape (n_samples,) or None, default=None
         Added to the diagonal of L; at least 0. None is all zeros.
-    preconditioner : {"auto", "jacobi", "approx-cholesky", "none"}, default="auto"
-        The diagonal is enough on graphs that mix quickly; meshes, chains and weights over many orders of magnitude
-        need a random approximate Cholesky factor. "auto" finds out by six trial iterations, and changes its mind in
-        a solve that goes slowly.
+    preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
+        The diagonal ("jacobi") is enough on graphs that mix quickly, the diagonal and a coarse system on cells of the
+        graph ("two-level") on neighbour graphs; meshes, chains and weights over many orders of magnitude need a
+        random approximate Cholesky factor. "auto" finds out by a few trial iterations, and changes its mind in a
+        solve that goes slowly.
     tol : float in (0, 1), default=1e-8
         Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.
     max_iter : int, default=10000

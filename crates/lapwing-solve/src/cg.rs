@@ -23,7 +23,7 @@ use crate::Operator;
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::pages::{Real, zeros};
 use crate::precond::Preconditioner;
-use crate::steps::{self, Correction};
+use crate::steps::{self, Correction, Turn};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -404,7 +404,8 @@ impl<'a> Iteration<'a> {
         let ratio = |(new, old): (&f64, &f64)| if *old != 0.0 { new / old } else { 0.0 };
         let beta: Vec<f64> = rz.iter().zip(&blocks.rz).map(ratio).collect();
         let z = if self.correction.diagonal.is_some() { &blocks.r } else { &blocks.z };
-        steps::advance(&mut blocks.x, &mut blocks.p, z, step, &beta, &shift, &sums.lift, &self.correction);
+        let turn = Turn { step, beta: &beta, shift: &shift, lift: &sums.lift };
+        steps::advance(&mut blocks.x, &mut blocks.p, z, &turn, &self.correction);
         blocks.rz = rz;
     }
 }

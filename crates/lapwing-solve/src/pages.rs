@@ -1,4 +1,4 @@
-//! Memory for blocks of vectors that are read in no order, and the numbers they hold.
+//! Memory for blocks of vectors that are read in no order: large pages, asking ahead, and the numbers they hold.
 
 use crate::Operator;
 
@@ -65,6 +65,19 @@ pub(crate) fn zeros<T: Real>(n: usize) -> Vec<T> {
     values
 }
 
+/// Asks for an element that will be needed soon; any place is allowed.
+#[inline(always)]
+pub(crate) fn prefetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, and the address is formed without the rules of pointers within an object.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,17 +91,4 @@ mod tests {
             assert_eq!(block.iter().sum::<f64>(), n as f64);
         }
     }
-}
-
-/// Asks for an element that will be needed soon; any place is allowed.
-#[inline(always)]
-pub(crate) fn prefetch<T>(values: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch never faults, and the address is formed without the rules of pointers within an object.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, at);
 }

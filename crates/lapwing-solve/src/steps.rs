@@ -297,18 +297,19 @@ fn products_width<const S: usize>(
     }
 }
 
-/// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta), where z is M⁻¹r if M⁻¹ has a diagonal and `z` holds r.
-pub(crate) fn advance<R: Real>(
-    x: &mut [f64],
-    p: &mut [R],
-    z: &[f64],
-    step: &[f64],
-    beta: &[f64],
-    shift: &[f64],
-    lift: &[f64],
-    correction: &Correction<'_>,
-) {
-    let s = step.len();
+/// From one direction to the next: numbers of each column (s).
+#[derive(Clone, Copy)]
+pub(crate) struct Turn<'a> {
+    pub step: &'a [f64],
+    pub beta: &'a [f64],
+    pub shift: &'a [f64],
+    /// What the coarse part of M⁻¹ adds to the rows of each cell (k, s); of one cell (s) within it.
+    pub lift: &'a [f64],
+}
+
+/// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta); where M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r.
+pub(crate) fn advance<R: Real>(x: &mut [f64], p: &mut [R], z: &[f64], turn: &Turn<'_>, correction: &Correction<'_>) {
+    let s = turn.step.len();
     let rows = BLOCK_ROWS * s;
     let none = vec![0.0; s];
     x.par_chunks_mut(rows).zip(p.par_chunks_mut(rows)).zip(z.par_chunks(rows)).enumerate().for_each(
@@ -317,41 +318,35 @@ pub(crate) fn advance<R: Real>(
             let mut advance = |rows: Range<usize>, lift: &[f64]| {
                 let part = (rows.start - block.start) * s..(rows.end - block.start) * s;
                 let (x, p) = (&mut x[part.clone()], &mut p[part.clone()]);
-                advance_rows(rows.start, x, p, &z[part], step, beta, shift, lift, correction);
+                advance_rows(rows.start, x, p, &z[part], &Turn { lift, ..*turn }, correction);
             };
             match correction.coarse {
                 None => advance(block.clone(), &none),
-                Some(coarse) => coarse
-                    .parts(block.clone())
-                    .for_each(|(cell, rows)| advance(rows, cell.map_or(&none, |cell| &lift[cell * s..(cell + 1) * s]))),
+                Some(coarse) => coarse.parts(block.clone()).for_each(|(cell, rows)| {
+                    advance(rows, cell.map_or(&none, |cell| &turn.lift[cell * s..(cell + 1) * s]))
+                }),
             }
         },
     );
 }
 
 dispatched!(advance_rows, advance_plain[R: Real](
-    first: usize, x: &mut [f64], p: &mut [R], z: &[f64], step: &[f64], beta: &[f64], shift: &[f64],
-    lift: &[f64], correction: &Correction<'_>
+    first: usize, x: &mut [f64], p: &mut [R], z: &[f64], turn: &Turn<'_>, correction: &Correction<'_>
 ));
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 fn advance_plain<R: Real>(
     first: usize,
     x: &mut [f64],
     p: &mut [R],
     z: &[f64],
-    step: &[f64],
-    beta: &[f64],
-    shift: &[f64],
-    lift: &[f64],
+    turn: &Turn<'_>,
     correction: &Correction<'_>,
 ) {
-    let s = step.len();
+    let s = turn.step.len();
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        let factors = (&step[at..], &beta[at..], &shift[at..], &lift[at..]);
-        with_width!(width, advance_width[R](first, x, p, z, factors, correction, (s, at)));
+        with_width!(width, advance_width[R](first, x, p, z, turn, correction, at));
     }
 }
 
@@ -361,11 +356,12 @@ fn advance_width<const S: usize, R: Real>(
     x: &mut [f64],
     p: &mut [R],
     z: &[f64],
-    (step, beta, shift, lift): (&[f64], &[f64], &[f64], &[f64]),
+    turn: &Turn<'_>,
     correction: &Correction<'_>,
-    (s, at): (usize, usize),
+    at: usize,
 ) {
-    let (step, beta, shift, lift) = (&step[..S], &beta[..S], &shift[..S], &lift[..S]);
+    let s = turn.step.len();
+    let [step, beta, shift, lift] = [turn.step, turn.beta, turn.shift, turn.lift].map(|values| &values[at..at + S]);
     let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(s)).zip(z.chunks_exact(s));
     for (offset, ((x, p), z)) in rows.enumerate() {
         let (x, p, z) = (&mut x[at..at + S], &mut p[at..at + S], &z[at..at + S]);

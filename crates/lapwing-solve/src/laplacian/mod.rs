@@ -4,12 +4,13 @@
 //! number of right-hand sides by block conjugate gradients, all in an order of the rows in which neighbours lie close
 //! together.
 //!
-//! **Which preconditioner.** No one wins everywhere. On graphs in which a random walk mixes fast (hubs, random graphs,
-//! neighbour graphs with labels) the diagonal is enough; on meshes, chains, trees and weights over many orders of
-//! magnitude it never arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart
-//! by a bound on the condition number where the diagonal gives one, else by six trial iterations on a right-hand side
-//! that is random from cluster to cluster. Should the diagonal still turn out slow, the factor is built when as much has
-//! been spent as it costs, and the iteration goes on from where it is.
+//! **Which preconditioner.** No one wins everywhere. On graphs in which a random walk mixes fast (hubs, random graphs) the
+//! diagonal is enough; on neighbour graphs it spends most iterations on moving levels of whole regions, which a coarse
+//! system on cells of the graph does at once; on meshes, chains, trees and weights over many orders of magnitude neither
+//! arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart by a bound on the
+//! condition number where the diagonal gives one, else by a few trial iterations on right-hand sides that are random from
+//! row to row and from cell to cell. Should the choice turn out slow, the factor is built when as much has been spent as it
+//! costs, and the iteration goes on from where it is.
 //!
 //! **Never a silent wrong answer.** Factors are random: one that stagnates is replaced by a better one (trees on two copies of each
 //! edge, on four, on small graphs all pairs), from the iterate reached. What is returned is the residual recomputed from b − A·x.

@@ -64,7 +64,7 @@ pub struct LaplacianInfo {
     pub curve: Vec<f64>,
     /// Share ‖b − Pb‖ / ‖b‖ of each column (s) that no solution can reach: constants on singular components.
     pub discarded: Vec<f64>,
-    /// Preconditioners in the order they were used: `jacobi`, `approx-cholesky`, `approx-cholesky-2`, `-4`, `cholesky`, `none`.
+    /// Preconditioners in the order they were used: `jacobi`, `two-level`, `approx-cholesky`, `approx-cholesky-2`, `-4`, `cholesky`, `none`.
     pub preconditioners: Vec<&'static str>,
     /// Wall seconds of this solve, factors that had to be built included.
     pub seconds: f64,
