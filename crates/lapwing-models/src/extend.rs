@@ -43,6 +43,40 @@ impl LazyIndex {
         self.ready.get().map(NeighborIndex::cells).or(self.kept.as_ref())
     }
 
+    /// The index of the fitted rows `features`, made now unless it is there; none where all of them are compared.
+    ///
+    /// # Errors
+    /// As [`NeighborIndex::build`].
+    ///
+    /// # Complexity
+    /// About one partition of the fitted rows and brute force for 500 of them; one copy if its cells were kept.
+    pub fn of(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Option<&NeighborIndex>> {
+        match NeighborIndex::pays(features, params) {
+            true => self.get(features, params, run).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The k nearest of the fitted rows `features` for every row of `new`, through the index where there is one.
+    ///
+    /// # Errors
+    /// As [`query`].
+    ///
+    /// # Complexity
+    /// That of [`query`] or [`NeighborIndex::query`].
+    pub fn query(
+        &self,
+        features: &Features<'_>,
+        new: &Features<'_>,
+        params: &KnnParams,
+        run: &Run,
+    ) -> Result<Neighbors> {
+        match self.of(features, params, run)? {
+            Some(index) => index.query(features, new, params, run),
+            None => query(features, new, params, run),
+        }
+    }
+
     fn get(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<&NeighborIndex> {
         if let Some(index) = self.ready.get() {
             return Ok(index);
@@ -63,7 +97,7 @@ impl Extension<'_> {
     /// `Error::Shape` unless the columns are those of the fit; what a neighbour query refuses; `Error::Interrupted`.
     ///
     /// # Complexity
-    /// That of [`query`] or [`NeighborIndex::query`], and O(m·k·c).
+    /// That of [`LazyIndex::query`], and O(m·k·c).
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
         let n = self.features.n_rows();
         if self.scores.n_rows() != n {
@@ -78,11 +112,7 @@ impl Extension<'_> {
         {
             return Err(Error::shape("widths of the model", format!("{n} values"), format!("{} values", widths.len())));
         }
-        let params = self.knn();
-        let neighbors = match self.index(run)? {
-            Some(index) => index.query(&self.features, new, &params, run)?,
-            None => query(&self.features, new, &params, run)?,
-        };
+        let neighbors = self.index.query(&self.features, new, &self.knn(), run)?;
         let c = self.scores.n_cols();
         let mut out = Matrix::filled(new.n_rows(), c, 0.0);
         run.install(|| {
@@ -92,19 +122,12 @@ impl Extension<'_> {
         Ok(out)
     }
 
-    /// The index of the fitted rows, made now unless it is there; none where all of them are compared.
+    /// The index of the fitted rows, as [`LazyIndex::of`].
     ///
     /// # Errors
     /// As [`NeighborIndex::build`].
-    ///
-    /// # Complexity
-    /// About one partition of the fitted rows and brute force for 500 of them; one copy if a model kept it.
     pub fn index(&self, run: &Run) -> Result<Option<&NeighborIndex>> {
-        let params = self.knn();
-        match NeighborIndex::pays(&self.features, &params) {
-            true => self.index.get(&self.features, &params, run).map(Some),
-            false => Ok(None),
-        }
+        self.index.of(&self.features, &self.knn(), run)
     }
 
     fn knn(&self) -> KnnParams {

@@ -217,6 +217,16 @@ impl KnnParams {
         }
         Ok(())
     }
+
+    /// Checks the parameters and the rows to be searched, as every query does, where the first query comes later.
+    ///
+    /// # Errors
+    /// As [`kneighbors`], whatever the number of rows.
+    pub fn check(&self, features: &Features<'_>, run: &Run) -> Result<()> {
+        self.validate()?;
+        features.check(run)?;
+        zero_rows::find(features, self.metric, self.zero_rows, run).map(drop)
+    }
 }
 
 impl Neighbors {

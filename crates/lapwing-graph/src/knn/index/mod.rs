@@ -79,13 +79,16 @@ impl NeighborIndex {
     /// Carves dense `features` and measures how many cells have to be visited for the recall asked for.
     ///
     /// # Errors
-    /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows.
+    /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or a single one.
     pub fn build(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Self> {
         params.validate()?;
         features.check(run)?;
         let dense = dense(features)?;
-        let frame = Frame::of(dense, params.metric, run);
         let n = dense.n_rows();
+        if n < 2 {
+            return Err(Error::shape("features of the index", "at least two rows", n));
+        }
+        let frame = Frame::of(dense, params.metric, run);
         let rows = Rows::prepare(dense, &frame, run);
         // Carved cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
@@ -144,6 +147,9 @@ impl NeighborIndex {
     /// [`Error::Shape`] unless `train` has the rows of the index and `new` its columns; as [`crate::knn::query`] else.
     pub fn query(&self, train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
         crate::knn::check_query(train, new, params, run)?;
+        if matches!(new, Features::Sparse(_)) {
+            return Err(Error::shape("features", "dense rows, as in the fit", "sparse rows"));
+        }
         if train.n_rows() != self.rows.n || train.n_cols() != self.rows.d || params.metric != self.frame.metric {
             let got = format!("{} × {}", train.n_rows(), train.n_cols());
             return Err(Error::shape("features of the index", format!("{} × {}", self.rows.n, self.rows.d), got));
@@ -467,6 +473,24 @@ mod tests {
         let found = index.query(&train, &part(&train, 0..20), &params, &run).unwrap();
         assert!(found.distances.iter().all(|&distance| distance == 0.0));
         assert!((0..20).all(|row| found.row(row).collect::<Vec<_>>().is_sorted()));
+    }
+
+    #[test]
+    fn few_rows_and_rows_of_zeros_make_an_index_too() {
+        let run = Run::new(Some(2), 3).unwrap();
+        let euclidean = params(Metric::Euclidean, KnnBuilder::Partitions);
+        assert!(NeighborIndex::build(&blobs(1, 2, 1), &euclidean, &run).is_err());
+        let index = NeighborIndex::build(&blobs(2, 2, 1), &euclidean, &run).unwrap();
+        assert_eq!(index.cells().recall, 1.0);
+        let mut values = dense_values(&blobs(3000, 4, 2));
+        values[..1200].fill(0.0);
+        let train = Features::from_f64(3000, 4, values).unwrap();
+        let cosine =
+            KnnParams { zero_rows: crate::knn::ZeroRows::Allow, ..params(Metric::Cosine, KnnBuilder::Partitions) };
+        let index = NeighborIndex::build(&train, &cosine, &run).unwrap();
+        assert!(index.cells().recall >= 0.95, "{:?}", index.cells().recall);
+        let found = index.query(&train, &train, &cosine, &run).unwrap();
+        assert!(shared(&found, &query(&train, &train, &cosine, &run).unwrap()) > 0.93);
     }
 
     #[test]
