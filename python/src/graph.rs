@@ -1,5 +1,6 @@
 //! Neighbours and graphs.
 
+use lapwing::data::Report;
 use lapwing::graph::{self, AffinityGraph, Graph, Neighbors};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -21,7 +22,8 @@ pub fn kneighbors<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let features = features.features()?;
     let params = options.params().map_err(to_py)?.knn();
-    let (found, report) = control.run(py, |run| graph::kneighbors(&features, &params, run))?;
+    let search = |run: &_| Report::default().time("neighbors", run, |_| graph::kneighbors(&features, &params, run));
+    let (found, report) = control.run(py, search)?;
     let (n, k) = (features.n_rows(), found.n_neighbors);
     let distances = array2(py, n, k, found.distances)?;
     let indices = array2(py, n, k, found.indices)?;
@@ -38,7 +40,8 @@ pub fn knn_graph<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let features = features.features()?;
     let params = options.params().map_err(to_py)?;
-    let built = control.run(py, |run| graph::affinity_graph(&features, &params, run))?;
+    let build = |run: &_| Report::default().time("graph", run, |_| graph::affinity_graph(&features, &params, run));
+    let built = control.run(py, build)?;
     let report = json(&built.knn).map_err(to_py)?;
     let widths = widths_object(py, &built.widths)?;
     (csr_arrays(py, built.graph.into_adjacency())?, widths, report).into_pyobject(py)

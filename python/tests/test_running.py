@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
-from lapwing.graph import kneighbors
+from lapwing.graph import kneighbors, knn_graph
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +133,10 @@ def test_verbose_writes_phases_to_stderr(problem, capsys):
     HarmonicClassifier(verbose=1).fit(X, y)
     out, err = capsys.readouterr()
     assert out == "" and "[lapwing] solve: " in err
+    kneighbors(X, verbose=1)
+    knn_graph(X, verbose=1)
+    out, err = capsys.readouterr()
+    assert out == "" and "[lapwing] neighbors: " in err and "[lapwing] graph: " in err
     HarmonicClassifier().fit(X, y)
     assert capsys.readouterr() == ("", "")
 
