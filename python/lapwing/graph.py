@@ -15,8 +15,9 @@ from . import _lapwing
 from ._arguments import graph_options
 from ._control import Callback, run_control
 from ._inputs import CsrParts, check_features, csr_from_parts, csr_parts, features_argument
+from ._neighbors import NeighborIndex
 
-__all__ = ["Graph", "kneighbors", "knn_graph"]
+__all__ = ["Graph", "NeighborIndex", "kneighbors", "knn_graph"]
 
 
 class Graph:

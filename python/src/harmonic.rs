@@ -13,7 +13,7 @@ use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, matrix_array, v
 use crate::control::Control;
 use crate::error::to_py;
 use crate::graph::given;
-use crate::model::NeighborIndex;
+use crate::index::NeighborIndex;
 use crate::options::{GraphOptions, HarmonicOptions, RuleInput, WidthsInput, rule_dict, widths_object};
 
 /// What a fit is given: features to build a graph from, or a graph.

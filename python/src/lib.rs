@@ -9,6 +9,7 @@ mod control;
 mod error;
 mod graph;
 mod harmonic;
+mod index;
 mod model;
 mod options;
 mod solver;
@@ -22,7 +23,9 @@ mod _lapwing {
     #[pymodule_export]
     use crate::harmonic::{apply_rule, extend, fit_classifier, fit_regressor};
     #[pymodule_export]
-    use crate::model::{NeighborIndex, load_model, save_model};
+    use crate::index::NeighborIndex;
+    #[pymodule_export]
+    use crate::model::{load_model, save_model};
     #[pymodule_export]
     use crate::solver::Solver;
     #[pymodule_export]

@@ -4,32 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lapwing::data::{ClassNames, Standardizer};
-use lapwing::models::{Extension, LazyIndex, Model};
+use lapwing::models::{Extension, Model};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array};
 use crate::control::Control;
 use crate::error::to_py;
+use crate::index::NeighborIndex;
 use crate::options::{GraphOptions, RuleInput, WidthsInput, graph_dict, rule_dict, widths_object};
-
-/// Index of the rows of a fit: empty until the first prediction makes it, and after pickling.
-#[pyclass(frozen, module = "lapwing._lapwing")]
-#[derive(Default)]
-pub struct NeighborIndex(pub Arc<LazyIndex>);
-
-#[pymethods]
-impl NeighborIndex {
-    #[new]
-    fn new() -> Self {
-        Self::default()
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        Ok((py.get_type::<Self>().into_any(), PyTuple::empty(py)))
-    }
-}
 
 /// Names of the classes.
 #[derive(FromPyObject)]

@@ -5,9 +5,8 @@ import importlib
 
 import pytest
 
-MODULES = ["lapwing"] + [
-    f"lapwing.{name}" for name in ("_harmonic", "_model_file", "_versions", "graph", "metrics", "model_selection")
-]
+NAMES = ("_harmonic", "_model_file", "_neighbors", "_versions", "graph", "metrics", "model_selection")
+MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing.graph import NeighborIndex
 
 _TRUST = "sample_weight is trust in a given label: a row of weight 0 stays in the graph, a repeated row changes it"
 _MARKER = "the check takes -1 for a class; here it marks the rows without a label (passes with unlabeled=-2)"
@@ -14,10 +15,14 @@ ESTIMATORS = [
     HarmonicClassifier(form="plain", weights="gaussian", symmetrize="mean"),
     HarmonicRegressor(),
     HarmonicRegressor(form="plain", weights="binary", symmetrize="mutual"),
+    NeighborIndex(),
+    NeighborIndex(method="partitions"),
 ]
 
 
 def expected_failed_checks(estimator):
+    if isinstance(estimator, NeighborIndex):
+        return {}
     reasons = {
         "check_sample_weight_equivalence_on_dense_data": _TRUST,
         "check_sample_weight_equivalence_on_sparse_data": _TRUST,

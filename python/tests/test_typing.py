@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import lapwing
 from lapwing import HarmonicClassifier, HarmonicRegressor
-from lapwing.graph import Graph, kneighbors, knn_graph
+from lapwing.graph import Graph, NeighborIndex, kneighbors, knn_graph
 from lapwing.metrics import accuracy_score
 from lapwing.model_selection import SemiSupervisedKFold
 
@@ -25,6 +25,11 @@ values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]
 graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")
 distances, indices = kneighbors(X, 2)
 found: NDArray[np.int32] = indices
+index: NeighborIndex = NeighborIndex(2, metric="cosine").fit(X)
+near: tuple[NDArray[np.float32], NDArray[np.int32]] = index.kneighbors(X)
+alone: NDArray[np.int32] = index.kneighbors(X, 1, return_distance=False)
+others: NDArray[np.int32] = index.kneighbors(X, 1, False)
+share: float = index.recall_
 recall = kneighbors(X, 2, return_report=True)[2]["recall"]
 score: float = accuracy_score([0], [0])
 for train, test in SemiSupervisedKFold(2).split(X, [0, 1, -1, -1]):

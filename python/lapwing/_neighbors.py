@@ -1,0 +1,194 @@
+"""Neighbours of new rows among fitted ones."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _lapwing
+from ._arguments import graph_options, integer
+from ._control import Callback, run_control
+from ._inputs import check_options, features_argument
+
+
+class NeighborIndex(BaseEstimator):  # type: ignore[misc]
+    """Rows that are asked again and again for the neighbours of new ones.
+
+    Called as :class:`sklearn.neighbors.NearestNeighbors` is. `fit` carves many dense rows into cells of near ones and
+    measures how many cells a new row has to visit for the recall asked for; within these its answer is exact. Few rows,
+    and sparse ones, are compared one and all. For the neighbours of the fitted rows themselves :func:`kneighbors` is
+    the faster way, and needs no index.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Neighbours for which the recall is measured, and given where `kneighbors` is not told a number; at least 1.
+    metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
+        ‖x − y‖, 1 − xᵀy / (‖x‖‖y‖), or −xᵀy: the rows of the largest products, which may be negative.
+    method : {"auto", "exact", "partitions"}, default="auto"
+        All distances, or those in the cells nearby; "auto" takes cells where n_samples² · n_features is above 10¹¹ and
+        n_samples above 10,000. Sparse rows, and more than 125 neighbours, are always searched exactly.
+    recall_target : float in (0, 1], default=0.95
+        Share of true neighbours that cells must hold.
+    zero_rows : {"error", "allow"}, default="error"
+        Rows of zeros under the cosine metric: an error that names the first, or at distance 1 from every row.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the cells; None draws one from NumPy's global generator. Exact searches do not depend on it.
+    n_jobs : int or None, default=None
+        Threads; None and -1 take every processor. Results are the same for any number.
+    verbose, callback
+        As in :func:`kneighbors`.
+
+    Attributes
+    ----------
+    recall_ : float
+        Share of true neighbours found: 1 if exact, else measured on 500 of the fitted rows.
+    report_ : dict
+        `builder` ("exact" or "partitions"), `recall`, its standard error `recall_error`, and the numbers of cells
+        `n_cells` and of those a new row visits `n_probes`, both 0 if exact.
+    n_samples_fit_, n_features_in_ : int
+        Rows and columns of the fitted X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X had names that are all text.
+
+    Notes
+    -----
+    For n rows of d columns, fitting into cells compares 500 rows with all others and every row with some thousand
+    leaders of cells; the index holds 4·n·d bytes beside X. A query compares with the means of some 3·√n cells and the
+    √n/3 or so rows in each of `n_probes` of them. Exact queries compare with all n rows and make these ready anew in
+    each call: ask for many rows at once.
+
+    The index keeps a reference to X, not a copy, where its type and order allow; do not change it in place. Pickle keeps
+    X and the cells, and the answers stay the same.
+
+    Examples
+    --------
+    >>> from lapwing.graph import NeighborIndex
+    >>> index = NeighborIndex(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+    >>> distances, indices = index.kneighbors([[0.9], [5.0]])
+    >>> indices.tolist(), distances[1].tolist()
+    ([[1, 0], [2, 1]], [2.0, 4.0])
+    >>> index.kneighbors([[2.1]], n_neighbors=1, return_distance=False).tolist()
+    [[2]]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        metric: str = "euclidean",
+        method: str = "auto",
+        recall_target: float = 0.95,
+        zero_rows: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.method = method
+        self.recall_target = recall_target
+        self.zero_rows = zero_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> NeighborIndex:
+        """Make the index of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            At least two rows. C-contiguous float32, float64 and uint8 arrays, memory-mapped ones too, are used in
+            place, all else is converted once.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        NeighborIndex
+            This object.
+        """
+        options = graph_options(
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            method=self.method,
+            recall_target=self.recall_target,
+            zero_rows=self.zero_rows,
+        )
+        control = run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
+        features = validate_data(self, X, **check_options(X, min_samples=2))
+        index = _lapwing.NeighborIndex()
+        cells = index.build(features_argument(features), options, control)
+        n_cells, n_probes, recall, error = cells or (0, 0, 1.0, 0.0)
+        builder = "partitions" if n_cells else "exact"
+        self._fit_X, self._index, self._seed = features, index, control["seed"]
+        # Whatever number of neighbours is asked for later, the way to them stays the one that was measured.
+        self._fit_options = {**options, "method": builder}
+        self.n_samples_fit_ = int(features.shape[0])
+        self.recall_ = recall
+        self.report_ = {
+            "builder": builder,
+            "recall": recall,
+            "recall_error": error,
+            "n_cells": n_cells,
+            "n_probes": n_probes,
+        }
+        return self
+
+    @overload
+    def kneighbors(
+        self, X: Any = ..., n_neighbors: int | None = ..., return_distance: Literal[True] = ...
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...
+    @overload
+    def kneighbors(
+        self, X: Any = ..., n_neighbors: int | None = ..., *, return_distance: Literal[False]
+    ) -> NDArray[np.int32]: ...
+    @overload
+    def kneighbors(self, X: Any, n_neighbors: int | None, return_distance: Literal[False]) -> NDArray[np.int32]: ...
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Nearest fitted rows of every row of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_queries, n_features) or None, default=None
+            New rows; sparse if the fitted ones are, else dense. A fitted row among them counts as its own neighbour.
+            None asks for the neighbours of all fitted rows, none its own, which is :func:`kneighbors` with the settings
+            of the index.
+        n_neighbors : int or None, default=None
+            Neighbours of each row, in [1, n_samples_fit_], for None as X [1, n_samples_fit_); None is that of the fit.
+            More than in the fit are found with a smaller share than `recall_` says.
+        return_distance : bool, default=True
+            Whether to return the distances as well.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors), float32
+            Plain (not squared) distances, ascending; only with ``return_distance=True``.
+        indices : ndarray of shape (n_queries, n_neighbors), int32
+            Rows of the fitted X, sorted by (distance, index).
+        """
+        check_is_fitted(self)
+        options = self._fit_options
+        if n_neighbors is not None:
+            options = {**options, "n_neighbors": integer("n_neighbors", n_neighbors)}
+        control = run_control(self.n_jobs, self._seed, self.verbose, self.callback)
+        fitted = features_argument(self._fit_X)
+        if X is None:
+            distances, indices, _ = _lapwing.kneighbors(fitted, options, control)
+        else:
+            new = validate_data(self, X, reset=False, **check_options(X))
+            distances, indices = self._index.query(fitted, features_argument(new), options, control)
+        found = indices.view(np.int32)
+        return (distances, found) if return_distance else found

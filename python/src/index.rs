@@ -1,0 +1,81 @@
+//! Fitted rows that are asked for the neighbours of new ones.
+
+use std::sync::Arc;
+
+use lapwing::data::Report;
+use lapwing::graph::Cells;
+use lapwing::models::LazyIndex;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arrays::{FeaturesInput, array2, vector};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::options::GraphOptions;
+
+/// Index of fitted rows: empty until it is built or the first prediction makes it. Pickled, it keeps its cells.
+///
+/// The rows stay with the caller, who hands the same ones to every call.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+#[derive(Default)]
+pub struct NeighborIndex(pub Arc<LazyIndex>);
+
+/// Cells as they are pickled: `(ids, starts, n_probes, recall, recall_error)`.
+#[derive(FromPyObject)]
+pub struct CellsInput<'py>(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>, usize, f64, f64);
+
+#[pymethods]
+impl NeighborIndex {
+    #[new]
+    #[pyo3(signature = (cells=None))]
+    fn new(cells: Option<CellsInput<'_>>) -> PyResult<Self> {
+        let Some(CellsInput(ids, starts, n_probes, recall, recall_error)) = cells else { return Ok(Self::default()) };
+        let cells = Cells { ids: vector(&ids)?, starts: vector(&starts)?, n_probes, recall, recall_error };
+        Ok(Self(Arc::new(LazyIndex::kept(cells))))
+    }
+
+    /// Checks the rows and makes the index: `(n_cells, n_probes, recall, recall_error)`, or none where queries compare
+    /// all rows.
+    fn build(
+        &self,
+        py: Python<'_>,
+        features: FeaturesInput<'_>,
+        options: GraphOptions,
+        control: Control,
+    ) -> PyResult<Option<(usize, usize, f64, f64)>> {
+        let features = features.features()?;
+        let params = options.params().map_err(to_py)?.knn();
+        control.run(py, |run| {
+            params.check(&features, run)?;
+            let index = Report::default().time("index", run, |_| self.0.of(&features, &params, run))?;
+            let facts = |cells: &Cells| (cells.len(), cells.n_probes, cells.recall, cells.recall_error);
+            Ok(index.map(|index| facts(index.cells())))
+        })
+    }
+
+    /// `(distances, indices)` of the rows of `features` nearest to every row of `new`.
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        features: FeaturesInput<'py>,
+        new: FeaturesInput<'py>,
+        options: GraphOptions,
+        control: Control,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (features, new) = (features.features()?, new.features()?);
+        let params = options.params().map_err(to_py)?.knn();
+        let query = |run: &_| Report::default().time("query", run, |_| self.0.query(&features, &new, &params, run));
+        let found = control.run(py, query)?;
+        let (m, k) = (new.n_rows(), found.n_neighbors);
+        (array2(py, m, k, found.distances)?, array2(py, m, k, found.indices)?).into_pyobject(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let parts = |cells: &Cells| {
+            let arrays = (PyArray1::from_slice(py, &cells.ids), PyArray1::from_slice(py, &cells.starts));
+            (arrays.0, arrays.1, cells.n_probes, cells.recall, cells.recall_error)
+        };
+        Ok((py.get_type::<Self>().into_any(), (self.0.cells().map(parts),).into_pyobject(py)?))
+    }
+}
