@@ -9,7 +9,7 @@ use lapwing_data::{Csr, Dense, DenseValues, Features};
 use rayon::prelude::*;
 
 use crate::knn::Metric;
-use crate::knn::pairs::{Pair, pair_sum};
+use crate::knn::pairs::{Pair, pair_sum, squared_bytes};
 
 /// Distances between rows of two feature matrices.
 pub(crate) struct Distances<'a> {
@@ -103,7 +103,7 @@ fn dense_sum(left: &Dense<'_>, right: &Dense<'_>, i: usize, j: usize, pair: Pair
     let d = left.n_cols();
     let (x, y) = (i * d..(i + 1) * d, j * d..(j + 1) * d);
     match (left.values(), right.values()) {
-        (U8(u), U8(v)) if pair == Pair::Squared => squared_u8(&u.as_slice()[x], &v.as_slice()[y]),
+        (U8(u), U8(v)) if pair == Pair::Squared => squared_bytes(&u.as_slice()[x], &v.as_slice()[y]),
         (U8(u), U8(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
         (U8(u), F32(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
         (U8(u), F64(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
@@ -114,15 +114,6 @@ fn dense_sum(left: &Dense<'_>, right: &Dense<'_>, i: usize, j: usize, pair: Pair
         (F64(u), F32(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
         (F64(u), F64(v)) => pair_sum(&u.as_slice()[x], &v.as_slice()[y], pair),
     }
-}
-
-/// Exact in integers.
-fn squared_u8(x: &[u8], y: &[u8]) -> f64 {
-    // 255² · 2^15 < 2^31: parts of that length cannot overflow.
-    let parts = x.chunks(1 << 15).zip(y.chunks(1 << 15));
-    parts
-        .map(|(x, y)| f64::from(x.iter().zip(y).map(|(&x, &y)| (i32::from(x) - i32::from(y)).pow(2)).sum::<i32>()))
-        .sum()
 }
 
 /// One pass over the columns of both rows, without a branch on which row has the next one.

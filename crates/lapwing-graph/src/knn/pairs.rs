@@ -77,6 +77,45 @@ fn sum<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], term: impl Fn
     sums.iter().sum::<f64>() + rest
 }
 
+/// Σ(x − y)² of bytes, exact in integers.
+pub(crate) fn squared_bytes(x: &[u8], y: &[u8]) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the processor has AVX-512F and BW.
+            return unsafe { squared_bytes_avx512(x, y) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { squared_bytes_avx2(x, y) };
+        }
+    }
+    squared_bytes_plain(x, y)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn squared_bytes_avx512(x: &[u8], y: &[u8]) -> f64 {
+    squared_bytes_plain(x, y)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn squared_bytes_avx2(x: &[u8], y: &[u8]) -> f64 {
+    squared_bytes_plain(x, y)
+}
+
+#[inline(always)]
+fn squared_bytes_plain(x: &[u8], y: &[u8]) -> f64 {
+    // 255² · 2^15 < 2^31: parts of that length cannot overflow. Sixteen-bit differences multiply two at a time.
+    let square = |(&x, &y): (&u8, &u8)| {
+        let difference = i32::from(i16::from(x) - i16::from(y));
+        difference * difference
+    };
+    let parts = x.chunks(1 << 15).zip(y.chunks(1 << 15));
+    parts.map(|(x, y)| f64::from(x.iter().zip(y).map(square).sum::<i32>())).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

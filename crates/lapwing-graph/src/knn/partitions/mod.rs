@@ -38,11 +38,11 @@ use crate::knn::rows::Frame;
 use crate::knn::{KnnParams, KnnReport, Metric, Neighbors, exact};
 
 /// Rows a leaf may hold, unless very many neighbours are asked for.
-const LEAF: usize = 400;
+const LEAF: usize = 440;
 /// Most neighbours for which partitions are made: leaves hold eight times as many rows.
 pub(crate) const MOST_NEIGHBORS: usize = 125;
 /// Most leaders of one set.
-const LEADERS: usize = 200;
+const LEADERS: usize = 280;
 /// From this many columns on rows are rounded to bytes.
 const ROUNDED_COLUMNS: usize = 16;
 /// Most rounding error of a distance, as a share of the distance to the last neighbour.
