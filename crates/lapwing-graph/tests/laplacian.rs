@@ -234,6 +234,20 @@ fn cells_spare_the_diagonal_most_of_its_iterations() {
 }
 
 #[test]
+fn graphs_without_a_cell_are_solved_by_the_diagonal_of_two_levels() {
+    let grid = grid(20, 20, 0.0);
+    let edgeless = Csr::from_entries(50, 50, &[]).unwrap();
+    for (adjacency, n) in [(grid.adjacency(), 400), (&edgeless, 50)] {
+        let heavy = vec![1e9; n];
+        let two_level = params(PreconditionerChoice::TwoLevel, 1e-10);
+        let solver = LaplacianSolver::new(adjacency, Some(&heavy), two_level, &run()).unwrap();
+        let b = Matrix::filled(n, 2, 3.0);
+        let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+        assert!(info.converged && x.values().iter().all(|x| (x * 1e9 - 3.0).abs() < 1e-8), "{info:?}");
+    }
+}
+
+#[test]
 fn iterations_that_run_out_are_reported_with_the_residual_reached() {
     let graph = grid(100, 100, 6.0);
     let b = right_hand_sides(&graph.components(), 1);

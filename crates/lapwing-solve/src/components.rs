@@ -1,4 +1,6 @@
 //! Connected components, and which of them hold a label.
+//!
+//! Union-find over the edges. Cost: nearly linear in the edges, 4 bytes a row.
 
 use lapwing_data::Csr;
 

@@ -1,5 +1,8 @@
 //! Inner loops over blocks of s vectors: the sparse product, with plain and AVX versions of the same bits
 //! ([`crate::dispatch`]), and reductions.
+//!
+//! A product is bound by the rows of the block it gathers, one for each entry: they are asked for ahead. Cost: one pass over
+//! the entries for up to sixteen columns.
 
 use rayon::prelude::*;
 

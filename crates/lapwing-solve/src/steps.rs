@@ -1,6 +1,7 @@
 //! Passes over blocks of s columns that conjugate gradients take in each iteration, and the sums taken on the way.
 //!
-//! A row of the block is read once for all that is done to it. Blocks of rows in parallel, sums in block order.
+//! A row of the block is read once for all that is done to it. Blocks of rows in parallel, sums in block order. Cost: each pass reads
+//! and writes its blocks once.
 
 use std::ops::Range;
 

@@ -2,6 +2,7 @@
 //!
 //! The search orders candidates by a matrix product, which loses half the digits between close points; the distances
 //! that are returned are computed here, in f64. The inner product is summed as it stands.
+//! Cost: d operations a pair, and the two rows out of memory, which is why they are asked for ahead.
 
 use std::borrow::Cow;
 

@@ -3,6 +3,8 @@
 //! The vector and plain versions are compiled from one source, without fused multiply-add, and add in one order: they
 //! agree to the bit.
 
+use crate::knn::kernels::vectored::vectored;
+
 /// What is summed over the columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pair {
@@ -25,36 +27,18 @@ impl Pair {
     }
 }
 
-/// Σ of `pair` over the columns of `x` and `y`, in sixteen interleaved sums.
-pub(crate) fn pair_sum<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pair: Pair) -> f64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has AVX-512F.
-            return unsafe { pair_sum_avx512(x, y, pair) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { pair_sum_avx2(x, y, pair) };
-        }
-    }
-    pair_sum_plain(x, y, pair)
-}
+/// What a column may hold.
+pub(crate) trait Number: Copy + Into<f64> {}
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn pair_sum_avx512<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pair: Pair) -> f64 {
-    pair_sum_plain(x, y, pair)
-}
+impl<T: Copy + Into<f64>> Number for T {}
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn pair_sum_avx2<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pair: Pair) -> f64 {
-    pair_sum_plain(x, y, pair)
+vectored! {
+    /// Σ of `pair` over the columns of `x` and `y`, in sixteen interleaved sums.
+    pair_sum = pair_sum_plain[T: Number, U: Number](x: &[T], y: &[U], pair: Pair) -> f64
 }
 
 #[inline(always)]
-fn pair_sum_plain<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pair: Pair) -> f64 {
+fn pair_sum_plain<T: Number, U: Number>(x: &[T], y: &[U], pair: Pair) -> f64 {
     // One loop for each kind, so that none asks in the loop which it is.
     match pair {
         Pair::Squared => sum(x, y, |x, y| Pair::Squared.term(x, y)),
@@ -64,7 +48,7 @@ fn pair_sum_plain<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], pa
 }
 
 #[inline(always)]
-fn sum<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], term: impl Fn(f64, f64) -> f64) -> f64 {
+fn sum<T: Number, U: Number>(x: &[T], y: &[U], term: impl Fn(f64, f64) -> f64) -> f64 {
     const LANES: usize = 16;
     let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
     let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(&x, &y)| term(x.into(), y.into())).sum();
@@ -77,32 +61,9 @@ fn sum<T: Copy + Into<f64>, U: Copy + Into<f64>>(x: &[T], y: &[U], term: impl Fn
     sums.iter().sum::<f64>() + rest
 }
 
-/// Σ(x − y)² of bytes, exact in integers.
-pub(crate) fn squared_bytes(x: &[u8], y: &[u8]) -> f64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the processor has AVX-512F and BW.
-            return unsafe { squared_bytes_avx512(x, y) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { squared_bytes_avx2(x, y) };
-        }
-    }
-    squared_bytes_plain(x, y)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn squared_bytes_avx512(x: &[u8], y: &[u8]) -> f64 {
-    squared_bytes_plain(x, y)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn squared_bytes_avx2(x: &[u8], y: &[u8]) -> f64 {
-    squared_bytes_plain(x, y)
+vectored! {
+    /// Σ(x − y)² of bytes, exact in integers.
+    squared_bytes = squared_bytes_plain(x: &[u8], y: &[u8]) -> f64
 }
 
 #[inline(always)]
@@ -131,6 +92,16 @@ mod tests {
                 let expected: f64 = x.iter().zip(&y).map(|(&x, &y)| pair.term(x.into(), y)).sum();
                 assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1e3), "{found} against {expected}");
             }
+        }
+    }
+
+    #[test]
+    fn squares_of_bytes_are_exact_at_any_length() {
+        for d in [0, 1, 31, 64, 784, 70_000] {
+            let (x, y) = (vec![255u8; d], (0..d).map(|i| (i % 3) as u8).collect::<Vec<_>>());
+            let expected: u64 = y.iter().map(|&y| (255 - u64::from(y)).pow(2)).sum();
+            assert_eq!(squared_bytes(&x, &y), expected as f64);
+            assert_eq!(squared_bytes_plain(&y, &x), expected as f64);
         }
     }
 }

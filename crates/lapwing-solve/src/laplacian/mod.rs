@@ -17,6 +17,9 @@
 //!
 //! **Singular systems.** A component of the graph without a positive entry of D is singular on its constants: what the
 //! right-hand side has of them is dropped and reported, and the solution of least norm is returned, of mean zero there.
+//!
+//! **Cost.** O(m) for the preparation and for each iteration and column: 80 iterations are typical of neighbour graphs with cells,
+//! 20 to 40 of factors. The page `docs/methods/laplacian-solver.md` has figures.
 
 mod applied;
 mod params;
@@ -375,7 +378,7 @@ impl LaplacianSolver {
                 None => None,
             };
             let one = self.attempt(placed.as_deref(), &b, &mut x, constraint, &info, run)?;
-            info.preconditioners.push(placed.as_ref().map_or(self.diagonal_name(), |placed| placed.name));
+            info.preconditioners.push(placed.as_ref().map_or(self.chosen.name(), |placed| placed.name));
             info.iterations.iter_mut().zip(&one.iterations).for_each(|(all, one)| *all += one);
             info.curve.extend(&one.curve);
             (info.residuals, info.converged, info.reason) = (one.residuals, one.converged, one.reason);
@@ -415,10 +418,6 @@ impl LaplacianSolver {
 
     fn two_level<'a>(&'a self, coarse: &'a Coarse) -> TwoLevel<'a> {
         TwoLevel { jacobi: &self.jacobi, coarse, scaling: self.scaling.as_deref() }
-    }
-
-    fn diagonal_name(&self) -> &'static str {
-        self.chosen.name()
     }
 
     /// One run of conjugate gradients, from and into `x`.

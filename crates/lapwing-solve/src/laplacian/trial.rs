@@ -1,4 +1,7 @@
 //! A look at how hard a system is, before anything is built.
+//!
+//! Conjugate gradients with the diagonal for a few steps, on right-hand sides whose slow parts are known. Cost: up to ten
+//! products with one column, in the caller's order of rows.
 
 use lapwing_data::{Matrix, Result, Run};
 use rayon::prelude::*;

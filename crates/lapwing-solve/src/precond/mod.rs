@@ -1,4 +1,7 @@
 //! Preconditioners of the conjugate-gradient solver.
+//!
+//! [`Jacobi`] is the diagonal, [`Coarse`] what cells of the graph add to it, [`ApproxCholesky`] a random sparse factor: from
+//! the cheapest to the strongest.
 
 mod approx_cholesky;
 mod jacobi;

@@ -1,4 +1,9 @@
 //! Passes over a row of products for the few that matter: sixteen at a time are compared with limits and passed over.
+//!
+//! With v = h(y) − xᵀy a pair is looked at where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading of
+//! the products.
+
+use crate::knn::kernels::vectored::vectored;
 
 /// What one pair may go into.
 pub(crate) struct Limits<'a> {
@@ -12,33 +17,9 @@ pub(crate) struct Limits<'a> {
     pub columns: &'a mut [f32],
 }
 
-/// Calls `hit(at)` for every product within a limit, in order; it returns the new limits of the row and of column `at`.
-#[inline]
-pub(crate) fn pass(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32)) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has AVX-512F.
-            return unsafe { pass_avx512(products, limits, hit) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { pass_avx2(products, limits, hit) };
-        }
-    }
-    pass_plain(products, limits, hit);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn pass_avx512(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32)) {
-    pass_plain(products, limits, hit);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn pass_avx2(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32)) {
-    pass_plain(products, limits, hit);
+vectored! {
+    /// Calls `hit(at)` for every product within a limit, in order; it returns the new limits of the row and of column `at`.
+    pass = pass_plain(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32))
 }
 
 #[inline(always)]

@@ -1,4 +1,7 @@
 //! New rows visit cells: which ones, whom they meet there, and the exact answer among those.
+//!
+//! A batch is compared with the means of all cells by a matrix product, then cell by cell with the queries that visit it.
+//! Cost: for each query d multiplications for every mean and for every row of the cells visited.
 
 use std::ops::Range;
 

@@ -1,4 +1,6 @@
 //! Rows made ready for the kernels: words in one array, with norms.
+//!
+//! Cost: one pass over the rows; 4 bytes a value as f32, one as bytes, and 8 a row.
 
 use bytemuck::Zeroable;
 use lapwing_data::{Dense, DenseValues, Result, Run};

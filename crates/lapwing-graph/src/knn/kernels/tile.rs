@@ -3,6 +3,8 @@
 //! A tile is a few rows on the left times two registers of rows on the right. Its search distances meet the limits of
 //! both sides while they are still in registers, and only the rare pair within one of them is looked at again. What a
 //! matrix product would write and read back — four bytes for each pair — never leaves the processor.
+//! Cost: one multiplication for each pair and column, sixteen at a time (sixty-four of bytes), and an insertion for each pair
+//! that is near enough.
 
 use crate::knn::kernels::lanes::{Element, Kernel, LANES, Word};
 use crate::knn::kernels::lists::{SharedLists, distance_of, key};

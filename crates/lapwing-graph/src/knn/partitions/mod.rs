@@ -179,7 +179,7 @@ impl<S: Source> Search<'_, S> {
                 partition = Some(Partition::carve(&points, &self.carving(), report.repetitions as u64 + 1, run)?);
             }
         }
-        drop(points);
+        drop((points, snapshot));
         let neighbors = self.finish(lists, &order, run)?;
         let is_complete = !neighbors.indices.contains(&u32::MAX);
         Ok(is_complete.then_some((neighbors, report)))

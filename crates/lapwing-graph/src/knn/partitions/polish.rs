@@ -4,6 +4,9 @@
 //! it is near to. Then every row meets the neighbours of its neighbours, except by two edges that were there already in the
 //! snapshot before: those rows have met. Lists are read from the snapshot and written by their own row only, so a round
 //! does not depend on the order of rows.
+//!
+//! Cost: for k = 15 some 250 distances to rows that lie anywhere and 600 lookups in a table, for each row, in a first full
+//! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbour in a snapshot, and 9 a row.
 
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
@@ -15,6 +18,8 @@ use crate::knn::kernels::tile::{dispatched, prefetch};
 
 /// Rows between two looks at whether to stop.
 const CHECK: usize = 1 << 16;
+/// Parts of the rows that each go through all lists.
+const MOST_PARTS: usize = 8;
 /// Rows handled as one piece of work.
 const BLOCK: usize = 512;
 /// Places of the table of rows already met: a power of two well above the most candidates of a row,
@@ -68,9 +73,10 @@ impl Snapshot {
             keys[row * width..][..most].iter().take_while(|&&key| key != EMPTY).map(|&key| id_of(key))
         };
         let (mut ids, mut lens, mut fresh) = (vec![0u32; n * most], vec![0u8; n], vec![0u64; n]);
-        // Which rows point back is decided by their numbers alone: every part of the rows goes through all of them in order.
-        let part = n.div_ceil(rayon::current_num_threads().max(1)).max(1);
         run.install(|| {
+            // Which rows point back is decided by their numbers alone: every part of the rows goes through all lists in
+            // order. The result is the same for any number of parts, the reading is not.
+            let part = n.div_ceil(rayon::current_num_threads().min(MOST_PARTS)).max(1);
             ids.par_chunks_mut(part * most).zip(lens.par_chunks_mut(part)).enumerate().try_for_each(
                 |(at, (ids, counts))| {
                     let first = at * part;
