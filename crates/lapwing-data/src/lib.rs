@@ -3,6 +3,7 @@
 //!
 //! Everything else of the workspace builds on this crate; it knows nothing of graphs or methods.
 
+mod edges;
 mod error;
 mod labels;
 mod matrix;
@@ -14,6 +15,7 @@ mod sparse;
 mod standardize;
 pub mod write;
 
+pub use edges::{Edge, EdgeReader, EdgeSlice, EdgeSource};
 pub use error::{Error, Result, parse_choice};
 pub use labels::{ClassNames, Labels, Targets, UNLABELED};
 pub use matrix::{Buffer, Dense, DenseValues, Features, Matrix};

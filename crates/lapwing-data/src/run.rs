@@ -61,6 +61,10 @@ pub enum Stream {
     Start = 5,
     /// Synthetic data.
     Synthetic = 6,
+    /// Which edges a sparsifier keeps.
+    Sampling = 7,
+    /// Nodes of a random sample.
+    Nodes = 8,
 }
 
 /// Threads, seed, progress and cancellation of one run.

@@ -1,0 +1,209 @@
+//! Edges that come in blocks: what sparsifiers and streamed products read, of graphs too large to hold.
+
+use crate::{Csr, Error, Result, Run};
+
+/// An undirected edge with its weight. As a row of a stream it may be a loop or of weight 0; both join nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Edge {
+    /// One end.
+    pub u: u32,
+    /// The other end.
+    pub v: u32,
+    /// Weight, finite and at least 0.
+    pub weight: f64,
+}
+
+/// A graph as a stream of edges that can be read again and again, always in the same order.
+///
+/// Every row is one undirected edge: rows that repeat an edge, in either direction, add up.
+pub trait EdgeSource: Send + Sync {
+    /// Number of nodes n; edges join nodes 0..n.
+    fn n_nodes(&self) -> usize;
+
+    /// Number of rows, where it is known before the end.
+    fn n_edges(&self) -> Option<u64>;
+
+    /// Starts at the first row.
+    ///
+    /// # Errors
+    /// What the source cannot do: [`Error::Io`], [`Error::Format`].
+    fn open<'s>(&'s self, run: &Run) -> Result<Box<dyn EdgeReader + 's>>;
+}
+
+/// One pass over an [`EdgeSource`].
+pub trait EdgeReader: Send {
+    /// Appends the next rows to `out`: at most `most` of them, and none only at the end.
+    ///
+    /// # Errors
+    /// [`Error::Format`] naming the row of an end out of range or of a weight that is negative or not finite;
+    /// [`Error::Io`], [`Error::Interrupted`].
+    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()>;
+
+    /// Passes over the next `count` rows; ends early at the end of the stream.
+    ///
+    /// # Errors
+    /// As [`EdgeReader::read`].
+    fn skip(&mut self, mut count: u64, run: &Run) -> Result<()> {
+        let mut passed = Vec::new();
+        while count > 0 {
+            passed.clear();
+            self.read(count.min(1 << 16) as usize, &mut passed, run)?;
+            if passed.is_empty() {
+                break;
+            }
+            count -= passed.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Edges in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeSlice<'a> {
+    n_nodes: usize,
+    edges: &'a [Edge],
+}
+
+impl<'a> EdgeSlice<'a> {
+    /// Takes `edges` among `n_nodes` nodes.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] naming the first edge with an end out of range, or a weight that is negative or not finite.
+    pub fn new(n_nodes: usize, edges: &'a [Edge]) -> Result<Self> {
+        edges.iter().enumerate().try_for_each(|(row, edge)| edge.check(n_nodes, row as u64))?;
+        Ok(Self { n_nodes, edges })
+    }
+}
+
+impl Edge {
+    /// Checks one row of a stream among `n_nodes` nodes.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] naming the row, counted from 0.
+    pub fn check(&self, n_nodes: usize, row: u64) -> Result<()> {
+        let Self { u, v, weight } = *self;
+        if let Some(node) = [u, v].into_iter().find(|&node| node as usize >= n_nodes) {
+            let reason = format!("row {row} of the edges: node {node} is out of range; there are {n_nodes} nodes");
+            return Err(Error::graph(format!("{reason}, counted from 0")));
+        }
+        if !(weight >= 0.0 && weight.is_finite()) {
+            let reason = format!("row {row} of the edges: weight {weight}; weights must be finite and at least 0");
+            return Err(Error::graph(reason));
+        }
+        Ok(())
+    }
+}
+
+impl EdgeSource for EdgeSlice<'_> {
+    fn n_nodes(&self) -> usize {
+        self.n_nodes
+    }
+
+    fn n_edges(&self) -> Option<u64> {
+        Some(self.edges.len() as u64)
+    }
+
+    fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
+        Ok(Box::new(self.edges))
+    }
+}
+
+impl EdgeReader for &[Edge] {
+    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
+        run.check()?;
+        let (now, later) = self.split_at(most.min(self.len()));
+        out.extend_from_slice(now);
+        *self = later;
+        Ok(())
+    }
+
+    fn skip(&mut self, count: u64, _: &Run) -> Result<()> {
+        *self = &self[usize::try_from(count).map_or(self.len(), |count| count.min(self.len()))..];
+        Ok(())
+    }
+}
+
+/// The upper triangle of a symmetric matrix, row by row.
+impl EdgeSource for Csr<f64> {
+    fn n_nodes(&self) -> usize {
+        self.n_rows()
+    }
+
+    fn n_edges(&self) -> Option<u64> {
+        None
+    }
+
+    fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
+        Ok(Box::new(UpperTriangle { matrix: self, row: 0, at: 0 }))
+    }
+}
+
+struct UpperTriangle<'a> {
+    matrix: &'a Csr<f64>,
+    row: usize,
+    /// Entries of the row that were passed.
+    at: usize,
+}
+
+impl EdgeReader for UpperTriangle<'_> {
+    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
+        run.check()?;
+        let end = out.len() + most;
+        while self.row < self.matrix.n_rows() && out.len() < end {
+            let (columns, weights) = self.matrix.row(self.row);
+            while self.at < columns.len() && out.len() < end {
+                let (v, weight) = (columns[self.at], weights[self.at]);
+                if v as usize > self.row {
+                    out.push(Edge { u: self.row as u32, v, weight });
+                }
+                self.at += 1;
+            }
+            if self.at == columns.len() {
+                (self.row, self.at) = (self.row + 1, 0);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(source: &dyn EdgeSource, most: usize, skip: u64) -> Vec<Edge> {
+        let run = Run::new(Some(1), 0).unwrap();
+        let mut reader = source.open(&run).unwrap();
+        reader.skip(skip, &run).unwrap();
+        let mut out = Vec::new();
+        loop {
+            let before = out.len();
+            reader.read(most, &mut out, &run).unwrap();
+            assert!(out.len() - before <= most);
+            if out.len() == before {
+                return out;
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_size_give_the_same_rows() {
+        let entries = [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 2.0), (2, 1, 2.0), (0, 3, 3.0), (3, 0, 3.0)];
+        let matrix = Csr::from_entries(5, 5, &entries).unwrap();
+        let edges = [(0, 1, 1.0), (0, 3, 3.0), (1, 2, 2.0)].map(|(u, v, weight)| Edge { u, v, weight });
+        let slice = EdgeSlice::new(5, &edges).unwrap();
+        for most in 1..5 {
+            assert_eq!(all(&matrix, most, 0), edges);
+            assert_eq!(all(&slice, most, 0), edges);
+            assert_eq!(all(&matrix, most, 2), edges[2..]);
+            assert_eq!(all(&slice, most, 2), edges[2..]);
+            assert!(all(&slice, most, 9).is_empty());
+        }
+    }
+
+    #[test]
+    fn bad_edges_are_named() {
+        let text = |edge| EdgeSlice::new(3, &[Edge::default(), edge]).unwrap_err().to_string();
+        assert!(text(Edge { u: 0, v: 3, weight: 1.0 }).contains("row 1 of the edges: node 3 is out of range"));
+        assert!(text(Edge { u: 0, v: 1, weight: f64::NAN }).contains("row 1 of the edges: weight NaN"));
+    }
+}
