@@ -5,6 +5,7 @@
 
 mod edges;
 mod error;
+pub mod hash;
 mod labels;
 mod matrix;
 pub mod model_file;

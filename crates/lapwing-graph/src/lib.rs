@@ -7,8 +7,10 @@ mod affinity;
 mod graph;
 pub mod knn;
 mod plan;
+pub mod sparsify;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
+mod vectored;
 
 pub use affinity::{
     AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,

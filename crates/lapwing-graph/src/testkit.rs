@@ -1,6 +1,7 @@
 //! Nasty graphs, synthetic rows and brute-force twins, shared by the tests of several crates.
 
 use lapwing_data::{Features, Matrix, Run, Stream};
+use lapwing_solve::dense::eigen_symmetric;
 use rand::RngExt;
 
 use crate::Graph;
@@ -169,4 +170,70 @@ pub fn dense_laplacian_solve(graph: &Graph, diagonal: Option<&[f64]>, b: &Matrix
         }
     }
     x
+}
+
+/// Two cliques of `side` nodes joined by ten edges of weight 0.1: a cut that samplers lose.
+pub fn dumbbell(side: u32) -> Graph {
+    let clique = |first: u32| (first..first + side).flat_map(move |u| (u + 1..first + side).map(move |v| (u, v, 1.0)));
+    let bridge = (0..10).map(|i| (i * side / 10, side + i * side / 10, 0.1));
+    let edges: Vec<_> = clique(0).chain(clique(side)).chain(bridge).collect();
+    Graph::from_edges(2 * side as usize, &edges).expect("the edges are well formed")
+}
+
+/// Measures how far sparsifiers are from one connected graph.
+pub struct Distortion {
+    /// L^(−1/2) on what is orthogonal to constants (n, n).
+    root: Matrix,
+}
+
+impl Distortion {
+    /// Prepares the measure for `graph`, by dense eigenvectors.
+    pub fn from(graph: &Graph) -> Self {
+        let (values, vectors) = eigen_symmetric(&dense_laplacian(graph)).expect("a Laplacian has eigenvalues");
+        let n = values.len();
+        let mut scaled = vectors.clone();
+        for row in 0..n {
+            // The first is the constant vector's.
+            scaled.row_mut(row).iter_mut().zip(&values).for_each(|(x, value)| *x /= value.sqrt());
+            scaled.row_mut(row)[0] = 0.0;
+        }
+        Self { root: product(&scaled, &transposed(&vectors)) }
+    }
+
+    /// The least ε with (1 − ε)·xᵀLx ≤ xᵀL_Hx ≤ (1 + ε)·xᵀLx for all x, `sparsifier` being H.
+    pub fn of(&self, sparsifier: &Graph) -> f64 {
+        let whitened = product(&product(&self.root, &dense_laplacian(sparsifier)), &self.root);
+        let (values, _) = eigen_symmetric(&whitened).expect("a symmetric matrix has eigenvalues");
+        // One eigenvalue, 0, belongs to constants.
+        let zero = values.iter().enumerate().min_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map(|(at, _)| at);
+        let others = values.iter().enumerate().filter(|(at, _)| Some(*at) != zero);
+        others.map(|(_, value)| (value - 1.0).abs()).fold(0.0, f64::max)
+    }
+}
+
+fn dense_laplacian(graph: &Graph) -> Matrix {
+    let n = graph.n_samples();
+    let mut laplacian = Matrix::filled(n, n, 0.0);
+    for row in 0..n {
+        let (columns, weights) = graph.adjacency().row(row);
+        columns.iter().zip(weights).for_each(|(&column, weight)| laplacian.row_mut(row)[column as usize] = -weight);
+        laplacian.row_mut(row)[row] = graph.degree()[row];
+    }
+    laplacian
+}
+
+fn transposed(a: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(a.n_cols(), a.n_rows(), 0.0);
+    a.rows().enumerate().for_each(|(i, row)| row.iter().enumerate().for_each(|(j, &v)| out.row_mut(j)[i] = v));
+    out
+}
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(a.n_rows(), b.n_cols(), 0.0);
+    for (i, row) in a.rows().enumerate() {
+        for (k, &x) in row.iter().enumerate() {
+            out.row_mut(i).iter_mut().zip(b.row(k)).for_each(|(out, b)| *out += x * b);
+        }
+    }
+    out
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use lapwing_data::{Csr, Error, Result};
 use rayon::prelude::*;
 
-use crate::hash::mix;
+use lapwing_data::hash::mix;
 
 /// Checks that a square matrix is symmetric with finite weights of at least 0; mirrors may differ by 1e-12 relative.
 /// Returns it without self loops and zero weights: as it came, borrowed or owned, if it has none.

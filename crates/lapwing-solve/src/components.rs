@@ -4,6 +4,8 @@
 
 use lapwing_data::Csr;
 
+use crate::DisjointSets;
+
 /// Connected components of a graph, numbered by their smallest row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Components {
@@ -27,20 +29,24 @@ impl Components {
     /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row on the way.
     pub fn of<T>(adjacency: &Csr<T>) -> Self {
         let n = adjacency.n_rows();
-        let mut forest = Forest((0..n as u32).collect());
+        let mut sets = DisjointSets::new(n);
         for row in 0..n {
-            adjacency.row(row).0.iter().take(FIRST).for_each(|&column| forest.join(row as u32, column));
+            for &column in adjacency.row(row).0.iter().take(FIRST) {
+                sets.join(row as u32, column);
+            }
         }
-        let largest = forest.most_frequent_root();
+        let largest = most_frequent_root(&mut sets, n);
         for row in 0..n as u32 {
-            if forest.root(row) != largest {
-                adjacency.row(row as usize).0.iter().skip(FIRST).for_each(|&column| forest.join(row, column));
+            if sets.root(row) != largest {
+                for &column in adjacency.row(row as usize).0.iter().skip(FIRST) {
+                    sets.join(row, column);
+                }
             }
         }
         // Roots are the smallest rows, so they come first and number the components.
         let (mut id, mut sizes) = (vec![0; n], Vec::new());
         for row in 0..n {
-            let root = forest.root(row as u32) as usize;
+            let root = sets.root(row as u32) as usize;
             if root == row {
                 id[row] = sizes.len() as u32;
                 sizes.push(0);
@@ -60,33 +66,11 @@ impl Components {
     }
 }
 
-/// Trees of rows; a root is its own parent and the smallest row of its tree.
-struct Forest(Vec<u32>);
-
-impl Forest {
-    fn root(&mut self, mut row: u32) -> u32 {
-        while self.0[row as usize] != row {
-            let parent = self.0[row as usize];
-            self.0[row as usize] = self.0[parent as usize];
-            row = parent;
-        }
-        row
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        if a != b {
-            self.0[a.max(b) as usize] = a.min(b);
-        }
-    }
-
-    /// The most frequent root among rows spread over all of them.
-    fn most_frequent_root(&mut self) -> u32 {
-        let n = self.0.len();
-        let mut roots: Vec<u32> = (0..n).step_by((n / SAMPLE).max(1)).map(|row| self.root(row as u32)).collect();
-        roots.sort_unstable();
-        roots.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0])
-    }
+/// The most frequent root among rows spread over all of them.
+fn most_frequent_root(sets: &mut DisjointSets, n: usize) -> u32 {
+    let mut roots: Vec<u32> = (0..n).step_by((n / SAMPLE).max(1)).map(|row| sets.root(row as u32)).collect();
+    roots.sort_unstable();
+    roots.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0])
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use lapwing_data::{Matrix, Result, Run};
 use rayon::prelude::*;
 
 use crate::cg::{CgParams, trial};
-use crate::hash::uniform;
 use crate::precond::{Cells, Jacobi, Preconditioner};
 use crate::{Operator, SddMatrix};
+use lapwing_data::hash::uniform;
 
 /// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
 const DOMINANT: f64 = 0.05;

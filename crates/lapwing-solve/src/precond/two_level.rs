@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use super::{Jacobi, Preconditioner};
 use crate::dense;
 use crate::dispatch::{WIDEST, dispatched, with_width};
-use crate::hash::uniform;
 use crate::kernels::{BLOCK_ROWS, divide};
 use crate::order::clusters;
+use lapwing_data::hash::uniform;
 
 /// Most cells: the inverse of their system stays within the last cache.
 const MOST_CELLS: usize = 1024;

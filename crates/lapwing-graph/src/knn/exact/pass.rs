@@ -3,7 +3,7 @@
 //! With v = h(y) − xᵀy a pair is looked at where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading of
 //! the products.
 
-use crate::knn::kernels::vectored::vectored;
+use crate::vectored::vectored;
 
 /// What one pair may go into.
 pub(crate) struct Limits<'a> {

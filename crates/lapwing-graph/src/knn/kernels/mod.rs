@@ -12,4 +12,3 @@ pub(crate) mod lanes;
 pub(crate) mod lists;
 pub(crate) mod points;
 pub(crate) mod tile;
-pub(crate) mod vectored;

@@ -8,8 +8,8 @@ use lapwing_data::{Result, Run};
 
 use super::Cliques;
 use super::queue::{DegreeQueue, Link, Links};
-use crate::hash::{mix, uniform};
 use crate::pages::prefetch;
+use lapwing_data::hash::{mix, uniform};
 
 /// Not met in the elimination under way.
 const FREE: u32 = u32::MAX;

@@ -1,7 +1,7 @@
 //! Numbers that look random and depend on what they are made of alone: fingerprints, and streams that need no state.
 
 /// SplitMix64 (Steele, Lea & Flood 2014): value number `z` of one stream, all bits mixed. One to one.
-pub(crate) fn mix(z: u64) -> u64 {
+pub fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -9,7 +9,7 @@ pub(crate) fn mix(z: u64) -> u64 {
 }
 
 /// Uniform in [0, 1), from 53 bits of [`mix`].
-pub(crate) fn uniform(z: u64) -> f64 {
+pub fn uniform(z: u64) -> f64 {
     (mix(z) >> 11) as f64 / (1u64 << 53) as f64
 }
 

@@ -1,0 +1,176 @@
+//! A sparsifier in the middle of its stream, kept in a file, from which another process goes on to the same bytes.
+//!
+//! The container is that of model files (`lapwing-data/src/model_file.rs`), of the kind `sparsifier`. It is written through
+//! a temporary name: whenever the process is killed, the file is whole, of this checkpoint or the one before.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Error, Matrix, Result, Run};
+use serde::{Deserialize, Serialize};
+
+use super::held::Held;
+use super::probes::Probes;
+use super::stream::Counts;
+use super::{Sparsifier, SparsifyParams};
+
+const KIND: &str = "sparsifier";
+
+/// Share of the time that writing checkpoints may take.
+const SHARE: u32 = 20;
+
+/// Everything but the arrays.
+#[derive(Serialize, Deserialize)]
+struct Meta {
+    params: SparsifyParams,
+    n_nodes: usize,
+    seed: u64,
+    source: String,
+    counts: Counts,
+    n_old: usize,
+    worst: Option<(usize, f64)>,
+    has_weak_cut: bool,
+}
+
+/// Where a sparsifier is kept while it reads, and what it reads.
+#[derive(Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+    source: String,
+    written: Option<(Instant, Duration)>,
+}
+
+impl Checkpoint {
+    /// A checkpoint at `path` of a stream that `source` identifies, by its fingerprint for example.
+    pub fn new(path: &Path, source: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), source: source.into(), written: None }
+    }
+
+    /// Goes on from the file if it is there.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a file that is no checkpoint, or one of another stream, other parameters, nodes or seed;
+    /// [`Error::Io`].
+    pub fn resume(&self, n_nodes: usize, params: &SparsifyParams, run: &Run) -> Result<Option<Sparsifier>> {
+        if !self.path.try_exists().map_err(|e| Error::Io { path: self.path.clone(), source: e })? {
+            return Ok(None);
+        }
+        let file = ModelFile::load(&self.path)?;
+        file.expect_kind(&[KIND])?;
+        let meta = Meta::deserialize(&file.meta)
+            .map_err(|e| file.error(format!("the settings of the checkpoint cannot be read ({e})")))?;
+        let differs = if meta.source != self.source {
+            "other edges"
+        } else if meta.n_nodes != n_nodes {
+            "another number of nodes"
+        } else if meta.params != *params {
+            "other parameters"
+        } else if meta.seed != run.seed {
+            "another seed"
+        } else {
+            return restored(&file, meta, run).map(Some);
+        };
+        Err(file.error(format!("a checkpoint of {differs}; remove it, or go on with what it was made of")))
+    }
+
+    /// Writes the file, unless that would take more than a twentieth of the time since it was last written.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the file of before is left as it was.
+    pub fn keep(&mut self, sparsifier: &Sparsifier) -> Result<()> {
+        if let Some((when, took)) = self.written
+            && when.elapsed() < took * SHARE
+        {
+            return Ok(());
+        }
+        let start = Instant::now();
+        sparsifier.save(&self.path, &self.source)?;
+        self.written = Some((Instant::now(), start.elapsed()));
+        Ok(())
+    }
+
+    /// Removes the file: the stream has come to its end.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be removed.
+    pub fn clear(&self) -> Result<()> {
+        match std::fs::remove_file(&self.path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::Io { path: self.path.clone(), source: e }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Sparsifier {
+    fn save(&self, path: &Path, source: &str) -> Result<()> {
+        let meta = Meta {
+            params: self.params.clone(),
+            n_nodes: self.n,
+            seed: self.seed,
+            source: source.into(),
+            counts: Counts { seconds_before: self.seconds(), ..self.counts },
+            n_old: self.n_old,
+            worst: self.worst,
+            has_weak_cut: self.has_weak_cut,
+        };
+        let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
+        let mut file = ModelFile::new(KIND, serde_json::to_value(meta).map_err(fault)?);
+        let sizes: Vec<u64> = self.levels.iter().map(|level| level.len() as u64).collect();
+        let all = || self.levels.iter().flatten().chain(&self.held);
+        let m = all().count();
+        file.insert("levels", &[sizes.len()], sizes)?;
+        file.insert("u", &[m], all().map(|e| e.u).collect::<Vec<u32>>())?;
+        file.insert("v", &[m], all().map(|e| e.v).collect::<Vec<u32>>())?;
+        file.insert("weight", &[m], all().map(|e| e.weight).collect::<Vec<f64>>())?;
+        file.insert("probability", &[m], all().map(|e| e.probability).collect::<Vec<f32>>())?;
+        file.insert("copies", &[m], all().map(|e| e.copies).collect::<Vec<u32>>())?;
+        if let Some(Probes { vectors, forms }) = &self.probes {
+            file.insert("probes", &[vectors.n_rows(), vectors.n_cols()], vectors.values().to_vec())?;
+            file.insert("forms", &[forms.len()], forms.clone())?;
+        }
+        file.save(path)
+    }
+}
+
+fn restored(file: &ModelFile, meta: Meta, run: &Run) -> Result<Sparsifier> {
+    let n = meta.n_nodes;
+    let mut sparsifier = Sparsifier::new(n, meta.params, run)?;
+    let u = file.array::<u32>("u", &[None])?.1.as_slice();
+    let m = [Some(u.len())];
+    let v = file.array::<u32>("v", &m)?.1.as_slice();
+    let weight = file.array::<f64>("weight", &m)?.1.as_slice();
+    let probability = file.array::<f32>("probability", &m)?.1.as_slice();
+    let copies = file.array::<u32>("copies", &m)?.1.as_slice();
+    let mut all: Vec<Held> = (0..u.len())
+        .map(|at| Held { u: u[at], v: v[at], weight: weight[at], probability: probability[at], copies: copies[at] })
+        .collect();
+    let is_sound = |e: &Held| {
+        e.u < e.v
+            && (e.v as usize) < n
+            && e.weight > 0.0
+            && e.weight.is_finite()
+            && (0.0..=1.0).contains(&e.probability)
+    };
+    let sizes = file.array::<u64>("levels", &[None])?.1.as_slice();
+    let in_levels = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
+    let n_held = (all.len() as u64).checked_sub(in_levels);
+    if !all.iter().all(is_sound) || n_held.is_none_or(|held| meta.n_old as u64 > held) {
+        return Err(file.error("the edges of the checkpoint are damaged"));
+    }
+    for &size in sizes {
+        let rest = all.split_off(size as usize);
+        sparsifier.levels.push(std::mem::replace(&mut all, rest));
+    }
+    sparsifier.held = all;
+    sparsifier.n_old = meta.n_old;
+    sparsifier.counts = meta.counts;
+    (sparsifier.worst, sparsifier.has_weak_cut) = (meta.worst, meta.has_weak_cut);
+    if file.contains("probes") {
+        let (shape, values) = file.array::<f64>("probes", &[Some(n), None])?;
+        let vectors = Matrix::new(n, shape[1], values.as_slice().to_vec())?;
+        let forms = file.array::<f64>("forms", &[Some(shape[1])])?.1.as_slice().to_vec();
+        sparsifier.probes = Some(Probes { vectors, forms });
+    }
+    Ok(sparsifier)
+}

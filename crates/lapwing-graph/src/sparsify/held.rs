@@ -1,0 +1,110 @@
+//! The edges a sparsifier holds, and the matrix they make.
+
+use lapwing_data::{Csr, Result};
+use rayon::prelude::*;
+
+/// An edge that is held. Its weight in the sparsifier is `weight · copies / (trials · probability)`, whose mean over all draws
+/// is `weight`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Held {
+    pub u: u32,
+    pub v: u32,
+    /// Weight it came with.
+    pub weight: f64,
+    /// Probability with which each of its copies is there.
+    pub probability: f32,
+    /// Copies that are there.
+    pub copies: u32,
+}
+
+impl Held {
+    /// Weight in the sparsifier, of `trials` copies to begin with.
+    pub fn current(&self, trials: f64) -> f64 {
+        self.weight * f64::from(self.copies) / (trials * f64::from(self.probability))
+    }
+
+    fn ends(&self) -> u64 {
+        (u64::from(self.u) << 32) | u64::from(self.v)
+    }
+
+    /// Orders by ends, untouched edges first; equal keys mean equal edges.
+    fn key(&self) -> (u64, u32, u64, u32) {
+        (self.ends(), !self.probability.to_bits(), self.weight.to_bits(), self.copies)
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.probability == 1.0
+    }
+}
+
+/// Brings edges into the order of their ends and adds up untouched ones that join the same nodes.
+pub(super) fn sort_and_merge(held: &mut Vec<Held>) {
+    held.par_sort_unstable_by_key(Held::key);
+    held.dedup_by(|next, first| {
+        let is_same = next.ends() == first.ends() && next.is_untouched() && first.is_untouched();
+        if is_same {
+            first.weight += next.weight;
+        }
+        is_same
+    });
+}
+
+/// The symmetric matrix of edges u < v that come in the order of their ends; parallel edges add up.
+///
+/// # Complexity
+/// Two passes over the edges; 12 bytes for each direction.
+pub(super) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
+    let mut starts = vec![0u64; n + 1];
+    let mut last = None;
+    for (u, v, _) in edges.clone() {
+        if last != Some((u, v)) {
+            starts[u as usize + 1] += 1;
+            starts[v as usize + 1] += 1;
+            last = Some((u, v));
+        }
+    }
+    (0..n).for_each(|row| starts[row + 1] += starts[row]);
+    let mut next: Vec<u64> = starts[..n].to_vec();
+    let (mut ids, mut weights) = (vec![0u32; starts[n] as usize], vec![0f64; starts[n] as usize]);
+    let (mut last, mut places) = (None, [0, 0]);
+    for (u, v, weight) in edges {
+        if last == Some((u, v)) {
+            places.iter().for_each(|&place: &usize| weights[place] += weight);
+            continue;
+        }
+        last = Some((u, v));
+        // All (w, u) with w < u came before (u, v): columns ascend in every row.
+        for (side, (row, column)) in [(u, v), (v, u)].into_iter().enumerate() {
+            let place = next[row as usize] as usize;
+            (ids[place], weights[place], places[side]) = (column, weight, place);
+            next[row as usize] += 1;
+        }
+    }
+    Csr::new(n, n, starts, ids, weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(u: u32, v: u32, weight: f64, probability: f32) -> Held {
+        Held { u, v, weight, probability, copies: 1 }
+    }
+
+    #[test]
+    fn untouched_edges_merge_and_thinned_ones_stay_apart() {
+        let mut edges = vec![
+            held(1, 2, 1.0, 1.0),
+            held(0, 2, 4.0, 0.5),
+            held(1, 2, 2.0, 0.5),
+            held(1, 2, 3.0, 1.0),
+            held(0, 1, 5.0, 1.0),
+        ];
+        sort_and_merge(&mut edges);
+        assert_eq!(edges, [held(0, 1, 5.0, 1.0), held(0, 2, 4.0, 0.5), held(1, 2, 4.0, 1.0), held(1, 2, 2.0, 0.5)]);
+        let matrix = adjacency(4, edges.iter().map(|e| (e.u, e.v, e.current(1.0)))).unwrap();
+        assert_eq!(matrix.row(1), ([0u32, 2].as_slice(), [5.0, 8.0].as_slice()));
+        assert_eq!(matrix.row(2), ([0u32, 1].as_slice(), [8.0, 8.0].as_slice()));
+        assert!(matrix.row(3).0.is_empty());
+    }
+}

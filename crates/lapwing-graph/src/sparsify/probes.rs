@@ -1,0 +1,86 @@
+//! Does the sparsifier see what the graph has? xᵀLx of a few vectors, summed up while the edges pass.
+//!
+//! Random vectors are useless here: they never notice a lost cut. Unless vectors are given, they are L⁺L⁺g of the first block
+//! with random signs g, two steps of inverse iteration: in their forms a direction of eigenvalue λ counts as λ⁻³, so that the
+//! weakest cuts decide. Cost: twice a few columns of one system, and two gathers for each edge.
+
+use lapwing_data::hash::mix;
+use lapwing_data::{Matrix, Result, Run};
+use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
+use rayon::prelude::*;
+
+use super::held::{Held, adjacency};
+
+/// Vectors, and their quadratic forms in the graph read so far.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Probes {
+    /// The vectors (n, s).
+    pub vectors: Matrix,
+    /// xᵀL_Gx of each (s).
+    pub forms: Vec<f64>,
+}
+
+/// Probes that are made where none are given.
+const N_PROBES: usize = 4;
+/// Steps of inverse iteration.
+const STEPS: usize = 2;
+/// Relative residual they are solved to: they need to be smooth, not exact.
+const TOL: f64 = 1e-3;
+/// Edges of one partial sum.
+const BLOCK: usize = 1 << 14;
+/// Most probes that may be given.
+pub(super) const MOST_PROBES: usize = 16;
+
+impl Probes {
+    pub fn new(vectors: Matrix) -> Self {
+        let forms = vec![0.0; vectors.n_cols()];
+        Self { vectors, forms }
+    }
+
+    /// Vectors in which weak directions of the network of `edges` are strong.
+    pub fn smooth(n: usize, edges: &[Held], key: u64, run: &Run) -> Result<Self> {
+        let network = adjacency(n, edges.iter().map(|e| (e.u, e.v, f64::from(e.weight as f32))))?;
+        let params = LaplacianParams { tol: TOL, ..LaplacianParams::default() };
+        let solver = LaplacianSolver::new(&network, None, params, run)?;
+        let sign = |at: usize| if mix(key ^ mix(at as u64)) & 1 == 0 { 1.0 } else { -1.0 };
+        let mut vectors = Matrix::new(n, N_PROBES, (0..n * N_PROBES).map(sign).collect())?;
+        for _ in 0..STEPS {
+            vectors = solver.solve(&vectors, None, Constraint::None, run)?.0;
+        }
+        Ok(Self::new(vectors))
+    }
+
+    /// Adds what `edges` contribute, with the weights they came with.
+    pub fn add(&mut self, edges: &[Held], run: &Run) {
+        let forms = run.install(|| self.forms_of(edges, |edge| edge.weight));
+        self.forms.iter_mut().zip(forms).for_each(|(sum, form)| *sum += form);
+    }
+
+    /// Least and largest ratio of the forms of `edges` with `weight` to those of the graph.
+    pub fn ratios(&self, edges: &[Held], weight: impl Fn(&Held) -> f64 + Send + Sync, run: &Run) -> Option<[f64; 2]> {
+        let forms = run.install(|| self.forms_of(edges, weight));
+        let ratios = forms.iter().zip(&self.forms).filter(|(_, whole)| **whole > 0.0).map(|(form, whole)| form / whole);
+        ratios.fold(None, |range, ratio| {
+            let [low, high] = range.unwrap_or([ratio, ratio]);
+            Some([ratio.min(low), ratio.max(high)])
+        })
+    }
+
+    fn forms_of(&self, edges: &[Held], weight: impl Fn(&Held) -> f64 + Send + Sync) -> Vec<f64> {
+        let s = self.vectors.n_cols();
+        let block = |edges: &[Held]| {
+            let mut sums = vec![0.0; s];
+            for edge in edges {
+                let (x, y) = (self.vectors.row(edge.u as usize), self.vectors.row(edge.v as usize));
+                let weight = weight(edge);
+                sums.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += weight * (x - y) * (x - y));
+            }
+            sums
+        };
+        let blocks: Vec<Vec<f64>> = edges.par_chunks(BLOCK).map(block).collect();
+        blocks.iter().fold(vec![0.0; s], |mut all, block| {
+            all.iter_mut().zip(block).for_each(|(all, sum)| *all += sum);
+            all
+        })
+    }
+}

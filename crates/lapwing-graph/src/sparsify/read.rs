@@ -1,0 +1,81 @@
+//! From a source of edges to a sparsifier: reading goes on while edges are thinned.
+
+use std::sync::mpsc::sync_channel;
+
+use lapwing_data::{Edge, EdgeSource, Result, Run};
+
+use super::{Sparsifier, SparsifyParams, SparsifyReport};
+use crate::Graph;
+
+/// Edges read at a time, and portions that may wait.
+const PORTION: usize = 1 << 16;
+const WAITING: usize = 4;
+
+/// Sparsifies all edges of a source: see the [module](super) for what comes out.
+///
+/// # Errors
+/// Those of [`Sparsifier`], and what the source meets.
+///
+/// # Complexity
+/// That of the [module](super). One thread more reads ahead.
+pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> Result<(Graph, SparsifyReport)> {
+    let mut sparsifier = Sparsifier::new(source.n_nodes(), params, run)?;
+    sparsifier.read(source, run, |_| Ok(()))?;
+    sparsifier.finish(run)
+}
+
+impl Sparsifier {
+    /// Takes the edges of a source, from the first that it has not seen yet; `each` is called whenever edges have been
+    /// thinned. Tells the progress of `run` how many rows it has read.
+    ///
+    /// # Errors
+    /// As [`Sparsifier::add`]; what the source and `each` meet.
+    pub fn read(
+        &mut self,
+        source: &dyn EdgeSource,
+        run: &Run,
+        mut each: impl FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        let seen = self.n_rows();
+        for_each_portion(source, seen, run, |edges| {
+            let rounds = self.n_rounds();
+            self.add(edges, run)?;
+            let note = format!("{} edges kept, {} rounds", self.n_held(), self.n_rounds());
+            run.progress().update(self.n_rows(), &note);
+            if self.n_rounds() > rounds { each(self) } else { Ok(()) }
+        })
+    }
+}
+
+/// Hands over the edges of a source from row `first` on, read ahead by a thread of its own.
+///
+/// # Errors
+/// What the source and `take` meet.
+pub fn for_each_portion(
+    source: &dyn EdgeSource,
+    first: u64,
+    run: &Run,
+    mut take: impl FnMut(&[Edge]) -> Result<()>,
+) -> Result<()> {
+    let (sender, receiver) = sync_channel::<Result<Vec<Edge>>>(WAITING);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let read = || -> Result<()> {
+                let mut reader = source.open(run)?;
+                reader.skip(first, run)?;
+                loop {
+                    let mut portion = Vec::with_capacity(PORTION);
+                    reader.read(PORTION, &mut portion, run)?;
+                    // The end, or nobody listens any more.
+                    if portion.is_empty() || sender.send(Ok(portion)).is_err() {
+                        return Ok(());
+                    }
+                }
+            };
+            if let Err(error) = read() {
+                let _ = sender.send(Err(error));
+            }
+        });
+        receiver.into_iter().try_for_each(|portion| take(&portion?))
+    })
+}

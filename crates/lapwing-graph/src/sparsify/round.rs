@@ -1,0 +1,184 @@
+//! One round of a sparsifier: what is held is thinned to its budget.
+//!
+//! Every edge is given a probability p' that never exceeds the one it has, p, and each of its copies stays with probability
+//! p'/p. Given all that came before, the mean of 1{kept}/p' is 1/p: weights are a martingale that starts at the weight the
+//! edge came with, and the Laplacian is right in the mean after any number of rounds, whatever rule made p' from what is held.
+//!
+//! A spanning forest of largest weight is kept, so that the components never change; Kelner & Levin's routine does without.
+//! Cost: a sort and some passes over the edges besides their [`shares`](super::shares).
+
+use std::time::Instant;
+
+use lapwing_data::hash::mix;
+use lapwing_data::{Result, Run, Stream};
+use rand::RngExt;
+use rand_distr::{Binomial, Distribution};
+use rayon::prelude::*;
+
+use super::SparsifyParams;
+use super::forest::max_spanning_forest;
+use super::held::{Held, sort_and_merge};
+use super::params::{Sampler, Sizes};
+use super::resistance::Projections;
+use super::shares::{Shares, View};
+
+/// What a round knows besides the edges.
+pub(super) struct Round<'a> {
+    pub params: &'a SparsifyParams,
+    pub sizes: Sizes,
+    pub n: usize,
+    /// Edges read so far.
+    pub n_edges: u64,
+    /// Number of the round, from 0.
+    pub number: u64,
+}
+
+/// What a round says afterwards.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    /// Seconds spent on systems.
+    pub solve_seconds: f64,
+    /// Iterations and residual of a system that did not arrive.
+    pub worst: Option<(usize, f64)>,
+    /// Whether auto found a weak cut.
+    pub has_weak_cut: bool,
+}
+
+/// Probability with which edges outside the bundle stay.
+const BUNDLE_SHARE: f64 = 0.25;
+/// Edges drawn from one random stream.
+const CHUNK: usize = 4096;
+
+impl Round<'_> {
+    /// Copies every edge begins with.
+    pub fn trials(params: &SparsifyParams, sizes: Sizes) -> u32 {
+        if params.sampler == Sampler::KelnerLevin { sizes.edge_budget.min(u32::MAX as usize) as u32 } else { 1 }
+    }
+
+    /// Thins `held`, and leaves it in the order of its ends.
+    pub fn thin(&self, held: &mut Vec<Held>, run: &Run) -> Result<Outcome> {
+        run.install(|| self.thin_in_pool(held, run))
+    }
+
+    fn thin_in_pool(&self, held: &mut Vec<Held>, run: &Run) -> Result<Outcome> {
+        sort_and_merge(held);
+        run.check()?;
+        let trials = f64::from(Self::trials(self.params, self.sizes));
+        if self.params.sampler == Sampler::Bundle {
+            return self.thin_by_bundles(held, run);
+        }
+        let forest = max_spanning_forest(self.n, held.len(), |at| (held[at].u, held[at].v, held[at].current(trials)));
+        run.check()?;
+        let view = View { n: self.n, edges: held, trials, forest: &forest, key: mix(mix(run.seed) ^ self.number) };
+        let mut outcome = Outcome::default();
+        let shares = self.shares(&view, &mut outcome, run)?;
+        let literal = self.params.sampler == Sampler::KelnerLevin;
+        let budget = if literal { 1.0 } else { self.sizes.edge_budget as f64 };
+        let hysteresis = if literal { 1.0 } else { self.params.hysteresis };
+        let wanted = |at: usize, edge: &Held| -> f32 {
+            let wanted = if forest[at] && !literal { 1.0 } else { (budget * shares[at]).min(1.0) as f32 };
+            if wanted < edge.probability / hysteresis as f32 { wanted } else { edge.probability }
+        };
+        self.draw(held, wanted, run);
+        Ok(outcome)
+    }
+
+    fn shares(&self, view: &View<'_>, outcome: &mut Outcome, run: &Run) -> Result<Vec<f64>> {
+        let degrees = || view.degrees().iter().sum::<f64>() / self.n.max(1) as f64;
+        let ridge = match self.params.sampler {
+            Sampler::Ridge => self.params.ridge.unwrap_or_else(|| RIDGE_SHARE * degrees()),
+            _ => 0.0,
+        };
+        let projections = Projections {
+            n_projections: self.params.n_projections,
+            columns: self.sizes.columns,
+            tol: self.params.tol,
+            ridge,
+            key: mix(view.key),
+        };
+        let start = Instant::now();
+        outcome.has_weak_cut = self.params.sampler == Sampler::Auto && view.has_weak_cut(&projections, run)?;
+        let Shares { values, worst } = match self.params.sampler {
+            Sampler::Uniform => view.uniform(self.n_edges),
+            Sampler::Degree => view.degree(),
+            Sampler::Auto if !outcome.has_weak_cut => view.degree(),
+            _ => view.leverage(&projections, run)?,
+        };
+        outcome.worst = worst;
+        if !matches!(self.params.sampler, Sampler::Uniform | Sampler::Degree) {
+            outcome.solve_seconds = start.elapsed().as_secs_f64();
+        }
+        Ok(values)
+    }
+
+    /// Lowers the probability of each edge to what `wanted` says, draws its copies, and drops those without.
+    fn draw(&self, held: &mut Vec<Held>, wanted: impl Fn(usize, &Held) -> f32 + Sync, run: &Run) {
+        held.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, edges)| {
+            let mut rng = run.rng(Stream::Sampling, (self.number << 32) | chunk as u64);
+            for (offset, edge) in edges.iter_mut().enumerate() {
+                let probability = wanted(chunk * CHUNK + offset, edge);
+                if probability >= edge.probability {
+                    continue;
+                }
+                let stays = f64::from(probability) / f64::from(edge.probability);
+                edge.copies = match edge.copies {
+                    1 => u32::from(rng.random::<f64>() < stays),
+                    copies => binomial(copies, stays, &mut rng),
+                };
+                edge.probability = probability;
+            }
+        });
+        held.retain(|edge| edge.copies > 0);
+    }
+
+    /// Keeps forests, one after another of what the ones before left, and a quarter of the rest, until the budget holds.
+    fn thin_by_bundles(&self, held: &mut Vec<Held>, run: &Run) -> Result<Outcome> {
+        let n_forests = (self.sizes.edge_budget / (2 * self.n.max(1))).max(1);
+        let mut turn = 0;
+        while held.len() > self.sizes.edge_budget {
+            run.check()?;
+            let is_bundled = self.bundle(held, n_forests);
+            let n_bundled = is_bundled.iter().filter(|is_in| **is_in).count();
+            let round = Round { number: (self.number << 8) | turn, ..*self };
+            let before = held.len();
+            round.draw(
+                held,
+                |at, edge| if is_bundled[at] { edge.probability } else { edge.probability * BUNDLE_SHARE as f32 },
+                run,
+            );
+            turn += 1;
+            // What is left is forests.
+            if before == n_bundled || turn == 64 {
+                break;
+            }
+        }
+        Ok(Outcome::default())
+    }
+
+    fn bundle(&self, held: &[Held], n_forests: usize) -> Vec<bool> {
+        let mut is_bundled = vec![false; held.len()];
+        let mut left: Vec<u32> = (0..held.len() as u32).collect();
+        for _ in 0..n_forests {
+            let edge = |at: usize| &held[left[at] as usize];
+            let forest = max_spanning_forest(self.n, left.len(), |at| {
+                let edge = edge(at);
+                (edge.u, edge.v, edge.current(1.0))
+            });
+            left.iter().zip(&forest).filter(|(_, is_in)| **is_in).for_each(|(&at, _)| is_bundled[at as usize] = true);
+            left.retain(|&at| !is_bundled[at as usize]);
+            if left.is_empty() {
+                break;
+            }
+        }
+        is_bundled
+    }
+}
+
+/// ρ of the ridge sampler in units of the mean weighted degree.
+const RIDGE_SHARE: f64 = 0.1;
+
+/// How many of `copies` stay, each with probability `stays` < 1.
+fn binomial(copies: u32, stays: f64, rng: &mut impl rand::Rng) -> u32 {
+    // Never refused: `stays` is a ratio of probabilities below 1.
+    Binomial::new(copies.into(), stays).map_or(0, |draws| draws.sample(rng) as u32)
+}

@@ -1,0 +1,345 @@
+//! A sparsifier that edges are given to, a few at a time.
+
+use std::time::Instant;
+
+use lapwing_data::hash::mix;
+use lapwing_data::{Edge, Error, Matrix, Result, Run};
+
+use super::held::{Held, adjacency, sort_and_merge};
+use super::params::{Sampler, Sizes};
+use super::probes::{MOST_PROBES, Probes};
+use super::round::{Outcome, Round};
+use super::{SparsifyParams, SparsifyReport};
+use crate::Graph;
+
+/// A sparsifier of a stream of edges: give it edges with [`add`](Self::add), ask for the graph so far with
+/// [`snapshot`](Self::snapshot), and for the last one with [`finish`](Self::finish).
+///
+/// Edges are thinned whenever their number reaches the capacity, so that the result does not depend on how they were
+/// portioned, nor on the number of threads.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Edge, Run};
+/// use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
+///
+/// let run = Run::new(None, 0)?;
+/// let params = SparsifyParams { budget: Budget::Edges(600), capacity: Some(1500), ..Default::default() };
+/// let mut sparsifier = Sparsifier::new(60, params, &run)?;
+/// for u in 0..60 {
+///     let edges: Vec<Edge> = (0..u).map(|v| Edge { u, v, weight: 1.0 }).collect();
+///     sparsifier.add(&edges, &run)?;
+/// }
+/// let (graph, report) = sparsifier.finish(&run)?;
+/// assert!(report.n_edges == 1770 && graph.n_edges() < 900);
+/// assert_eq!(graph.components().sizes.len(), 1);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sparsifier {
+    pub(super) params: SparsifyParams,
+    pub(super) sizes: Sizes,
+    pub(super) n: usize,
+    pub(super) seed: u64,
+    pub(super) held: Vec<Held>,
+    /// Leading edges of `held` that were there when edges were thinned last.
+    pub(super) n_old: usize,
+    /// Merge tree of the ridge sampler: at level i what 2ⁱ blocks left.
+    pub(super) levels: Vec<Vec<Held>>,
+    pub(super) probes: Option<Probes>,
+    pub(super) counts: Counts,
+    pub(super) worst: Option<(usize, f64)>,
+    pub(super) has_weak_cut: bool,
+    start: Instant,
+}
+
+/// What has been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Counts {
+    /// Rows given, dropped ones included.
+    pub rows: u64,
+    pub dropped: u64,
+    pub rounds: u64,
+    pub peak: usize,
+    pub solve_seconds: f64,
+    pub seconds_before: f64,
+}
+
+/// Tolerance above which resistances are not to be trusted.
+const MOST_TOL: f64 = 1e-4;
+
+impl Sparsifier {
+    /// A sparsifier of a graph of `n_nodes` nodes, with the seed of `run`.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a parameter outside its range; [`Error::TooLarge`] for a memory too small for the nodes.
+    pub fn new(n_nodes: usize, params: SparsifyParams, run: &Run) -> Result<Self> {
+        params.validate()?;
+        if n_nodes > u32::MAX as usize {
+            return Err(Error::param("n_samples", n_nodes, format!("at most {}", u32::MAX)));
+        }
+        let mut sizes = params.sizes(n_nodes)?;
+        if params.sampler == Sampler::Leverage {
+            sizes.capacity = u32::MAX as usize;
+        }
+        Ok(Self {
+            params,
+            sizes,
+            n: n_nodes,
+            seed: run.seed,
+            held: Vec::new(),
+            n_old: 0,
+            levels: Vec::new(),
+            probes: None,
+            counts: Counts::default(),
+            worst: None,
+            has_weak_cut: false,
+            start: Instant::now(),
+        })
+    }
+
+    /// Takes vectors (n, 1 to 16) whose quadratic forms are to be compared, such as indicators of clusters, instead of
+    /// vectors of its own. To be called before any edge is added.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for vectors of another size, [`Error::Value`] for values that are not finite.
+    pub fn with_probes(mut self, vectors: Matrix) -> Result<Self> {
+        let (rows, columns) = (vectors.n_rows(), vectors.n_cols());
+        if rows != self.n || !(1..=MOST_PROBES).contains(&columns) {
+            let expected = format!("{} × 1 to {MOST_PROBES}", self.n);
+            return Err(Error::shape("probes", expected, format!("{rows} × {columns} values")));
+        }
+        if let Some(at) = vectors.values().iter().position(|v| !v.is_finite()) {
+            return Err(Error::Value {
+                what: "probes".into(),
+                row: at / columns,
+                col: Some(at % columns),
+                value: vectors.values()[at].to_string(),
+                advice: "finite values are needed".into(),
+            });
+        }
+        self.probes = Some(Probes::new(vectors));
+        Ok(self)
+    }
+
+    /// Number of nodes.
+    pub fn n_nodes(&self) -> usize {
+        self.n
+    }
+
+    /// Rows given so far, loops and edges of weight 0 included.
+    pub fn n_rows(&self) -> u64 {
+        self.counts.rows
+    }
+
+    /// Edges held, parallel ones apart.
+    pub fn n_held(&self) -> usize {
+        self.held.len() + self.levels.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Times edges were thinned.
+    pub fn n_rounds(&self) -> u64 {
+        self.counts.rounds
+    }
+
+    /// Takes more edges. Loops and edges of weight 0 are dropped and counted; an edge that comes again counts as another.
+    ///
+    /// After an error the sparsifier has taken the edges before the one that is named, or is as good as lost if it was
+    /// interrupted.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] naming the first row with an end out of range or a weight that is negative or not finite;
+    /// [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// O(1) an edge, and a round of O(capacity) work whenever that many are held.
+    pub fn add(&mut self, edges: &[Edge], run: &Run) -> Result<()> {
+        for edge in edges {
+            edge.check(self.n, self.counts.rows)?;
+            self.counts.rows += 1;
+            if edge.u == edge.v || edge.weight == 0.0 {
+                self.counts.dropped += 1;
+                continue;
+            }
+            if self.held.len() == self.held.capacity() {
+                let room = self.held.len().max(1 << 12).min(self.block().saturating_sub(self.held.len()).max(1));
+                self.held.reserve_exact(room);
+            }
+            let copies = Round::trials(&self.params, self.sizes);
+            let (u, v) = (edge.u.min(edge.v), edge.u.max(edge.v));
+            self.held.push(Held { u, v, weight: edge.weight, probability: 1.0, copies });
+            if self.held.len() >= self.block() {
+                self.end_block(run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The graph that was read so far, sparsified; the stream goes on as if nothing had been asked. Before the first round
+    /// it is the graph itself.
+    ///
+    /// # Errors
+    /// None for a sparsifier in order.
+    ///
+    /// # Complexity
+    /// A sort of the edges held and a copy of them.
+    pub fn snapshot(&self, run: &Run) -> Result<Graph> {
+        let mut all = self.levels.concat();
+        all.extend_from_slice(&self.held);
+        run.install(|| {
+            sort_and_merge(&mut all);
+            self.graph(&all)
+        })
+    }
+
+    /// What there is to say so far.
+    pub fn report(&self, run: &Run) -> SparsifyReport {
+        let all = [self.levels.concat(), self.held.clone()].concat();
+        self.report_of(&all, run)
+    }
+
+    /// The sparsifier of all edges, thinned to the budget a last time where more are held.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn finish(mut self, run: &Run) -> Result<(Graph, SparsifyReport)> {
+        self.note_new(run)?;
+        for mut level in std::mem::take(&mut self.levels) {
+            self.held.append(&mut level);
+        }
+        run.install(|| sort_and_merge(&mut self.held));
+        self.counts.peak = self.counts.peak.max(self.held.len());
+        if self.held.len() > self.sizes.edge_budget {
+            self.thin(run)?;
+        }
+        let held = std::mem::take(&mut self.held);
+        let mut report = self.report_of(&held, run);
+        let graph = run.install(|| self.graph(&held))?;
+        report.n_kept = graph.n_edges();
+        Ok((graph, report))
+    }
+
+    /// Edges of a block, those kept from before included.
+    fn block(&self) -> usize {
+        if self.params.sampler == Sampler::Ridge { self.sizes.capacity / 2 } else { self.sizes.capacity }
+    }
+
+    fn end_block(&mut self, run: &Run) -> Result<()> {
+        self.counts.peak = self.counts.peak.max(self.n_held());
+        self.note_new(run)?;
+        self.thin(run)?;
+        if self.params.sampler == Sampler::Ridge {
+            // As a binary counter: two of a level make one of the next.
+            let mut level = 0;
+            while let Some(other) = self.levels.get_mut(level).filter(|other| !other.is_empty()) {
+                self.held.append(other);
+                self.thin(run)?;
+                level += 1;
+            }
+            if level == self.levels.len() {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level] = std::mem::take(&mut self.held);
+        }
+        self.n_old = self.held.len();
+        Ok(())
+    }
+
+    /// Lets the probes see edges that came since the last round, as they came.
+    fn note_new(&mut self, run: &Run) -> Result<()> {
+        if self.probes.is_none() && self.held.len() > self.sizes.edge_budget {
+            // The first block: all of it is new.
+            run.install(|| sort_and_merge(&mut self.held));
+            self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), run)?);
+        }
+        let Self { probes, held, n_old, .. } = self;
+        if let Some(probes) = probes {
+            probes.add(&held[*n_old..], run);
+        }
+        Ok(())
+    }
+
+    fn thin(&mut self, run: &Run) -> Result<()> {
+        let run = run.with_seed(self.seed);
+        let round = Round {
+            params: &self.params,
+            sizes: self.sizes,
+            n: self.n,
+            n_edges: self.counts.rows - self.counts.dropped,
+            number: self.counts.rounds,
+        };
+        let Outcome { solve_seconds, worst, has_weak_cut } = round.thin(&mut self.held, &run)?;
+        self.counts.rounds += 1;
+        self.counts.solve_seconds += solve_seconds;
+        self.has_weak_cut |= has_weak_cut;
+        if let Some((_, residual)) = worst
+            && self.worst.is_none_or(|(_, before)| residual > before)
+        {
+            self.worst = worst;
+        }
+        Ok(())
+    }
+
+    /// The graph of edges in the order of their ends.
+    fn graph(&self, edges: &[Held]) -> Result<Graph> {
+        let trials = f64::from(Round::trials(&self.params, self.sizes));
+        adjacency(self.n, edges.iter().map(|e| (e.u, e.v, e.current(trials)))).map(Graph::from_clean)
+    }
+
+    /// Seconds since it was made, those of the processes before this one included.
+    pub(super) fn seconds(&self) -> f64 {
+        self.counts.seconds_before + self.start.elapsed().as_secs_f64()
+    }
+
+    fn report_of(&self, edges: &[Held], run: &Run) -> SparsifyReport {
+        let Counts { rows, dropped, rounds, peak, solve_seconds, .. } = self.counts;
+        let trials = f64::from(Round::trials(&self.params, self.sizes));
+        let is_thinned = rounds > 0;
+        let probes = self.probes.as_ref().filter(|_| is_thinned);
+        SparsifyReport {
+            sampler: match self.params.sampler {
+                Sampler::Auto if self.has_weak_cut => Sampler::Streaming,
+                Sampler::Auto => Sampler::Degree,
+                sampler => sampler,
+            }
+            .name()
+            .into(),
+            n_nodes: self.n,
+            n_edges: rows - dropped,
+            n_dropped: dropped,
+            n_kept: edges.len(),
+            edge_budget: self.sizes.edge_budget,
+            capacity: self.sizes.capacity,
+            peak_edges: peak.max(edges.len()),
+            rounds,
+            solve_seconds,
+            seconds: self.seconds(),
+            probe_ratios: probes.and_then(|probes| probes.ratios(edges, |edge| edge.current(trials), run)),
+            n_probes: probes.map_or(0, |probes| probes.forms.len()),
+            warnings: self.warnings(is_thinned),
+        }
+    }
+
+    fn warnings(&self, is_thinned: bool) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let solves = !matches!(self.params.sampler, Sampler::Uniform | Sampler::Degree | Sampler::Bundle);
+        if is_thinned && solves && self.params.tol > MOST_TOL {
+            warnings.push(format!(
+                "resistances were solved to {:.0e} only: edges over weak cuts may have been taken for dispensable; use a \
+                 tol of at most {MOST_TOL:.0e}",
+                self.params.tol
+            ));
+        }
+        if let Some((iterations, residual)) = self.worst {
+            warnings.push(format!(
+                "a system for resistances stopped after {iterations} iterations at relative residual {residual:.1e}, above \
+                 tol {:.1e}: the probabilities of edges are less exact than asked",
+                self.params.tol
+            ));
+        }
+        warnings
+    }
+}
+
+/// Sets the signs of the probes apart from those of the rounds.
+const PROBES: u64 = 0x7072_6F62_6573;

@@ -1,0 +1,243 @@
+//! Sparsifiers against dense eigenvalues: distortion, unbiasedness, components, the same bits from any portion or thread.
+
+use lapwing_data::{Edge, EdgeSlice, EdgeSource, Features, Matrix, Run, Stream};
+use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport, sparsify};
+use lapwing_graph::testkit::{Distortion, dumbbell, nasty_graphs};
+use lapwing_graph::{Graph, GraphParams, Symmetrize, Weighting, affinity_graph};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+
+fn run(seed: u64) -> Run {
+    Run::new(Some(2), seed).unwrap()
+}
+
+/// Neighbours of points of two normal distributions in five dimensions.
+fn neighbors(n: usize, k: usize) -> Graph {
+    let mut rng = run(0).rng(Stream::Synthetic, 1);
+    let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+    let values = (0..n * 5).map(|at| normal() + if at % 10 == 0 { 3.0 } else { 0.0 }).collect();
+    let features = Features::from_f64(n, 5, values).unwrap();
+    let binary = GraphParams { weights: Weighting::Binary, symmetrize: Symmetrize::Union, ..GraphParams::default() };
+    affinity_graph(&features, &GraphParams { n_neighbors: k, ..binary }, &run(0)).unwrap().graph
+}
+
+/// The edges of a graph, shuffled.
+fn shuffled(graph: &Graph, seed: u64) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    graph.adjacency().open(&run(0)).unwrap().read(usize::MAX >> 1, &mut edges, &run(0)).unwrap();
+    edges.shuffle(&mut run(seed).rng(Stream::Synthetic, 2));
+    edges
+}
+
+/// Room for all edges in so many blocks.
+fn in_blocks(sampler: Sampler, n_edges: usize, edge_budget: usize, blocks: usize) -> SparsifyParams {
+    let capacity = ((n_edges + (blocks - 1) * edge_budget) / blocks).max(2 * edge_budget);
+    SparsifyParams {
+        sampler,
+        budget: Budget::Edges(edge_budget),
+        capacity: Some(capacity),
+        ..SparsifyParams::default()
+    }
+}
+
+fn sparsified(graph: &Graph, params: SparsifyParams, seed: u64) -> (Graph, SparsifyReport) {
+    let edges = shuffled(graph, seed);
+    sparsify(&EdgeSlice::new(graph.n_samples(), &edges).unwrap(), params, &run(seed)).unwrap()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn streams_of_neighbor_graphs_keep_their_forms() {
+    let graph = neighbors(500, 100);
+    let measure = Distortion::from(&graph);
+    for (per_node, rounds, most) in [(20, 3, 0.70), (40, 1, 0.45)] {
+        let distortions = (0..5).map(|seed| {
+            let params = in_blocks(Sampler::Streaming, graph.n_edges(), 500 * per_node, 6);
+            let (sparse, report) = sparsified(&graph, SparsifyParams { n_projections: 64, ..params }, seed);
+            assert_eq!(report.rounds, rounds, "{report:?}");
+            let [low, high] = report.probe_ratios.unwrap();
+            assert!(low > 0.5 && high < 1.5, "{report:?}");
+            measure.of(&sparse)
+        });
+        let found = median(distortions.collect());
+        assert!(found <= most, "{per_node} edges a node: {found}");
+    }
+}
+
+#[test]
+fn weak_cuts_survive() {
+    let graph = dumbbell(250);
+    let measure = Distortion::from(&graph);
+    let params = in_blocks(Sampler::Streaming, graph.n_edges(), 500 * 20, 6);
+    let distortions = (0..10).map(|seed| {
+        let (sparse, report) = sparsified(&graph, params.clone(), seed);
+        assert!(report.warnings.is_empty(), "{report:?}");
+        assert_eq!(sparse.components().sizes.len(), 1);
+        measure.of(&sparse)
+    });
+    let found = median(distortions.collect());
+    assert!(found <= 0.8, "{found}");
+    let (_, report) = sparsified(&graph, SparsifyParams { tol: 1e-2, ..params }, 0);
+    assert!(report.warnings[0].contains("solved to 1e-2 only"), "{:?}", report.warnings);
+}
+
+#[test]
+fn a_lost_cut_shows_in_the_probes() {
+    // Drawn alike, the ten edges of the cut are mostly lost: its forest edge stands for a tenth of it.
+    let graph = dumbbell(250);
+    let params = in_blocks(Sampler::Uniform, graph.n_edges(), 500 * 4, 2);
+    let (_, report) = sparsified(&graph, params.clone(), 1);
+    let [low, _] = report.probe_ratios.unwrap();
+    assert!(low < 0.7, "{report:?}");
+    let side = (0..500).map(|v| if v < 250 { 1.0 } else { -1.0 }).collect();
+    let given = Sparsifier::new(500, params, &run(1)).unwrap();
+    let mut given = given.with_probes(Matrix::new(500, 1, side).unwrap()).unwrap();
+    given.add(&shuffled(&graph, 1), &run(1)).unwrap();
+    let (sparse, report) = given.finish(&run(1)).unwrap();
+    let cut: f64 = shuffled(&sparse, 0).iter().filter(|e| (e.u < 250) != (e.v < 250)).map(|e| e.weight).sum();
+    let [low, high] = report.probe_ratios.unwrap();
+    assert!((low - cut).abs() < 1e-9 && low == high, "{low} {cut}");
+}
+
+#[test]
+fn every_sampler_is_right_in_the_mean() {
+    let graph = neighbors(40, 12);
+    let (n, m) = (40, graph.n_edges());
+    let vectors: Vec<Vec<f64>> = vec![
+        (0..n).map(|v| f64::from(u8::from(v < n / 2))).collect(),
+        (0..n).map(|v| v as f64 / n as f64).collect(),
+        (0..n).map(|v| (v as f64).sin()).collect(),
+        (0..n).map(|v| f64::from(u8::from(v == 7))).collect(),
+    ];
+    let form = |graph: &Graph, x: &[f64]| -> f64 {
+        shuffled(graph, 0).iter().map(|e| e.weight * (x[e.u as usize] - x[e.v as usize]).powi(2)).sum()
+    };
+    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+        let budget = 90;
+        let params = SparsifyParams { hysteresis: 1.0, ..in_blocks(sampler, m, budget, 5) };
+        let found: Vec<Vec<f64>> = (0..200)
+            .map(|seed| {
+                let (sparse, report) = sparsified(&graph, params.clone(), seed);
+                assert!(report.rounds >= 1 && report.n_edges == m as u64, "{report:?}");
+                vectors.iter().map(|x| form(&sparse, x)).collect()
+            })
+            .collect();
+        for (at, x) in vectors.iter().enumerate() {
+            let values: Vec<f64> = found.iter().map(|forms| forms[at]).collect();
+            let mean = values.iter().sum::<f64>() / 200.0;
+            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 199.0;
+            let z = (mean - form(&graph, x)) / (variance / 200.0).sqrt();
+            assert!(z.abs() < 4.0, "{sampler:?}, form {at}: mean off by {z:.1} standard errors");
+        }
+    }
+}
+
+#[test]
+fn components_are_kept_whatever_is_drawn() {
+    for (name, graph) in nasty_graphs() {
+        let expected = graph.components();
+        for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+            let params = SparsifyParams { budget: Budget::Edges(1), sampler, ..SparsifyParams::default() };
+            let (sparse, _) = sparsified(&graph, params, 3);
+            if sampler != Sampler::KelnerLevin {
+                assert_eq!(sparse.components(), expected, "{name}, {sampler:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn portions_and_threads_do_not_show() {
+    let graph = neighbors(300, 60);
+    let edges = shuffled(&graph, 5);
+    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+        let params = in_blocks(sampler, edges.len(), 1500, 4);
+        let result = |threads: usize, portion: usize| {
+            let run = Run::new(Some(threads), 9).unwrap();
+            let mut sparsifier = Sparsifier::new(300, params.clone(), &run).unwrap();
+            for portion in edges.chunks(portion) {
+                sparsifier.add(portion, &run).unwrap();
+                if portion.len() == 777 {
+                    sparsifier.snapshot(&run).unwrap();
+                }
+            }
+            let (graph, report) = sparsifier.finish(&run).unwrap();
+            (graph, report.probe_ratios)
+        };
+        let expected = result(1, edges.len());
+        assert!(expected.0.n_edges() < edges.len(), "{sampler:?}");
+        assert_eq!(result(2, 777), expected, "{sampler:?}");
+        assert_eq!(result(7, 1), expected, "{sampler:?}");
+    }
+}
+
+#[test]
+fn a_snapshot_is_the_graph_itself_until_there_is_too_much() {
+    let graph = neighbors(100, 10);
+    let edges = shuffled(&graph, 1);
+    let mut sparsifier = Sparsifier::new(100, SparsifyParams::default(), &run(0)).unwrap();
+    sparsifier.add(&edges, &run(0)).unwrap();
+    assert_eq!(sparsifier.snapshot(&run(0)).unwrap(), graph);
+    assert_eq!(sparsifier.report(&run(0)).probe_ratios, None);
+    let (finished, report) = sparsifier.finish(&run(0)).unwrap();
+    assert_eq!((&finished, report.rounds), (&graph, 0));
+}
+
+#[test]
+fn loops_and_zeros_are_counted_and_repeated_edges_add_up() {
+    let edge = |u, v, weight| Edge { u, v, weight };
+    let mut sparsifier = Sparsifier::new(3, SparsifyParams::default(), &run(0)).unwrap();
+    let edges = [edge(0, 1, 1.0), edge(1, 1, 5.0), edge(1, 0, 2.0), edge(1, 2, 0.0), edge(2, 0, 4.0)];
+    sparsifier.add(&edges, &run(0)).unwrap();
+    let text = sparsifier.add(&[edge(0, 2, 1.0), edge(0, 3, 1.0)], &run(0)).unwrap_err().to_string();
+    assert!(text.contains("row 6 of the edges: node 3 is out of range"), "{text}");
+    let (graph, report) = sparsifier.finish(&run(0)).unwrap();
+    assert_eq!(graph, Graph::from_edges(3, &[(0, 1, 3.0), (0, 2, 5.0)]).unwrap());
+    assert_eq!((report.n_edges, report.n_dropped, report.n_kept), (4, 2, 2));
+}
+
+#[test]
+fn a_checkpoint_goes_on_to_the_same_bytes() {
+    let folder = std::env::temp_dir().join(format!("lapwing-checkpoint-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let graph = neighbors(300, 60);
+    let edges = shuffled(&graph, 5);
+    let source = EdgeSlice::new(300, &edges).unwrap();
+    for sampler in [Sampler::Streaming, Sampler::Ridge, Sampler::KelnerLevin] {
+        let path = folder.join(sampler.name());
+        let params = in_blocks(sampler, edges.len(), 1200, 8);
+        let (expected, whole) = sparsify(&source, params.clone(), &run(4)).unwrap();
+        let mut checkpoint = Checkpoint::new(&path, "edges");
+        assert!(checkpoint.resume(300, &params, &run(4)).unwrap().is_none());
+        // Stopped in the middle, some edges after the last checkpoint.
+        let mut sparsifier = Sparsifier::new(300, params.clone(), &run(4)).unwrap();
+        for portion in edges[..edges.len() * 2 / 3].chunks(100) {
+            let rounds = sparsifier.n_rounds();
+            sparsifier.add(portion, &run(4)).unwrap();
+            if sparsifier.n_rounds() > rounds && rounds < 2 {
+                checkpoint = Checkpoint::new(&path, "edges");
+                checkpoint.keep(&sparsifier).unwrap();
+            }
+        }
+        drop(sparsifier);
+        let mut resumed = checkpoint.resume(300, &params, &run(4)).unwrap().unwrap();
+        assert!(resumed.n_rows() > 0 && resumed.n_rows() < edges.len() as u64 * 2 / 3);
+        resumed.read(&source, &run(4), |sparsifier| checkpoint.keep(sparsifier)).unwrap();
+        let (found, report) = resumed.finish(&run(4)).unwrap();
+        assert_eq!(found, expected, "{sampler:?}");
+        assert_eq!((report.probe_ratios, report.rounds), (whole.probe_ratios, whole.rounds));
+        let refusal = |source: &str, params: &SparsifyParams, seed| {
+            Checkpoint::new(&path, source).resume(300, params, &run(seed)).unwrap_err().to_string()
+        };
+        assert!(refusal("others", &params, 4).contains("a checkpoint of other edges"));
+        assert!(refusal("edges", &SparsifyParams::default(), 4).contains("other parameters"));
+        assert!(refusal("edges", &params, 5).contains("another seed"));
+        checkpoint.clear().unwrap();
+        assert!(checkpoint.resume(300, &params, &run(4)).unwrap().is_none());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
