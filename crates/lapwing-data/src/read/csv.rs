@@ -1,9 +1,9 @@
 //! CSV, plain or compressed, from a file or standard input.
 
 use std::io::BufRead;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ::csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder, Trim};
+use ::csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 
 use super::columns::{self, Choice};
 use super::format::open_text;
@@ -15,30 +15,32 @@ use crate::{Error, Features, Result, Run};
 const CHECK_ROWS: u64 = 1024;
 
 /// Records of a CSV file, all of one length.
-pub(super) struct Records<'a> {
-    path: &'a Path,
-    reader: Reader<Box<dyn BufRead>>,
-    pub record: ByteRecord,
+pub(super) struct Records {
+    path: PathBuf,
+    reader: Reader<Box<dyn BufRead + Send>>,
+    record: ByteRecord,
     /// Names of the columns; their numbers where the file has no header.
     pub names: Vec<String>,
     /// Whether `record` is the first line of a file without a header, to be read again.
     is_pending: bool,
 }
 
-impl<'a> Records<'a> {
+impl Records {
     /// Opens the file and reads its first line: a header, unless every cell of it is a number.
-    pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(open_text(path)?);
-        let mut records = Self { path, reader, record: ByteRecord::new(), names: Vec::new(), is_pending: false };
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let reader = ReaderBuilder::new().has_headers(false).from_reader(open_text(path)?);
+        let (path, record) = (path.to_owned(), ByteRecord::new());
+        let mut records = Self { path, reader, record, names: Vec::new(), is_pending: false };
         if !records.next()? {
-            return Err(Error::format(path, None, "the file is empty"));
+            return Err(Error::format(records.path, None, "the file is empty"));
         }
-        records.is_pending =
-            records.record.iter().all(|cell| text(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
-        records.names = match records.is_pending {
+        let cells = || (0..records.record.len()).map(|at| records.cell(at));
+        let is_pending = cells().all(|cell| text(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
+        records.names = match is_pending {
             true => (0..records.record.len()).map(|at| at.to_string()).collect(),
-            false => records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect(),
+            false => cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect(),
         };
+        records.is_pending = is_pending;
         Ok(records)
     }
 
@@ -47,17 +49,22 @@ impl<'a> Records<'a> {
         if std::mem::take(&mut self.is_pending) {
             return Ok(true);
         }
-        self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(self.path, e))
+        self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(&self.path, e))
+    }
+
+    /// The text of column `at` without spaces around it; empty where there is no such column.
+    pub(super) fn cell(&self, at: usize) -> &[u8] {
+        self.record.get(at).unwrap_or_default().trim_ascii()
     }
 
     /// An error about the current record.
     pub(super) fn error(&self, reason: impl Into<String>) -> Error {
-        Error::format(self.path, self.record.position().map(Position::line), reason)
+        Error::format(&self.path, self.record.position().map(Position::line), reason)
     }
 
     /// The number in column `at`, NaN where it is missing.
     pub(super) fn number(&self, at: usize) -> Result<f64> {
-        let cell = self.record.get(at).unwrap_or_default();
+        let cell = self.cell(at);
         text(cell).and_then(parse_number).ok_or_else(|| {
             let shown = String::from_utf8_lossy(cell);
             self.error(format!(
@@ -110,7 +117,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
             values.push(records.number(at)?);
         }
         if let Some(label) = label {
-            let cell = records.record.get(label).unwrap_or_default();
+            let cell = records.cell(label);
             texts.push(text(cell).ok_or_else(|| records.error("the label is not UTF-8 text"))?);
         }
         n_rows += 1;

@@ -9,6 +9,9 @@ use memmap2::Mmap;
 
 use crate::{Error, Result};
 
+/// Bytes of text read at a time.
+const TEXT_BYTES: usize = 1 << 18;
+
 /// Formats of input files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -47,6 +50,20 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Whether `path` gives the same bytes each time it is read: no pipe, terminal or standard input.
+pub(super) fn is_rereadable(path: &Path) -> bool {
+    let is_device = || std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    !is_stdin(path) && !is_device()
+}
+
+/// Why some things cannot be had of what is not [`is_rereadable`].
+pub(super) const ONLY_ONCE: &str = "a pipe or standard input can be read only once";
+
+/// The error for what would need a second reading of `path`.
+pub(super) fn only_once(path: &Path) -> Error {
+    Error::param("file", path.display(), format!("a file, since {ONLY_ONCE}"))
+}
+
 fn lowercase_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
@@ -57,29 +74,29 @@ pub(super) fn unknown_ending(path: &Path, known: &str) -> Error {
 }
 
 /// Opens text for reading, decompressing by the ending.
-pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead>> {
+pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if is_stdin(path) {
-        return Ok(Box::new(std::io::stdin().lock()));
+        return Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, std::io::stdin())));
     }
     let file = open(path)?;
     let name = lowercase_name(path);
     if name.ends_with(".gz") || name.ends_with(".zst") {
         return open_compressed(path, file, name.ends_with(".gz"));
     }
-    Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
+    Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, file)))
 }
 
 #[cfg(feature = "tables")]
-fn open_compressed(path: &Path, file: File, gzip: bool) -> Result<Box<dyn BufRead>> {
+fn open_compressed(path: &Path, file: File, gzip: bool) -> Result<Box<dyn BufRead + Send>> {
     if gzip {
-        return Ok(Box::new(BufReader::with_capacity(1 << 18, flate2::read::MultiGzDecoder::new(file))));
+        return Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, flate2::read::MultiGzDecoder::new(file))));
     }
     let decoder = zstd::stream::read::Decoder::new(file).map_err(|e| Error::io(path, e))?;
-    Ok(Box::new(BufReader::with_capacity(1 << 18, decoder)))
+    Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, decoder)))
 }
 
 #[cfg(not(feature = "tables"))]
-fn open_compressed(path: &Path, _: File, _: bool) -> Result<Box<dyn BufRead>> {
+fn open_compressed(path: &Path, _: File, _: bool) -> Result<Box<dyn BufRead + Send>> {
     Err(without_tables(path))
 }
 
@@ -103,12 +120,18 @@ pub(super) fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Opens a file that is not empty, with its length in bytes.
+pub(super) fn open_filled(path: &Path) -> Result<(File, u64)> {
+    let file = open(path)?;
+    match file.metadata().map_err(|e| Error::io(path, e))?.len() {
+        0 => Err(Error::format(path, None, "the file is empty")),
+        length => Ok((file, length)),
+    }
+}
+
 /// Maps a file that is not empty into memory.
 pub(crate) fn map(path: &Path) -> Result<Arc<Mmap>> {
-    let file = open(path)?;
-    if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
-        return Err(Error::format(path, None, "the file is empty"));
-    }
+    let (file, _) = open_filled(path)?;
     // SAFETY: the map is read-only, and its bytes are only ever seen as plain numbers or checked text, for which any
     // bit pattern is valid. Files this program writes replace others by renaming, which leaves existing maps alone;
     // another program that truncates the file meanwhile ends the process, as it would any that maps files.

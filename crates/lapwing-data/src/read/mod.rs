@@ -1,4 +1,4 @@
-//! Readers: features with or without labels, labels alone, graphs.
+//! Readers: features with or without labels, labels alone, graphs, edges in blocks.
 //!
 //! The format is told by the ending of the file name. Arrays (`.npy`) are memory-mapped where their layout allows it,
 //! tables are read into one row-major buffer, sparse files stay sparse. No length that a file states about itself is
@@ -7,6 +7,7 @@
 mod array;
 mod columns;
 mod csv;
+mod edges;
 pub(crate) mod format;
 mod graph;
 mod labels;
@@ -14,14 +15,16 @@ mod npy;
 mod npz;
 #[cfg(feature = "tables")]
 mod parquet;
+mod record;
 mod svmlight;
 
 use std::path::Path;
 
+pub use self::edges::EdgeFile;
 use self::format::{Format, unknown_ending};
 pub use self::graph::read_graph;
 pub use self::labels::read_labels;
-use crate::{Error, Features, Labels, Result, Run};
+use crate::{Features, Labels, Result, Run};
 
 const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .libsvm";
 
@@ -101,8 +104,8 @@ pub fn names_columns(path: &Path) -> bool {
 /// | `.svm`, `.libsvm`, `.svmlight` | a label and `index:value` pairs per line, counted from 1, or from 0 if an index 0 occurs |
 ///
 /// # Errors
-/// [`Error::Format`] naming the line or column that cannot be understood, [`Error::Io`] when the file cannot be read,
-/// [`Error::Interrupted`].
+/// [`Error::Format`](crate::Error) naming the line or column that cannot be understood, [`Error::Io`](crate::Error) when
+/// the file cannot be read, [`Error::Interrupted`](crate::Error).
 ///
 /// # Complexity
 /// One pass; memory for one copy of the features.
@@ -123,14 +126,14 @@ pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Sam
 /// Size of the features of a file, for planning.
 ///
 /// # Errors
-/// As [`read_samples`], as far as the file is looked at; [`Error::Param`] for standard input, which can be read only
-/// once.
+/// As [`read_samples`], as far as the file is looked at; [`Error::Param`](crate::Error) for standard input, which can be
+/// read only once.
 ///
 /// # Complexity
 /// Array and Parquet files: their headers. Text: one pass that counts and keeps nothing.
 pub fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     if format::is_stdin(path) {
-        return Err(Error::param("file", "-", "a file, since standard input can be read only once"));
+        return Err(format::only_once(path));
     }
     match Format::of(path) {
         Format::Npy => array::probe(path, options),

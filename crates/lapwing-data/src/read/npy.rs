@@ -29,7 +29,7 @@ impl Origin<'_> {
     }
 
     /// An error of reading; what ends early or fails to decompress is a matter of the contents.
-    fn io(&self, error: std::io::Error) -> Error {
+    pub(super) fn io(&self, error: std::io::Error) -> Error {
         match error.kind() {
             ErrorKind::UnexpectedEof => self.error("the file is truncated"),
             ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::Other => {
@@ -62,8 +62,38 @@ pub(super) struct Dtype {
     pub big_endian: bool,
 }
 
+/// What stands at each place of an array: a number or text ([`Dtype`]), or several of them side by side.
+pub(super) trait Element: Sized {
+    /// Understands a `descr`, a Python literal that more text follows.
+    fn parse(descr: &str) -> Result<Self, String>;
+
+    /// Bytes of an element.
+    fn size(&self) -> usize;
+}
+
+impl Element for Dtype {
+    fn parse(descr: &str) -> Result<Self, String> {
+        if descr.starts_with('[') {
+            return Err("a structured array; expected a plain array of numbers".into());
+        }
+        Self::named(quoted(descr).ok_or("the header is damaged (descr)")?)
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+}
+
 impl Dtype {
-    fn parse(text: &str) -> Option<Self> {
+    /// The type that NumPy calls `name`, such as `<f8`.
+    pub(super) fn named(name: &str) -> Result<Self, String> {
+        Self::understood(name).ok_or_else(|| match name {
+            "|O" => "an array of Python objects; save it as numbers or fixed-width text".to_owned(),
+            _ => format!("elements of type '{name}'; expected integers, f16, f32, f64, bool or fixed-width text"),
+        })
+    }
+
+    fn understood(text: &str) -> Option<Self> {
         let (order, rest) = text.split_at_checked(1)?;
         let (kind, digits) = rest.split_at_checked(1)?;
         let count: usize = digits.parse().ok()?;
@@ -99,24 +129,16 @@ impl Dtype {
 
 /// Header of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Header {
-    pub dtype: Dtype,
+pub(super) struct Header<D = Dtype> {
+    pub dtype: D,
     /// First index fastest.
     pub fortran: bool,
     pub shape: Vec<usize>,
 }
 
-impl Header {
+impl<D: Element> Header<D> {
     fn parse(text: &str) -> Result<Self, String> {
-        let descr = value_of(text, "descr")?;
-        if descr.starts_with('[') {
-            return Err("a structured array; expected a plain array of numbers".into());
-        }
-        let name = quoted(descr).ok_or("the header is damaged (descr)")?;
-        let dtype = Dtype::parse(name).ok_or_else(|| match name {
-            "|O" => "an array of Python objects; save it as numbers or fixed-width text".to_owned(),
-            _ => format!("elements of type '{name}'; expected integers, f16, f32, f64, bool or fixed-width text"),
-        })?;
+        let dtype = D::parse(value_of(text, "descr")?)?;
         let order = value_of(text, "fortran_order")?;
         let fortran = order.starts_with("True");
         if !fortran && !order.starts_with("False") {
@@ -133,7 +155,7 @@ impl Header {
     /// Number of elements and of bytes; `None` where they overflow.
     fn extent(&self) -> Option<(usize, usize)> {
         let count = self.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim))?;
-        Some((count, count.checked_mul(self.dtype.size)?))
+        Some((count, count.checked_mul(self.dtype.size())?))
     }
 
     /// The shape as Python writes it.
@@ -153,10 +175,12 @@ impl Header {
     }
 }
 
+/// The text behind `key` and its colon; a field of the same name has no colon.
 fn value_of<'t>(text: &'t str, key: &str) -> Result<&'t str, String> {
-    let at =
-        [format!("'{key}'"), format!("\"{key}\"")].iter().find_map(|k| text.find(k.as_str()).map(|at| at + k.len()));
-    let rest = at.and_then(|at| text[at..].trim_start().strip_prefix(':'));
+    let behind = |quoted: String| {
+        text.match_indices(&quoted).find_map(|(at, found)| text[at + found.len()..].trim_start().strip_prefix(':'))
+    };
+    let rest = behind(format!("'{key}'")).or_else(|| behind(format!("\"{key}\"")));
     rest.map(str::trim_start).ok_or_else(|| format!("the header is damaged (no {key})"))
 }
 
@@ -166,17 +190,17 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 /// An array whose header has been read and whose values come next.
-pub(super) struct NpyReader<'a, R> {
-    pub header: Header,
+pub(super) struct NpyReader<'a, R, D = Dtype> {
+    pub header: Header<D>,
     /// Number of elements; their bytes are known to fit what is left of the source.
     pub n_elements: usize,
     /// Bytes of the header, where the values start.
     pub offset: usize,
     pub origin: Origin<'a>,
-    source: R,
+    pub source: R,
 }
 
-impl<'a, R: Read> NpyReader<'a, R> {
+impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
     /// Reads the header of an array that takes at most `limit` bytes.
     pub(super) fn new(mut source: R, limit: u64, origin: Origin<'a>) -> Result<Self> {
         let mut read = |n: usize| {
@@ -208,6 +232,31 @@ impl<'a, R: Read> NpyReader<'a, R> {
         Ok(Self { header, n_elements, offset, origin, source })
     }
 
+    /// The bytes of the values as they are stored, for sources that cannot be gone back in.
+    pub(super) fn bytes(mut self, run: &Run) -> Result<Vec<u8>> {
+        let mut values = reserved(self.n_elements * self.header.dtype.size(), self.origin)?;
+        self.each_chunk(run, |bytes| values.extend_from_slice(bytes))?;
+        Ok(values)
+    }
+
+    /// Hands the bytes of the values over in pieces of whole elements.
+    fn each_chunk(&mut self, run: &Run, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let size = self.header.dtype.size().max(1);
+        let mut left = self.n_elements;
+        let mut buffer = vec![0; (CHUNK_BYTES / size).clamp(1, left.max(1)) * size];
+        while left > 0 {
+            run.check()?;
+            let n = left.min(buffer.len() / size);
+            let piece = &mut buffer[..n * size];
+            self.source.read_exact(piece).map_err(|e| self.origin.io(e))?;
+            take(piece);
+            left -= n;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> NpyReader<'_, R> {
     /// The values as numbers of type `N`, in C order.
     pub(super) fn numbers<N: Number>(mut self, run: &Run) -> Result<Vec<N>> {
         if !self.header.dtype.is_number() {
@@ -255,22 +304,6 @@ impl<'a, R: Read> NpyReader<'a, R> {
         })?;
         Ok(values)
     }
-
-    /// Hands the bytes of the values over in pieces of whole elements.
-    fn each_chunk(&mut self, run: &Run, mut take: impl FnMut(&[u8])) -> Result<()> {
-        let size = self.header.dtype.size.max(1);
-        let mut left = self.n_elements;
-        let mut buffer = vec![0; (CHUNK_BYTES / size).clamp(1, left.max(1)) * size];
-        while left > 0 {
-            run.check()?;
-            let n = left.min(buffer.len() / size);
-            let piece = &mut buffer[..n * size];
-            self.source.read_exact(piece).map_err(|e| self.origin.io(e))?;
-            take(piece);
-            left -= n;
-        }
-        Ok(())
-    }
 }
 
 fn reserved<T>(n: usize, origin: Origin<'_>) -> Result<Vec<T>> {
@@ -308,7 +341,8 @@ macro_rules! number {
 number!(f32, f64, u8, u32, i64);
 
 /// Calls `visit` with each element in turn.
-fn decode<N: Number>(bytes: &[u8], dtype: Dtype, visit: impl FnMut(N)) {
+#[inline]
+pub(super) fn decode<N: Number>(bytes: &[u8], dtype: Dtype, visit: impl FnMut(N)) {
     let big = dtype.big_endian;
     match (dtype.kind, dtype.size) {
         (Kind::Float, 2) => each(bytes, big, |b| N::of_f64(f16::from_le_bytes(b).to_f64()), visit),

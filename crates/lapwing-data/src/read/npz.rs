@@ -10,8 +10,8 @@ use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use super::array::{Width, dense};
-use super::format::open;
-use super::npy::{Header, NpyReader, Number, Origin};
+use super::format::open_filled;
+use super::npy::{Dtype, Element, Header, NpyReader, Number, Origin};
 use super::{ReadOptions, Samples, Size, columns, labels};
 use crate::{Csr, Error, Features, Result, Run};
 
@@ -40,10 +40,7 @@ const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indpt
 
 impl<'a> Archive<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let file = open(path)?;
-        if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
-            return Err(Error::format(path, None, "the file is empty"));
-        }
+        let (file, _) = open_filled(path)?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
         let mut names: Vec<String> =
             zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
@@ -62,7 +59,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Opens an array, reading its header only.
-    pub(super) fn array<'s>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, ZipFile<'s>>> {
+    pub(super) fn array<'s, D: Element>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, ZipFile<'s>, D>> {
         let path = self.path;
         let origin = Origin { path, array: name };
         let file = format!("{name}.npy");
@@ -110,7 +107,7 @@ impl<'a> Archive<'a> {
         if !self.has("format") || !self.has(SCIPY.shape) || !self.has(SCIPY.data) {
             return Ok(None);
         }
-        let format = self.array("format")?;
+        let format = self.array::<Dtype>("format")?;
         let origin_error = format.origin.error("expected the name of a sparse format");
         if format.header.dtype.is_number() {
             return Err(origin_error);
@@ -167,7 +164,7 @@ impl<'a> Archive<'a> {
 
     /// An array of row or column numbers below `end`, which is at most 2³² − 1.
     fn ids(&mut self, name: &str, end: usize, run: &Run) -> Result<Vec<u32>> {
-        let reader = self.array(name)?;
+        let reader = self.array::<Dtype>(name)?;
         if !reader.header.dtype.is_integer() {
             return Err(reader.origin.error("expected integers"));
         }

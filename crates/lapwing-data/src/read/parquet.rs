@@ -12,7 +12,7 @@ use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType};
 
 use super::columns::{self, Choice};
-use super::format::open;
+use super::format::open_filled;
 use super::labels::{self, LabelTexts};
 use super::{ReadOptions, Samples, Size};
 use crate::{Error, Features, Labels, Result, Run};
@@ -31,10 +31,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let file = open(path)?;
-        if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
-            return Err(Error::format(path, None, "the file is empty"));
-        }
+        let (file, _) = open_filled(path)?;
         let builder =
             guarded(path, || ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| parquet_error(path, e)))?;
         let fields = builder.schema().fields();
@@ -44,31 +41,23 @@ impl<'a> Table<'a> {
         Ok(Self { path, builder, names, types, n_rows })
     }
 
-    /// Hands over the chosen columns batch by batch, in the order of `columns`.
-    pub(super) fn each_batch(
-        self,
-        columns: &[usize],
-        run: &Run,
-        mut take: impl FnMut(&[ArrayRef]) -> Result<()>,
-    ) -> Result<()> {
+    /// Starts to read the chosen columns behind the first `skip` rows; row groups before these are not touched.
+    pub(super) fn batches(self, columns: &[usize], skip: u64) -> Result<Batches<'a>> {
         let path = self.path;
         let mask = ProjectionMask::roots(self.builder.parquet_schema(), columns.iter().copied());
         // The reader returns the columns in the order of the file.
         let mut in_file: Vec<usize> = columns.to_vec();
         in_file.sort_unstable();
-        let places: Vec<usize> = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
-        let builder = self.builder.with_projection(mask).with_batch_size(BATCH_ROWS);
-        let mut reader = guarded(path, || builder.build().map_err(|e| parquet_error(path, e)))?;
-        let mut read = || guarded(path, || reader_next(&mut reader, path));
-        while let Some(batch) = read()? {
-            run.check()?;
-            let arrays: Vec<ArrayRef> = places.iter().filter_map(|&at| batch.columns().get(at).cloned()).collect();
-            if arrays.len() != columns.len() {
-                return Err(Error::format(path, None, "the file is damaged (columns are missing)"));
-            }
-            take(&arrays)?;
+        let places = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
+        let groups = self.builder.metadata().row_groups();
+        let (first, left) = first_group(groups.iter().map(|group| group.num_rows()), skip);
+        let mut builder = self.builder.with_projection(mask).with_batch_size(BATCH_ROWS);
+        if skip > 0 {
+            let groups = (first..builder.metadata().num_row_groups()).collect();
+            builder = builder.with_row_groups(groups).with_offset(usize::try_from(left).unwrap_or(usize::MAX));
         }
-        Ok(())
+        let reader = guarded(path, || builder.build().map_err(|e| parquet_error(path, e)))?;
+        Ok(Batches { path, reader, places })
     }
 
     /// The error for a column whose type is of no use.
@@ -104,8 +93,40 @@ impl<'a> Table<'a> {
     }
 }
 
-fn reader_next(reader: &mut ParquetRecordBatchReader, path: &Path) -> Result<Option<arrow_array::RecordBatch>> {
-    reader.next().transpose().map_err(|e| arrow_error(path, e))
+/// The row group that holds row `skip`, and which of its rows that is.
+fn first_group(sizes: impl Iterator<Item = i64>, skip: u64) -> (usize, u64) {
+    let (mut first, mut left) = (0, skip);
+    for size in sizes {
+        let size = u64::try_from(size).unwrap_or(0);
+        if left < size {
+            break;
+        }
+        (first, left) = (first + 1, left - size);
+    }
+    (first, left)
+}
+
+/// Chosen columns of a table, some thousand rows at a time.
+pub(super) struct Batches<'a> {
+    path: &'a Path,
+    reader: ParquetRecordBatchReader,
+    /// Where each chosen column stands in a batch.
+    places: Vec<usize>,
+}
+
+impl Batches<'_> {
+    /// The next rows, in the order in which the columns were chosen; `None` at the end.
+    pub(super) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+        run.check()?;
+        let (path, reader) = (self.path, &mut self.reader);
+        let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;
+        let Some(batch) = batch else { return Ok(None) };
+        let arrays: Vec<ArrayRef> = self.places.iter().filter_map(|&at| batch.columns().get(at).cloned()).collect();
+        if arrays.len() != self.places.len() {
+            return Err(Error::format(path, None, "the file is damaged (columns are missing)"));
+        }
+        Ok(Some(arrays))
+    }
 }
 
 /// Runs a step of the decoder; the crate panics on some damaged files where it should return an error.
@@ -176,7 +197,8 @@ fn read_values<T: ArrowPrimitiveType>(
     // A damaged file may state any number of rows; one too large to reserve is not believed, the buffer then grows.
     let _ = values.try_reserve_exact(table.n_rows.saturating_mul(n_cols));
     let wanted: Vec<usize> = features.iter().copied().chain(label).collect();
-    table.each_batch(&wanted, run, |arrays| {
+    let mut batches = table.batches(&wanted, 0)?;
+    while let Some(arrays) = batches.next(run)? {
         let start = values.len();
         let n_rows = arrays.first().map_or(0, Array::len);
         values.resize(start + n_rows * n_cols, missing);
@@ -188,11 +210,10 @@ fn read_values<T: ArrowPrimitiveType>(
                 }
             })?;
         }
-        match (&mut labels, arrays.get(n_cols)) {
-            (Some(labels), Some(array)) => labels.extend(path, array),
-            _ => Ok(()),
+        if let (Some(labels), Some(array)) = (&mut labels, arrays.get(n_cols)) {
+            labels.extend(path, array)?;
         }
-    })?;
+    }
     Ok((values, labels.map(|labels| labels.finish(options.unlabeled.as_deref()))))
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses some of these")]
 
+pub mod edges;
+
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
 
@@ -38,7 +40,12 @@ pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 pub fn npy_in_order(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    npy_of_literal(&format!("'{descr}'"), fortran, shape, data)
+}
+
+/// Bytes of a `.npy` file; `descr` as a Python literal, such as a list of fields.
+pub fn npy_of_literal(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let mut text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
     while (10 + text.len() + 1) % 64 != 0 {
         text.push(' ');
     }

@@ -389,15 +389,21 @@ mod tests {
             // SAFETY: the plain version needs nothing.
             unsafe { join_with::<E::Plain, 2>(leaf, points, ids, lists) }
         };
-        let mut versions: Vec<Join<E>> = vec![join::<E>, plain];
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            versions.push(|leaf, points, ids, lists| {
-                // SAFETY: asked just now.
-                unsafe { join_with::<E::Avx2, 2>(leaf, points, ids, lists) }
-            });
-        }
-        versions
+        let versions: [Option<Join<E>>; 3] = [Some(join::<E>), Some(plain), vectored()];
+        versions.into_iter().flatten().collect()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn vectored<E: Element>() -> Option<Join<E>> {
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(|leaf, points, ids, lists| {
+            // SAFETY: asked just now.
+            unsafe { join_with::<E::Avx2, 2>(leaf, points, ids, lists) }
+        })
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn vectored<E: Element>() -> Option<Join<E>> {
+        None
     }
 
     fn joined_leaves_hold_the_nearest<E: Element>(points: &Points<E>, d: usize, scale: f32) {

@@ -1,0 +1,80 @@
+//! Edges as lines of text.
+
+use std::path::Path;
+
+use super::rows::{Checks, NO_WEIGHT, width_text};
+use crate::read::csv::Records;
+use crate::{Edge, EdgeReader, Error, Result, Run};
+
+/// Lines read between two looks at the run's cancellation.
+const CHECK_ROWS: u64 = 1 << 12;
+
+/// A CSV file of two nodes and perhaps a weight per line.
+pub(super) struct CsvEdges {
+    records: Records,
+    has_weight: bool,
+    checks: Checks,
+}
+
+impl CsvEdges {
+    pub(super) fn open(path: &Path, checks: Checks) -> Result<Self> {
+        let records = Records::open(path)?;
+        match records.names.len() {
+            found @ (2 | 3) => Ok(Self { records, has_weight: found == 3, checks }),
+            found => Err(Error::format(path, None, width_text(found))),
+        }
+    }
+
+    /// The edge of the current line.
+    fn edge(&self) -> Result<Edge> {
+        let nodes = [self.node(0)?, self.node(1)?];
+        let weight = if self.has_weight { self.records.number(2)? } else { NO_WEIGHT };
+        self.checks.edge(nodes, weight).map_err(|reason| self.records.error(reason))
+    }
+
+    fn node(&self, at: usize) -> Result<i64> {
+        let cell = self.records.cell(at);
+        digits(cell).map_or_else(|| self.signed_node(cell), Ok)
+    }
+
+    /// A node that is not all digits, or too long to be one.
+    #[cold]
+    fn signed_node(&self, cell: &[u8]) -> Result<i64> {
+        let text = String::from_utf8_lossy(cell);
+        text.parse().map_err(|_| self.records.error(format!("node '{text}' is not an integer")))
+    }
+
+    /// Goes over at most `count` lines.
+    fn advance(&mut self, count: u64, run: &Run, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        for row in 0..count {
+            if row % CHECK_ROWS == 0 {
+                run.check()?;
+            }
+            if !self.records.next()? {
+                break;
+            }
+            take(self)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number that up to 18 digits spell.
+#[inline]
+fn digits(cell: &[u8]) -> Option<i64> {
+    let fits = (1..=18).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit);
+    fits.then(|| cell.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+}
+
+impl EdgeReader for CsvEdges {
+    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
+        self.advance(most as u64, run, |line| {
+            out.push(line.edge()?);
+            Ok(())
+        })
+    }
+
+    fn skip(&mut self, count: u64, run: &Run) -> Result<()> {
+        self.advance(count, run, |_| Ok(()))
+    }
+}

@@ -1,0 +1,180 @@
+//! Edge lists read in blocks: files of edges that need not fit in memory.
+//!
+//! Every format has a reader of rows (`array`, `csv`, `parquet`) that implements [`EdgeReader`]; `rows` opens them and
+//! says what every row must be. [`EdgeFile`] reads them again and again, [`read_graph`](super::read_graph) once into a
+//! matrix.
+
+mod array;
+mod csv;
+mod fingerprint;
+mod layout;
+#[cfg(feature = "tables")]
+mod parquet;
+mod rows;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+pub(super) use self::array::ArrayEdges;
+use self::csv::CsvEdges;
+use self::rows::check_count;
+pub(super) use self::rows::{Checks, Rows, WEIGHTS, is_weight, nodes_of};
+use super::format::{Format, ONLY_ONCE, is_rereadable, only_once};
+use crate::{EdgeReader, EdgeSource, Error, Result, Run};
+
+/// Rows between two words on the progress of a scan, at least.
+const SCAN_ROWS: u64 = 1 << 20;
+
+/// Endings that can be read in blocks.
+const KNOWN: &str = "edges as .npy, .parquet, .csv, .csv.gz or .csv.zst";
+
+/// A file of edges as a stream, of any size.
+///
+/// Rows are u, v\[, weight\] of nodes counted from 0; without weights, all are 1.
+///
+/// | ending | contents | skipping rows |
+/// |---|---|---|
+/// | `.npy` of records | one dimension; two integer fields and perhaps a number, whatever they are called: `[('u', '<u4'), ('v', '<u4'), ('weight', '<f4')]` is the most compact, 12 bytes a row | at once |
+/// | `.npy` of numbers | (m, 2) or (m, 3), integers or floats, C or Fortran order | at once |
+/// | `.parquet` | two integer columns and perhaps a numeric one | at once before the first row was read, else decodes |
+/// | `.csv`, `.csv.gz`, `.csv.zst`, or `-` for standard input | two or three columns, with a header unless the first line is all numbers | reads |
+///
+/// Records of little-endian u32 nodes without gaps, with no weight or one in f32 or f64, decode fastest; any other
+/// array takes about four times as long, Parquet twice, and CSV ten times as long.
+///
+/// A pipe or standard input can be read only once, and only where the number of nodes is given.
+///
+/// # Complexity
+/// Memory for one block of the file, whatever its size: 256 KiB of an array or of text, some thousand rows and the
+/// pages of their columns of a Parquet file. Nothing is mapped.
+///
+/// # Example
+/// ```
+/// # use lapwing_data::{EdgeSource, Run, read::EdgeFile};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("edges.csv");
+/// std::fs::write(&path, "u,v,weight\n0,1,0.5\n4,1,2\n")?;
+/// let run = Run::new(None, 0)?;
+/// let file = EdgeFile::open(&path, None, &run)?;
+/// assert_eq!((file.n_nodes(), file.n_edges()), (5, Some(2)));
+///
+/// let (mut reader, mut block, mut volume) = (file.open(&run)?, Vec::new(), 0.0);
+/// loop {
+///     block.clear();
+///     reader.read(1 << 16, &mut block, &run)?;
+///     if block.is_empty() {
+///         break;
+///     }
+///     volume += block.iter().map(|edge| 2.0 * edge.weight).sum::<f64>();
+/// }
+/// assert_eq!(volume, 5.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EdgeFile {
+    path: PathBuf,
+    n_nodes: usize,
+    n_edges: Option<u64>,
+    /// The opened stream where the file can be read only once, until it is.
+    once: Option<Mutex<Option<CsvEdges>>>,
+}
+
+impl std::fmt::Debug for EdgeFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, n_nodes, n_edges, .. } = self;
+        let mut debug = f.debug_struct("EdgeFile");
+        debug.field("path", path).field("n_nodes", n_nodes).field("n_edges", n_edges).finish_non_exhaustive()
+    }
+}
+
+impl EdgeFile {
+    /// Opens a file of edges among `n_nodes` nodes and looks at its header; where the number is not given, reads the
+    /// file once to find the largest node.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for an unknown ending, columns that are no edges, and, where all is read, as
+    /// [`EdgeReader::read`]; [`Error::Param`] for more than 2³² − 1 nodes, or without their number for what can be read
+    /// only once; [`Error::Io`], [`Error::Interrupted`].
+    pub fn open(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
+        check_count(n_nodes)?;
+        let checks = Checks { n_nodes };
+        if !is_rereadable(path) && Format::of(path) == Format::Csv {
+            let n_nodes = n_nodes.ok_or_else(uncounted)?;
+            let once = Some(Mutex::new(Some(CsvEdges::open(path, checks)?)));
+            return Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, once });
+        }
+        let rows = open_rows(path, checks)?;
+        let (n_nodes, n_edges) = match n_nodes {
+            Some(n_nodes) => (n_nodes, rows.n_rows),
+            None => scan(rows, run).map(|(n_nodes, n_edges)| (n_nodes, Some(n_edges)))?,
+        };
+        Ok(Self { path: path.to_owned(), n_nodes, n_edges, once: None })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file can be opened more than once: not so for pipes and standard input.
+    pub fn is_rereadable(&self) -> bool {
+        self.once.is_none()
+    }
+
+    /// A number that is likely another if the file is: a hash of its length, its first and its last 64 KiB.
+    ///
+    /// For noticing a file that was swapped between two runs. Not cryptographic, and blind to changes between the
+    /// two ends that keep the length.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for what can be read only once; [`Error::Io`].
+    pub fn fingerprint(&self) -> Result<u64> {
+        if self.is_rereadable() { fingerprint::fingerprint(&self.path) } else { Err(only_once(&self.path)) }
+    }
+}
+
+impl EdgeSource for EdgeFile {
+    fn n_nodes(&self) -> usize {
+        self.n_nodes
+    }
+
+    fn n_edges(&self) -> Option<u64> {
+        self.n_edges
+    }
+
+    fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
+        let checks = Checks { n_nodes: Some(self.n_nodes) };
+        let Some(once) = &self.once else { return Ok(open_rows(&self.path, checks)?.reader) };
+        // A thread that panicked between taking and leaving has left nothing half done.
+        let reader = once.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        reader.map(|reader| Box::new(reader) as _).ok_or_else(|| only_once(&self.path))
+    }
+}
+
+fn open_rows(path: &Path, checks: Checks) -> Result<Rows<'_>> {
+    match Format::of(path) {
+        Format::Npz => Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}"))),
+        _ => Rows::open(path, checks, KNOWN),
+    }
+}
+
+fn uncounted() -> Error {
+    Error::param("number of nodes", "not given", format!("one, since {ONLY_ONCE}"))
+}
+
+/// Counts nodes and rows.
+fn scan(rows: Rows<'_>, run: &Run) -> Result<(usize, u64)> {
+    let total = rows.n_rows.unwrap_or(0);
+    let (step, mut next) = (SCAN_ROWS.max(total / 128), 0);
+    let (mut n_nodes, mut n_edges) = (0, 0);
+    run.progress().start("scan", total);
+    let result = rows.each(run, |edges| {
+        n_nodes = nodes_of(edges).max(n_nodes);
+        n_edges += edges.len() as u64;
+        if n_edges >= next {
+            run.progress().update(n_edges, "rows");
+            next = n_edges + step;
+        }
+    });
+    run.progress().finish();
+    result.map(|()| (n_nodes, n_edges))
+}

@@ -1,0 +1,125 @@
+//! Rows of edge lists of every format: opened by the ending of the name, each checked alike.
+
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use super::array::ArrayEdges;
+use super::csv::CsvEdges;
+use crate::read::format::{Format, unknown_ending};
+use crate::{Edge, EdgeReader, Error, Result, Run};
+
+/// Rows handed on at a time when all are read.
+const BLOCK_ROWS: usize = 1 << 15;
+
+/// Weight of the edges of a list without weights.
+pub(super) const NO_WEIGHT: f64 = 1.0;
+
+/// What is wrong with a list whose number of columns is `found`.
+pub(super) fn width_text(found: usize) -> String {
+    format!("{found} columns; expected two nodes and perhaps a weight")
+}
+
+/// What every row is held against.
+#[derive(Clone, Copy)]
+pub(in crate::read) struct Checks {
+    /// Number of nodes, where it is known beforehand.
+    pub n_nodes: Option<usize>,
+}
+
+impl Checks {
+    /// The edge of a row, or what is wrong with it.
+    pub(super) fn edge(self, nodes: [i64; 2], weight: f64) -> Result<Edge, String> {
+        if let Some(node) = nodes.iter().find(|&&node| node < 0 || node >= i64::from(self.end())) {
+            return Err(match self.n_nodes {
+                Some(n) => format!("node {node} is out of range; the data has {n} rows, counted from 0"),
+                None => format!("node {node} is out of range; nodes count from 0 to {}", u32::MAX - 1),
+            });
+        }
+        if !is_weight(weight) {
+            return Err(format!("weight {weight}; {WEIGHTS}"));
+        }
+        let [u, v] = nodes.map(|node| node as u32);
+        Ok(Edge { u, v, weight })
+    }
+
+    /// Whether all of `edges` pass.
+    pub(super) fn hold(self, edges: &[Edge]) -> bool {
+        let end = self.end();
+        // Without a branch, so that it runs in vectors.
+        edges.iter().fold(true, |good, edge| good & (edge.u < end) & (edge.v < end) & is_weight(edge.weight))
+    }
+
+    /// The first number that is no node.
+    fn end(self) -> u32 {
+        self.n_nodes.and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX)
+    }
+}
+
+/// What a weight must be, in words.
+pub(in crate::read) const WEIGHTS: &str = "weights must be finite and at least 0";
+
+/// Whether `weight` is what a weight must be.
+pub(in crate::read) fn is_weight(weight: f64) -> bool {
+    (0.0..f64::INFINITY).contains(&weight)
+}
+
+/// An edge list about to be read.
+pub(in crate::read) struct Rows<'a> {
+    /// Number of rows, where the file states it.
+    pub n_rows: Option<u64>,
+    pub reader: Box<dyn EdgeReader + 'a>,
+}
+
+impl<'a> Rows<'a> {
+    /// Opens a `.npy`, `.parquet` or CSV file; for others an error that `expected` was.
+    pub(in crate::read) fn open(path: &'a Path, checks: Checks, expected: &str) -> Result<Self> {
+        match Format::of(path) {
+            Format::Csv => Ok(Self { n_rows: None, reader: Box::new(CsvEdges::open(path, checks)?) }),
+            Format::Npy => ArrayEdges::open(path, checks).map(Self::of_array),
+            #[cfg(feature = "tables")]
+            Format::Parquet => {
+                let reader = super::parquet::ParquetEdges::open(path, checks)?;
+                Ok(Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader) })
+            }
+            #[cfg(not(feature = "tables"))]
+            Format::Parquet => Err(crate::read::format::without_tables(path)),
+            _ => Err(unknown_ending(path, expected)),
+        }
+    }
+
+    /// The rows of an array that is open.
+    pub(in crate::read) fn of_array<R: Read + Seek + Send + 'a>(reader: ArrayEdges<'a, R>) -> Self {
+        Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader) }
+    }
+
+    /// Hands over all rows, block by block.
+    pub(in crate::read) fn each(mut self, run: &Run, mut take: impl FnMut(&[Edge])) -> Result<()> {
+        let mut block = Vec::with_capacity(BLOCK_ROWS);
+        loop {
+            block.clear();
+            self.reader.read(BLOCK_ROWS, &mut block, run)?;
+            if block.is_empty() {
+                return Ok(());
+            }
+            take(&block);
+        }
+    }
+}
+
+/// What is wrong with row `row`, counted from 0, of a format without lines.
+pub(super) fn row_text(row: u64, reason: &str) -> String {
+    format!("row {row}: {reason}")
+}
+
+/// The number of nodes that `edges` need.
+pub(in crate::read) fn nodes_of(edges: &[Edge]) -> usize {
+    edges.iter().map(|edge| edge.u.max(edge.v) as usize + 1).max().unwrap_or(0)
+}
+
+/// Refuses more nodes than numbers of 32 bits can tell apart.
+pub(super) fn check_count(n_nodes: Option<usize>) -> Result<()> {
+    match n_nodes.filter(|&n| n > u32::MAX as usize) {
+        Some(n) => Err(Error::param("number of nodes", n, format!("at most {}", u32::MAX))),
+        None => Ok(()),
+    }
+}
