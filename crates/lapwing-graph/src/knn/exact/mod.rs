@@ -3,6 +3,7 @@
 //! Cost: n²·d/2 multiplications at matrix-product speed for rows among themselves, n·m·d for queries; one f32 copy of the
 //! features, and lists of all rows.
 
+mod bounds;
 pub(crate) mod certified;
 mod crowds;
 pub(crate) mod pairs_within;

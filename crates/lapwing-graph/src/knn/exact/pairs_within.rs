@@ -10,11 +10,12 @@ use std::ops::Range;
 use lapwing_data::{Result, Run};
 
 use crate::knn::distance::Distances;
+use crate::knn::exact::bounds::before;
 use crate::knn::exact::certified::{reach, rounded_up};
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::products::{TILE_ROWS, Target};
 use crate::knn::exact::signed::{distance_of, key};
-use crate::knn::exact::thresholds::{AllPairs, before};
+use crate::knn::exact::thresholds::AllPairs;
 use crate::knn::from_row::FromRow;
 
 /// Pairs in a piece, about.
@@ -131,7 +132,7 @@ impl<'a> PairsWithin<'a> {
         self.target.products(&self.pairs.side, &ids, &heads, piece.block, columns, &mut products);
         let first = piece.block * self.target.block;
         let mut limits = self.thresholds.limits[first..first + columns].to_vec();
-        let mut from = self.pairs.from_row(&self.distances);
+        let mut from = self.pairs.distances_from(&self.distances);
         for (row, products) in rows.zip(products.chunks_exact(columns)) {
             run.check()?;
             let earlier = columns.min(row.saturating_sub(first));

@@ -7,23 +7,28 @@
 //! f32 for each thread. Parallel over tiles; each row is found by itself, so that threads cannot show. Where products say
 //! nothing (n rows equal, or far closer to each other than to the origin) exact distances of all pairs are taken.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use lapwing_data::{Features, Result, Run};
 use rayon::prelude::*;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::knn::distance::{self, Distances};
+use crate::knn::exact::bounds::{
+    Band, after, before, largest_upper, lower_bounds, ordered, scan, smallest_upper, unordered,
+};
 use crate::knn::exact::certified::{lowered, slack};
 use crate::knn::exact::products::{Side, TILE_ROWS, Target};
 use crate::knn::exact::ready;
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::from_row::FromRow;
-use crate::knn::kernels::vectored::vectored;
 use crate::knn::rows::{FAR, Frame};
 use crate::knn::{KnnParams, Metric, check_rows, overflow};
 
 /// Values of a tile of bounds, where rows are many.
 const TILE_VALUES: usize = 1 << 23;
+
+/// Most reports of progress.
+const UPDATES: u64 = 200;
 
 /// Rows ready to be compared with each other, all with all.
 pub(crate) struct AllPairs<'a> {
@@ -107,7 +112,7 @@ impl<'a> AllPairs<'a> {
     }
 
     /// Exact distances from one row at a time.
-    pub fn from_row<'s>(&'s self, distances: &'s Distances<'s>) -> FromRow<'s> {
+    pub fn distances_from<'s>(&'s self, distances: &'s Distances<'s>) -> FromRow<'s> {
         FromRow::new(distances, &self.norms)
     }
 
@@ -122,12 +127,16 @@ impl<'a> AllPairs<'a> {
         let rows = tile_rows(n);
         let done = AtomicU64::new(0);
         run.install(|| {
-            let scratch = || Scratch::new(self.from_row(&distances));
+            let scratch = || Scratch::new(self.distances_from(&distances));
             reached.par_chunks_mut(rows).enumerate().try_for_each_init(scratch, |scratch, (at, out)| {
                 tile.bounds(at * rows..at * rows + out.len(), scratch, run)?;
                 tile.select(at * rows, scratch, out, run)?;
-                let met = (out.len() * n) as u64;
-                run.progress().update(done.fetch_add(met, Ordering::Relaxed) + met, "pairs");
+                let before = done.fetch_add(out.len() as u64, Ordering::Relaxed);
+                let now = before + out.len() as u64;
+                // A few hundred times, however many tiles there are.
+                if now * UPDATES / n as u64 > before * UPDATES / n as u64 {
+                    run.progress().update(now, "rows");
+                }
                 Ok(())
             })
         })?;
@@ -215,110 +224,28 @@ impl Tile<'_> {
     }
 }
 
-/// Below this, a value in the unit of the search is below `value` as a distance in f32, too.
-pub(crate) fn before(value: f32) -> f32 {
-    value - 8.0 * f32::EPSILON * value.abs()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knn::Metric;
+    use crate::testkit::blobs;
 
-/// Above this, a value in the unit of the search is above `value` as a distance in f32, too.
-fn after(value: f32) -> f32 {
-    value + 8.0 * f32::EPSILON * value.abs()
-}
-
-/// Bits that order as the values do.
-#[inline(always)]
-fn ordered(value: f32) -> u32 {
-    let bits = value.to_bits();
-    bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
-}
-
-/// The value of [`ordered`] bits.
-fn unordered(bits: u32) -> f32 {
-    f32::from_bits(if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits })
-}
-
-/// Where bounds decide nothing.
-#[derive(Clone, Copy)]
-pub(crate) struct Band {
-    /// s of the row.
-    own: f32,
-    /// A bound and its slacks below this come before.
-    before: f32,
-    /// A bound above this comes after.
-    after: f32,
-}
-
-vectored! {
-    /// 2·(h(y) − xᵀy + h(x)).
-    lower_bounds = lower_bounds_plain(products: &[f32], half_norms: &[f32], half_norm: f32, out: &mut [f32])
-}
-
-#[inline(always)]
-fn lower_bounds_plain(products: &[f32], half_norms: &[f32], half_norm: f32, out: &mut [f32]) {
-    for ((out, &h), &product) in out.iter_mut().zip(half_norms).zip(products) {
-        *out = 2.0 * ((h - product) + half_norm);
-    }
-}
-
-vectored! {
-    /// Largest bound + slack where the bound is at most `low`.
-    largest_upper = largest_upper_plain(bounds: &[f32], slacks: &[f32], low: f32) -> f32
-}
-
-#[inline(always)]
-fn largest_upper_plain(bounds: &[f32], slacks: &[f32], low: f32) -> f32 {
-    let upper = |(&bound, &slack): (&f32, &f32)| if bound <= low { bound + slack } else { f32::NEG_INFINITY };
-    -smallest(bounds, slacks, |bound, slack| -upper((&bound, &slack)))
-}
-
-vectored! {
-    /// Smallest bound + slack.
-    smallest_upper = smallest_upper_plain(bounds: &[f32], slacks: &[f32]) -> f32
-}
-
-#[inline(always)]
-fn smallest_upper_plain(bounds: &[f32], slacks: &[f32]) -> f32 {
-    smallest(bounds, slacks, |bound, slack| bound + slack)
-}
-
-const LANES: usize = 16;
-
-/// Smallest value over the pairs, in lanes that the compiler makes vectors of.
-#[inline(always)]
-fn smallest(bounds: &[f32], slacks: &[f32], value: impl Fn(f32, f32) -> f32) -> f32 {
-    let mut least = [f32::INFINITY; LANES];
-    let (b, s) = (bounds.chunks_exact(LANES), slacks.chunks_exact(LANES));
-    let rest = b.remainder().iter().zip(s.remainder()).map(|(&bound, &slack)| value(bound, slack));
-    let rest = rest.fold(f32::INFINITY, f32::min);
-    for (b, s) in b.zip(s) {
-        for lane in 0..LANES {
-            let value = value(b[lane], s[lane]);
-            least[lane] = if value < least[lane] { value } else { least[lane] };
+    #[test]
+    fn rows_reach_their_last_neighbor() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let features = blobs(150, 3, 4);
+        for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
+            for k in [1, 40, 149] {
+                let params = KnnParams { n_neighbors: k, metric, ..KnnParams::default() };
+                let pairs = AllPairs::new(&features, &params, &run).unwrap();
+                let distances = pairs.distances();
+                for (row, found) in pairs.reached(k, &run).unwrap().into_iter().enumerate() {
+                    let others = (0..150).filter(|&id| id != row);
+                    let mut keys: Vec<u64> = others.map(|id| key(distances.get(row, id), id as u32)).collect();
+                    keys.sort_unstable();
+                    assert_eq!(found, Reached { last: keys[k - 1], nearest: distance_of(keys[0]) });
+                }
+            }
         }
     }
-    least.into_iter().fold(rest, f32::min)
-}
-
-vectored! {
-    /// Counts the bounds that come before a band and calls `hit` for those in it.
-    scan = scan_plain(bounds: &[f32], slacks: &[f32], band: Band, hit: &mut dyn FnMut(usize)) -> usize
-}
-
-#[inline(always)]
-fn scan_plain(bounds: &[f32], slacks: &[f32], band: Band, hit: &mut dyn FnMut(usize)) -> usize {
-    let is_before = |bound: f32, slack: f32| bound + (slack + band.own) < band.before;
-    let mut counts = [0u32; LANES];
-    for (at, (b, s)) in bounds.chunks(LANES).zip(slacks.chunks(LANES)).enumerate() {
-        let mut any = false;
-        for (lane, (&bound, &slack)) in b.iter().zip(s).enumerate() {
-            let is_before = is_before(bound, slack);
-            counts[lane] += u32::from(is_before);
-            any |= !is_before & (bound <= band.after);
-        }
-        if any {
-            let is_hit = |lane: &usize| !is_before(b[*lane], s[*lane]) && b[*lane] <= band.after;
-            (0..b.len()).filter(is_hit).for_each(|lane| hit(at * LANES + lane));
-        }
-    }
-    counts.iter().map(|&count| count as usize).sum()
 }

@@ -8,49 +8,52 @@
 //! are read: 8·n·k bytes, without the other direction and without a matrix.
 //!
 //! Cost: n²·d multiplications once and n²·d/2 for each reading, as products; one exact distance for each edge with a weight that
-//! depends on it. Memory: the search's copy of the features, 28 bytes a row, and a batch of edges. Parallel over the
+//! depends on it. Memory: the search's copy of the features, 36 bytes a row, and a batch of edges. Parallel over the
 //! pieces of a batch, which are emitted in their order: threads do not show.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+mod pieces;
+mod reader;
 
 use lapwing_data::{Edge, EdgeReader, EdgeSource, Features, Result, Run};
 use rayon::prelude::*;
 
-use crate::affinity::{GraphParams, Symmetrize, Weighting, Widths};
-use crate::knn::exact::pairs_within::{PairsWithin, Piece, Thresholds, Wanted};
+use crate::affinity::{GraphParams, Widths};
+use crate::knn::exact::pairs_within::{PairsWithin, Thresholds};
 use crate::knn::exact::signed::distance_of;
 use crate::knn::exact::thresholds::{AllPairs, tile_rows};
 use crate::knn::{KnnBuilder, KnnReport, Neighbors, kneighbors, memory};
+use crate::knn_edges::pieces::{Found, Held, Weigher};
+use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
 
 /// Neighbours are held up to so many bytes.
 const MOST_HELD_BYTES: usize = 256 << 20;
-/// Pairs whose edges are made at a time: at most 64 MiB of them, and what vectors grow by.
-const BATCH_PAIRS: usize = 1 << 22;
-/// Neighbours that are weighed as one piece of work.
-const HELD_PIECE: usize = 1 << 18;
 
 /// The nearest-neighbour graph of some rows as a stream of edges, each undirected edge once.
 ///
 /// # Example
 /// ```
 /// use lapwing_data::{EdgeSource, Features, Run};
-/// use lapwing_graph::{GraphParams, KnnEdges};
+/// use lapwing_graph::{GraphParams, KnnBuilder, KnnEdges, affinity_graph};
 ///
 /// let run = Run::new(None, 0)?;
-/// let rows = Features::from_f32(6, 1, vec![0.0, 1.0, 2.0, 10.0, 11.0, 12.0])?;
-/// let params = GraphParams { n_neighbors: 4, ..GraphParams::default() };
-/// let graph = KnnEdges::new(&rows, &params, &run)?;
-/// let (mut reader, mut block, mut n_edges) = (graph.open(&run)?, Vec::new(), 0);
+/// let rows = Features::from_f32(6, 1, vec![0.0, 1.0, 3.0, 10.0, 11.0, 13.0])?;
+/// let params = GraphParams { n_neighbors: 3, builder: KnnBuilder::Exact, ..GraphParams::default() };
+/// let edges = KnnEdges::new(&rows, &params, &run)?;
+/// // Degrees, a few edges at a time.
+/// let (mut degree, mut block, mut reader) = ([0.0; 6], Vec::new(), edges.open(&run)?);
 /// loop {
+///     block.clear();
 ///     reader.read(5, &mut block, &run)?;
 ///     if block.is_empty() {
 ///         break;
 ///     }
-///     n_edges += block.len();
-///     block.clear();
+///     for edge in &block {
+///         degree[edge.u as usize] += edge.weight;
+///         degree[edge.v as usize] += edge.weight;
+///     }
 /// }
-/// assert_eq!(n_edges, 15);
+/// let graph = affinity_graph(&rows, &params, &run)?.graph;
+/// assert!(degree.iter().zip(graph.degree()).all(|(a, b)| (a - b).abs() < 1e-12));
 /// # Ok::<(), lapwing_data::Error>(())
 /// ```
 pub struct KnnEdges<'a> {
@@ -64,7 +67,7 @@ pub struct KnnEdges<'a> {
 /// Who names whom.
 enum Relation<'a> {
     /// Found again in each reading.
-    Pairs { pairs: AllPairs<'a>, thresholds: Thresholds },
+    Pairs { pairs: Box<AllPairs<'a>>, thresholds: Thresholds },
     /// Neighbours of each row, sorted by row.
     Held(Neighbors),
 }
@@ -81,11 +84,9 @@ impl<'a> KnnEdges<'a> {
     pub fn new(features: &Features<'a>, params: &GraphParams, run: &Run) -> Result<Self> {
         params.validate()?;
         let n_nodes = features.n_rows();
-        run.progress().start("neighbors", (n_nodes * n_nodes) as u64);
-        let made = match is_held(n_nodes, features.n_cols(), matches!(features, Features::Sparse(_)), params) {
-            true => Self::held(features, params, run),
-            false => Self::found_again(features, params, run),
-        };
+        let is_held = is_held(n_nodes, features.n_cols(), matches!(features, Features::Sparse(_)), params);
+        run.progress().start("neighbors", if is_held { 0 } else { n_nodes as u64 });
+        let made = if is_held { Self::held } else { Self::found_again }(features, params, run);
         run.progress().finish();
         made
     }
@@ -102,7 +103,7 @@ impl<'a> KnnEdges<'a> {
         widths.check(reached.iter().map(|row| row.nearest))?;
         let thresholds = Thresholds::new(&pairs, reached.iter().map(|row| row.last).collect());
         let report = KnnReport { n_duplicate_rows, ..KnnReport::exact() };
-        let relation = Relation::Pairs { pairs, thresholds };
+        let relation = Relation::Pairs { pairs: Box::new(pairs), thresholds };
         Ok(Self { params: params.clone(), widths, report, n_nodes: features.n_rows(), relation })
     }
 
@@ -137,10 +138,11 @@ impl<'a> KnnEdges<'a> {
         if is_held(n, d, n_entries.is_some(), params) {
             return params.plan(n, d, n_entries, threads).search_bytes.max(8 * n * params.n_neighbors + batch) + 4 * n;
         }
-        // As in the search: tails, their index, and heads.
-        let rows = n_entries.map_or(4 * n * d, |entries| 22 * entries + 8 * n);
-        let tiles = threads * (4 * n * (tile_rows(n) + 3) + memory::TILE_BYTES);
-        rows + 44 * n + tiles.max(batch)
+        // As in the search: tails, their index, and heads; a row of each thread over all columns.
+        let (rows, own) = n_entries.map_or((4 * n * d, 0), |entries| (22 * entries + 8 * n, 8 * d));
+        // Bounds and products, and what is selected from.
+        let tile = 4 * n * (2 * tile_rows(n) + 3) + own;
+        rows + 56 * n + (threads * tile).max(batch + threads * own)
     }
 }
 
@@ -186,179 +188,6 @@ impl EdgeSource for KnnEdges<'_> {
     }
 }
 
-/// What makes an edge of two rows.
-#[derive(Clone, Copy)]
-struct Weigher<'s> {
-    params: &'s GraphParams,
-    widths: &'s Widths,
-}
-
-impl Weigher<'_> {
-    fn wanted(&self) -> Wanted {
-        match (self.params.weights, self.params.symmetrize) {
-            (Weighting::Binary, _) => Wanted::Names,
-            (_, Symmetrize::Mutual) => Wanted::MutualDistances,
-            _ => Wanted::Distances,
-        }
-    }
-
-    /// Appends the edge between `rows`, of which the first names the second, if it has a weight.
-    #[inline(always)]
-    fn push(&self, rows: (u32, u32), distance: f32, other: Option<f32>, out: &mut Vec<Edge>) {
-        let weight = self.widths.edge(self.params, (rows.0 as usize, rows.1 as usize), distance, other);
-        if weight > 0.0 {
-            out.push(Edge { u: rows.0.min(rows.1), v: rows.0.max(rows.1), weight });
-        }
-    }
-}
-
-/// Edges in independent pieces with an order.
-trait Pieces: Send + Sync {
-    type Piece: Clone + Send + Sync;
-    fn first(&self) -> Option<Self::Piece>;
-    fn next(&self, piece: &Self::Piece) -> Option<Self::Piece>;
-    /// Most edges of a piece.
-    fn most(&self, piece: &Self::Piece) -> usize;
-    fn edges(&self, piece: &Self::Piece, run: &Run) -> Result<Vec<Edge>>;
-}
-
-/// Pairs found again.
-struct Found<'s> {
-    within: PairsWithin<'s>,
-    graph: Weigher<'s>,
-}
-
-impl Pieces for Found<'_> {
-    type Piece = Piece;
-
-    fn first(&self) -> Option<Piece> {
-        Some(self.within.first())
-    }
-
-    fn next(&self, piece: &Piece) -> Option<Piece> {
-        self.within.next(piece)
-    }
-
-    fn most(&self, piece: &Piece) -> usize {
-        self.within.most(piece)
-    }
-
-    fn edges(&self, piece: &Piece, run: &Run) -> Result<Vec<Edge>> {
-        let mut out = Vec::new();
-        self.within.visit(piece, run, &mut |pair| {
-            self.graph.push(pair.rows, pair.distance, pair.is_mutual.then_some(pair.distance), &mut out);
-        })?;
-        Ok(out)
-    }
-}
-
-/// Neighbours that are held, sorted by row.
-struct Held<'s> {
-    neighbors: &'s Neighbors,
-    graph: Weigher<'s>,
-}
-
-impl Held<'_> {
-    fn from(&self, first: usize) -> Option<Range<usize>> {
-        let (n, rows) = (self.neighbors.n_samples(), HELD_PIECE.div_ceil(self.neighbors.n_neighbors));
-        (first < n).then(|| first..(first + rows).min(n))
-    }
-
-    /// The distance by which `row` names `other`, if it does.
-    fn distance(&self, row: usize, other: u32) -> Option<f32> {
-        let range = row * self.neighbors.n_neighbors..(row + 1) * self.neighbors.n_neighbors;
-        let at = self.neighbors.indices[range.clone()].binary_search(&other).ok()?;
-        Some(self.neighbors.distances[range.start + at])
-    }
-}
-
-impl Pieces for Held<'_> {
-    type Piece = Range<usize>;
-
-    fn first(&self) -> Option<Range<usize>> {
-        self.from(0)
-    }
-
-    fn next(&self, piece: &Range<usize>) -> Option<Range<usize>> {
-        self.from(piece.end)
-    }
-
-    fn most(&self, piece: &Range<usize>) -> usize {
-        piece.len() * self.neighbors.n_neighbors
-    }
-
-    fn edges(&self, piece: &Range<usize>, run: &Run) -> Result<Vec<Edge>> {
-        run.check()?;
-        let mut out = Vec::new();
-        for row in piece.clone() {
-            for (id, distance) in self.neighbors.row(row) {
-                let other = self.distance(id as usize, row as u32);
-                // Two rows that name each other have one edge.
-                if other.is_none() || id as usize > row {
-                    self.graph.push((row as u32, id), distance, other, &mut out);
-                }
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// Reads pieces a batch at a time.
-struct Reader<P: Pieces> {
-    pieces: P,
-    next: Option<P::Piece>,
-    /// Edges of pieces that are done, in order.
-    ready: VecDeque<Vec<Edge>>,
-    /// Edges of the first of them that were read.
-    at: usize,
-}
-
-impl<P: Pieces> Reader<P> {
-    fn new(pieces: P) -> Self {
-        Self { next: pieces.first(), pieces, ready: VecDeque::new(), at: 0 }
-    }
-
-    /// Makes the edges of the next batch.
-    fn fill(&mut self, run: &Run) -> Result<()> {
-        let (mut batch, mut n_pairs, mut next) = (Vec::new(), 0, self.next.clone());
-        while n_pairs < BATCH_PAIRS
-            && let Some(piece) = next
-        {
-            n_pairs += self.pieces.most(&piece);
-            next = self.pieces.next(&piece);
-            batch.push(piece);
-        }
-        let pieces = &self.pieces;
-        let made: Result<Vec<_>> = run.install(|| batch.par_iter().map(|piece| pieces.edges(piece, run)).collect());
-        (self.ready, self.next) = (made?.into(), next);
-        Ok(())
-    }
-}
-
-impl<P: Pieces> EdgeReader for Reader<P> {
-    fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
-        run.check()?;
-        let end = out.len() + most;
-        while out.len() < end {
-            let Some(edges) = self.ready.front() else {
-                if self.next.is_none() {
-                    break;
-                }
-                self.fill(run)?;
-                continue;
-            };
-            let taken = (end - out.len()).min(edges.len() - self.at);
-            out.extend_from_slice(&edges[self.at..self.at + taken]);
-            self.at += taken;
-            if self.at == edges.len() {
-                self.ready.pop_front();
-                self.at = 0;
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -368,6 +197,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
+    use crate::affinity::{Symmetrize, Weighting};
     use crate::knn::{Metric, ZeroRows};
     use crate::testkit::{blobs, dense_values};
     use crate::{Graph, affinity_graph};
