@@ -1,10 +1,10 @@
-//! Exact distances of one row to many others: for sparse rows by a scattered inner product, certified to be what a walk over
-//! both rows gives.
+//! Exact distances of one row to many others: for sparse rows by a scattered inner product, certified to be what a walk
+//! over both rows gives.
 //!
-//! ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy in f64 and the sum of [`Distances::get`] are both within E = 2⁻⁵⁰·(terms + 16)·(‖x‖² + ‖y‖²)
-//! of the truth and of each other. Where both ends of [−E, E] round to one f32, that is the distance, and all but some of 10⁵
-//! pairs take only the entries of y; the others are walked. Cost: the entries of y; 8 bytes a column. Dense rows gain
-//! nothing and are compared as ever.
+//! ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy in f64 and the sum of [`Distances::get`] are within E = 2⁻⁵⁰·(terms + 16)·(‖x‖² + ‖y‖²) of
+//! each other (each is off by a few 2⁻⁵³ for a term, Higham 2002, §3.1). Where both ends of ±E round to one f32, that is
+//! the distance, and all but some of 10⁵ pairs take only the entries of y; the others are walked. Cost: the entries of
+//! y; 8 bytes a column. Dense rows gain nothing and are compared as ever.
 
 use lapwing_data::Csr;
 

@@ -1,7 +1,7 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 //!
-//! [`exact`] compares all pairs and certifies what it finds, [`partitions`] compares rows that are likely near until the
-//! measured recall is reached, [`index`] answers for new rows through cells that are kept; [`kernels`] are the inner loops of
+//! `exact` compares all pairs and certifies what it finds, `partitions` compares rows that are likely near until the
+//! measured recall is reached, `index` answers for new rows through cells that are kept; `kernels` are the inner loops of
 //! all. Cost: n²·d/2 multiplications exactly, about n·3000·d by partitions.
 
 pub(crate) mod distance;

@@ -1,15 +1,16 @@
-//! The edges of a nearest-neighbour graph that is never held: for k in the thousands, block by block, again and again.
+//! The edges of a nearest-neighbour graph that is never held: for k in the thousands, a batch at a time, again and again.
 //!
-//! The graph is that of [`affinity_graph`](crate::affinity_graph), edge for edge and bit for bit, where the search is exact. One
-//! pass over all pairs finds how far the neighbours of each row reach: O(n) is kept, from which the widths follow. Each
-//! reading then looks at every pair once more and emits those of which one row names the other
-//! ([`crate::knn::exact::pairs_within`]), by the larger row and then the smaller one within a block.
-//! Where partitions search, or the neighbours take little room, they are held instead, sorted by row, and weighed while they
-//! are read: 8·n·k bytes, without the other direction and without a matrix.
+//! The graph is that of [`affinity_graph`](crate::affinity_graph), edge for edge and bit for bit. One pass over all pairs
+//! finds how far the neighbours of each row reach: O(n) is kept, from which the widths follow. Each reading then looks at
+//! every pair once more and emits those of which one row names the other ([`crate::knn::exact::pairs_within`]), by groups
+//! of the larger row, and within a group by blocks of the smaller.
+//! Where partitions search, or the neighbours take little room, they are held instead, sorted by row, and weighed while
+//! they are read: 8·n·k bytes, without the other direction and without a matrix.
 //!
-//! Cost: n²·d multiplications once and n²·d/2 for each reading, as products; one exact distance for each edge with a weight that
-//! depends on it. Memory: the search's copy of the features, 36 bytes a row, and a batch of edges. Parallel over the
-//! pieces of a batch, which are emitted in their order: threads do not show.
+//! Cost: n²·d multiplications once and n²·d/2 for each reading, as products; one exact distance for each edge with a
+//! weight that depends on it. Memory: the search's copy of the features, 36 bytes a row, and a batch of edges. Parallel
+//! over the pieces of a batch, which are emitted in their order: threads do not show. With few neighbours
+//! [`affinity_graph`](crate::affinity_graph) is cheaper, which searches once.
 
 mod pieces;
 mod reader;
@@ -73,8 +74,8 @@ enum Relation<'a> {
 }
 
 impl<'a> KnnEdges<'a> {
-    /// Finds how far the neighbours of every row of `features` (n, d) reach, or the neighbours where they are held: with
-    /// partitions, and with up to 125 neighbours that take 256 MiB, unless the search is to be exact.
+    /// Finds how far the neighbours of every row of `features` (n, d) reach. The neighbours themselves are held where
+    /// partitions search, and, unless the search is to be exact, where up to 125 for each row take up to 256 MiB.
     ///
     /// # Errors
     /// Those of [`affinity_graph`](crate::affinity_graph).
@@ -131,8 +132,8 @@ impl<'a> KnnEdges<'a> {
         &self.report
     }
 
-    /// Peak of making and reading the graph of `n` rows of `d` columns, beyond the features themselves; `n_entries` are the
-    /// stored entries of sparse rows.
+    /// Peak of making and reading the graph of `n` rows of `d` columns, beyond the features themselves; `n_entries` are
+    /// the stored entries of sparse rows.
     pub fn memory_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
         let batch = 2 * BATCH_PAIRS * size_of::<Edge>();
         if is_held(n, d, n_entries.is_some(), params) {
@@ -408,13 +409,15 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
         fn whole_numbers_give_the_affinity_graph(
-            values in prop::collection::vec(-4i8..5, 8..240), d in 1usize..4, share in 0.0..1.0f64, way in 0usize..3, weight in 0usize..4
+            values in prop::collection::vec(-4i8..5, 8..240),
+            (d, share) in (1usize..4, 0.0..1.0f64),
+            (way, weight) in (0usize..3, 0usize..4),
         ) {
             let n = values.len() / d;
             let k = 1 + (share * (n - 2) as f64) as usize;
             let features = Features::from_f32(n, d, values[..n * d].iter().map(|&v| v.into()).collect()).unwrap();
-            let params = GraphParams { n_neighbors: k, symmetrize: WAYS[way], weights: WEIGHTS[weight], ..GraphParams::default() };
-            let params = GraphParams { builder: KnnBuilder::Exact, ..params };
+            let (symmetrize, weights, builder) = (WAYS[way], WEIGHTS[weight], KnnBuilder::Exact);
+            let params = GraphParams { n_neighbors: k, symmetrize, weights, builder, ..GraphParams::default() };
             if params.validate().is_ok() {
                 assert_same(&features, &params, 1);
                 assert_same(&sparse_of(&features), &params, 1);

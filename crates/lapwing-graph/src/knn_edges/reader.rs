@@ -1,7 +1,7 @@
 //! Pieces of edges as one stream, made a batch at a time.
 //!
-//! Parallel over the pieces of a batch, read in their order. Memory: a batch, at most 64 MiB of edges where every pair is one
-//! (and what vectors grow by); far less for k far below n.
+//! Parallel over the pieces of a batch, read in their order. Memory: a batch, about 64 MiB of edges where every pair is
+//! one, and what vectors grow by; far less for k far below n.
 
 use std::collections::VecDeque;
 

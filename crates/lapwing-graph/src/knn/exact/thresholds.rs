@@ -1,11 +1,11 @@
 //! How far the k nearest rows of every row reach, exactly, without keeping them: for k in the thousands.
 //!
 //! A row is compared with all others by the lower bounds b of [`crate::knn::exact::certified`], which are off by at most
-//! s(x) + s(y). With L the k-th smallest b and U the largest b + s(x) + s(y) among the k rows up to L, the k-th distance lies
-//! in [L, U]: rows with b + s(x) + s(y) < L come before it, rows with b > U after it, and exact distances rank the few
+//! s(x) + s(y). With L the k-th smallest b and U the largest b + s(x) + s(y) where b ≤ L, the k-th distance lies in
+//! [L, U]: rows with b + s(x) + s(y) < L come before it, rows with b > U after it, and exact distances rank the few
 //! between. Cost: n² products and a selection among n values for each row; memory O(n), and a tile of up to 64 rows × n
-//! f32 for each thread. Parallel over tiles; each row is found by itself, so that threads cannot show. Where products say
-//! nothing (n rows equal, or far closer to each other than to the origin) exact distances of all pairs are taken.
+//! f32 for each thread. Parallel over tiles; each row is found by itself, so that threads cannot show. Where products
+//! say nothing (n rows equal, or far closer to each other than to the origin) exact distances of all pairs are taken.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
