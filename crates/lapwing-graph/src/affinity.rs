@@ -188,21 +188,10 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
 
 /// [`weigh`] for neighbours and parameters known to be in order.
 fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
-    let widths = Widths::of(&neighbors, params);
+    let widths = Widths::of(neighbors.last(), params);
+    widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
     let adjacency = run.install(|| symmetrized(&neighbors, params, &widths))?;
-    // Without edges although it has neighbours: a mutual graph may leave a row alone, underflow may not.
-    let nearest = |row: usize| neighbors.distances[row * neighbors.n_neighbors];
-    let is_lost = |row: &usize| {
-        widths.weight(params.weights, nearest(*row), widths.of_row(*row), widths.of_row(*row)) < f64::MIN_POSITIVE
-    };
-    let lost = (0..adjacency.n_rows()).find(is_lost);
     drop(neighbors);
-    if let Widths::One(sigma) = &widths
-        && let Some(row) = lost
-    {
-        let expected = format!("a larger width: every weight of row {row} underflows to 0");
-        return Err(Error::param("bandwidth", sigma, expected));
-    }
     // Symmetric and positive as it was made: no need to look again.
     Ok((Graph::from_clean(adjacency), widths))
 }
@@ -212,14 +201,13 @@ fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Gr
 const MOST_DECAY: f64 = 50.0;
 
 impl Widths {
-    fn of(neighbors: &Neighbors, params: &GraphParams) -> Self {
+    /// The widths of rows at distances `last` to their last neighbours (n).
+    pub(crate) fn of(last: Vec<f32>, params: &GraphParams) -> Self {
         match params.weights {
             Weighting::Cosine | Weighting::Binary => Self::None,
-            Weighting::Gaussian => {
-                Self::One(params.bandwidth.unwrap_or_else(|| f64::from(positive_median(&neighbors.last()))))
-            }
+            Weighting::Gaussian => Self::One(params.bandwidth.unwrap_or_else(|| positive_median(&last).into())),
             Weighting::SelfTuning => {
-                let mut widths = neighbors.last();
+                let mut widths = last;
                 // A row whose neighbours are all its duplicates has no width of its own.
                 let typical = positive_median(&widths);
                 let h = params.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
@@ -237,6 +225,38 @@ impl Widths {
             (Weighting::Cosine, _) => (1.0 - d).max(0.0),
             (Weighting::Gaussian, Self::One(sigma)) => (-(d / sigma).powi(2) / 2.0).exp(),
             (_, _) => (-(d * d / (f64::from(a) * f64::from(b))).min(MOST_DECAY)).exp(),
+        }
+    }
+
+    /// Weight of the edge between two rows at `distance` where the first names the second; `other` is the distance by
+    /// which the second names the first, if it does. 0 stands for no edge.
+    pub(crate) fn edge(&self, params: &GraphParams, rows: (usize, usize), distance: f32, other: Option<f32>) -> f64 {
+        let w = |d: f32| self.weight(params.weights, d, self.of_row(rows.0), self.of_row(rows.1));
+        // Distances from elsewhere may differ by a rounding from one side to the other; the graph must not.
+        single(match (params.symmetrize, other) {
+            (Symmetrize::Mutual, None) => 0.0,
+            (Symmetrize::Mean, None) => w(distance) / 2.0,
+            (Symmetrize::Union, None) => w(distance),
+            (Symmetrize::Mutual, Some(other)) => w(distance.max(other)),
+            (Symmetrize::Mean, Some(other)) => (w(distance) + w(other)) / 2.0,
+            (Symmetrize::Union, Some(other)) => w(distance.min(other)),
+        })
+    }
+
+    /// Checks that no row, each at its distance to its `nearest` one, loses all its weight to underflow; a mutual graph
+    /// may leave a row alone, underflow may not.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the width and the first such row.
+    pub(crate) fn check(&self, nearest: impl IntoIterator<Item = f32>) -> Result<()> {
+        let Self::One(sigma) = self else { return Ok(()) };
+        let is_lost = |d: f32| self.weight(Weighting::Gaussian, d, 1.0, 1.0) < f64::MIN_POSITIVE;
+        match nearest.into_iter().position(is_lost) {
+            None => Ok(()),
+            Some(row) => {
+                let expected = format!("a larger width: every weight of row {row} underflows to 0");
+                Err(Error::param("bandwidth", sigma, expected))
+            }
         }
     }
 
@@ -264,18 +284,9 @@ fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> 
         let mut own: Vec<(u32, f32)> = neighbors.row(row).collect();
         own.sort_unstable_by_key(|&(id, _)| id);
         merge(&own, incoming.row(row), |id, distance, other| {
-            let w = |d: f32| widths.weight(params.weights, d, widths.of_row(row), widths.of_row(id as usize));
-            // Distances from elsewhere may differ by a rounding from one side to the other; the graph must not.
-            let weight = match (params.symmetrize, other) {
-                (Symmetrize::Mutual, None) => 0.0,
-                (Symmetrize::Mean, None) => w(distance) / 2.0,
-                (Symmetrize::Union, None) => w(distance),
-                (Symmetrize::Mutual, Some(other)) => w(distance.max(other)),
-                (Symmetrize::Mean, Some(other)) => (w(distance) + w(other)) / 2.0,
-                (Symmetrize::Union, Some(other)) => w(distance.min(other)),
-            };
+            let weight = widths.edge(params, (row, id as usize), distance, other);
             if weight > 0.0 {
-                emit(id, single(weight));
+                emit(id, weight);
             }
         });
     };

@@ -6,6 +6,7 @@
 mod affinity;
 mod graph;
 pub mod knn;
+mod knn_edges;
 mod plan;
 pub mod sparsify;
 #[cfg(any(test, feature = "testkit"))]
@@ -17,5 +18,6 @@ pub use affinity::{
 };
 pub use graph::Graph;
 pub use knn::{Cells, KnnBuilder, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query};
+pub use knn_edges::KnnEdges;
 pub use lapwing_solve::Components;
 pub use plan::{GraphPlan, graph_bytes};

@@ -17,7 +17,7 @@ pub(crate) struct Distances<'a> {
     left: &'a Features<'a>,
     right: &'a Features<'a>,
     metric: Metric,
-    left_norms: Vec<f64>,
+    left_norms: Cow<'a, [f64]>,
     right_norms: Cow<'a, [f64]>,
 }
 
@@ -33,12 +33,29 @@ impl<'a> Distances<'a> {
     pub fn new(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric) -> Self {
         let left_norms = norms(left, metric);
         let right_norms = if std::ptr::eq(left, right) { left_norms.clone() } else { norms(right, metric) };
-        Self { left, right, metric, left_norms, right_norms: right_norms.into() }
+        Self { left, right, metric, left_norms: left_norms.into(), right_norms: right_norms.into() }
     }
 
     /// The same where the norms of the right side are known.
     pub fn with_norms(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric, right_norms: &'a [f64]) -> Self {
-        Self { left, right, metric, left_norms: norms(left, metric), right_norms: right_norms.into() }
+        Self { left, right, metric, left_norms: norms(left, metric).into(), right_norms: right_norms.into() }
+    }
+
+    /// Distances among the rows of one matrix, whose [`norms`] are known.
+    pub fn among(rows: &'a Features<'a>, metric: Metric, norms: &'a [f64]) -> Self {
+        Self { left: rows, right: rows, metric, left_norms: norms.into(), right_norms: norms.into() }
+    }
+
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The rows on the right, if they are sparse.
+    pub fn sparse_rows(&self) -> Option<&'a Csr<f32>> {
+        match self.right {
+            Features::Dense(_) => None,
+            Features::Sparse(rows) => Some(rows),
+        }
     }
 
     /// Distance of row `i` on the left to row `j` on the right; 1 to a row of zeros under the cosine metric.

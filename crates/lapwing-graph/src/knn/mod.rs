@@ -1,11 +1,12 @@
 //! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
 //!
-//! [`exact`] compares all pairs and certifies what it finds, [`partitions`] compares rows that are likely near until the
-//! measured recall is reached, [`index`] answers for new rows through cells that are kept; [`kernels`] are the inner loops of
+//! `exact` compares all pairs and certifies what it finds, `partitions` compares rows that are likely near until the
+//! measured recall is reached, `index` answers for new rows through cells that are kept; `kernels` are the inner loops of
 //! all. Cost: n²·d/2 multiplications exactly, about n·3000·d by partitions.
 
-mod distance;
-mod exact;
+pub(crate) mod distance;
+pub(crate) mod exact;
+mod from_row;
 mod index;
 mod kernels;
 mod metric;
@@ -98,17 +99,8 @@ pub struct KnnReport {
 /// 3000·n·d, and one copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of
 /// (entries of the column)².
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
-    params.validate()?;
-    features.check(run)?;
+    let zeros = check_rows(features, params, run)?;
     let (n, k) = (features.n_rows(), params.n_neighbors);
-    if k >= n {
-        let expected = format!("below the number of rows, which is {n}: a row is not its own neighbor");
-        return Err(Error::param("n_neighbors", k, expected));
-    }
-    if n > u32::MAX as usize {
-        return Err(Error::shape("features", format!("at most {} rows", u32::MAX), n));
-    }
-    let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
     let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => {
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
@@ -171,6 +163,35 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
     run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
     neighbors.complete()?;
     Ok(neighbors)
+}
+
+/// Checks rows that are searched for their neighbours among themselves; returns those of zeros that matter.
+///
+/// # Errors
+/// As [`kneighbors`].
+pub(crate) fn check_rows(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Vec<u32>> {
+    params.validate()?;
+    features.check(run)?;
+    let (n, k) = (features.n_rows(), params.n_neighbors);
+    if k >= n {
+        let expected = format!("below the number of rows, which is {n}: a row is not its own neighbor");
+        return Err(Error::param("n_neighbors", k, expected));
+    }
+    if n > u32::MAX as usize {
+        return Err(Error::shape("features", format!("at most {} rows", u32::MAX), n));
+    }
+    zero_rows::find(features, params.metric, params.zero_rows, run)
+}
+
+/// The error of a row whose distances leave f32.
+pub(crate) fn overflow(row: usize) -> Error {
+    Error::Value {
+        what: "features".into(),
+        row,
+        col: None,
+        value: "values so large beside the other rows that distances overflow".into(),
+        advice: "rescale the columns or remove the row".into(),
+    }
 }
 
 /// Checks new rows against the fitted ones, which are in order themselves.
@@ -238,13 +259,7 @@ impl Neighbors {
     fn complete(&self) -> Result<()> {
         match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
             None => Ok(()),
-            Some(row) => Err(Error::Value {
-                what: "features".into(),
-                row,
-                col: None,
-                value: "values so large beside the other rows that distances overflow".into(),
-                advice: "rescale the columns or remove the row".into(),
-            }),
+            Some(row) => Err(overflow(row)),
         }
     }
 
@@ -301,7 +316,7 @@ impl Neighbors {
 }
 
 impl KnnReport {
-    fn exact() -> Self {
+    pub(crate) fn exact() -> Self {
         Self { builder: "exact", recall: 1.0, recall_error: 0.0, repetitions: 0, n_duplicate_rows: 0 }
     }
 }

@@ -23,7 +23,7 @@ use crate::knn::exact::products::{Side, TILE_ROWS, Target};
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer};
 use crate::knn::rows::{Frame, Rows, half_squared};
-use crate::knn::{KnnParams, Neighbors, list_width};
+use crate::knn::{KnnParams, Metric, Neighbors, list_width};
 
 /// h less the error that products of a row with any other may have; the row has `terms` values other than zero.
 ///
@@ -34,6 +34,19 @@ pub(crate) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
     half_norm - (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01 * half_squared - 1e-36
 }
 
+/// Most that 2·(h(x) + h(y) − xᵀy) exceeds a distance above its lower bound, the share of one row: `half_norm` is its
+/// lowered h, `terms` as in [`lowered`].
+pub(crate) fn slack(half_norm: f32, terms: usize, metric: Metric) -> f32 {
+    let share = (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01;
+    let error = match metric {
+        Metric::InnerProduct => -half_norm,
+        // What was taken off is a share of what is left.
+        Metric::Euclidean | Metric::Cosine if share < 0.5 => half_norm.max(0.0) * share / (1.0 - share) + 1e-36,
+        Metric::Euclidean | Metric::Cosine => f32::INFINITY,
+    };
+    4.1 * error
+}
+
 impl Rows {
     /// The rows with h lowered by the error of their products.
     pub fn lowered(mut self) -> Self {
@@ -41,6 +54,13 @@ impl Rows {
         self.half_norms.par_iter_mut().zip(rows).for_each(|(h, row)| *h = lowered(*h, row.len(), half_squared(row)));
         self
     }
+}
+
+/// No row whose lower bound is beyond this, in the unit of the search, is as near as `distance`.
+pub(crate) fn reach(frame: &Frame, distance: f32) -> f64 {
+    let last = frame.in_search(distance);
+    // Distances are compared as they are returned, in f32.
+    last + 4.0 * f64::from(f32::EPSILON) * last.abs()
 }
 
 /// A search for the k nearest rows.
@@ -93,9 +113,7 @@ impl Judge<'_> {
 
     /// No row whose lower bound is beyond this can come before the last of `keys`.
     fn reach(&self, keys: &[u64]) -> f64 {
-        let last = self.frame.in_search(distance_of(keys[self.k - 1]));
-        // Distances are compared as they are returned, in f32.
-        last + 4.0 * f64::from(f32::EPSILON) * last.abs()
+        reach(self.frame, distance_of(keys[self.k - 1]))
     }
 
     /// Largest v of a row that could come before the last of `keys`.
@@ -314,7 +332,7 @@ pub(crate) fn limit(list: &[u64], half_norm: f32) -> f32 {
 }
 
 /// The v of a row at `distance` in the unit of the search, or a little more, so that rounding shuts nothing out.
-fn rounded_up(distance: f64, half_norm: f32) -> f32 {
+pub(crate) fn rounded_up(distance: f64, half_norm: f32) -> f32 {
     let half = distance / 2.0;
     let slack = 4.0 * f64::from(f32::EPSILON) * (half.abs() + f64::from(half_norm.abs()));
     (half - f64::from(half_norm) + slack) as f32

@@ -3,12 +3,15 @@
 //! Cost: n²·d/2 multiplications at matrix-product speed for rows among themselves, n·m·d for queries; one f32 copy of the
 //! features, and lists of all rows.
 
+mod bounds;
 pub(crate) mod certified;
 mod crowds;
+pub(crate) mod pairs_within;
 pub(crate) mod pass;
 pub(crate) mod products;
 pub(crate) mod signed;
 pub(crate) mod sparse_rows;
+pub(crate) mod thresholds;
 
 use lapwing_data::{Dense, Features, Result, Run};
 
@@ -16,7 +19,7 @@ use crate::knn::distance::Distances;
 use crate::knn::exact::certified::{Judge, Search};
 use crate::knn::exact::products::{Side, Target};
 use crate::knn::rows::{Frame, Rows};
-use crate::knn::{KnnParams, Neighbors};
+use crate::knn::{KnnParams, Metric, Neighbors};
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
 pub(crate) fn search(
@@ -27,9 +30,8 @@ pub(crate) fn search(
     run: &Run,
 ) -> Result<Neighbors> {
     let frame = Frame::of(train.1, params.metric, run);
-    let side = |dense| Side { head: run.install(|| Rows::prepare(dense, &frame, run).lowered()), tail: None };
-    let right = side(train.1);
-    let left = if same { None } else { Some(side(new.1)) };
+    let right = side(train.1, &frame, run);
+    let left = if same { None } else { Some(side(new.1, &frame, run)) };
     let search = Search {
         left: left.as_ref().unwrap_or(&right),
         target: Target::new(&right),
@@ -39,4 +41,23 @@ pub(crate) fn search(
         run,
     };
     search.neighbors()
+}
+
+/// Rows ready to be compared with each other, and the frame they are in.
+///
+/// # Errors
+/// [`lapwing_data::Error::TooLarge`] for sparse rows of too many columns.
+pub(crate) fn ready(features: &Features<'_>, metric: Metric, run: &Run) -> Result<(Frame, Side)> {
+    match features {
+        Features::Dense(dense) => {
+            let frame = Frame::of(dense, metric, run);
+            let rows = side(dense, &frame, run);
+            Ok((frame, rows))
+        }
+        Features::Sparse(sparse) => sparse_rows::ready(sparse, true, metric, run).map(|(frame, _, rows)| (frame, rows)),
+    }
+}
+
+fn side(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Side {
+    Side { head: run.install(|| Rows::prepare(dense, frame, run).lowered()), tail: None }
 }

@@ -25,18 +25,8 @@ pub(crate) fn search(
     params: &KnnParams,
     run: &Run,
 ) -> Result<Neighbors> {
-    // Columns are counted, used or not.
-    if train.n_cols() > (64 * train.nnz()).max(1 << 27) {
-        let bytes = 8 * train.n_cols() as u64;
-        return Err(Error::TooLarge { what: format!("an index of {} columns", train.n_cols()), bytes, limit: 1 << 30 });
-    }
-    let most = train.values().par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max);
-    let scale = if params.metric == Metric::Cosine { 1.0 } else { unit_scale(most.into()) };
-    let frame = Frame { shift: Vec::new(), scale, metric: params.metric };
-    let layout = Layout::of(train, same);
-    let side = |rows: &Csr<f32>| run.install(|| layout.side(rows, &frame));
-    let right = side(train)?;
-    let left = if same { None } else { Some(side(new)?) };
+    let (frame, layout, right) = ready(train, same, params.metric, run)?;
+    let left = if same { None } else { Some(run.install(|| layout.side(new, &frame))?) };
     let (new, train) = (Features::Sparse(new.clone()), Features::Sparse(train.clone()));
     let search = Search {
         left: left.as_ref().unwrap_or(&right),
@@ -49,8 +39,26 @@ pub(crate) fn search(
     search.neighbors()
 }
 
+/// The rows of `train` ready to be searched, by `same` among themselves; with the layout for others that ask them.
+///
+/// # Errors
+/// [`Error::TooLarge`] for columns beyond counting.
+pub(crate) fn ready(train: &Csr<f32>, same: bool, metric: Metric, run: &Run) -> Result<(Frame, Layout, Side)> {
+    // Columns are counted, used or not.
+    if train.n_cols() > (64 * train.nnz()).max(1 << 27) {
+        let bytes = 8 * train.n_cols() as u64;
+        return Err(Error::TooLarge { what: format!("an index of {} columns", train.n_cols()), bytes, limit: 1 << 30 });
+    }
+    let most = run.install(|| train.values().par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max));
+    let scale = if metric == Metric::Cosine { 1.0 } else { unit_scale(most.into()) };
+    let frame = Frame { shift: Vec::new(), scale, metric };
+    let layout = Layout::of(train, same);
+    let side = run.install(|| layout.side(train, &frame))?;
+    Ok((frame, layout, side))
+}
+
 /// Which columns are dense and which are indexed.
-struct Layout {
+pub(crate) struct Layout {
     columns: Vec<Place>,
     n_head: usize,
     n_tail: usize,

@@ -1,0 +1,201 @@
+//! Pairs of rows of which one names the other among its k nearest, from thresholds instead of lists.
+//!
+//! With the key (distance, row) of every row's last neighbour known, x names y iff (d(x, y), y) ≤ last(x): each pair is
+//! looked at once, and only pairs whose lower bound is within a limit of x or y need more than a product. Cost: n²/2
+//! products, and one exact distance for each pair that is found, unless bounds decide and nobody asks for the distance.
+//! Pieces are independent: who runs them in parallel reads them in their order.
+
+use std::ops::Range;
+
+use lapwing_data::{Result, Run};
+
+use crate::knn::distance::Distances;
+use crate::knn::exact::bounds::before;
+use crate::knn::exact::certified::{reach, rounded_up};
+use crate::knn::exact::pass::{Limits, pass};
+use crate::knn::exact::products::{TILE_ROWS, Target};
+use crate::knn::exact::signed::{distance_of, key};
+use crate::knn::exact::thresholds::AllPairs;
+use crate::knn::from_row::FromRow;
+
+/// Pairs in a piece, about.
+const PIECE_PAIRS: usize = 1 << 19;
+
+/// Every row's last neighbour, and what bounds say about it.
+pub(crate) struct Thresholds {
+    /// [`key`] of the last neighbour of each row (n).
+    pub last: Vec<u64>,
+    /// Largest v that may be within (n).
+    limits: Vec<f32>,
+    /// A distance below this, in the unit of the search, is within (n).
+    sure: Vec<f32>,
+}
+
+impl Thresholds {
+    /// Those of rows whose last neighbours have the keys `last`.
+    pub fn new(pairs: &AllPairs<'_>, last: Vec<u64>) -> Self {
+        let rows = last.iter().zip(&pairs.side.head.half_norms);
+        let limits = rows.map(|(&last, &h)| rounded_up(reach(&pairs.frame, distance_of(last)), h)).collect();
+        let sure = last.iter().map(|&last| before(pairs.frame.in_search(distance_of(last)) as f32)).collect();
+        Self { last, limits, sure }
+    }
+}
+
+/// Two rows of which at least one names the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Found {
+    /// The two rows; the first names the second.
+    pub rows: (u32, u32),
+    /// Their distance, if it was asked for.
+    pub distance: f32,
+    /// The second names the first, too.
+    pub is_mutual: bool,
+}
+
+/// Some rows, and a block of rows before them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Piece {
+    rows: Range<usize>,
+    block: usize,
+}
+
+/// All pairs, ready to be looked at piece by piece.
+pub(crate) struct PairsWithin<'a> {
+    pairs: &'a AllPairs<'a>,
+    thresholds: &'a Thresholds,
+    target: Target<'a>,
+    distances: Distances<'a>,
+    wanted: Wanted,
+}
+
+/// What is wanted of a pair beside who names whom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    /// Nothing.
+    Names,
+    /// Its distance.
+    Distances,
+    /// Its distance if both rows name each other.
+    MutualDistances,
+}
+
+impl Wanted {
+    fn is_distance_of(self, a_names: bool, b_names: bool) -> bool {
+        match self {
+            Self::Names => false,
+            Self::Distances => a_names || b_names,
+            Self::MutualDistances => a_names && b_names,
+        }
+    }
+}
+
+impl<'a> PairsWithin<'a> {
+    pub fn new(pairs: &'a AllPairs<'a>, thresholds: &'a Thresholds, wanted: Wanted, run: &Run) -> Self {
+        let (target, distances) = (pairs.target(run), pairs.distances());
+        Self { pairs, thresholds, target, distances, wanted }
+    }
+
+    /// The first piece.
+    pub fn first(&self) -> Piece {
+        Piece { rows: 0..self.piece_rows().min(self.pairs.n()), block: 0 }
+    }
+
+    /// The piece after `piece`: of the same rows with the next block, or of the next rows with the first one.
+    pub fn next(&self, piece: &Piece) -> Option<Piece> {
+        let (n, Piece { rows, block }) = (self.pairs.n(), piece.clone());
+        if (block + 1) * self.target.block < rows.end {
+            return Some(Piece { rows, block: block + 1 });
+        }
+        (rows.end < n).then(|| Piece { rows: rows.end..(rows.end + self.piece_rows()).min(n), block: 0 })
+    }
+
+    /// Most pairs that a piece may find.
+    pub fn most(&self, piece: &Piece) -> usize {
+        piece.rows.len() * self.columns(piece)
+    }
+
+    fn piece_rows(&self) -> usize {
+        (PIECE_PAIRS / self.target.block).clamp(16, TILE_ROWS)
+    }
+
+    fn columns(&self, piece: &Piece) -> usize {
+        self.target.block.min(piece.rows.end - piece.block * self.target.block)
+    }
+
+    /// Calls `found` for the pairs of `piece`, row by row, each with the rows before it in ascending order.
+    pub fn visit(&self, piece: &Piece, run: &Run, found: &mut impl FnMut(Found)) -> Result<()> {
+        let (rows, columns) = (piece.rows.clone(), self.columns(piece));
+        let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
+        let mut heads = Vec::new();
+        self.pairs.side.gather_heads(&ids, &mut heads);
+        let mut products = vec![0f32; ids.len() * columns];
+        self.target.products(&self.pairs.side, &ids, &heads, piece.block, columns, &mut products);
+        let first = piece.block * self.target.block;
+        let mut limits = self.thresholds.limits[first..first + columns].to_vec();
+        let mut from = self.pairs.distances_from(&self.distances);
+        for (row, products) in rows.zip(products.chunks_exact(columns)) {
+            run.check()?;
+            let earlier = columns.min(row.saturating_sub(first));
+            if earlier > 0 {
+                from.set(row);
+                self.visit_row((row, &from), first, &products[..earlier], &mut limits[..earlier], found);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_row(
+        &self,
+        (row, from): (usize, &FromRow<'_>),
+        first: usize,
+        products: &[f32],
+        limits: &mut [f32],
+        found: &mut impl FnMut(Found),
+    ) {
+        let half_norms = &self.pairs.side.head.half_norms;
+        let (own, others) = (half_norms[row], &half_norms[first..first + products.len()]);
+        let limit = self.thresholds.limits[row];
+        let all = &self.thresholds.limits[first..first + products.len()];
+        let bounds = Limits { half_norms: others, row: limit, half_norm: own, columns: limits };
+        pass(products, bounds, &mut |at| {
+            let (product, other) = (products[at], first + at);
+            let upper = 2.0 * ((others[at] - product) + own) + (self.pairs.slacks[row] + self.pairs.slacks[other]);
+            let names = self.known(row, upper, others[at] - product);
+            let is_named = self.known(other, upper, own - product);
+            if let Some(pair) = self.judge(from, (row, names), (other, is_named)) {
+                found(pair);
+            }
+            (limit, all[at])
+        });
+    }
+
+    /// Whether `row` names another at v, no further than `upper`, where that is clear.
+    #[inline(always)]
+    fn known(&self, row: usize, upper: f32, v: f32) -> Option<bool> {
+        match () {
+            () if upper < self.thresholds.sure[row] => Some(true),
+            () if v > self.thresholds.limits[row] => Some(false),
+            () => None,
+        }
+    }
+
+    /// Who names whom, by exact distance where it is not known or the distance is wanted.
+    #[inline(always)]
+    fn judge(
+        &self,
+        from: &FromRow<'_>,
+        (a, a_names): (usize, Option<bool>),
+        (b, b_names): (usize, Option<bool>),
+    ) -> Option<Found> {
+        let (distance, a_names, b_names) = match (a_names, b_names) {
+            (Some(a_names), Some(b_names)) if !self.wanted.is_distance_of(a_names, b_names) => (0.0, a_names, b_names),
+            _ => {
+                let distance = from.get(b);
+                let names = |row: usize, other: usize| key(distance, other as u32) <= self.thresholds.last[row];
+                (distance, a_names.unwrap_or_else(|| names(a, b)), b_names.unwrap_or_else(|| names(b, a)))
+            }
+        };
+        let rows = if a_names { (a as u32, b as u32) } else { (b as u32, a as u32) };
+        (a_names || b_names).then_some(Found { rows, distance, is_mutual: a_names && b_names })
+    }
+}

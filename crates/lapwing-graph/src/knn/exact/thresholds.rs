@@ -1,0 +1,251 @@
+//! How far the k nearest rows of every row reach, exactly, without keeping them: for k in the thousands.
+//!
+//! A row is compared with all others by the lower bounds b of [`crate::knn::exact::certified`], which are off by at most
+//! s(x) + s(y). With L the k-th smallest b and U the largest b + s(x) + s(y) where b ≤ L, the k-th distance lies in
+//! [L, U]: rows with b + s(x) + s(y) < L come before it, rows with b > U after it, and exact distances rank the few
+//! between. Cost: n² products and a selection among n values for each row; memory O(n), and a tile of up to 64 rows × n
+//! f32 for each thread. Parallel over tiles; each row is found by itself, so that threads cannot show. Where products
+//! say nothing (n rows equal, or far closer to each other than to the origin) exact distances of all pairs are taken.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lapwing_data::{Features, Result, Run};
+use rayon::prelude::*;
+
+use crate::knn::distance::{self, Distances};
+use crate::knn::exact::bounds::{
+    Band, after, before, largest_upper, lower_bounds, ordered, scan, smallest_upper, unordered,
+};
+use crate::knn::exact::certified::{lowered, slack};
+use crate::knn::exact::products::{Side, TILE_ROWS, Target};
+use crate::knn::exact::ready;
+use crate::knn::exact::signed::{distance_of, key};
+use crate::knn::from_row::FromRow;
+use crate::knn::rows::{FAR, Frame};
+use crate::knn::{KnnParams, Metric, check_rows, overflow};
+
+/// Values of a tile of bounds, where rows are many.
+const TILE_VALUES: usize = 1 << 23;
+
+/// Most reports of progress.
+const UPDATES: u64 = 200;
+
+/// Rows ready to be compared with each other, all with all.
+pub(crate) struct AllPairs<'a> {
+    features: Features<'a>,
+    pub frame: Frame,
+    pub side: Side,
+    /// Euclidean norms (n), where distances need them or rows are sparse; else empty.
+    norms: Vec<f64>,
+    /// s of each row: what a lower bound may lack (n).
+    pub slacks: Vec<f32>,
+}
+
+/// How far the neighbours of a row reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Reached {
+    /// [`key`] of the last neighbour.
+    pub last: u64,
+    /// Distance of the nearest.
+    pub nearest: f32,
+}
+
+/// Space for one tile.
+struct Scratch<'a> {
+    from: FromRow<'a>,
+    heads: Vec<f32>,
+    products: Vec<f32>,
+    bounds: Vec<f32>,
+    order: Vec<u32>,
+    keys: Vec<u64>,
+}
+
+impl<'a> Scratch<'a> {
+    fn new(from: FromRow<'a>) -> Self {
+        Self { from, heads: Vec::new(), products: Vec::new(), bounds: Vec::new(), order: Vec::new(), keys: Vec::new() }
+    }
+}
+
+/// Rows of a tile whose bounds lie side by side.
+pub(crate) fn tile_rows(n: usize) -> usize {
+    (TILE_VALUES / n.max(1)).clamp(8, TILE_ROWS)
+}
+
+impl<'a> AllPairs<'a> {
+    /// Checks `features` and makes them ready.
+    ///
+    /// # Errors
+    /// As [`crate::kneighbors`].
+    pub fn new(features: &Features<'a>, params: &KnnParams, run: &Run) -> Result<Self> {
+        let zeros = check_rows(features, params, run)?;
+        let (frame, mut side) = ready(features, params.metric, run)?;
+        // Here all rows are compared: those of zeros, too, at their distance 1.
+        zeros.iter().for_each(|&row| side.head.half_norms[row as usize] = lowered(0.5, 0, 0.5));
+        debug_assert!(side.head.half_norms.iter().all(|&h| h < FAR));
+        let terms = |row: usize| match features {
+            Features::Dense(dense) => dense.n_cols(),
+            Features::Sparse(sparse) => sparse.row(row).0.len(),
+        };
+        let half_norms = side.head.half_norms.iter().enumerate();
+        let slacks = half_norms.map(|(row, &h)| slack(h, terms(row), params.metric)).collect();
+        let norms = run.install(|| match features {
+            Features::Dense(_) => distance::norms(features, params.metric),
+            // Those of the cosine metric are plain norms.
+            Features::Sparse(_) => distance::norms(features, Metric::Cosine),
+        });
+        Ok(Self { features: features.clone(), frame, side, norms, slacks })
+    }
+
+    /// Number of rows.
+    pub fn n(&self) -> usize {
+        self.side.head.n
+    }
+
+    /// The rows as the right side of products.
+    pub fn target(&self, run: &Run) -> Target<'_> {
+        run.install(|| Target::new(&self.side))
+    }
+
+    /// Exact distances.
+    pub fn distances(&self) -> Distances<'_> {
+        Distances::among(&self.features, self.frame.metric, &self.norms)
+    }
+
+    /// Exact distances from one row at a time.
+    pub fn distances_from<'s>(&'s self, distances: &'s Distances<'s>) -> FromRow<'s> {
+        FromRow::new(distances, &self.norms)
+    }
+
+    /// How far the `k` nearest rows of every row reach.
+    ///
+    /// # Errors
+    /// [`lapwing_data::Error::Value`] for distances that overflow; [`lapwing_data::Error::Interrupted`].
+    pub fn reached(&self, k: usize, run: &Run) -> Result<Vec<Reached>> {
+        let (n, target, distances) = (self.n(), self.target(run), self.distances());
+        let tile = Tile { pairs: self, target: &target, k };
+        let mut reached = vec![Reached::default(); n];
+        let rows = tile_rows(n);
+        let done = AtomicU64::new(0);
+        run.install(|| {
+            let scratch = || Scratch::new(self.distances_from(&distances));
+            reached.par_chunks_mut(rows).enumerate().try_for_each_init(scratch, |scratch, (at, out)| {
+                tile.bounds(at * rows..at * rows + out.len(), scratch, run)?;
+                tile.select(at * rows, scratch, out, run)?;
+                let before = done.fetch_add(out.len() as u64, Ordering::Relaxed);
+                let now = before + out.len() as u64;
+                // A few hundred times, however many tiles there are.
+                if now * UPDATES / n as u64 > before * UPDATES / n as u64 {
+                    run.progress().update(now, "rows");
+                }
+                Ok(())
+            })
+        })?;
+        match reached.iter().position(|row| !distance_of(row.last).is_finite()) {
+            None => Ok(reached),
+            Some(row) => Err(overflow(row)),
+        }
+    }
+}
+
+/// What tiles have in common.
+struct Tile<'a> {
+    pairs: &'a AllPairs<'a>,
+    target: &'a Target<'a>,
+    k: usize,
+}
+
+impl Tile<'_> {
+    /// Lower bounds of the distances of `rows` to all rows, row by row.
+    fn bounds(&self, rows: std::ops::Range<usize>, scratch: &mut Scratch<'_>, run: &Run) -> Result<()> {
+        let (side, n) = (&self.pairs.side, self.pairs.n());
+        let Scratch { heads, products, bounds, .. } = scratch;
+        let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
+        side.gather_heads(&ids, heads);
+        bounds.resize(ids.len() * n, 0.0);
+        products.resize(ids.len() * self.target.block, 0.0);
+        for at in 0..self.target.n_blocks() {
+            run.check()?;
+            let first = at * self.target.block;
+            let end = (first + self.target.block).min(n);
+            let out = &mut products[..ids.len() * (end - first)];
+            self.target.products(side, &ids, heads, at, end - first, out);
+            for ((row, out), bounds) in rows.clone().zip(out.chunks_exact(end - first)).zip(bounds.chunks_exact_mut(n))
+            {
+                let half_norms = &side.head.half_norms;
+                lower_bounds(out, &half_norms[first..end], half_norms[row], &mut bounds[first..end]);
+            }
+        }
+        Ok(())
+    }
+
+    /// How far the rows from `first` on reach, by the bounds of a tile.
+    fn select(&self, first: usize, scratch: &mut Scratch<'_>, out: &mut [Reached], run: &Run) -> Result<()> {
+        let Scratch { from, bounds, order, keys, .. } = scratch;
+        for (at, (out, bounds)) in out.iter_mut().zip(bounds.chunks_exact_mut(self.pairs.n())).enumerate() {
+            run.check()?;
+            // No row is its own neighbour.
+            bounds[first + at] = f32::INFINITY;
+            from.set(first + at);
+            let nearest = self.nearest(from, first + at, bounds);
+            *out = Reached { last: self.last(from, first + at, bounds, order, keys), nearest };
+        }
+        Ok(())
+    }
+
+    /// Key of the last of the k nearest rows.
+    fn last(&self, from: &FromRow<'_>, row: usize, bounds: &[f32], order: &mut Vec<u32>, keys: &mut Vec<u64>) -> u64 {
+        let slacks = &self.pairs.slacks;
+        order.clear();
+        order.extend(bounds.iter().map(|&bound| ordered(bound)));
+        let low = unordered(*order.select_nth_unstable(self.k - 1).1);
+        let high = largest_upper(bounds, slacks, low) + slacks[row];
+        let band = Band { own: slacks[row], before: before(low), after: after(high) };
+        keys.clear();
+        let n_before = scan(bounds, slacks, band, &mut |id| {
+            if id != row {
+                keys.push(key(from.get(id), id as u32));
+            }
+        });
+        *keys.select_nth_unstable(self.k - 1 - n_before).1
+    }
+
+    /// Distance of the nearest row.
+    fn nearest(&self, from: &FromRow<'_>, row: usize, bounds: &[f32]) -> f32 {
+        let slacks = &self.pairs.slacks;
+        let high = smallest_upper(bounds, slacks) + slacks[row];
+        let band = Band { own: slacks[row], before: f32::NEG_INFINITY, after: after(high) };
+        let mut nearest = f32::INFINITY;
+        scan(bounds, slacks, band, &mut |id| {
+            if id != row {
+                nearest = nearest.min(from.get(id));
+            }
+        });
+        nearest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knn::Metric;
+    use crate::testkit::blobs;
+
+    #[test]
+    fn rows_reach_their_last_neighbor() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let features = blobs(150, 3, 4);
+        for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
+            for k in [1, 40, 149] {
+                let params = KnnParams { n_neighbors: k, metric, ..KnnParams::default() };
+                let pairs = AllPairs::new(&features, &params, &run).unwrap();
+                let distances = pairs.distances();
+                for (row, found) in pairs.reached(k, &run).unwrap().into_iter().enumerate() {
+                    let others = (0..150).filter(|&id| id != row);
+                    let mut keys: Vec<u64> = others.map(|id| key(distances.get(row, id), id as u32)).collect();
+                    keys.sort_unstable();
+                    assert_eq!(found, Reached { last: keys[k - 1], nearest: distance_of(keys[0]) });
+                }
+            }
+        }
+    }
+}
