@@ -135,7 +135,7 @@ pub fn apply_rule<'py>(
 
 impl Source<'_> {
     fn problem<'a>(&'a self, targets: &'a Targets) -> Problem<'a, 'a> {
-        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), targets }
+        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), ..Problem::new(targets) }
     }
 }
 

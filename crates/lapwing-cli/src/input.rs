@@ -50,7 +50,7 @@ impl Input {
 
     /// What a method is given.
     pub fn problem<'p>(&'p self, targets: &'p Targets) -> Problem<'p, 'static> {
-        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), targets }
+        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), ..Problem::new(targets) }
     }
 
     fn read_graph(path: &Path, run: &Run) -> Result<Self, Failure> {

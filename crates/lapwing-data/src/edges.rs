@@ -23,6 +23,11 @@ pub trait EdgeSource: Send + Sync {
     /// Number of rows, where it is known before the end.
     fn n_edges(&self) -> Option<u64>;
 
+    /// Whether it can be opened more than once; a pipe cannot.
+    fn is_rereadable(&self) -> bool {
+        true
+    }
+
     /// Starts at the first row.
     ///
     /// # Errors

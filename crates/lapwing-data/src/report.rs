@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Run;
+use crate::{Error, Result, Run};
 
 /// One timed part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,6 +78,8 @@ pub struct Report {
     pub solve: Option<SolveSummary>,
     /// Everything that was chosen by "auto", by parameter name.
     pub chosen: BTreeMap<String, Value>,
+    /// Summaries of parts that only some methods have, such as `sparsify`, by name.
+    pub parts: BTreeMap<String, Value>,
     /// Timed parts in order.
     pub phases: Vec<Phase>,
     /// Largest memory of the process so far in bytes, where the system tells.
@@ -89,8 +91,13 @@ pub struct Report {
 impl Report {
     /// Runs `work` as the phase `name` and notes its time.
     pub fn time<T>(&mut self, name: &str, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.time_steps(name, 0, run, work)
+    }
+
+    /// The same for a phase of `total` steps, of which `work` tells how many are done.
+    pub fn time_steps<T>(&mut self, name: &str, total: u64, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
-        run.progress().start(name, 0);
+        run.progress().start(name, total);
         let out = work(self);
         run.progress().finish();
         self.phases.push(Phase { name: name.into(), seconds: start.elapsed().as_secs_f64() });
@@ -100,6 +107,16 @@ impl Report {
     /// Notes a value chosen by "auto".
     pub fn choose(&mut self, name: &str, value: impl Into<Value>) {
         self.chosen.insert(name.into(), value.into());
+    }
+
+    /// Notes the summary of a part.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for what cannot be written as JSON.
+    pub fn add_part(&mut self, name: &str, summary: &impl Serialize) -> Result<()> {
+        let fault = |e| Error::Internal { reason: format!("the summary of {name} cannot be written: {e}") };
+        self.parts.insert(name.into(), serde_json::to_value(summary).map_err(fault)?);
+        Ok(())
     }
 
     /// Seconds of all phases together.

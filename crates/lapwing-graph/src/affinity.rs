@@ -4,8 +4,8 @@ use lapwing_data::{Csr, Error, Features, GraphSummary, Result, Run, parse_choice
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows};
-use crate::{Components, Graph, kneighbors};
+use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows, memory};
+use crate::{Components, Graph, KnnEdges, kneighbors};
 
 /// How a distance becomes an edge weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +126,12 @@ impl GraphParams {
         Ok(())
     }
 
+    /// Whether there are so many neighbours that the edges are found without lists of candidates.
+    pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
+        let builder = if is_sparse { KnnBuilder::Exact } else { self.builder.choose(n, d, self.n_neighbors) };
+        builder == KnnBuilder::Exact && self.n_neighbors > memory::MOST_NEIGHBORS
+    }
+
     /// The neighbour search these parameters ask for.
     pub fn knn(&self) -> KnnParams {
         KnnParams {
@@ -159,8 +165,15 @@ impl AffinityGraph {
 ///
 /// # Errors
 /// Those of [`kneighbors`] and [`weigh`].
+///
+/// # Complexity
+/// That of the search, and O(n·k). Beyond 125 neighbours lists of candidates do not pay: every pair of rows is looked at
+/// twice, as [`KnnEdges`] does.
 pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) -> Result<AffinityGraph> {
     params.validate()?;
+    if params.is_wide(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_))) {
+        return KnnEdges::new(features, params, run)?.into_graph(run);
+    }
     let (neighbors, report) = kneighbors(features, &params.knn(), run)?;
     let (graph, widths) = weighted(neighbors, params, run)?;
     Ok(AffinityGraph { graph, widths, knn: Some(report) })

@@ -1,7 +1,9 @@
 //! What building a graph will need, added up from what the builders allocate.
 
-use crate::GraphParams;
+use lapwing_data::Edge;
+
 use crate::knn::{KnnBuilder, memory};
+use crate::{GraphParams, KnnEdges};
 
 /// Undirected edges per directed neighbour relation: 0.5 if all were mutual, 1 if none; 0.65 to 0.8 on real data.
 const EDGES_PER_NEIGHBOR: f64 = 0.72;
@@ -46,6 +48,11 @@ impl GraphParams {
             None => 4 * n * d + exact,
         };
         let matrix = graph_bytes(n, n_edges);
+        if self.is_wide(n, d, n_entries.is_some()) {
+            let search_bytes = KnnEdges::memory_bytes(n, d, n_entries, self, threads);
+            let weigh_bytes = search_bytes + size_of::<Edge>() * n_edges + matrix;
+            return GraphPlan { n_edges, search_bytes, weigh_bytes, graph_bytes: matrix + 4 * n };
+        }
         GraphPlan { n_edges, search_bytes, weigh_bytes: 2 * result + matrix + 28 * n, graph_bytes: matrix + 4 * n }
     }
 }

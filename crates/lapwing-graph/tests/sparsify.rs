@@ -87,12 +87,12 @@ fn weak_cuts_survive() {
 
 #[test]
 fn a_lost_cut_shows_in_the_probes() {
-    // Drawn alike, the ten edges of the cut are mostly lost: its forest edge stands for a tenth of it.
+    // Drawn alike, the ten edges of the cut are mostly lost, and one that is not weighs far too much.
     let graph = dumbbell(250);
     let params = in_blocks(Sampler::Uniform, graph.n_edges(), 500 * 4, 2);
     let (_, report) = sparsified(&graph, params.clone(), 1);
-    let [low, _] = report.probe_ratios.unwrap();
-    assert!(low < 0.7, "{report:?}");
+    let [low, high] = report.probe_ratios.unwrap();
+    assert!(low < 0.7 || high > 1.5, "{report:?}");
     let side = (0..500).map(|v| if v < 250 { 1.0 } else { -1.0 }).collect();
     let given = Sparsifier::new(500, params, &run(1)).unwrap();
     let mut given = given.with_probes(Matrix::new(500, 1, side).unwrap()).unwrap();

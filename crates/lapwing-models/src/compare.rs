@@ -100,7 +100,7 @@ fn measure<'a>(
     for kept in draws {
         let targets = Targets::one_hot(kept, None)?;
         let start = Instant::now();
-        let labeling = method.fit(&Problem { features, graph, targets: &targets }, run)?.labeling;
+        let labeling = method.fit(&Problem { features, graph, ..Problem::new(&targets) }, run)?.labeling;
         seconds.push(start.elapsed().as_secs_f64());
         let is_hidden = |row: usize| kept.index[row] != labels.index[row];
         let right = metrics::accuracy(&labels.index, &labeling.labels, |row| is_hidden(row) && labeling.reached[row]);

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets};
+use lapwing_data::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Targets};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
-use crate::harmonic::{Harmonic, HarmonicParams};
+use crate::harmonic::{Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 use crate::{Extension, Labeling, Rule};
 
 /// Names of the methods, as on the command line.
-pub const METHODS: &[&str] = &["harmonic"];
+pub const METHODS: &[&str] = &["harmonic", "sparse-harmonic"];
 
 /// Parameters of every method; each takes what concerns it.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub struct MethodOptions {
     pub graph: GraphParams,
     /// Harmonic propagation.
     pub harmonic: HarmonicParams,
+    /// Sparsifying, for harmonic propagation on a sparsified graph.
+    pub sparse: SparseHarmonicParams,
 }
 
 /// The method of that name.
@@ -28,30 +30,67 @@ pub struct MethodOptions {
 pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
     match name {
         "harmonic" => Ok(Box::new(Harmonic::new(options.harmonic.clone(), options.graph.clone())?)),
+        "sparse-harmonic" => {
+            let harmonic = Harmonic::new(options.harmonic.clone(), options.graph.clone())?;
+            Ok(Box::new(SparseHarmonic::new(harmonic, options.sparse.clone())?))
+        }
         _ => Err(Error::param("method", format!("'{name}'"), format!("one of {}", METHODS.join(", ")))),
     }
 }
 
 /// What is to be labeled: features, a graph, or both (the graph then is the features' own, built before).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Problem<'p, 'a> {
     /// Features (n, d).
     pub features: Option<&'p Features<'a>>,
     /// Affinity graph among the n rows.
     pub graph: Option<&'p AffinityGraph>,
+    /// The graph as a stream of edges, in the place of one in memory; for methods that read streams.
+    pub edges: Option<&'p dyn EdgeSource>,
     /// Given labels.
     pub targets: &'p Targets,
 }
 
-impl Problem<'_, '_> {
+impl std::fmt::Debug for Problem<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Problem")
+            .field("features", &self.features)
+            .field("graph", &self.graph)
+            .field("edges", &self.edges.map(|edges| edges.n_nodes()))
+            .field("targets", &self.targets)
+            .finish()
+    }
+}
+
+impl<'p> Problem<'p, '_> {
+    /// Labels alone; to be completed by features, a graph or both: `Problem { features: Some(&features),
+    /// ..Problem::new(&targets) }`.
+    pub fn new(targets: &'p Targets) -> Self {
+        Self { features: None, graph: None, edges: None, targets }
+    }
+
+    /// The first lines of a report on this problem.
+    pub(crate) fn report(&self, method: &str) -> Report {
+        Report {
+            method: method.into(),
+            n_samples: self.targets.n_samples(),
+            n_features: self.features.map(|f| f.n_cols()),
+            n_labeled: self.targets.rows().len(),
+            ..Report::default()
+        }
+    }
+
     /// Checks that features, graph and targets are of one number of rows.
     ///
     /// # Errors
     /// [`Error::Shape`].
     pub fn check(&self) -> Result<()> {
         let n = self.targets.n_samples();
-        let sizes =
-            [("features", self.features.map(|f| f.n_rows())), ("the graph", self.graph.map(|g| g.graph.n_samples()))];
+        let sizes = [
+            ("features", self.features.map(|f| f.n_rows())),
+            ("the graph", self.graph.map(|g| g.graph.n_samples())),
+            ("the graph", self.edges.map(|edges| edges.n_nodes())),
+        ];
         for (what, rows) in sizes {
             if let Some(rows) = rows.filter(|&rows| rows != n) {
                 return Err(Error::shape(what, format!("{n} rows, as there are labels"), format!("{rows} rows")));
@@ -151,6 +190,11 @@ pub trait Method: Send + Sync {
     /// # Errors
     /// [`Error`] for unusable input; [`Error::Interrupted`].
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
+
+    /// Whether it reads a graph as a stream of edges ([`Problem::edges`]) instead of holding it.
+    fn reads_streams(&self) -> bool {
+        false
+    }
 
     /// What a fit of that size will need.
     fn plan(&self, size: &ProblemSize) -> Plan;

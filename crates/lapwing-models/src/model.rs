@@ -207,7 +207,7 @@ mod tests {
         let labels =
             Labels::from_texts((0..features.n_rows()).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
         let targets = Targets::one_hot(&labels, None).unwrap();
-        let problem = Problem { features: Some(features), graph: None, targets: &targets };
+        let problem = Problem { features: Some(features), ..Problem::new(&targets) };
         let fitted = method("harmonic", &MethodOptions::default()).unwrap().fit(&problem, run).unwrap();
         Model {
             method: "harmonic".into(),

@@ -13,7 +13,7 @@
 //! let mut given = vec![None; 400];
 //! (given[0], given[1]) = (Some(0), Some(1));
 //! let targets = Targets::one_hot(&Labels::from_integers(given), None)?;
-//! let problem = Problem { features: Some(&features), graph: None, targets: &targets };
+//! let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
 //! let fitted = method("harmonic", &MethodOptions::default())?.fit(&problem, &Run::new(None, 0)?)?;
 //! let right = (0..400).filter(|&row| fitted.labeling.labels[row] == row as u32 % 2).count();
 //! assert_eq!(right, 400);

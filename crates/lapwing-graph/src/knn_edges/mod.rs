@@ -18,13 +18,15 @@ mod reader;
 use lapwing_data::{Edge, EdgeReader, EdgeSource, Features, Result, Run};
 use rayon::prelude::*;
 
-use crate::affinity::{GraphParams, Widths};
+use crate::Graph;
+use crate::affinity::{AffinityGraph, GraphParams, Widths};
 use crate::knn::exact::pairs_within::{PairsWithin, Thresholds};
 use crate::knn::exact::signed::distance_of;
 use crate::knn::exact::thresholds::{AllPairs, tile_rows};
 use crate::knn::{KnnBuilder, KnnReport, Neighbors, kneighbors, memory};
 use crate::knn_edges::pieces::{Found, Held, Weigher};
 use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
+use crate::sparsify::adjacency;
 
 /// Neighbours are held up to so many bytes.
 const MOST_HELD_BYTES: usize = 256 << 20;
@@ -75,7 +77,8 @@ enum Relation<'a> {
 
 impl<'a> KnnEdges<'a> {
     /// Finds how far the neighbours of every row of `features` (n, d) reach. The neighbours themselves are held where
-    /// partitions search, and, unless the search is to be exact, where up to 125 for each row take up to 256 MiB.
+    /// partitions search, and, unless the search is to be exact, where up to 125 for each row take up to 256 MiB. Tells the
+    /// progress of `run` how many rows are done where they are found again.
     ///
     /// # Errors
     /// Those of [`affinity_graph`](crate::affinity_graph).
@@ -84,12 +87,11 @@ impl<'a> KnnEdges<'a> {
     /// n²·d multiplications and n selections among n values; memory [`KnnEdges::memory_bytes`].
     pub fn new(features: &Features<'a>, params: &GraphParams, run: &Run) -> Result<Self> {
         params.validate()?;
-        let n_nodes = features.n_rows();
-        let is_held = is_held(n_nodes, features.n_cols(), matches!(features, Features::Sparse(_)), params);
-        run.progress().start("neighbors", if is_held { 0 } else { n_nodes as u64 });
-        let made = if is_held { Self::held } else { Self::found_again }(features, params, run);
-        run.progress().finish();
-        made
+        let is_held = is_held(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_)), params);
+        match is_held {
+            true => Self::held(features, params, run),
+            false => Self::found_again(features, params, run),
+        }
     }
 
     fn found_again(features: &Features<'a>, params: &GraphParams, run: &Run) -> Result<Self> {
@@ -115,6 +117,27 @@ impl<'a> KnnEdges<'a> {
         run.install(|| sort_by_row(&mut neighbors));
         let relation = Relation::Held(neighbors);
         Ok(Self { params: params.clone(), widths, report, n_nodes: features.n_rows(), relation })
+    }
+
+    /// The graph in memory after all: 16 bytes an edge besides the matrix.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn into_graph(self, run: &Run) -> Result<AffinityGraph> {
+        let mut edges = Vec::new();
+        let mut reader = self.open(run)?;
+        let mut before = usize::MAX;
+        while edges.len() != before {
+            before = edges.len();
+            reader.read(BATCH_PAIRS, &mut edges, run)?;
+        }
+        drop(reader);
+        let n = self.n_nodes;
+        let graph = run.install(|| {
+            edges.par_sort_unstable_by_key(|edge| (edge.u, edge.v));
+            adjacency(n, edges.iter().map(|edge| (edge.u, edge.v, edge.weight))).map(Graph::from_clean)
+        })?;
+        Ok(AffinityGraph { graph, widths: self.widths, knn: Some(self.report) })
     }
 
     /// Kernel widths, to attach new rows with.

@@ -53,7 +53,7 @@ pub(super) fn sort_and_merge(held: &mut Vec<Held>) {
 ///
 /// # Complexity
 /// Two passes over the edges; 12 bytes for each direction.
-pub(super) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
+pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
     let mut starts = vec![0u64; n + 1];
     let mut last = None;
     for (u, v, _) in edges.clone() {

@@ -31,7 +31,8 @@ mod shares;
 mod stream;
 
 pub use checkpoint::Checkpoint;
-pub use params::{Budget, Sampler, SparsifyParams, SparsifyReport};
+pub(crate) use held::adjacency;
+pub use params::{Budget, Sampler, SparsifyParams, SparsifyPlan, SparsifyReport};
 pub use read::{for_each_portion, sparsify};
 pub use resistance::{MOST_EXACT, ResistanceMethod, effective_resistances};
 pub use stream::Sparsifier;

@@ -123,9 +123,20 @@ const ROOM: usize = 4;
 pub(super) const EDGE_BYTES: usize = 76;
 /// Bytes for each node and column of a block of systems: right-hand side, solution and the six blocks of the iteration.
 pub(super) const BLOCK_BYTES: usize = 64;
+/// Bytes for each node besides: probes, sets, degrees.
+const NODE_BYTES: usize = 64;
 /// Columns solved for at a time, unless memory is scarce.
 pub(super) const MOST_COLUMNS: usize = 32;
 const FEWEST_COLUMNS: usize = 4;
+
+/// Memory and size of a sparsifier still to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SparsifyPlan {
+    /// Edges that will be kept.
+    pub n_kept: usize,
+    /// Peak while edges are thinned.
+    pub peak_bytes: usize,
+}
 
 /// Sizes that follow from a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +176,16 @@ impl SparsifyParams {
         Ok(())
     }
 
+    /// What sparsifying `n_edges` edges among `n` nodes will need; where that cannot be done, as if without a limit.
+    pub fn plan(&self, n: usize, n_edges: usize) -> SparsifyPlan {
+        let unlimited =
+            Sizes { edge_budget: n_edges, capacity: n_edges, columns: self.n_projections.min(MOST_COLUMNS) };
+        let sizes = self.sizes(n).unwrap_or(unlimited);
+        let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };
+        let nodes = (BLOCK_BYTES * sizes.columns + NODE_BYTES) * n;
+        SparsifyPlan { n_kept: sizes.edge_budget.min(n_edges), peak_bytes: EDGE_BYTES * held + nodes }
+    }
+
     /// Edges to keep and to hold among `n` nodes.
     ///
     /// # Errors
@@ -184,7 +205,7 @@ impl SparsifyParams {
                 // A quarter for blocks of vectors, the rest for edges and what is kept for each node.
                 let block = (bytes / 4) as usize / (BLOCK_BYTES * n.max(1));
                 columns = columns.min(block).max(FEWEST_COLUMNS.min(columns));
-                let other = (BLOCK_BYTES * columns + 64) * n;
+                let other = (BLOCK_BYTES * columns + NODE_BYTES) * n;
                 let fits = (bytes as usize).saturating_sub(other) / EDGE_BYTES;
                 let capacity = self.capacity.map_or(fits, |capacity| capacity.min(fits));
                 if capacity < ROOM * least {

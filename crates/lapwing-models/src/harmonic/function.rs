@@ -23,6 +23,7 @@ use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver};
 
+use super::refine::{Refinement, Refiner, Sparsified};
 use super::{Clamp, Form, HarmonicParams};
 
 /// A harmonic function on a graph.
@@ -40,6 +41,8 @@ pub struct HarmonicFunction {
     pub form: Form,
     /// How the solve went.
     pub solve: SolveSummary,
+    /// How far it was refined, where it was solved on a sparsified graph.
+    pub refinement: Option<Refinement>,
 }
 
 /// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
@@ -74,7 +77,7 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
             got,
         ));
     }
-    solve(graph, &graph.components(), targets, params, run)
+    solve(graph, &graph.components(), targets, params, None, run)
 }
 
 /// γ for "auto", in units of the inverse mean degree d̄: plain 0.01. Stable: c / c_tot for classes, 1 / (labels per
@@ -94,6 +97,7 @@ pub(super) fn solve(
     components: &Components,
     targets: &Targets,
     params: &HarmonicParams,
+    refiner: Option<&Refiner<'_>>,
     run: &Run,
 ) -> Result<HarmonicFunction> {
     let is_hard = params.clamp == Clamp::Hard;
@@ -112,8 +116,8 @@ pub(super) fn solve(
         None => default_graph_reg(form, graph.mean_degree(), targets),
     };
     let solver = LaplacianParams { tol: params.tol, max_iter: params.max_iter, ..LaplacianParams::default() };
-    let system = System { part: &part, targets, mean: &mean, solver, run };
-    let (centered, info) = match form {
+    let system = System { part: &part, targets, mean: &mean, solver, refiner, run };
+    let Solution { x: centered, info, refinement } = match form {
         _ if is_hard => system.hard()?,
         Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
         Form::Stable => system.stable(graph_reg)?,
@@ -121,7 +125,7 @@ pub(super) fn solve(
     };
     let shift = if form == Form::Stable { vec![0.0; mean.len()] } else { mean.clone() };
     let scores = part.spread(&centered, &shift, system.is_last_implied(), &reached);
-    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: info.summary() })
+    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: info.summary(), refinement })
 }
 
 /// The rows of the labeled components, and their graph.
@@ -194,7 +198,15 @@ struct System<'a> {
     targets: &'a Targets,
     mean: &'a [f64],
     solver: LaplacianParams,
+    refiner: Option<&'a Refiner<'a>>,
     run: &'a Run,
+}
+
+/// A solution on the part, and how it was found.
+struct Solution {
+    x: Matrix,
+    info: LaplacianInfo,
+    refinement: Option<Refinement>,
 }
 
 impl System<'_> {
@@ -232,7 +244,7 @@ impl System<'_> {
     }
 
     /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ.
-    fn solve_regularized(&self, graph_reg: f64, c: &[f64], constraint: Constraint) -> Result<(Matrix, LaplacianInfo)> {
+    fn solve_regularized(&self, graph_reg: f64, c: &[f64], constraint: Constraint) -> Result<Solution> {
         let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
         let mut b = self.centered_targets();
         b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
@@ -245,19 +257,30 @@ impl System<'_> {
         diagonal: Option<&[f64]>,
         constraint: Constraint,
         b: &Matrix,
-    ) -> Result<(Matrix, LaplacianInfo)> {
-        LaplacianSolver::new(adjacency, diagonal, self.solver.clone(), self.run)?.solve(b, None, constraint, self.run)
+    ) -> Result<Solution> {
+        let solver = LaplacianSolver::new(adjacency, diagonal, self.solver.clone(), self.run)?;
+        let (mut x, info) = solver.solve(b, None, constraint, self.run)?;
+        let refinement = match self.refiner {
+            Some(refiner) => {
+                let rows = self.part.rows.as_deref();
+                let system = Sparsified { solver: &solver, rows, diagonal, constraint, tol: self.solver.tol };
+                Some(refiner.refine(&system, b, &mut x, self.run)?)
+            }
+            None => None,
+        };
+        Ok(Solution { x, info, refinement })
     }
 
     /// P A P f = ỹ.
-    fn stable(&self, graph_reg: f64) -> Result<(Matrix, LaplacianInfo)> {
+    fn stable(&self, graph_reg: f64) -> Result<Solution> {
         self.solve_regularized(graph_reg, &self.label_weights(), Constraint::ZeroMean)
     }
 
     /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end.
-    fn plain(&self, graph_reg: f64) -> Result<(Matrix, LaplacianInfo)> {
+    fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
-        let (mut g, info) = self.solve_regularized(graph_reg, &c, Constraint::None)?;
+        let mut solution = self.solve_regularized(graph_reg, &c, Constraint::None)?;
+        let g = &mut solution.x;
         let mut shift = vec![0.0; g.n_cols()];
         for (row, weight) in g.rows().zip(&c).filter(|(_, weight)| **weight > 0.0) {
             shift.iter_mut().zip(row).for_each(|(shift, g)| *shift += weight * g);
@@ -266,12 +289,12 @@ impl System<'_> {
         g.values_mut().chunks_exact_mut(columns).for_each(|row| {
             row.iter_mut().zip(&shift).for_each(|(g, shift)| *g -= shift);
         });
-        Ok((g, info))
+        Ok(solution)
     }
 
     /// L⁺ỹ (label weights as they are given): the solver brings the targets into the range of L, whose null space has one
     /// vector per component.
-    fn pseudo_inverse(&self) -> Result<(Matrix, LaplacianInfo)> {
+    fn pseudo_inverse(&self) -> Result<Solution> {
         let mut b = self.centered_targets();
         let total: f64 = self.targets.weights().iter().sum();
         b.values_mut().iter_mut().for_each(|value| *value *= total);
@@ -279,7 +302,7 @@ impl System<'_> {
     }
 
     /// g = y − ȳ on S, L_UU g_U = W_US g_S on the others.
-    fn hard(&self) -> Result<(Matrix, LaplacianInfo)> {
+    fn hard(&self) -> Result<Solution> {
         let mut g = Matrix::filled(self.part.n(), self.columns(), 0.0);
         let mut is_open = vec![true; self.part.n()];
         for (at, &row) in self.part.labeled.iter().enumerate() {
@@ -296,8 +319,8 @@ impl System<'_> {
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let (solved, info) = self.solve(&adjacency, Some(&cut), Constraint::None, &b)?;
-        open.iter().zip(solved.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
-        Ok((g, info))
+        let solved = self.solve(&adjacency, Some(&cut), Constraint::None, &b)?;
+        open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
+        Ok(Solution { x: g, ..solved })
     }
 }

@@ -6,17 +6,22 @@
 mod function;
 mod params;
 mod plan;
+mod refine;
 mod select;
+mod sparse;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Report, Result, Run, peak_memory_bytes};
+use lapwing_data::{Error, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams, Weighting, Widths, affinity_graph};
 
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
+pub use refine::Refinement;
+pub use sparse::{CheckpointAt, SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
+use crate::harmonic::refine::Refiner;
 use crate::labeling::{largest, typical_temperature};
 use crate::{Extension, Fitted, FittedRegression, Method, Plan, Problem, ProblemSize, Rule};
 
@@ -69,14 +74,7 @@ impl Harmonic {
     }
 
     fn solved(&self, problem: &Problem<'_, '_>, run: &Run) -> Result<Solved> {
-        let targets = problem.targets;
-        let mut report = Report {
-            method: self.name().into(),
-            n_samples: targets.n_samples(),
-            n_features: problem.features.map(|f| f.n_cols()),
-            n_labeled: targets.rows().len(),
-            ..Report::default()
-        };
+        let mut report = problem.report(self.name());
         problem.check()?;
         let built = match (problem.graph, problem.features) {
             (None, Some(features)) => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
@@ -87,6 +85,19 @@ impl Harmonic {
             (None, Some(built)) => built,
             (None, None) => return Err(Error::shape("the problem", "features or a graph", "neither")),
         };
+        let (function, temperature) = self.solve_on(affinity, problem.targets, None, &mut report, run)?;
+        Ok(Solved { function, temperature, built, report })
+    }
+
+    /// The harmonic function on a graph that is there, and the temperature if one was fitted.
+    fn solve_on(
+        &self,
+        affinity: &AffinityGraph,
+        targets: &Targets,
+        refiner: Option<&Refiner<'_>>,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(HarmonicFunction, Option<f64>)> {
         let graph = &affinity.graph;
         let components = report.time("components", run, |_| graph.components());
         report.graph = Some(affinity.summary(&components));
@@ -96,10 +107,10 @@ impl Harmonic {
             }
             _ => select::Selected { params: self.params.clone(), temperature: None },
         };
-        let function =
-            report.time("solve", run, |_| function::solve(graph, &components, targets, &selected.params, run))?;
-        self.note(&mut report, &function, &components.holding(targets.rows()));
-        Ok(Solved { function, temperature: selected.temperature, built, report })
+        let function = report
+            .time("solve", run, |_| function::solve(graph, &components, targets, &selected.params, refiner, run))?;
+        self.note(report, &function, &components.holding(targets.rows()));
+        Ok((function, selected.temperature))
     }
 
     /// Writes into the report what the solve found and chose.
@@ -143,6 +154,27 @@ impl Harmonic {
                  raise max_iter or tol"
             ));
         }
+    }
+
+    /// From a function to labels.
+    fn decided<'a>(&self, problem: &Problem<'_, 'a>, mut solved: Solved, run: &Run) -> Result<Fitted<'a>> {
+        let mut report = std::mem::take(&mut solved.report);
+        let n_classes = problem.targets.n_columns();
+        report.n_classes = Some(n_classes);
+        let present = solved.function.mean.iter().filter(|m| **m > 0.0).count();
+        if present < 2 {
+            let class = largest(&solved.function.mean);
+            report.warnings.push(format!("all labels are of one class (number {class}): every row will get it"));
+        }
+        let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
+            let rule = run.install(|| self.rule(&solved, n_classes, report))?;
+            let scores = Arc::new(std::mem::take(&mut solved.function.scores));
+            let labeling = run.install(|| rule.apply(scores));
+            Ok((rule, labeling))
+        })?;
+        let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Fitted { labeling, rule, extension, graph: solved.built, report })
     }
 
     fn rule(&self, solved: &Solved, n_classes: usize, report: &mut Report) -> Result<Rule> {
@@ -215,24 +247,8 @@ impl Method for Harmonic {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mut solved = self.solved(problem, run)?;
-        let mut report = std::mem::take(&mut solved.report);
-        let n_classes = problem.targets.n_columns();
-        report.n_classes = Some(n_classes);
-        let present = solved.function.mean.iter().filter(|m| **m > 0.0).count();
-        if present < 2 {
-            let class = largest(&solved.function.mean);
-            report.warnings.push(format!("all labels are of one class (number {class}): every row will get it"));
-        }
-        let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
-            let rule = run.install(|| self.rule(&solved, n_classes, report))?;
-            let scores = Arc::new(std::mem::take(&mut solved.function.scores));
-            let labeling = run.install(|| rule.apply(scores));
-            Ok((rule, labeling))
-        })?;
-        let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension, graph: solved.built, report })
+        let solved = self.solved(problem, run)?;
+        self.decided(problem, solved, run)
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

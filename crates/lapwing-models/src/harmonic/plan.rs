@@ -1,6 +1,7 @@
 //! What a harmonic fit will need, added up from what it allocates.
 
-use lapwing_graph::{GraphParams, graph_bytes};
+use lapwing_graph::sparsify::SparsifyParams;
+use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
 
 use crate::{Plan, PlanStep, ProblemSize};
 
@@ -32,5 +33,37 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
     let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
     // The features are read to be checked, to be centered and to be searched.
     let passes = if size.n_edges.is_some() { 1 } else { 3 };
+    Plan { n_samples: n, n_edges, peak_bytes, passes, steps }
+}
+
+/// The same on a sparsified graph.
+pub(super) fn plan_sparse(graph: &GraphParams, sparsify: &SparsifyParams, size: &ProblemSize) -> Plan {
+    let (n, c) = (size.n_samples, size.n_classes.max(2));
+    let base = size.input_bytes + PROGRAM_BYTES + THREAD_BYTES * size.threads + 4 * n;
+    let entries = size.sparse.then_some(size.input_bytes / 8);
+    let (n_edges, source) = match size.n_edges {
+        Some(n_edges) => (n_edges, 0),
+        None => {
+            let n_edges = graph.plan(n, size.n_features, entries, size.threads).n_edges;
+            (n_edges, KnnEdges::memory_bytes(n, size.n_features, entries, graph, size.threads))
+        }
+    };
+    let sparsified = sparsify.plan(n, n_edges);
+    let kept = graph_bytes(n, sparsified.n_kept);
+    let solve = source + kept + 16 * sparsified.n_kept + 13 * 4 * n * (c - 1) + 60 * n;
+    // Solution, direction, preconditioned residual, two residuals, product and right-hand side.
+    let refine = solve + 7 * 8 * n * (c - 1);
+    let steps: Vec<PlanStep> = [
+        ("neighbors", if size.n_edges.is_none() { source } else { 0 }),
+        ("sparsify", source + sparsified.peak_bytes),
+        ("solve", refine),
+        ("decide", source + kept + 2 * 8 * n * c + 48 * n),
+    ]
+    .into_iter()
+    .filter(|(_, bytes)| *bytes > 0)
+    .map(|(name, bytes)| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 })
+    .collect();
+    let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
+    let passes = if size.n_edges.is_some() { 4 } else { 3 };
     Plan { n_samples: n, n_edges, peak_bytes, passes, steps }
 }

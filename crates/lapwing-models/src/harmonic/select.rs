@@ -57,7 +57,7 @@ pub(super) fn select(
         let kept = targets.subset(|at| folds[at] != fold)?;
         for trial in &mut trials {
             let coarse = HarmonicParams { tol: params.tol.max(TRIAL_TOL), ..trial.params.clone() };
-            let function = solve(graph, &components, &kept, &coarse, &run.quiet())?;
+            let function = solve(graph, &components, &kept, &coarse, None, &run.quiet())?;
             let offset = if function.form == Form::Stable { vec![0.0; c] } else { function.mean };
             for at in (0..classes.len()).filter(|&at| folds[at] == fold) {
                 let scores = function.scores.row(targets.rows()[at] as usize);

@@ -178,7 +178,7 @@ fn unreached_rows_are_marked_and_change_nothing_else() {
 
     let affinity = AffinityGraph::given(graph);
     let method = Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap();
-    let fitted = method.fit(&Problem { features: None, graph: Some(&affinity), targets: &targets }, &run()).unwrap();
+    let fitted = method.fit(&Problem { graph: Some(&affinity), ..Problem::new(&targets) }, &run()).unwrap();
     assert_eq!(fitted.labeling.reached, reached);
     assert_eq!((fitted.report.n_unreached, fitted.report.n_unlabeled_components), (3, 2));
     assert_eq!(fitted.report.warnings.len(), 1, "{:?}", fitted.report.warnings);
@@ -329,7 +329,7 @@ fn centered_decisions_survive_strong_regularisation_and_unbalanced_labels() {
             let targets = Targets::one_hot(&kept, None).unwrap();
             let params = HarmonicParams { form, decision, graph_reg: Some(graph_reg), ..HarmonicParams::default() };
             let method = Harmonic::new(params, GraphParams::default()).unwrap();
-            let problem = Problem { features: None, graph: Some(&affinity), targets: &targets };
+            let problem = Problem { graph: Some(&affinity), ..Problem::new(&targets) };
             let labeling = method.fit(&problem, &run()).unwrap().labeling;
             metrics::accuracy(&labels.index, &labeling.labels, |row| kept.index[row] < 0)
         });
@@ -359,7 +359,7 @@ fn few_labels_on_the_digits_reach_their_accuracy() {
     let each = (0..10).map(|draw| {
         let kept = crate::split::keep_labels(&labels, 50, draw, &run()).unwrap();
         let targets = Targets::one_hot(&kept, None).unwrap();
-        let problem = Problem { features: Some(&features), graph: None, targets: &targets };
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
         let labeling = method.fit(&problem, &run()).unwrap().labeling;
         metrics::accuracy(&labels.index, &labeling.labels, |row| kept.index[row] < 0)
     });
@@ -376,7 +376,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let fits: Vec<_> = [1, 2, 7]
         .iter()
         .map(|&threads| {
-            let problem = Problem { features: Some(&features), graph: None, targets: &targets };
+            let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
             method.fit(&problem, &Run::new(Some(threads), 3).unwrap()).unwrap().labeling
         })
         .collect();
@@ -393,7 +393,7 @@ fn a_cancelled_fit_stops() {
     let features = blobs(500, 3, 2);
     let targets = Targets::one_hot(&three_classes(500), None).unwrap();
     let method = Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap();
-    let problem = Problem { features: Some(&features), graph: None, targets: &targets };
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
     let outcome = method.fit(&problem, &run().with_cancel(cancel));
     assert!(matches!(outcome, Err(Error::Interrupted)));
 }
@@ -405,7 +405,7 @@ fn cross_validation_chooses_and_shows_its_table() {
     let targets = Targets::one_hot(&labels, None).unwrap();
     let params = HarmonicParams { form: Form::Auto, ..HarmonicParams::default() };
     let method = Harmonic::new(params, GraphParams::default()).unwrap();
-    let problem = Problem { features: Some(&features), graph: None, targets: &targets };
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
     let report = method.fit(&problem, &run()).unwrap().report;
     assert!(report.chosen["cross_validation"].as_array().is_some_and(|table| table.len() > 1));
     assert!(["stable", "plain"].contains(&report.chosen["form"].as_str().unwrap()));

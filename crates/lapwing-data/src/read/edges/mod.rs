@@ -115,11 +115,6 @@ impl EdgeFile {
         &self.path
     }
 
-    /// Whether the file can be opened more than once: not so for pipes and standard input.
-    pub fn is_rereadable(&self) -> bool {
-        self.once.is_none()
-    }
-
     /// A number that is likely another if the file is: a hash of its length, its first and its last 64 KiB.
     ///
     /// For noticing a file that was swapped between two runs. Not cryptographic, and blind to changes between the
@@ -133,6 +128,11 @@ impl EdgeFile {
 }
 
 impl EdgeSource for EdgeFile {
+    /// Not so for pipes and standard input.
+    fn is_rereadable(&self) -> bool {
+        self.once.is_none()
+    }
+
     fn n_nodes(&self) -> usize {
         self.n_nodes
     }

@@ -1,0 +1,177 @@
+//! Sparse-HFS: harmonic functions on graphs too large to hold (Calandriello, Lazaric, Valko & Koutis 2015).
+//!
+//! The edges pass once through a sparsifier ([`lapwing_graph::sparsify`]); the harmonic function is solved on what it keeps, and,
+//! where the edges can be read again, refined on the graph itself ([`Refinement`]), which the paper does not do. From features,
+//! the nearest-neighbour graph is produced a batch at a time ([`KnnEdges`]) and never held, so that k may be in the thousands.
+//!
+//! Cost: that of the sparsifier, of a solve on its edges, and of a pass over all edges for each refinement.
+
+use std::path::PathBuf;
+
+use lapwing_data::{EdgeSource, Error, Features, Report, Result, Run};
+use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges};
+
+use super::refine::Refiner;
+use super::{Clamp, Harmonic, Solved, plan};
+use crate::{Fitted, Method, Plan, Problem, ProblemSize};
+
+/// Parameters of harmonic propagation on a sparsified graph, besides those of the function and the graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SparseHarmonicParams {
+    /// The sparsifier.
+    pub sparsify: SparsifyParams,
+    /// Passes over the edges that refine the solution; `None` takes 3 for a graph or a file, 0 for what can be read only once
+    /// and from features, whose neighbours have to be found again.
+    pub refinements: Option<usize>,
+    /// Where the sparsifier is kept, to go on after the process was stopped; default nowhere.
+    pub checkpoint: Option<CheckpointAt>,
+}
+
+/// A file that keeps a sparsifier while it reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointAt {
+    /// The file; if it is there, its sparsifier goes on.
+    pub path: PathBuf,
+    /// What tells the edges from others, such as a fingerprint of their file.
+    pub source: String,
+}
+
+/// Passes for edges that can be read again at the cost of reading.
+const REFINEMENTS: usize = 3;
+
+/// Harmonic classifier on a sparsified graph: parameters, checked.
+#[derive(Clone, Debug)]
+pub struct SparseHarmonic {
+    harmonic: Harmonic,
+    params: SparseHarmonicParams,
+}
+
+/// What the edges come from.
+enum Source<'p, 'a> {
+    Given(&'p dyn EdgeSource),
+    Neighbors(Box<KnnEdges<'a>>),
+}
+
+impl SparseHarmonic {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn new(harmonic: Harmonic, params: SparseHarmonicParams) -> Result<Self> {
+        params.sparsify.validate()?;
+        if params.refinements.is_some_and(|passes| passes > 0) && harmonic.params.clamp == Clamp::Hard {
+            let passes = params.refinements.unwrap_or(0);
+            return Err(Error::param("refinements", passes, "0 with labels that are clamped hard"));
+        }
+        Ok(Self { harmonic, params })
+    }
+
+    fn source<'p, 'a>(&self, problem: &Problem<'p, 'a>, report: &mut Report, run: &Run) -> Result<Source<'p, 'a>> {
+        match (problem.edges, problem.graph, problem.features) {
+            (Some(edges), _, _) => Ok(Source::Given(edges)),
+            (None, Some(affinity), _) => Ok(Source::Given(affinity.graph.adjacency())),
+            (None, None, Some(features)) => self.neighbors(features, report, run),
+            (None, None, None) => Err(Error::shape("the problem", "features or a graph", "neither")),
+        }
+    }
+
+    fn neighbors<'p, 'a>(&self, features: &Features<'a>, report: &mut Report, run: &Run) -> Result<Source<'p, 'a>> {
+        let total = features.n_rows() as u64;
+        let edges =
+            report.time_steps("neighbors", total, run, |_| KnnEdges::new(features, &self.harmonic.graph, run))?;
+        Ok(Source::Neighbors(Box::new(edges)))
+    }
+
+    fn refinements(&self, source: &Source<'_, '_>) -> Result<usize> {
+        let may_read = source.edges().is_rereadable();
+        match (self.params.refinements, source) {
+            (Some(passes), _) if passes > 0 && !may_read => {
+                Err(Error::param("refinements", passes, "0 for edges that can be read only once"))
+            }
+            (Some(passes), _) => Ok(passes),
+            (None, Source::Given(_)) if may_read && self.harmonic.params.clamp == Clamp::Soft => Ok(REFINEMENTS),
+            (None, _) => Ok(0),
+        }
+    }
+
+    fn sparsified(&self, source: &dyn EdgeSource, run: &Run) -> Result<(Graph, SparsifyReport)> {
+        let (n, params) = (source.n_nodes(), &self.params.sparsify);
+        let mut checkpoint = self.params.checkpoint.as_ref().map(|at| Checkpoint::new(&at.path, at.source.as_str()));
+        let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.resume(n, params, run)).transpose()?.flatten();
+        let mut sparsifier = match kept {
+            Some(sparsifier) => sparsifier,
+            None => Sparsifier::new(n, params.clone(), run)?,
+        };
+        sparsifier.read(source, run, |sparsifier| match &mut checkpoint {
+            Some(checkpoint) => checkpoint.keep(sparsifier),
+            None => Ok(()),
+        })?;
+        sparsifier.finish(run)
+    }
+}
+
+impl Source<'_, '_> {
+    fn edges(&self) -> &dyn EdgeSource {
+        match self {
+            Self::Given(edges) => *edges,
+            Self::Neighbors(edges) => &**edges,
+        }
+    }
+
+    fn of_graph(&self, graph: Graph, given: Option<&AffinityGraph>) -> AffinityGraph {
+        match (self, given) {
+            (Self::Neighbors(edges), _) => {
+                AffinityGraph { graph, widths: edges.widths().clone(), knn: Some(edges.report().clone()) }
+            }
+            (Self::Given(_), Some(given)) => {
+                AffinityGraph { graph, widths: given.widths.clone(), knn: given.knn.clone() }
+            }
+            (Self::Given(_), None) => AffinityGraph::given(graph),
+        }
+    }
+}
+
+impl Method for SparseHarmonic {
+    fn name(&self) -> &'static str {
+        "sparse-harmonic"
+    }
+
+    /// None: a graph to share would have to be held.
+    fn graph_params(&self) -> Option<&GraphParams> {
+        None
+    }
+
+    fn reads_streams(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let mut report = problem.report(self.name());
+        problem.check()?;
+        let source = self.source(problem, &mut report, run)?;
+        let passes = self.refinements(&source)?;
+        let edges = source.edges();
+        let total = edges.n_edges().unwrap_or(0);
+        let (graph, sparsified) = report.time_steps("sparsify", total, run, |_| self.sparsified(edges, run))?;
+        report.warnings.extend(sparsified.warnings.iter().cloned());
+        report.add_part("sparsify", &sparsified)?;
+        if self.params.sparsify.sampler == Sampler::Auto {
+            report.choose("sampler", sparsified.sampler.as_str());
+        }
+        // What was never thinned is the graph itself.
+        let refiner = (passes > 0 && sparsified.rounds > 0).then_some(Refiner { source: edges, passes });
+        let affinity = source.of_graph(graph, problem.graph.filter(|_| problem.edges.is_none()));
+        let (function, temperature) =
+            self.harmonic.solve_on(&affinity, problem.targets, refiner.as_ref(), &mut report, run)?;
+        if let Some(refinement) = &function.refinement {
+            report.add_part("refine", refinement)?;
+        }
+        let solved = Solved { function, temperature, built: Some(affinity), report };
+        self.harmonic.decided(problem, solved, run)
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        plan::plan_sparse(&self.harmonic.graph, &self.params.sparsify, size)
+    }
+}
