@@ -70,6 +70,23 @@ pub fn least_squares(a: &Matrix, b: &Matrix, cutoff: f64) -> Result<Matrix> {
     Ok(from_faer(&(svd.V() * projected)))
 }
 
+/// XᵀX (d, d) of the rows of `x` (m, d).
+///
+/// # Complexity
+/// O(m·d²) time, one more copy of `x`.
+pub fn gram(x: &Matrix) -> Matrix {
+    let x = to_faer(x);
+    from_faer(&(x.transpose() * &x))
+}
+
+/// Orthonormal columns (d, w) that span those of `y` (d, w), for w ≤ d.
+///
+/// # Complexity
+/// O(d·w²) time, two more copies of `y`.
+pub fn orthonormal_columns(y: &Matrix) -> Matrix {
+    from_faer(&to_faer(y).qr().compute_thin_Q())
+}
+
 /// Leading principal axes of the rows of `x` (m, d), which must be centered: orthonormal rows (`rank`, d), by descending
 /// variance; subspace iteration from a start drawn from `rng` (Halko, Martinsson & Tropp 2011, algorithm 4.4).
 ///
