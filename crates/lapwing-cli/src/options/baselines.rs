@@ -14,7 +14,8 @@ pub struct BaselineOptions {
     #[arg(long, value_name = "N")]
     pub subsample: Option<usize>,
 
-    /// simple-harmonic: eigenvectors of the graph [default: half the labels, and at least one for each class]
+    /// simple-harmonic: eigenvectors of the graph [default: the least of half the labels, three times
+    /// their root and 100; at least one for each class]
     #[arg(long, value_name = "N")]
     pub eigenvectors: Option<usize>,
 

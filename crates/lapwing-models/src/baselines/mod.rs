@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run};
 
-pub use eigenfunction::{EIGENFUNCTION, Eigenfunction, EigenfunctionExtension, EigenfunctionParams};
+pub use eigenfunction::{
+    EIGENFUNCTION, Eigenfunction, EigenfunctionExtension, EigenfunctionParams, EigenfunctionParts,
+};
 pub use nearest_label::{NEAREST_LABEL, NearestLabel, NearestLabelParams};
 pub use simple_harmonic::{SIMPLE_HARMONIC, SimpleHarmonic, SimpleHarmonicParams};
 pub use subsampling::{SUBSAMPLING, Subsampling, SubsamplingParams};

@@ -31,14 +31,16 @@ use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Proble
 /// Name of the method.
 pub const SIMPLE_HARMONIC: &str = "simple-harmonic";
 
+/// Most eigenvectors that are taken by default.
+const MOST_TYPICAL: usize = 100;
 /// Singular values of U_S this far below the largest are rounding of the eigenvectors.
 const CUTOFF: f64 = 1e-6;
 
 /// Parameters of Simple-HFS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimpleHarmonicParams {
-    /// q, eigenvectors, at least 1 and at most n. `None` ("auto"): half the labeled rows, and at least one for each
-    /// class.
+    /// q, eigenvectors, at least 1 and at most n. `None` ("auto"): the least of l/2, 3·√l and 100 for l labeled rows, but
+    /// at least one for each class.
     pub n_eigenvectors: Option<usize>,
     /// Residual ‖Lu − λu‖ / λ of each eigenvector, in (0, 1); default 1e-8.
     pub tol: f64,
@@ -99,7 +101,8 @@ impl SimpleHarmonic {
 
     /// Eigenvectors to find for `l` labels of `c` classes, before components have their say.
     fn size(&self, l: usize, c: usize) -> usize {
-        self.params.n_eigenvectors.unwrap_or_else(|| (l / 2).max(c))
+        let most = (3.0 * (l as f64).sqrt()) as usize;
+        self.params.n_eigenvectors.unwrap_or_else(|| (l / 2).min(most).min(MOST_TYPICAL).max(c))
     }
 
     /// The graph: given, or built as a phase of the report.

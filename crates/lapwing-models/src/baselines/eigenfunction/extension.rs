@@ -22,6 +22,25 @@ pub(super) struct Functions {
     values: Matrix,
 }
 
+/// Everything of an [`EigenfunctionExtension`], for r axes, q functions of b' bins, and c classes.
+#[derive(Clone, Debug)]
+pub struct EigenfunctionParts {
+    /// Means of the features (d).
+    pub mean: Vec<f64>,
+    /// Axes as columns (d, r).
+    pub axes: Matrix,
+    /// Of each axis: clips below and above, center of the first bin, width of a bin (r, 4).
+    pub grids: Matrix,
+    /// Axis of each function (q).
+    pub columns: Vec<u32>,
+    /// Values of the functions at the centers, scaled (q, b').
+    pub values: Matrix,
+    /// Coefficients of the functions (q, c).
+    pub coefficients: Matrix,
+    /// What is added to each score (c).
+    pub intercept: Vec<f64>,
+}
+
 /// What scores new rows by fitted eigenfunctions: everything but the rows themselves.
 #[derive(Clone, Debug)]
 pub struct EigenfunctionExtension {
@@ -199,22 +218,62 @@ impl EigenfunctionExtension {
         Ok(out)
     }
 
+    /// Takes it apart.
+    pub fn into_parts(self) -> EigenfunctionParts {
+        let Self { rotation, functions, coefficients, intercept } = self;
+        let Functions { columns, axes: grids, values } = functions;
+        EigenfunctionParts { mean: rotation.mean, axes: rotation.axes, grids, columns, values, coefficients, intercept }
+    }
+
+    /// Puts it together.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for parts that do not fit together, [`Error::Param`] for grids that are none.
+    pub fn from_parts(parts: EigenfunctionParts) -> Result<Self> {
+        let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } = parts;
+        let shapes = [
+            ("axes", &axes, mean.len(), axes.n_cols()),
+            ("grids", &grids, axes.n_cols(), 4),
+            ("functions", &values, columns.len(), values.n_cols().max(2)),
+            ("coefficients", &coefficients, columns.len(), intercept.len()),
+        ];
+        for (what, matrix, n_rows, n_cols) in shapes {
+            let found = (matrix.n_rows(), matrix.n_cols());
+            if found != (n_rows, n_cols) {
+                return Err(Error::shape(
+                    what,
+                    format!("{n_rows} × {n_cols} values"),
+                    format!("{} × {}", found.0, found.1),
+                ));
+            }
+        }
+        if let Some(column) = columns.iter().find(|&&column| column as usize >= axes.n_cols()) {
+            return Err(Error::param("axis of a function", column, format!("below {}", axes.n_cols())));
+        }
+        let is_grid = |grid: &[f64]| grid[0] <= grid[1] && grid[3] > 0.0 && grid.iter().all(|v| v.is_finite());
+        if let Some(bad) = grids.rows().position(|grid| !is_grid(grid)) {
+            return Err(Error::param("grid", format!("{:?}", grids.row(bad)), "ascending clips, a center and a width"));
+        }
+        Ok(Self {
+            rotation: Rotation { mean, axes },
+            functions: Functions { columns, axes: grids, values },
+            coefficients,
+            intercept,
+        })
+    }
+
     /// Adds its arrays to a model.
     ///
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
     pub(crate) fn store(&self, file: &mut ModelFile) -> Result<()> {
-        let Self { rotation, functions, coefficients, intercept } = self;
-        file.insert("mean", &[rotation.mean.len()], rotation.mean.clone())?;
-        file.insert("intercept", &[intercept.len()], intercept.clone())?;
-        file.insert("functions.columns", &[functions.columns.len()], functions.columns.clone())?;
-        let matrices = [
-            ("axes", &rotation.axes),
-            ("axes.grids", &functions.axes),
-            ("functions.values", &functions.values),
-            ("coefficients", coefficients),
-        ];
-        matrices.into_iter().try_for_each(|(name, m)| file.insert(name, &[m.n_rows(), m.n_cols()], m.values().to_vec()))
+        let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } =
+            self.clone().into_parts();
+        file.insert("mean", &[mean.len()], mean)?;
+        file.insert("intercept", &[intercept.len()], intercept)?;
+        file.insert("columns", &[columns.len()], columns)?;
+        let matrices = [("axes", axes), ("grids", grids), ("values", values), ("coefficients", coefficients)];
+        matrices.into_iter().try_for_each(|(name, m)| file.insert(name, &[m.n_rows(), m.n_cols()], m.into_values()))
     }
 
     /// The same from a model of `n_classes` classes.
@@ -222,29 +281,20 @@ impl EigenfunctionExtension {
     /// # Errors
     /// [`Error::Format`] for arrays that are missing or do not fit together.
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
-        let matrix = |name: &str, shape: [Option<usize>; 2]| -> Result<Matrix> {
-            let (shape, values) = file.array::<f64>(name, &shape)?;
+        let matrix = |name: &str| -> Result<Matrix> {
+            let (shape, values) = file.array::<f64>(name, &[None, None])?;
             Matrix::new(shape[0], shape[1], values.as_slice().to_vec())
         };
-        let mean = file.array::<f64>("mean", &[None])?.1.as_slice().to_vec();
-        let axes = matrix("axes", [Some(mean.len()), None])?;
-        let columns = file.array::<u32>("functions.columns", &[None])?.1.as_slice().to_vec();
-        let functions = Functions {
-            axes: matrix("axes.grids", [Some(axes.n_cols()), Some(4)])?,
-            values: matrix("functions.values", [Some(columns.len()), None])?,
-            columns,
-        };
-        let is_grid = |grid: &[f64]| grid[0] <= grid[1] && grid[3] > 0.0 && grid.iter().all(|v| v.is_finite());
-        let has_axes = functions.columns.iter().all(|&column| (column as usize) < axes.n_cols());
-        if !has_axes || !functions.axes.rows().all(is_grid) || functions.values.n_cols() < 2 {
-            return Err(file.error("its functions do not fit their axes"));
-        }
-        Ok(Self {
-            coefficients: matrix("coefficients", [Some(functions.columns.len()), Some(n_classes)])?,
+        let parts = EigenfunctionParts {
+            mean: file.array::<f64>("mean", &[None])?.1.as_slice().to_vec(),
+            axes: matrix("axes")?,
+            grids: matrix("grids")?,
+            columns: file.array::<u32>("columns", &[None])?.1.as_slice().to_vec(),
+            values: matrix("values")?,
+            coefficients: matrix("coefficients")?,
             intercept: file.array::<f64>("intercept", &[Some(n_classes)])?.1.as_slice().to_vec(),
-            rotation: Rotation { mean, axes },
-            functions,
-        })
+        };
+        Self::from_parts(parts).map_err(|e| file.error(e.to_string()))
     }
 }
 

@@ -39,7 +39,7 @@ use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use extension::EigenfunctionExtension;
+pub use extension::{EigenfunctionExtension, EigenfunctionParts};
 
 use crate::harmonic::base_bytes;
 use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
