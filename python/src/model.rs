@@ -65,6 +65,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("feature_names", model.feature_names)?;
     dict.set_item("standardizer", model.standardizer.map(|s| (s.mean, s.scale)))?;
     dict.set_item("rule", rule_dict(py, &model.rule)?)?;
+    dict.set_item("n_features", model.extension.n_features())?;
     dict.set_item("extension", extension_object(py, model.extension)?)?;
     Ok(dict)
 }
