@@ -263,7 +263,7 @@ impl Method for Eigenfunction {
         })?;
         let smoothest = report.time("densities", run, |_| self.smoothest(&rotated, run))?;
         if smoothest.1.is_empty() {
-            report.warnings.push("all rows are equal: nothing tells them apart".into());
+            report.warnings.push("no function varies along any axis: fewer than 30 rows, or all are equal".into());
         }
         let extension = report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, targets, run))?;
         drop(rotated);
