@@ -15,7 +15,7 @@ scikit-learn estimators; -1 (or None, NaN, or what ``unlabeled=`` says) marks th
 True
 """
 
-from . import exceptions, graph, metrics, model_selection
+from . import baselines, exceptions, graph, metrics, model_selection
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
 from ._lapwing import build_info as _build_info
 from ._model_file import load_model, save_model
@@ -28,6 +28,7 @@ __all__ = [
     "HarmonicClassifier",
     "HarmonicRegressor",
     "LaplacianSolver",
+    "baselines",
     "exceptions",
     "graph",
     "load_model",

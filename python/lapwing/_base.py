@@ -42,8 +42,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.input_tags.positive_only = self.affinity == "precomputed"
+        is_graph = getattr(self, "affinity", "knn") == "precomputed"
+        tags.input_tags.pairwise = is_graph
+        tags.input_tags.positive_only = is_graph
         tags.target_tags.required = True
         return tags
 
@@ -136,6 +137,10 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self._fit_options = source.options
         self._widths = fitted["widths"]
         self._index = _lapwing.NeighborIndex()
+        self._keep_report(fitted)
+
+    def _keep_report(self, fitted: dict[str, Any]) -> None:
+        """Take over what was found out on the way."""
         self._standardizer: tuple[list[float], list[float]] | None = None
         self.reached_ = fitted["reached"]
         self.report_ = json.loads(fitted["report"])
@@ -153,17 +158,24 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
             )
             return weighted_mean(sp.csr_array(matrix), scores, reached)
-        new = validate_data(self, X, reset=False, **check_options(X))
-        if self._standardizer is not None:
-            new = standardized(new, *self._standardizer)
-        fitted = {
+        return self._extend_features(X, self._neighbor_extension(scores))
+
+    def _neighbor_extension(self, scores: NDArray[np.float64]) -> dict[str, Any]:
+        """What new rows are compared with: the rows of the fit."""
+        return {
             "features": features_argument(self._fit_X),
             "widths": self._widths,
             "scores": scores,
             "graph": self._fit_options,
             "index": self._index,
         }
-        return _lapwing.extend(fitted, features_argument(new), self._control())
+
+    def _extend_features(self, X: Any, extension: Any) -> NDArray[np.float64]:
+        """Scores (m, c) of new rows of features."""
+        new = validate_data(self, X, reset=False, **check_options(X))
+        if self._standardizer is not None:
+            new = standardized(new, *self._standardizer)
+        return _lapwing.extend(extension, features_argument(new), self._control())
 
     def _warn(self) -> None:
         """One warning for each thing the caller should look at, with its counts."""

@@ -6,20 +6,20 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
 from ._base import GraphEstimator
+from ._classifier import SpreadingClassifier
 from ._control import Callback
-from ._labels import ClassLabels, as_label_array, class_labels, unlabeled_mask, with_marker
-from .metrics import accuracy_score
+from ._labels import unlabeled_mask
 
 __all__ = ["HarmonicClassifier", "HarmonicRegressor"]
 
 
-class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+class HarmonicClassifier(SpreadingClassifier):
     """Classifier that spreads a few labels over the graph of all rows.
 
     Stable-HFS: the scores F (n, c) minimise, column by column and among all f with mean zero,
@@ -140,6 +140,8 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     [0, 1, 2]
     """
 
+    _method = "harmonic"
+
     def __init__(
         self,
         n_neighbors: int = 15,
@@ -214,65 +216,9 @@ class HarmonicClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         options = self._harmonic_options(self.decision, self.class_prior)
         fitted = _lapwing.fit_classifier(source.argument, argument, weights, source.options, options, control)
         self._keep(source, fitted)
-        self.scores_ = fitted["scores"]
-        self.classes_ = labels.classes
-        self._marker = labels.marker
-        self._rule = fitted["rule"]
-        self.label_distributions_ = fitted["label_distributions"]
-        self.confidence_ = fitted["confidence"]
-        self.transduction_ = self._decode(fitted)
+        self._keep_labels(labels, fitted)
         self._warn()
         return self
-
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
-        """Label every row of X; the same as ``fit(X, y).transduction_``."""
-        return self.fit(X, y, sample_weight).transduction_
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label new rows by the weighted mean of the scores of their nearest fitted rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; for ``affinity="precomputed"`` their affinities to the fitted rows (m, n_samples).
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        return self._decode(self._apply(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Shares of the classes (m, n_classes) for new rows, as for :meth:`predict`; rows sum to 1."""
-        shares: NDArray[np.float64] = self._apply(X)["label_distributions"]
-        return shares
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of ``predict(X)`` over the rows of y that have a label."""
-        return accuracy_score(y, self.predict(X), unlabeled=self.unlabeled, sample_weight=sample_weight)
-
-    def _apply(self, X: Any) -> dict[str, Any]:
-        check_is_fitted(self)
-        scores = self._extend(X, self.scores_, self.reached_)
-        return _lapwing.apply_rule(scores, self._rule, self._control(quiet=True))
-
-    def _decode(self, labeling: dict[str, Any]) -> NDArray[Any]:
-        labels = self.classes_[labeling["labels"]]
-        return with_marker(labels, ~labeling["reached"], self._marker) if self.abstain else labels
-
-    def _labels(self, y: Any, n_samples: int, weights: NDArray[np.float64] | None) -> tuple[ClassLabels, Any]:
-        """The classes, and the labels as the compiled part takes them."""
-        array = as_label_array(y)
-        if array.ndim == 2 and array.shape[1] > 1:
-            shares = np.array(array, dtype=np.float64, order="C")
-            self._require_length(shares, n_samples)
-            shares[np.isnan(shares).all(axis=1)] = 0.0
-            marker = -1 if self.unlabeled is None else self.unlabeled
-            return ClassLabels(np.arange(shares.shape[1]), np.empty(0, np.int32), marker), shares
-        array = column_or_1d(array, warn=True)
-        self._require_length(array, n_samples)
-        labels = class_labels(array, self.unlabeled, weights)
-        return labels, (labels.codes, len(labels.classes))
 
 
 class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]

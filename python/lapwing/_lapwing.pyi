@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Eigenfunctions",
     "NeighborIndex",
     "Solver",
     "apply_rule",
@@ -15,7 +16,11 @@ __all__ = [
     "components",
     "extend",
     "fit_classifier",
+    "fit_eigenfunction",
+    "fit_nearest_label",
     "fit_regressor",
+    "fit_simple_harmonic",
+    "fit_subsampling",
     "kneighbors",
     "knn_graph",
     "load_model",
@@ -25,6 +30,7 @@ __all__ = [
 
 _Csr = tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]
 _Features = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint8] | _Csr
+_Labels = tuple[NDArray[np.int32], int] | NDArray[np.float64]
 _Widths = NDArray[np.float32] | float | None
 
 @final
@@ -56,7 +62,7 @@ def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
 def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
 def fit_classifier(
     input: _Features,
-    labels: tuple[NDArray[np.int32], int] | NDArray[np.float64],
+    labels: _Labels,
     label_weights: NDArray[np.float64] | None,
     graph: dict[str, Any],
     options: dict[str, Any],
@@ -70,7 +76,44 @@ def fit_regressor(
     options: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
-def extend(fitted: dict[str, Any], new: _Features, control: dict[str, Any]) -> NDArray[np.float64]: ...
+def fit_nearest_label(
+    input: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    graph: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def fit_subsampling(
+    input: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    n_subsample: int | None,
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def fit_simple_harmonic(
+    input: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    graph: dict[str, Any],
+    n_eigenvectors: int | None,
+    tol: float,
+    max_iter: int,
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def fit_eigenfunction(
+    input: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    options: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+@final
+class Eigenfunctions:
+    def __new__(cls, parts: tuple[NDArray[Any], ...]) -> Eigenfunctions: ...
+
+def extend(fitted: dict[str, Any] | Eigenfunctions, new: _Features, control: dict[str, Any]) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
 ) -> dict[str, Any]: ...

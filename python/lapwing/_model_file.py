@@ -6,14 +6,23 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
+from ._classifier import SpreadingClassifier
 from ._harmonic import HarmonicClassifier
-from ._inputs import csr_from_parts, features_argument
+from ._inputs import csr_from_parts
+from .baselines import (
+    EigenfunctionClassifier,
+    FeatureClassifier,
+    NearestLabelClassifier,
+    SimpleHarmonicClassifier,
+    SubsamplingHarmonicClassifier,
+)
 
 
-def save_model(model: HarmonicClassifier, path: str | PathLike[str]) -> None:
+def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
     """Save a fitted classifier for :func:`load_model`, ``lapwing predict`` and Rust's ``Model::load``.
 
     The file holds what labels new rows (features, scores, widths, classes), not the results of the fit; pickle keeps
@@ -21,7 +30,7 @@ def save_model(model: HarmonicClassifier, path: str | PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : HarmonicClassifier
+    model : HarmonicClassifier or one of :mod:`lapwing.baselines`
         Fitted on features, with integer or string classes.
     path : str or path-like
         Where to write; an existing file is replaced.
@@ -46,28 +55,25 @@ def save_model(model: HarmonicClassifier, path: str | PathLike[str]) -> None:
     ...     load_model(path).predict([[0.6], [8.0]]).tolist()
     ['low', 'high']
     """
-    if not isinstance(model, HarmonicClassifier):
-        raise TypeError(f"save_model takes a HarmonicClassifier, not {type(model).__name__}; pickle keeps others")
+    if not isinstance(model, SpreadingClassifier):
+        raise TypeError(f"save_model takes a classifier of lapwing, not {type(model).__name__}; pickle keeps others")
     check_is_fitted(model)
-    if model._fit_X is None:
+    extension = model._extension()
+    if extension is None:
         raise ValueError("a classifier fitted on a precomputed graph cannot be saved as a model: it has no features")
     names = getattr(model, "feature_names_in_", None)
     parts = {
-        "method": "harmonic",
+        "method": model._method,
         "classes": _class_names(model.classes_),
         "feature_names": None if names is None else [str(name) for name in names],
         "standardizer": model._standardizer,
         "rule": model._rule,
-        "graph": model._fit_options,
-        "widths": model._widths,
-        "scores": model.scores_,
-        "features": features_argument(model._fit_X),
-        "index": model._index,
+        "extension": extension,
     }
     _lapwing.save_model(path, parts, model._control(quiet=True))
 
 
-def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
+def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     """Load a model that any face of lapwing saved.
 
     Parameters
@@ -76,9 +82,9 @@ def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
 
     Returns
     -------
-    HarmonicClassifier
-        Ready to predict. ``classes_``, ``scores_``, ``reached_`` and the labels of the fitted rows are there; what
-        only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
+    HarmonicClassifier or one of :mod:`lapwing.baselines`
+        Ready to predict. ``classes_`` is there, and where a model keeps all rows of the fit ``scores_``, ``reached_``
+        and their labels; what only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
 
     Raises
     ------
@@ -88,35 +94,59 @@ def load_model(path: str | PathLike[str]) -> HarmonicClassifier:
         If it is truncated, not a model, or of a newer version.
     """
     parts = _lapwing.load_model(path)
-    graph = parts["graph"]
-    model = HarmonicClassifier(
-        graph["n_neighbors"],
-        metric=graph["metric"],
-        weights=graph["weights"],
-        symmetrize=graph["symmetrize"],
-        bandwidth="auto" if graph["bandwidth"] is None else graph["bandwidth"],
-        recall_target=graph["recall_target"],
-        zero_rows=graph["zero_rows"],
-    )
-    features = parts["features"]
-    model._fit_X = csr_from_parts(features) if isinstance(features, tuple) else features
-    model._fit_options = graph
-    model._widths = parts["widths"]
-    model._index = parts["index"]
+    model = _estimator(parts["method"], parts["extension"])
     model._standardizer = parts["standardizer"]
     model._rule = parts["rule"]
     model.classes_ = np.asarray(parts["classes"])
     model._marker = -1 if model.classes_.dtype.kind == "i" else None
-    model.n_features_in_ = int(model._fit_X.shape[1])
+    model.n_features_in_ = parts["n_features"]
     if parts["feature_names"] is not None:
         model.feature_names_in_ = np.asarray(parts["feature_names"], dtype=object)
-    labeling = _lapwing.apply_rule(parts["scores"], parts["rule"], model._control(quiet=True))
-    model.scores_ = parts["scores"]
+    if not isinstance(model, FeatureClassifier):
+        _label_rows(model, parts["extension"]["scores"])
+    return model
+
+
+def _estimator(method: str, extension: Any) -> SpreadingClassifier:
+    """The estimator of a method, with what labels new rows."""
+    if method == "eigenfunction":
+        return _with_extension(EigenfunctionClassifier(), extension)
+    graph = extension["graph"]
+    search = {"metric": graph["metric"], "zero_rows": graph["zero_rows"]}
+    if method == "nearest-label":
+        return _with_extension(NearestLabelClassifier(**search), extension)
+    if method == "subsampling":
+        return _with_extension(SubsamplingHarmonicClassifier(**search), extension)
+    kind = SimpleHarmonicClassifier if method == "simple-harmonic" else HarmonicClassifier
+    model = kind(
+        graph["n_neighbors"],
+        weights=graph["weights"],
+        symmetrize=graph["symmetrize"],
+        bandwidth="auto" if graph["bandwidth"] is None else graph["bandwidth"],
+        recall_target=graph["recall_target"],
+        **search,
+    )
+    features = extension["features"]
+    model._fit_X = csr_from_parts(features) if isinstance(features, tuple) else features
+    model._fit_options = graph
+    model._widths = extension["widths"]
+    model._index = extension["index"]
+    return model
+
+
+def _with_extension(model: FeatureClassifier, extension: Any) -> FeatureClassifier:
+    model._fitted_extension = extension
+    return model
+
+
+def _label_rows(model: SpreadingClassifier, scores: NDArray[np.float64]) -> None:
+    """The labels of the rows of the fit."""
+    labeling = _lapwing.apply_rule(scores, model._rule, model._control(quiet=True))
+    model.scores_ = scores
     model.reached_ = labeling["reached"]
     model.label_distributions_ = labeling["label_distributions"]
     model.confidence_ = labeling["confidence"]
     model.transduction_ = model._decode(labeling)
-    return model
 
 
 def _class_names(classes: Any) -> list[int] | list[str]:

@@ -1,11 +1,11 @@
-//! Fitting and extending harmonic functions.
+//! Fitting harmonic functions, and what every classifier shares.
 
 use std::sync::Arc;
 
 use lapwing::data::{ClassNames, Features, Labels, Targets};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::{Extension, Fitted, Harmonic, Labeling, Method, Problem, Rule};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,8 +13,7 @@ use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, matrix_array, v
 use crate::control::Control;
 use crate::error::to_py;
 use crate::graph::given;
-use crate::index::NeighborIndex;
-use crate::options::{GraphOptions, HarmonicOptions, RuleInput, WidthsInput, rule_dict, widths_object};
+use crate::options::{GraphOptions, HarmonicOptions, RuleInput, rule_dict, widths_object};
 
 /// What a fit is given: features to build a graph from, or a graph.
 #[derive(FromPyObject)]
@@ -39,7 +38,7 @@ pub enum LabelsInput<'py> {
 }
 
 /// Features and graph of an [`Input`]; one of them is absent.
-struct Source<'a> {
+pub struct Source<'a> {
     features: Option<Features<'a>>,
     graph: Option<AffinityGraph>,
 }
@@ -88,37 +87,6 @@ pub fn fit_regressor<'py>(
     dict(py, items)
 }
 
-/// What new rows are compared with.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct FittedRows<'py> {
-    features: FeaturesInput<'py>,
-    widths: WidthsInput<'py>,
-    scores: PyReadonlyArray2<'py, f64>,
-    graph: GraphOptions,
-    index: PyRef<'py, NeighborIndex>,
-}
-
-/// Scores (m, c) of new rows by the weighted mean of their nearest fitted rows.
-#[pyfunction]
-pub fn extend<'py>(
-    py: Python<'py>,
-    fitted: FittedRows<'py>,
-    new: FeaturesInput<'py>,
-    control: Control,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let extension = Extension {
-        features: fitted.features.features()?,
-        graph: fitted.graph.params().map_err(to_py)?,
-        widths: fitted.widths.widths()?,
-        scores: Arc::new(matrix(&fitted.scores)?),
-        index: fitted.index.0.clone(),
-    };
-    let new = new.features()?;
-    let scores = control.run(py, |run| extension.extend(&new, run))?;
-    matrix_array(py, scores)
-}
-
 /// Labels, distributions and confidence of rows with given scores.
 #[pyfunction]
 pub fn apply_rule<'py>(
@@ -134,7 +102,8 @@ pub fn apply_rule<'py>(
 }
 
 impl Source<'_> {
-    fn problem<'a>(&'a self, targets: &'a Targets) -> Problem<'a, 'a> {
+    /// With targets, what a method is given.
+    pub fn problem<'a>(&'a self, targets: &'a Targets) -> Problem<'a, 'a> {
         Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), ..Problem::new(targets) }
     }
 }
@@ -143,14 +112,16 @@ fn method(graph: &GraphOptions, options: &HarmonicOptions) -> PyResult<Harmonic>
     options.params().and_then(|params| Harmonic::new(params, graph.params()?)).map_err(to_py)
 }
 
-fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
+/// Features or graph as Rust takes them.
+pub fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
     Ok(match input {
         Input::Graph(adjacency) => Source { features: None, graph: Some(given(py, adjacency)?) },
         Input::Features(features) => Source { features: Some(features.features()?), graph: None },
     })
 }
 
-fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
+/// One-hot or soft targets.
+pub fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
     let weights = weights.map(|w| vector(w)).transpose()?;
     match labels {
         LabelsInput::Classes((classes, n_classes)) => {
@@ -162,7 +133,8 @@ fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_,
     .map_err(to_py)
 }
 
-fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
+/// Everything a fitted classifier keeps, but what labels new rows.
+pub fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
     let report = json(&fitted.report).map_err(to_py)?;
     let widths = extension_widths(py, fitted.extension.as_ref())?;
     let mut items = vec![
@@ -177,7 +149,10 @@ fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'
 }
 
 fn extension_widths<'py>(py: Python<'py>, extension: Option<&Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
-    extension.map_or_else(|| Ok(py.None().into_bound(py)), |extension| widths_object(py, &extension.widths))
+    match extension {
+        Some(Extension::Neighbors(neighbors)) => widths_object(py, &neighbors.widths),
+        _ => Ok(py.None().into_bound(py)),
+    }
 }
 
 fn labeling_items<'py>(py: Python<'py>, labeling: Labeling) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {

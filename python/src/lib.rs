@@ -5,8 +5,10 @@
 use pyo3::prelude::*;
 
 mod arrays;
+mod baselines;
 mod control;
 mod error;
+mod extension;
 mod graph;
 mod harmonic;
 mod index;
@@ -19,9 +21,13 @@ mod versions;
 #[pymodule]
 mod _lapwing {
     #[pymodule_export]
+    use crate::baselines::{fit_eigenfunction, fit_nearest_label, fit_simple_harmonic, fit_subsampling};
+    #[pymodule_export]
+    use crate::extension::{Eigenfunctions, extend};
+    #[pymodule_export]
     use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
     #[pymodule_export]
-    use crate::harmonic::{apply_rule, extend, fit_classifier, fit_regressor};
+    use crate::harmonic::{apply_rule, fit_classifier, fit_regressor};
     #[pymodule_export]
     use crate::index::NeighborIndex;
     #[pymodule_export]

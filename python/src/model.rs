@@ -1,19 +1,16 @@
 //! Saving and loading the model file that every face of lapwing reads.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use lapwing::data::{ClassNames, Standardizer};
-use lapwing::models::{Extension, Model};
-use numpy::PyReadonlyArray2;
+use lapwing::models::Model;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::index::NeighborIndex;
-use crate::options::{GraphOptions, RuleInput, WidthsInput, graph_dict, rule_dict, widths_object};
+use crate::extension::{ExtensionInput, extension_object};
+use crate::options::{RuleInput, rule_dict};
 
 /// Names of the classes.
 #[derive(FromPyObject)]
@@ -35,11 +32,7 @@ pub struct ModelInput<'py> {
     feature_names: Option<Vec<String>>,
     standardizer: Option<(Vec<f64>, Vec<f64>)>,
     rule: RuleInput,
-    graph: GraphOptions,
-    widths: WidthsInput<'py>,
-    scores: PyReadonlyArray2<'py, f64>,
-    features: FeaturesInput<'py>,
-    index: PyRef<'py, NeighborIndex>,
+    extension: ExtensionInput<'py>,
 }
 
 /// Saves a fitted classifier with the index of its rows; the file appears whole or not at all.
@@ -54,15 +47,9 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
         feature_names: model.feature_names,
         standardizer: model.standardizer.map(|(mean, scale)| Standardizer { mean, scale }),
         rule: model.rule.into(),
-        extension: Extension {
-            features: model.features.features()?,
-            graph: model.graph.params().map_err(to_py)?,
-            widths: model.widths.widths()?,
-            scores: Arc::new(matrix(&model.scores)?),
-            index: model.index.0.clone(),
-        },
+        extension: model.extension.extension()?,
     };
-    control.run(py, |run| saved.extension.index(run).and_then(|_| saved.save(&path)))
+    control.run(py, |run| saved.extension.prepare(run).and_then(|()| saved.save(&path)))
 }
 
 /// Loads a model file as a dict of its parts.
@@ -78,10 +65,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("feature_names", model.feature_names)?;
     dict.set_item("standardizer", model.standardizer.map(|s| (s.mean, s.scale)))?;
     dict.set_item("rule", rule_dict(py, &model.rule)?)?;
-    dict.set_item("graph", graph_dict(py, &model.extension.graph)?)?;
-    dict.set_item("widths", widths_object(py, &model.extension.widths)?)?;
-    dict.set_item("features", features_object(py, &model.extension.features)?)?;
-    dict.set_item("index", Bound::new(py, NeighborIndex(model.extension.index.clone()))?)?;
-    dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(model.extension.scores))?)?;
+    dict.set_item("n_features", model.extension.n_features())?;
+    dict.set_item("extension", extension_object(py, model.extension)?)?;
     Ok(dict)
 }

@@ -2,6 +2,7 @@
 
 use lapwing::data::{Error, Result};
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
+use lapwing::models::baselines::EigenfunctionParams;
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, Rule};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -33,6 +34,20 @@ pub struct HarmonicOptions {
     class_prior: Option<Vec<f64>>,
     tol: f64,
     max_iter: i64,
+}
+
+/// Eigenfunctions of the density.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct EigenfunctionOptions {
+    n_eigenfunctions: i64,
+    n_components: Option<i64>,
+    n_bins: i64,
+    relative_bandwidth: f64,
+    density_floor: f64,
+    clip: f64,
+    fit_weight: f64,
+    constant: bool,
 }
 
 /// From scores to labels, as the fitted estimator keeps it.
@@ -87,7 +102,27 @@ impl HarmonicOptions {
     }
 }
 
-fn count(name: &str, value: i64) -> Result<usize> {
+impl EigenfunctionOptions {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<EigenfunctionParams> {
+        Ok(EigenfunctionParams {
+            n_eigenfunctions: count("n_eigenfunctions", self.n_eigenfunctions)?,
+            n_components: self.n_components.map(|r| count("n_components", r)).transpose()?,
+            n_bins: count("n_bins", self.n_bins)?,
+            relative_bandwidth: self.relative_bandwidth,
+            density_floor: self.density_floor,
+            clip: self.clip,
+            fit_weight: self.fit_weight,
+            constant: self.constant,
+        })
+    }
+}
+
+/// A number of things.
+///
+/// # Errors
+/// [`Error::Param`] if it is negative.
+pub fn count(name: &str, value: i64) -> Result<usize> {
     usize::try_from(value).map_err(|_| Error::param(name, value, "at least 1"))
 }
 

@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-NAMES = ("_harmonic", "_model_file", "_neighbors", "_versions", "graph", "metrics", "model_selection")
+NAMES = ("_harmonic", "_model_file", "_neighbors", "_versions", "baselines", "graph", "metrics", "model_selection")
 MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]
 
 

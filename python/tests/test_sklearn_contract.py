@@ -1,9 +1,16 @@
 """scikit-learn's own checks of an estimator."""
 
 import pytest
+from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing.baselines import (
+    EigenfunctionClassifier,
+    NearestLabelClassifier,
+    SimpleHarmonicClassifier,
+    SubsamplingHarmonicClassifier,
+)
 from lapwing.graph import NeighborIndex
 
 _TRUST = "sample_weight is trust in a given label: a row of weight 0 stays in the graph, a repeated row changes it"
@@ -15,6 +22,10 @@ ESTIMATORS = [
     HarmonicClassifier(form="plain", weights="gaussian", symmetrize="mean"),
     HarmonicRegressor(),
     HarmonicRegressor(form="plain", weights="binary", symmetrize="mutual"),
+    EigenfunctionClassifier(),
+    NearestLabelClassifier(),
+    SimpleHarmonicClassifier(),
+    SubsamplingHarmonicClassifier(),
     NeighborIndex(),
     NeighborIndex(method="partitions"),
 ]
@@ -27,12 +38,16 @@ def expected_failed_checks(estimator):
         "check_sample_weight_equivalence_on_dense_data": _TRUST,
         "check_sample_weight_equivalence_on_sparse_data": _TRUST,
     }
-    if isinstance(estimator, HarmonicClassifier) and estimator.unlabeled is None:
+    if is_classifier(estimator) and estimator.unlabeled is None:
         reasons["check_classifiers_classes"] = _MARKER
     return reasons
 
 
-@pytest.mark.filterwarnings("ignore:n_neighbors is:UserWarning", "ignore:all labels are of one class:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:n_neighbors is:UserWarning",
+    "ignore:all labels are of one class:UserWarning",
+    "ignore:no function varies along any axis:UserWarning",
+)
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
 def test_estimator_follows_the_conventions(estimator, check):
     check(estimator)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import lapwing
 from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing.baselines import EigenfunctionClassifier
 from lapwing.graph import Graph, NeighborIndex, kneighbors, knn_graph
 from lapwing.metrics import accuracy_score
 from lapwing.model_selection import SemiSupervisedKFold
@@ -21,6 +22,7 @@ from lapwing.model_selection import SemiSupervisedKFold
 X = np.zeros((4, 2))
 clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain").fit(X, [0, 1, -1, -1])
 shares: NDArray[np.float64] = clf.predict_proba(X)
+functions: EigenfunctionClassifier = EigenfunctionClassifier(8, clip=1.0)
 values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]).predict(X)
 graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")
 distances, indices = kneighbors(X, 2)

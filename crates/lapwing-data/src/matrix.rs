@@ -346,6 +346,34 @@ impl<'a> Features<'a> {
         }
     }
 
+    /// A copy of the rows `rows`, in that order, in their own type.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the first row that is not there.
+    pub fn select(&self, rows: &[u32]) -> Result<Features<'static>> {
+        if let Some(row) = rows.iter().find(|&&row| row as usize >= self.n_rows()) {
+            return Err(Error::param("row", row, format!("below {}", self.n_rows())));
+        }
+        let (n, d) = (rows.len(), self.n_cols());
+        match self {
+            Self::Dense(dense) => match dense.values() {
+                DenseValues::F32(v) => Features::from_f32(n, d, gathered(v.as_slice(), d, rows)),
+                DenseValues::F64(v) => Features::from_f64(n, d, gathered(v.as_slice(), d, rows)),
+                DenseValues::U8(v) => Features::from_u8(n, d, gathered(v.as_slice(), d, rows)),
+            },
+            Self::Sparse(sparse) => {
+                let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+                for &row in rows {
+                    let (columns, entries) = sparse.row(row as usize);
+                    indices.extend_from_slice(columns);
+                    values.extend_from_slice(entries);
+                    indptr.push(indices.len() as u64);
+                }
+                Ok(Features::Sparse(Arc::new(Csr::new(n, d, indptr, indices, values)?)))
+            }
+        }
+    }
+
     /// Checks that there is something to work on: rows, columns, and finite values that fit f32.
     ///
     /// # Errors
@@ -399,6 +427,13 @@ impl<'a> Features<'a> {
     }
 }
 
+/// Rows `rows` of a row-major matrix of `d` columns.
+fn gathered<T: Copy>(values: &[T], d: usize, rows: &[u32]) -> Vec<T> {
+    let mut out = Vec::with_capacity(rows.len() * d);
+    rows.iter().for_each(|&row| out.extend_from_slice(&values[row as usize * d..][..d]));
+    out
+}
+
 fn first_bad<T: Copy + Into<f64>>(values: &[T], range: Range<usize>) -> Option<(usize, f64)> {
     let limit = f64::from(f32::MAX);
     let start = range.start;
@@ -410,6 +445,19 @@ fn first_bad<T: Copy + Into<f64>>(values: &[T], range: Range<usize>) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn selected_rows_keep_their_type_and_values() {
+        let dense = Features::from_u8(3, 2, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let Features::Dense(rows) = dense.select(&[2, 0, 2]).unwrap() else { panic!("dense rows became sparse") };
+        let DenseValues::U8(values) = rows.values() else { panic!("bytes became something else") };
+        assert_eq!(values.as_slice(), [5, 6, 1, 2, 5, 6]);
+        let csr = Csr::from_entries(3, 4, &[(0, 1, 1.0f32), (2, 0, 2.0), (2, 3, 3.0)]).unwrap();
+        let Features::Sparse(rows) = Features::Sparse(Arc::new(csr)).select(&[2, 1]).unwrap() else { panic!() };
+        assert_eq!(rows.row(0), ([0u32, 3].as_slice(), [2.0, 3.0].as_slice()));
+        assert_eq!((rows.n_rows(), rows.row(1).0.len()), (2, 0));
+        assert!(dense.select(&[3]).unwrap_err().to_string().contains("below 3"));
+    }
 
     #[test]
     fn bad_values_are_named_by_row_and_column() {

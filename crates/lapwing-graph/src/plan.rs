@@ -2,7 +2,7 @@
 
 use lapwing_data::Edge;
 
-use crate::knn::{KnnBuilder, memory};
+use crate::knn::{KnnBuilder, KnnParams, memory};
 use crate::{GraphParams, KnnEdges};
 
 /// Undirected edges per directed neighbour relation: 0.5 if all were mutual, 1 if none; 0.65 to 0.8 on real data.
@@ -54,6 +54,24 @@ impl GraphParams {
             return GraphPlan { n_edges, search_bytes, weigh_bytes, graph_bytes: matrix + 4 * n };
         }
         GraphPlan { n_edges, search_bytes, weigh_bytes: 2 * result + matrix + 28 * n, graph_bytes: matrix + 4 * n }
+    }
+}
+
+impl KnnParams {
+    /// Peak of an exact [`query`](crate::query) of `n_new` rows among `n_train`, beyond the rows themselves; `n_entries`
+    /// are the stored entries of sparse rows, old and new.
+    pub fn query_bytes(
+        &self,
+        n_train: usize,
+        n_new: usize,
+        d: usize,
+        n_entries: Option<usize>,
+        threads: usize,
+    ) -> usize {
+        let lists = (8 * memory::list_width(self.n_neighbors, n_train) + 13) * n_new + 8 * self.n_neighbors * n_new;
+        let rows =
+            n_entries.map_or(4 * (n_train + n_new) * d, |entries| (8 + 6 + 8) * entries) + 12 * (n_train + n_new);
+        rows + lists + threads * memory::TILE_BYTES
     }
 }
 

@@ -1,18 +1,80 @@
-//! Labels for new points: the weighted mean of their neighbours' scores.
+//! Labels for new points: the weighted mean of their neighbours' scores, or functions of the features that were fitted.
 //!
-//! f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows, which is what the harmonic condition says of a
+//! Of neighbours: f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows, which is what the harmonic condition says of a
 //! node with those edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbour query per new row; where the
 //! graph was built by partitions, through an index that the first query makes and a saved model keeps.
 
 use std::sync::{Arc, OnceLock};
 
 use lapwing_data::{Error, Features, Matrix, Result, Run};
-use lapwing_graph::{Cells, GraphParams, KnnParams, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH, Widths, query};
+use lapwing_graph::{
+    AffinityGraph, Cells, GraphParams, KnnBuilder, KnnParams, Metric, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH,
+    Weighting, Widths, ZeroRows, query,
+};
 use rayon::prelude::*;
 
-/// What labels new rows from fitted ones.
+use crate::Problem;
+use crate::baselines::EigenfunctionExtension;
+
+/// What gives scores to new rows.
 #[derive(Clone, Debug)]
-pub struct Extension<'a> {
+pub enum Extension<'a> {
+    /// Their neighbours among the fitted rows.
+    Neighbors(NeighborExtension<'a>),
+    /// Functions of the features.
+    Eigenfunctions(EigenfunctionExtension),
+}
+
+impl Extension<'_> {
+    /// Columns of the features.
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Neighbors(neighbors) => neighbors.features.n_cols(),
+            Self::Eigenfunctions(functions) => functions.n_features(),
+        }
+    }
+
+    /// Scores (m, c) of new rows (m, d); NaN where no label reaches them.
+    ///
+    /// # Errors
+    /// As [`NeighborExtension::extend`] or [`EigenfunctionExtension::extend`].
+    ///
+    /// # Complexity
+    /// See there.
+    pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
+        match self {
+            Self::Neighbors(neighbors) => neighbors.extend(new, run),
+            Self::Eigenfunctions(functions) => functions.extend(new, run),
+        }
+    }
+
+    /// Makes now what predictions would make when first needed: the index of the fitted rows.
+    ///
+    /// # Errors
+    /// As [`NeighborExtension::index`].
+    pub fn prepare(&self, run: &Run) -> Result<()> {
+        match self {
+            Self::Neighbors(neighbors) => neighbors.index(run).map(drop),
+            Self::Eigenfunctions(_) => Ok(()),
+        }
+    }
+}
+
+impl<'a> From<NeighborExtension<'a>> for Extension<'a> {
+    fn from(neighbors: NeighborExtension<'a>) -> Self {
+        Self::Neighbors(neighbors)
+    }
+}
+
+impl From<EigenfunctionExtension> for Extension<'_> {
+    fn from(functions: EigenfunctionExtension) -> Self {
+        Self::Eigenfunctions(functions)
+    }
+}
+
+/// What labels new rows from their neighbours among the fitted ones.
+#[derive(Clone, Debug)]
+pub struct NeighborExtension<'a> {
     /// Fitted features (n, d).
     pub features: Features<'a>,
     /// How the fitted graph was built; new points are attached likewise.
@@ -90,7 +152,41 @@ impl LazyIndex {
     }
 }
 
-impl Extension<'_> {
+impl<'a> NeighborExtension<'a> {
+    /// What labels new rows as the graph among the fitted ones does: `affinity`, built from the features of `problem` by
+    /// `graph`. None where only a graph was given, or one without the widths that the weights need.
+    pub(crate) fn of_graph(
+        problem: &Problem<'_, 'a>,
+        affinity: &AffinityGraph,
+        graph: &GraphParams,
+        scores: &Arc<Matrix>,
+    ) -> Option<Self> {
+        let needs_widths = matches!(graph.weights, Weighting::SelfTuning | Weighting::Gaussian);
+        if needs_widths && affinity.widths == Widths::None {
+            return None;
+        }
+        Some(Self {
+            features: problem.features?.clone(),
+            graph: graph.clone(),
+            widths: affinity.widths.clone(),
+            scores: scores.clone(),
+            index: Arc::default(),
+        })
+    }
+
+    /// What gives new rows the scores (l, c) of the nearest of the rows `features` (l, d).
+    pub(crate) fn of_nearest(features: Features<'a>, metric: Metric, zero_rows: ZeroRows, scores: Arc<Matrix>) -> Self {
+        let graph = GraphParams {
+            n_neighbors: 1,
+            metric,
+            weights: Weighting::Binary,
+            builder: KnnBuilder::Exact,
+            zero_rows,
+            ..GraphParams::default()
+        };
+        Self { features, graph, widths: Widths::None, scores, index: Arc::default() }
+    }
+
     /// Scores (m, c) of new rows (m, d); NaN where no neighbour is reached by a label.
     ///
     /// # Errors

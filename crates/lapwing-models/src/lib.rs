@@ -2,6 +2,7 @@
 //!
 //! Every method implements [`Method`]; [`method()`] finds one by name. [`compare()`] runs several on one data set.
 
+pub mod baselines;
 mod class_mass;
 mod compare;
 mod extend;
@@ -10,10 +11,11 @@ mod labeling;
 mod method;
 pub mod metrics;
 mod model;
+mod notes;
 pub mod split;
 
 pub use compare::{CompareParams, CompareRow, compare};
-pub use extend::{Extension, LazyIndex};
+pub use extend::{Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{
     CheckpointAt, Clamp, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
 };

@@ -6,11 +6,16 @@ use lapwing_data::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Tar
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
+use crate::baselines::{
+    EIGENFUNCTION, Eigenfunction, EigenfunctionParams, NEAREST_LABEL, NearestLabel, NearestLabelParams,
+    SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
+};
 use crate::harmonic::{Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 use crate::{Extension, Labeling, Rule};
 
 /// Names of the methods, as on the command line.
-pub const METHODS: &[&str] = &["harmonic", "sparse-harmonic"];
+pub const METHODS: &[&str] =
+    &["harmonic", "sparse-harmonic", EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL];
 
 /// Parameters of every method; each takes what concerns it.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +26,12 @@ pub struct MethodOptions {
     pub harmonic: HarmonicParams,
     /// Sparsifying, for harmonic propagation on a sparsified graph.
     pub sparse: SparseHarmonicParams,
+    /// Harmonic propagation among a sample of the rows.
+    pub subsampling: SubsamplingParams,
+    /// Least squares on smooth eigenvectors of the graph.
+    pub simple_harmonic: SimpleHarmonicParams,
+    /// Eigenfunctions of the density.
+    pub eigenfunction: EigenfunctionParams,
 }
 
 /// The method of that name.
@@ -33,6 +44,17 @@ pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
         "sparse-harmonic" => {
             let harmonic = Harmonic::new(options.harmonic.clone(), options.graph.clone())?;
             Ok(Box::new(SparseHarmonic::new(harmonic, options.sparse.clone())?))
+        }
+        EIGENFUNCTION => Ok(Box::new(Eigenfunction::new(options.eigenfunction.clone())?)),
+        SUBSAMPLING => Ok(Box::new(Subsampling::new(
+            options.subsampling.clone(),
+            options.harmonic.clone(),
+            options.graph.clone(),
+        )?)),
+        SIMPLE_HARMONIC => Ok(Box::new(SimpleHarmonic::new(options.simple_harmonic.clone(), options.graph.clone())?)),
+        NEAREST_LABEL => {
+            let GraphParams { metric, zero_rows, .. } = options.graph;
+            Ok(Box::new(NearestLabel::new(NearestLabelParams { metric, zero_rows })))
         }
         _ => Err(Error::param("method", format!("'{name}'"), format!("one of {}", METHODS.join(", ")))),
     }
@@ -145,6 +167,14 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
 }
 
+impl Plan {
+    /// The plan of these parts, whose peak is the largest of theirs.
+    pub(crate) fn of_steps(n_samples: usize, n_edges: usize, passes: usize, steps: Vec<PlanStep>) -> Self {
+        let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(0);
+        Self { n_samples, n_edges, peak_bytes, passes, steps }
+    }
+}
+
 /// What a fit returns.
 #[derive(Debug)]
 pub struct Fitted<'a> {
@@ -184,6 +214,11 @@ pub trait Method: Send + Sync {
 
     /// Parameters of the graph this method works on, so that several methods can share one; `None` if it needs none.
     fn graph_params(&self) -> Option<&GraphParams>;
+
+    /// Whether a graph alone is not enough.
+    fn needs_features(&self) -> bool {
+        false
+    }
 
     /// Labels every row.
     ///

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
 use lapwing_graph::{Cells, GraphParams, Weighting, Widths};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Extension, Labeling, LazyIndex, METHODS, Rule};
+use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
+use crate::{Extension, Labeling, LazyIndex, METHODS, NeighborExtension, Rule};
 
 /// A fitted classifier for new rows.
 #[derive(Clone, Debug)]
@@ -35,6 +37,11 @@ struct Meta {
     feature_names: Option<Vec<String>>,
     standardizer: Option<Standardizer>,
     rule: Rule,
+}
+
+/// The same of an extension by neighbours; both stand in one object.
+#[derive(Serialize, Deserialize)]
+struct NeighborMeta {
     graph: GraphParams,
     /// σ where all rows share one.
     width: Option<f64>,
@@ -63,45 +70,24 @@ impl Model<'_> {
         Ok(run.install(|| self.rule.apply(Arc::new(scores))))
     }
 
-    /// Saves the model: fitted features, widths, scores, settings, and the cells of the index of the fitted rows if it
-    /// was made ([`Extension::index`]). The file is written under a temporary name, synced and renamed.
+    /// Saves the model: its settings and what labels new rows, be it fitted features, widths, scores, and the cells of
+    /// their index if it was made ([`Extension::prepare`]), or functions. The file is written under a temporary name,
+    /// synced and renamed.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
-        let Extension { features, graph, widths, scores, index } = &self.extension;
         let meta = Meta {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
             standardizer: self.standardizer.clone(),
             rule: self.rule.clone(),
-            graph: graph.clone(),
-            width: if let Widths::One(width) = widths { Some(*width) } else { None },
-            index: index.cells().map(|&Cells { n_probes, recall, recall_error, .. }| IndexMeta {
-                n_probes,
-                recall,
-                recall_error,
-            }),
         };
-        let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
-        let mut file = ModelFile::new(&self.method, serde_json::to_value(meta).map_err(fault)?);
-        let shape = [features.n_rows(), features.n_cols()];
-        match features {
-            Features::Dense(dense) => match dense.values() {
-                DenseValues::F32(values) => file.insert("features", &shape, values.to_static())?,
-                DenseValues::F64(values) => file.insert("features", &shape, values.to_static())?,
-                DenseValues::U8(values) => file.insert("features", &shape, values.to_static())?,
-            },
-            Features::Sparse(sparse) => file.insert_csr("features", sparse)?,
+        let mut file = ModelFile::new(&self.method, settings(meta)?);
+        match &self.extension {
+            Extension::Neighbors(neighbors) => store_neighbors(neighbors, &mut file)?,
+            Extension::Eigenfunctions(functions) => functions.store(&mut file)?,
         }
-        if let Widths::PerRow(widths) = widths {
-            file.insert("widths", &[widths.len()], widths.clone())?;
-        }
-        if let Some(cells) = index.cells() {
-            file.insert("index.ids", &[cells.ids.len()], cells.ids.clone())?;
-            file.insert("index.starts", &[cells.starts.len()], cells.starts.clone())?;
-        }
-        file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())?;
         file.save(path)
     }
 
@@ -112,41 +98,15 @@ impl Model<'_> {
     pub fn load(path: &Path) -> Result<Model<'static>> {
         let file = ModelFile::load(path)?;
         file.expect_kind(METHODS)?;
-        let meta: Meta = Meta::deserialize(&file.meta as &Value)
-            .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
-        let (shape, values) = file.array::<f64>("scores", &[None, None])?;
-        let scores = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
-        let features = features(&file)?;
-        let (n, c) = (scores.n_rows(), scores.n_cols());
-        let rule_sizes = [meta.rule.offset.len(), meta.rule.scale.len(), meta.rule.prior.len(), meta.classes.len()];
-        let widths_fit = match meta.graph.weights {
-            Weighting::Gaussian => meta.width.is_some_and(|width| width > 0.0 && width.is_finite()),
-            Weighting::SelfTuning => file.contains("widths"),
-            Weighting::Cosine | Weighting::Binary => true,
-        };
-        let rule = &meta.rule;
+        let meta: Meta = read_settings(&file)?;
+        let (rule, c) = (&meta.rule, meta.classes.len());
         let is_rule = c > 0 && rule.temperature.is_none_or(|t| t > 0.0) && rule.scale.iter().all(|scale| *scale >= 0.0);
-        if !widths_fit || !is_rule {
-            return Err(file.error("its weights or decision rule are out of range"));
+        if !is_rule || [&rule.offset, &rule.scale, &rule.prior].iter().any(|values| values.len() != c) {
+            return Err(file.error(format!("its decision rule is out of range, or not one for {c} classes")));
         }
-        if features.n_rows() != n || rule_sizes.iter().any(|&size| size != c) {
-            return Err(file.error(format!(
-                "features of {} rows, scores of {n} × {c} and {} classes do not fit together",
-                features.n_rows(),
-                meta.classes.len()
-            )));
-        }
-        let widths = match meta.width {
-            Some(width) => Widths::One(width),
-            None if file.contains("widths") => {
-                Widths::PerRow(file.array::<f32>("widths", &[Some(n)])?.1.as_slice().to_vec())
-            }
-            None => Widths::None,
-        };
-        meta.graph.validate().map_err(|e| file.error(e.to_string()))?;
-        let index = match meta.index {
-            Some(index) => LazyIndex::kept(cells(&file, index, n)?),
-            None => LazyIndex::default(),
+        let extension = match file.kind.as_str() {
+            EIGENFUNCTION => EigenfunctionExtension::stored(&file, c)?.into(),
+            _ => stored_neighbors(&file, c)?.into(),
         };
         Ok(Model {
             method: file.kind.clone(),
@@ -154,15 +114,87 @@ impl Model<'_> {
             feature_names: meta.feature_names,
             standardizer: meta.standardizer,
             rule: meta.rule,
-            extension: Extension {
-                features,
-                graph: meta.graph,
-                widths,
-                scores: Arc::new(scores),
-                index: Arc::new(index),
-            },
+            extension,
         })
     }
+}
+
+fn settings(meta: impl Serialize) -> Result<Value> {
+    serde_json::to_value(meta).map_err(|e| Error::Internal { reason: format!("the settings cannot be written: {e}") })
+}
+
+fn read_settings<T: DeserializeOwned>(file: &ModelFile) -> Result<T> {
+    T::deserialize(&file.meta as &Value)
+        .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))
+}
+
+fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
+    let NeighborExtension { features, graph, widths, scores, index } = neighbors;
+    let meta = NeighborMeta {
+        graph: graph.clone(),
+        width: if let Widths::One(width) = widths { Some(*width) } else { None },
+        index: index.cells().map(|&Cells { n_probes, recall, recall_error, .. }| IndexMeta {
+            n_probes,
+            recall,
+            recall_error,
+        }),
+    };
+    if let (Value::Object(all), Value::Object(own)) = (&mut file.meta, settings(meta)?) {
+        all.extend(own);
+    }
+    let shape = [features.n_rows(), features.n_cols()];
+    match features {
+        Features::Dense(dense) => match dense.values() {
+            DenseValues::F32(values) => file.insert("features", &shape, values.to_static())?,
+            DenseValues::F64(values) => file.insert("features", &shape, values.to_static())?,
+            DenseValues::U8(values) => file.insert("features", &shape, values.to_static())?,
+        },
+        Features::Sparse(sparse) => file.insert_csr("features", sparse)?,
+    }
+    if let Widths::PerRow(widths) = widths {
+        file.insert("widths", &[widths.len()], widths.clone())?;
+    }
+    if let Some(cells) = index.cells() {
+        file.insert("index.ids", &[cells.ids.len()], cells.ids.clone())?;
+        file.insert("index.starts", &[cells.starts.len()], cells.starts.clone())?;
+    }
+    file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())
+}
+
+/// The extension by neighbours of a model of `n_classes` classes.
+fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
+    let meta: NeighborMeta = read_settings(file)?;
+    let (shape, values) = file.array::<f64>("scores", &[None, None])?;
+    let scores = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
+    let features = features(file)?;
+    let (n, c) = (scores.n_rows(), scores.n_cols());
+    let widths_fit = match meta.graph.weights {
+        Weighting::Gaussian => meta.width.is_some_and(|width| width > 0.0 && width.is_finite()),
+        Weighting::SelfTuning => file.contains("widths"),
+        Weighting::Cosine | Weighting::Binary => true,
+    };
+    if !widths_fit {
+        return Err(file.error("its kernel widths are missing or out of range"));
+    }
+    if features.n_rows() != n || c != n_classes {
+        return Err(file.error(format!(
+            "features of {} rows, scores of {n} × {c} and {n_classes} classes do not fit together",
+            features.n_rows(),
+        )));
+    }
+    let widths = match meta.width {
+        Some(width) => Widths::One(width),
+        None if file.contains("widths") => {
+            Widths::PerRow(file.array::<f32>("widths", &[Some(n)])?.1.as_slice().to_vec())
+        }
+        None => Widths::None,
+    };
+    meta.graph.validate().map_err(|e| file.error(e.to_string()))?;
+    let index = match meta.index {
+        Some(index) => LazyIndex::kept(cells(file, index, n)?),
+        None => LazyIndex::default(),
+    };
+    Ok(NeighborExtension { features, graph: meta.graph, widths, scores: Arc::new(scores), index: Arc::new(index) })
 }
 
 /// The cells of the index of `n` rows.
@@ -219,6 +251,11 @@ mod tests {
         }
     }
 
+    fn neighbors<'m, 'a>(model: &'m mut Model<'a>) -> &'m mut NeighborExtension<'a> {
+        let Extension::Neighbors(neighbors) = &mut model.extension else { panic!("harmonic models have neighbours") };
+        neighbors
+    }
+
     #[test]
     fn a_loaded_model_predicts_the_same_bits() {
         let run = Run::new(Some(2), 0).unwrap();
@@ -251,18 +288,18 @@ mod tests {
         let new =
             Features::from_f64(500, 4, dense_values(&features)[..2000].iter().map(|v| v + 0.1).collect()).unwrap();
         let mut model = fitted(&features, &run);
-        model.extension.graph.builder = lapwing_graph::KnnBuilder::Partitions;
+        neighbors(&mut model).graph.builder = lapwing_graph::KnnBuilder::Partitions;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.lapwing");
         let expected = model.predict(&new, &run).unwrap();
         model.save(&path).unwrap();
-        let loaded = Model::load(&path).unwrap();
-        let cells = model.extension.index.cells();
-        assert!(cells.is_some_and(|cells| cells.recall >= 0.95));
-        assert_eq!(loaded.extension.index.cells(), cells);
+        let mut loaded = Model::load(&path).unwrap();
+        let cells = neighbors(&mut model).index.cells().cloned();
+        assert!(cells.as_ref().is_some_and(|cells| cells.recall >= 0.95));
+        assert_eq!(neighbors(&mut loaded).index.cells(), cells.as_ref());
         let found = loaded.predict(&new, &Run::new(Some(1), 8).unwrap()).unwrap();
         assert_eq!(found.label_distributions, expected.label_distributions);
-        model.extension.index = Arc::new(LazyIndex::kept(Cells { n_probes: 0, ..cells.unwrap().clone() }));
+        neighbors(&mut model).index = Arc::new(LazyIndex::kept(Cells { n_probes: 0, ..cells.unwrap() }));
         model.save(&path).unwrap();
         assert!(Model::load(&path).unwrap_err().to_string().contains("cells of the index"));
     }

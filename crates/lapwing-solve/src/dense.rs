@@ -45,6 +45,48 @@ pub fn eigen_symmetric(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     Ok((values, from_faer(&eigen.U().to_owned())))
 }
 
+/// X of least norm among those that minimise ‖A·X − B‖, column by column, for A (m, n) and B (m, s); singular values up
+/// to `cutoff` times the largest count as zero.
+///
+/// # Errors
+/// [`Error::Shape`] unless A and B have equally many rows; [`Error::Internal`] if the iteration for the singular values
+/// fails, which only values that are not finite make it do.
+///
+/// # Complexity
+/// O(m·n·min(m, n) + m·n·s) time.
+pub fn least_squares(a: &Matrix, b: &Matrix, cutoff: f64) -> Result<Matrix> {
+    if a.n_rows() != b.n_rows() {
+        return Err(Error::shape("right-hand side", format!("{} rows", a.n_rows()), format!("{} rows", b.n_rows())));
+    }
+    let fault = |_| Error::Internal { reason: "the iteration for singular values failed".into() };
+    let svd = to_faer(a).thin_svd().map_err(fault)?;
+    let singular = svd.S().column_vector();
+    let largest = singular.iter().fold(0.0f64, |most, &s| most.max(s));
+    let mut projected = svd.U().transpose() * to_faer(b);
+    for (row, &value) in singular.iter().enumerate() {
+        let inverse = if value > cutoff * largest { value.recip() } else { 0.0 };
+        (0..b.n_cols()).for_each(|column| projected[(row, column)] *= inverse);
+    }
+    Ok(from_faer(&(svd.V() * projected)))
+}
+
+/// XᵀX (d, d) of the rows of `x` (m, d).
+///
+/// # Complexity
+/// O(m·d²) time, one more copy of `x`.
+pub fn gram(x: &Matrix) -> Matrix {
+    let x = to_faer(x);
+    from_faer(&(x.transpose() * &x))
+}
+
+/// Orthonormal columns (d, w) that span those of `y` (d, w), for w ≤ d.
+///
+/// # Complexity
+/// O(d·w²) time, two more copies of `y`.
+pub fn orthonormal_columns(y: &Matrix) -> Matrix {
+    from_faer(&to_faer(y).qr().compute_thin_Q())
+}
+
 /// Leading principal axes of the rows of `x` (m, d), which must be centered: orthonormal rows (`rank`, d), by descending
 /// variance; subspace iteration from a start drawn from `rng` (Halko, Martinsson & Tropp 2011, algorithm 4.4).
 ///
@@ -103,6 +145,22 @@ mod tests {
         }
         let indefinite = Matrix::new(2, 2, vec![0.0, 1.0, 1.0, 0.0]).unwrap();
         assert!(solve_spd(&indefinite, &Matrix::filled(2, 1, 1.0)).is_err());
+    }
+
+    #[test]
+    fn least_squares_are_those_of_least_norm() {
+        // Full rank: the normal equations. Wide: Aᵀ(AAᵀ)⁻¹b. Equal columns share their coefficient.
+        let tall = Matrix::new(3, 2, vec![1.0, 0.0, 1.0, 1.0, 1.0, 2.0]).unwrap();
+        let line = Matrix::new(3, 1, vec![1.0, 3.0, 5.0]).unwrap();
+        let x = least_squares(&tall, &line, 1e-12).unwrap();
+        assert!((x.row(0)[0] - 1.0).abs() < 1e-12 && (x.row(1)[0] - 2.0).abs() < 1e-12);
+        let wide = Matrix::new(1, 2, vec![3.0, 4.0]).unwrap();
+        let x = least_squares(&wide, &Matrix::filled(1, 1, 25.0), 1e-12).unwrap();
+        assert!((x.row(0)[0] - 3.0).abs() < 1e-12 && (x.row(1)[0] - 4.0).abs() < 1e-12);
+        let twins = Matrix::new(3, 2, vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0]).unwrap();
+        let x = least_squares(&twins, &Matrix::new(3, 1, vec![2.0, 4.0, 6.0]).unwrap(), 1e-12).unwrap();
+        assert!((x.row(0)[0] - 1.0).abs() < 1e-12 && (x.row(1)[0] - 1.0).abs() < 1e-12);
+        assert!(least_squares(&wide, &line, 1e-12).is_err());
     }
 
     #[test]

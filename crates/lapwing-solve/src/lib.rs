@@ -2,7 +2,7 @@
 //!
 //! [`LaplacianSolver`] solves systems of graph Laplacians and what is made of them, for any number of right-hand sides at once; it
 //! chooses and builds its preconditioner. [`solve`] is the block preconditioned conjugate gradients underneath: one pass
-//! over the matrix serves all right-hand sides. Blocks of vectors are row-major (n, s), so that the s values of a row lie
+//! over the matrix serves all right-hand sides. [`eigen`] finds the smoothest eigenvectors of a Laplacian. Blocks of vectors are row-major (n, s), so that the s values of a row lie
 //! together. This crate knows matrices, not graphs as affinities.
 
 mod cg;
@@ -10,6 +10,7 @@ mod check;
 mod components;
 pub mod dense;
 mod dispatch;
+pub mod eigen;
 mod kernels;
 pub mod laplacian;
 mod operator;

@@ -12,7 +12,9 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::html::{ComparePage, write_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options};
+use crate::options::{
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options,
+};
 use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
 use crate::session::{Session, print};
 use crate::summary::{Row, of_cost, row};
@@ -42,7 +44,7 @@ pub struct Compare {
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Comparison")]
     repeats: usize,
 
-    /// Methods, separated by commas [default: all]
+    /// Methods, separated by commas [default: all; with --graph, those that need no features]
     #[arg(long, value_name = "M1,M2,…", value_delimiter = ',', help_heading = "Comparison")]
     #[arg(value_parser = PossibleValuesParser::new(METHODS))]
     methods: Vec<String>,
@@ -52,6 +54,9 @@ pub struct Compare {
 
     #[command(flatten)]
     harmonic: HarmonicOptions,
+
+    #[command(flatten)]
+    baselines: BaselineOptions,
 
     /// Write a report with a plot: one file, nothing is loaded from elsewhere
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
@@ -99,10 +104,17 @@ impl Compare {
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let options = method_options(&self.graph, &self.harmonic);
-        let all = || METHODS.iter().map(|&name| name.to_owned()).collect();
-        let names: Vec<String> = if self.methods.is_empty() { all() } else { self.methods.clone() };
-        names.iter().map(|name| Ok(method(name, &options)?)).collect()
+        let options = method_options(&self.graph, &self.harmonic, &self.baselines);
+        if self.methods.is_empty() {
+            // All that can do with what there is.
+            let all = METHODS.iter().map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
+            return Ok(all.into_iter().filter(|method| self.data.check_method(&**method).is_ok()).collect());
+        }
+        let named = |name: &String| {
+            let method = method(name, &options)?;
+            self.data.check_method(&*method).map(|()| method)
+        };
+        self.methods.iter().map(named).collect()
     }
 
     fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {

@@ -81,7 +81,7 @@ impl<'a> Finished<'a> {
         };
         let run = &self.session.run;
         // Made once here rather than by every prediction.
-        self.fitted.report.time("save model", run, |_| model.extension.index(run).and_then(|_| model.save(path)))?;
+        self.fitted.report.time("save model", run, |_| model.extension.prepare(run).and_then(|()| model.save(path)))?;
         self.written.add("model", path);
         Ok(())
     }

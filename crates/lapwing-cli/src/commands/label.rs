@@ -13,7 +13,9 @@ use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, check_label_source};
-use crate::options::{DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options};
+use crate::options::{
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options,
+};
 use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
 use crate::session::Session;
 
@@ -52,6 +54,9 @@ pub struct Label {
 
     #[command(flatten)]
     harmonic: HarmonicOptions,
+
+    #[command(flatten)]
+    baselines: BaselineOptions,
 
     #[command(flatten)]
     outputs: OutputOptions,
@@ -95,7 +100,8 @@ struct OutputOptions {
 impl Label {
     pub fn run(&self) -> Result<Outcome, Failure> {
         self.check()?;
-        let method = method(&self.method, &method_options(&self.graph, &self.harmonic))?;
+        let method = method(&self.method, &method_options(&self.graph, &self.harmonic, &self.baselines))?;
+        self.data.check_method(&*method)?;
         let session = Session::start(&self.run)?;
         if self.outputs.plan {
             return print_plan(&session, &self.data, &self.labels, &*method);

@@ -27,7 +27,7 @@ Examples:
 /// Label new rows with a saved model
 ///
 /// Columns are found by their names where the model has them; otherwise they are taken in order. Each row gets the
-/// weighted mean of the scores of its nearest fitted rows.
+/// weighted mean of the scores of its nearest fitted rows; with a model of eigenfunctions, their values at the row.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
@@ -99,7 +99,7 @@ impl Predict {
             table.columns = model.feature_names.clone();
         }
         let samples = read_samples(&self.data, &read_options(&table, None), &session.run)?;
-        let features = widen(samples.features, model.extension.features.n_cols())?;
+        let features = widen(samples.features, model.extension.n_features())?;
         Ok((model, features))
     }
 

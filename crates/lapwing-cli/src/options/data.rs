@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lapwing::models::Method;
 
 use crate::failure::Failure;
 
@@ -34,6 +35,14 @@ impl DataOptions {
         let table = &self.table;
         if self.graph.is_some() && (table.columns.is_some() || !table.drop.is_empty() || table.standardize) {
             return Err(Failure::usage("--columns, --drop and --standardize need features, not a graph"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a graph where the method needs features.
+    pub fn check_method(&self, method: &dyn Method) -> Result<(), Failure> {
+        if self.graph.is_some() && method.needs_features() {
+            return Err(Failure::usage(format!("the method {} needs features, not a graph", method.name())));
         }
         Ok(())
     }

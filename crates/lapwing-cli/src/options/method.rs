@@ -5,6 +5,7 @@ use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Zer
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
+use super::BaselineOptions;
 use super::choice::{choice, real};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
@@ -123,8 +124,10 @@ impl HarmonicOptions {
 }
 
 /// What every method is given to choose its parameters from.
-pub fn method_options(graph: &GraphOptions, harmonic: &HarmonicOptions) -> MethodOptions {
-    MethodOptions { graph: graph.params(), harmonic: harmonic.params() }
+pub fn method_options(graph: &GraphOptions, harmonic: &HarmonicOptions, baselines: &BaselineOptions) -> MethodOptions {
+    let mut options = MethodOptions { graph: graph.params(), harmonic: harmonic.params(), ..MethodOptions::default() };
+    baselines.add_to(&mut options);
+    options
 }
 
 fn parse_auto(text: &str) -> Result<Auto, String> {

@@ -1,10 +1,12 @@
 //! Options that several commands share, in the groups that the help shows.
 
+mod baselines;
 mod choice;
 mod data;
 mod method;
 mod run;
 
+pub use baselines::BaselineOptions;
 pub use data::{DataOptions, LabelOptions, TableOptions};
 pub use method::{GraphOptions, HarmonicOptions, method_options};
 pub use run::{ProgressStyle, RunOptions};

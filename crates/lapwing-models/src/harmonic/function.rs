@@ -175,7 +175,7 @@ impl<'a> Part<'a> {
 }
 
 /// The rows and columns of a matrix where `keep` holds, and their numbers.
-fn restrict(matrix: &Csr<f64>, keep: &[bool]) -> Result<(Csr<f64>, Vec<u32>)> {
+pub(crate) fn restrict(matrix: &Csr<f64>, keep: &[bool]) -> Result<(Csr<f64>, Vec<u32>)> {
     let rows: Vec<u32> = (0..keep.len() as u32).filter(|&row| keep[row as usize]).collect();
     let mut place = vec![u32::MAX; keep.len()];
     rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);

@@ -13,20 +13,22 @@ mod sparse;
 use std::sync::Arc;
 
 use lapwing_data::{Error, Report, Result, Run, Targets, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams, Weighting, Widths, affinity_graph};
+use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 
+pub(crate) use function::restrict;
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
+pub(crate) use plan::{PlannedGraph, base_bytes, plan_graph};
 pub use refine::Refinement;
 pub use sparse::{CheckpointAt, SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
 use crate::harmonic::refine::Refiner;
-use crate::labeling::{largest, typical_temperature};
-use crate::{Extension, Fitted, FittedRegression, Method, Plan, Problem, ProblemSize, Rule};
+use crate::labeling::typical_temperature;
+use crate::{Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
 
 /// Share of the class given to the median row where there are too few labels to fit a temperature.
-const TYPICAL_CONFIDENCE: f64 = 0.9;
+pub(crate) const TYPICAL_CONFIDENCE: f64 = 0.9;
 
 /// Harmonic classifier and regressor: parameters, checked.
 #[derive(Clone, Debug)]
@@ -131,29 +133,9 @@ impl Harmonic {
                  with labels of a single class loses it; use a finite graph_reg"
             ));
         }
-        if let Some(recall) =
-            report.graph.as_ref().and_then(|graph| graph.recall).filter(|r| *r < self.graph.recall_target)
-        {
-            let target = self.graph.recall_target;
-            report.warnings.push(format!(
-                "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so \
-                 high a dimension need an exact search"
-            ));
-        }
-        if report.n_unreached > 0 {
-            let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
-            let advice = "label one row in each, or raise the number of neighbors";
-            let (row_s, part_s) =
-                (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
-            report.warnings.push(format!("no label reaches {rows} {row_s} in {parts} {part_s} of the graph; {advice}"));
-        }
-        if !function.solve.converged {
-            let (n_iter, residual, tol) = (function.solve.n_iter, function.solve.residual, self.params.tol);
-            report.warnings.push(format!(
-                "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; \
-                 raise max_iter or tol"
-            ));
-        }
+        notes::low_recall(report, self.graph.recall_target);
+        notes::unreached(report);
+        notes::stopped_short(report, self.params.tol);
     }
 
     /// From a function to labels.
@@ -161,11 +143,7 @@ impl Harmonic {
         let mut report = std::mem::take(&mut solved.report);
         let n_classes = problem.targets.n_columns();
         report.n_classes = Some(n_classes);
-        let present = solved.function.mean.iter().filter(|m| **m > 0.0).count();
-        if present < 2 {
-            let class = largest(&solved.function.mean);
-            report.warnings.push(format!("all labels are of one class (number {class}): every row will get it"));
-        }
+        notes::one_class(&mut report, &solved.function.mean);
         let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
             let rule = run.install(|| self.rule(&solved, n_classes, report))?;
             let scores = Arc::new(std::mem::take(&mut solved.function.scores));
@@ -223,17 +201,7 @@ impl Harmonic {
     ) -> Option<Extension<'a>> {
         // A graph that was built elsewhere from these features has their widths; a bare one cannot be extended.
         let affinity = built.or(problem.graph)?;
-        let needs_widths = matches!(self.graph.weights, Weighting::SelfTuning | Weighting::Gaussian);
-        if needs_widths && affinity.widths == Widths::None {
-            return None;
-        }
-        Some(Extension {
-            features: problem.features?.clone(),
-            graph: self.graph.clone(),
-            widths: affinity.widths.clone(),
-            scores: scores.clone(),
-            index: Arc::default(),
-        })
+        NeighborExtension::of_graph(problem, affinity, &self.graph, scores).map(Extension::from)
     }
 }
 

@@ -9,31 +9,47 @@ use crate::{Plan, PlanStep, ProblemSize};
 const PROGRAM_BYTES: usize = 12 << 20;
 const THREAD_BYTES: usize = 2 << 20;
 
+/// What is there before anything is done: the input, the program and its threads, the given labels.
+pub(crate) fn base_bytes(size: &ProblemSize) -> usize {
+    size.input_bytes + PROGRAM_BYTES + THREAD_BYTES * size.threads + 4 * size.n_samples
+}
+
+/// The part of a plan that makes the graph.
+pub(crate) struct PlannedGraph {
+    pub steps: Vec<PlanStep>,
+    /// Undirected edges, estimated where the graph is still to be built.
+    pub n_edges: usize,
+    /// Bytes that are held from then on.
+    pub held_bytes: usize,
+}
+
+pub(crate) fn plan_graph(graph: &GraphParams, size: &ProblemSize) -> PlannedGraph {
+    let n = size.n_samples;
+    if let Some(n_edges) = size.n_edges {
+        return PlannedGraph { steps: Vec::new(), n_edges, held_bytes: graph_bytes(n, n_edges) };
+    }
+    let base = base_bytes(size);
+    let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+    let entries = size.sparse.then_some(size.input_bytes / 8);
+    let built = graph.plan(n, size.n_features, entries, size.threads);
+    let steps = vec![step("neighbors", built.search_bytes), step("weights", built.weigh_bytes)];
+    PlannedGraph { steps, n_edges: built.n_edges, held_bytes: built.graph_bytes }
+}
+
 pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
     let (n, c) = (size.n_samples, size.n_classes.max(2));
-    let base = size.input_bytes + PROGRAM_BYTES + THREAD_BYTES * size.threads + 4 * n;
-    let mut steps = Vec::new();
+    let base = base_bytes(size);
+    let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(graph, size);
     let mut step =
         |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
-    let (n_edges, held) = match size.n_edges {
-        Some(n_edges) => (n_edges, graph_bytes(n, n_edges)),
-        None => {
-            let entries = size.sparse.then_some(size.input_bytes / 8);
-            let built = graph.plan(n, size.n_features, entries, size.threads);
-            step("neighbors", built.search_bytes);
-            step("weights", built.weigh_bytes);
-            (built.n_edges, built.graph_bytes)
-        }
-    };
     // The copy that is solved with, 8 bytes for each direction of an edge; right-hand side and its copy, solution and
     // three and a half blocks of the iteration; degrees, weights, marks and places of the rows.
     step("solve", held + 16 * n_edges + 13 * 4 * n * (c - 1) + 60 * n);
     // Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
     step("decide", held + 2 * 8 * n * c + 48 * n);
-    let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
     // The features are read to be checked, to be centered and to be searched.
     let passes = if size.n_edges.is_some() { 1 } else { 3 };
-    Plan { n_samples: n, n_edges, peak_bytes, passes, steps }
+    Plan::of_steps(n, n_edges, passes, steps)
 }
 
 /// The same on a sparsified graph.

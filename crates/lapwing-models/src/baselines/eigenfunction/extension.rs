@@ -1,0 +1,327 @@
+//! Steps 5 and 6 for any row: clip, interpolate, scale, and combine; and how a model keeps what that takes.
+
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Error, Features, Matrix, Result, Run};
+use rayon::prelude::*;
+
+use super::Chosen;
+use super::density::AxisFunctions;
+use super::rotation::Rotation;
+
+/// Rows whose squares are added up as one block.
+const BLOCK_ROWS: usize = 4096;
+
+/// Functions of single axes, by their values at the centers of bins.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Functions {
+    /// Column of each function's axis (q).
+    columns: Vec<u32>,
+    /// Of each axis that is used, in the order of columns (r, 4): clips below and above, first center, width of a bin.
+    axes: Matrix,
+    /// Values at the centers (q, b').
+    values: Matrix,
+}
+
+/// Everything of an [`EigenfunctionExtension`], for r axes, q functions of b' bins, and c classes.
+#[derive(Clone, Debug)]
+pub struct EigenfunctionParts {
+    /// Means of the features (d).
+    pub mean: Vec<f64>,
+    /// Axes as columns (d, r).
+    pub axes: Matrix,
+    /// Of each axis: clips below and above, center of the first bin, width of a bin (r, 4).
+    pub grids: Matrix,
+    /// Axis of each function (q).
+    pub columns: Vec<u32>,
+    /// Values of the functions at the centers, scaled (q, b').
+    pub values: Matrix,
+    /// Coefficients of the functions (q, c).
+    pub coefficients: Matrix,
+    /// What is added to each score (c).
+    pub intercept: Vec<f64>,
+}
+
+/// What scores new rows by fitted eigenfunctions: everything but the rows themselves.
+#[derive(Clone, Debug)]
+pub struct EigenfunctionExtension {
+    rotation: Rotation,
+    functions: Functions,
+    /// Coefficients of the functions (q, c).
+    coefficients: Matrix,
+    /// What is added to each score (c).
+    intercept: Vec<f64>,
+}
+
+impl Functions {
+    /// The chosen functions of the columns of `rotated` (n, r), clipped `clip` percent from either end.
+    pub fn new(rotated: &Matrix, all: &[AxisFunctions], chosen: &[Chosen], clip: f64) -> Self {
+        let bins = all.first().map_or(2, |axis| axis.values.len());
+        let mut values = Matrix::filled(chosen.len(), bins, 0.0);
+        for (at, function) in chosen.iter().enumerate() {
+            let at_centers = all[function.axis].at_centers.rows();
+            values.row_mut(at).iter_mut().zip(at_centers).for_each(|(out, row)| *out = row[function.number]);
+        }
+        // A place for every axis, the unused ones too: they are left out with their rotation.
+        let mut axes = Matrix::filled(rotated.n_cols(), 4, 0.0);
+        let used: Vec<&AxisFunctions> = all
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| chosen.iter().any(|c| c.axis == *at))
+            .map(|(_, axis)| axis)
+            .collect();
+        let clips: Vec<[f64; 4]> = used
+            .par_iter()
+            .map(|axis| {
+                let mut column: Vec<f64> = rotated.rows().map(|row| row[axis.column]).collect();
+                let (low, high) = (percentile(&mut column, clip), percentile(&mut column, 100.0 - clip));
+                [low, high, axis.grid.0, axis.grid.1]
+            })
+            .collect();
+        used.iter().zip(clips).for_each(|(axis, clip)| axes.row_mut(axis.column).copy_from_slice(&clip));
+        Self { columns: chosen.iter().map(|c| all[c.axis].column as u32).collect(), axes, values }
+    }
+
+    /// Values of all functions (q) at one rotated row.
+    pub fn evaluate(&self, row: &[f64], out: &mut [f64]) {
+        for ((out, &column), values) in out.iter_mut().zip(&self.columns).zip(self.values.rows()) {
+            let &[low, high, first, width] = self.axes.row(column as usize) else { continue };
+            let at = (row[column as usize].clamp(low, high) - first) / width;
+            // Beyond the first and last center the end slopes go on.
+            let bin = (at.max(0.0) as usize).min(values.len() - 2);
+            *out = values[bin] + (at - bin as f64) * (values[bin + 1] - values[bin]);
+        }
+    }
+
+    /// Scales every function to norm 1 over the rotated rows.
+    pub fn normalize(&mut self, rotated: &Matrix, run: &Run) {
+        let q = self.columns.len();
+        let parts: Vec<Vec<f64>> = run.install(|| {
+            let blocks = rotated.values().par_chunks(BLOCK_ROWS * rotated.n_cols().max(1));
+            blocks
+                .map(|rows| {
+                    let (mut squares, mut values) = (vec![0.0; q], vec![0.0; q]);
+                    for row in rows.chunks_exact(rotated.n_cols().max(1)) {
+                        self.evaluate(row, &mut values);
+                        squares.iter_mut().zip(&values).for_each(|(square, u)| *square += u * u);
+                    }
+                    squares
+                })
+                .collect()
+        });
+        for k in 0..q {
+            let norm = parts.iter().map(|squares| squares[k]).sum::<f64>().sqrt();
+            // All that is not clipped lies where the function crosses 0: it tells nothing.
+            let scale = if norm > 0.0 { norm.recip() } else { 0.0 };
+            self.values.row_mut(k).iter_mut().for_each(|value| *value *= scale);
+        }
+    }
+
+    /// Leaves out axes without a function; returns the columns that stay.
+    fn compact(&mut self) -> Vec<usize> {
+        let mut used: Vec<usize> = self.columns.iter().map(|&column| column as usize).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut axes = Matrix::filled(used.len(), 4, 0.0);
+        used.iter().enumerate().for_each(|(at, &column)| axes.row_mut(at).copy_from_slice(self.axes.row(column)));
+        let place = |column: &u32| used.partition_point(|&other| other < *column as usize) as u32;
+        self.columns = self.columns.iter().map(place).collect();
+        self.axes = axes;
+        used
+    }
+}
+
+/// The `percent` percentile, linear between neighbours in rank; reorders the values.
+fn percentile(values: &mut [f64], percent: f64) -> f64 {
+    let rank = (values.len() - 1) as f64 * percent / 100.0;
+    let below = (rank as usize).min(values.len() - 1);
+    let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+    low + (rank - below as f64) * (high - low)
+}
+
+impl EigenfunctionExtension {
+    /// `alpha` (q or q + 1, c) are the coefficients of the functions and perhaps of a column of `constant`.
+    pub(super) fn new(rotation: Rotation, mut functions: Functions, alpha: &Matrix, constant: f64) -> Self {
+        let (q, c) = (functions.columns.len(), alpha.n_cols());
+        let rotation = rotation.select(&functions.compact());
+        let mut coefficients = Matrix::filled(q, c, 0.0);
+        coefficients.values_mut().copy_from_slice(&alpha.values()[..q * c]);
+        let intercept = match alpha.n_rows() > q {
+            true => alpha.row(q).iter().map(|a| constant * a).collect(),
+            false => vec![0.0; c],
+        };
+        Self { rotation, functions, coefficients, intercept }
+    }
+
+    /// Columns of the features (d).
+    pub fn n_features(&self) -> usize {
+        self.rotation.mean.len()
+    }
+
+    /// Functions (q).
+    pub fn n_eigenfunctions(&self) -> usize {
+        self.functions.columns.len()
+    }
+
+    /// Values of the functions (m, q) at the rows `features` (m, d): over the fitted rows, columns of norm 1.
+    ///
+    /// # Errors
+    /// As [`EigenfunctionExtension::extend`].
+    pub fn evaluate(&self, features: &Features<'_>, run: &Run) -> Result<Matrix> {
+        self.each(features, self.n_eigenfunctions(), |values, out| out.copy_from_slice(values), run)
+    }
+
+    /// Scores (m, c) of the rows `new` (m, d).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless the columns are those of the fit, [`Error::Value`] for values that are not finite,
+    /// [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// O(m·(d·r + q·c)) for r axes and q functions; sparse rows pay for their entries. Memory 8·r bytes a row.
+    pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
+        let combined = |values: &[f64], out: &mut [f64]| {
+            out.copy_from_slice(&self.intercept);
+            for (u, alpha) in values.iter().zip(self.coefficients.rows()) {
+                out.iter_mut().zip(alpha).for_each(|(out, alpha)| *out += u * alpha);
+            }
+        };
+        self.each(new, self.intercept.len(), combined, run)
+    }
+
+    /// What `write` makes of the values of the functions at each row (m, `width`).
+    fn each(
+        &self,
+        features: &Features<'_>,
+        width: usize,
+        write: impl Fn(&[f64], &mut [f64]) + Sync,
+        run: &Run,
+    ) -> Result<Matrix> {
+        features.check(run)?;
+        if features.n_cols() != self.n_features() {
+            let expected = format!("{} columns", self.n_features());
+            return Err(Error::shape("features", expected, format!("{} columns", features.n_cols())));
+        }
+        let rotated = self.rotation.project(features, run)?;
+        let (r, q) = (rotated.n_cols(), self.n_eigenfunctions());
+        let mut out = Matrix::filled(features.n_rows(), width, 0.0);
+        run.install(|| {
+            let rows = out.values_mut().par_chunks_mut(width.max(1)).enumerate().with_min_len(256);
+            rows.for_each_init(
+                || vec![0.0; q],
+                |values, (row, out)| {
+                    self.functions.evaluate(&rotated.values()[row * r..(row + 1) * r], values);
+                    write(values, out);
+                },
+            );
+        });
+        Ok(out)
+    }
+
+    /// Takes it apart.
+    pub fn into_parts(self) -> EigenfunctionParts {
+        let Self { rotation, functions, coefficients, intercept } = self;
+        let Functions { columns, axes: grids, values } = functions;
+        EigenfunctionParts { mean: rotation.mean, axes: rotation.axes, grids, columns, values, coefficients, intercept }
+    }
+
+    /// Puts it together.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for parts that do not fit together, [`Error::Param`] for grids that are none.
+    pub fn from_parts(parts: EigenfunctionParts) -> Result<Self> {
+        let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } = parts;
+        let shapes = [
+            ("axes", &axes, mean.len(), axes.n_cols()),
+            ("grids", &grids, axes.n_cols(), 4),
+            ("functions", &values, columns.len(), values.n_cols().max(2)),
+            ("coefficients", &coefficients, columns.len(), intercept.len()),
+        ];
+        for (what, matrix, n_rows, n_cols) in shapes {
+            let found = (matrix.n_rows(), matrix.n_cols());
+            if found != (n_rows, n_cols) {
+                return Err(Error::shape(
+                    what,
+                    format!("{n_rows} × {n_cols} values"),
+                    format!("{} × {}", found.0, found.1),
+                ));
+            }
+        }
+        if let Some(column) = columns.iter().find(|&&column| column as usize >= axes.n_cols()) {
+            return Err(Error::param("axis of a function", column, format!("below {}", axes.n_cols())));
+        }
+        let is_grid = |grid: &[f64]| grid[0] <= grid[1] && grid[3] > 0.0 && grid.iter().all(|v| v.is_finite());
+        if let Some(bad) = grids.rows().position(|grid| !is_grid(grid)) {
+            return Err(Error::param("grid", format!("{:?}", grids.row(bad)), "ascending clips, a center and a width"));
+        }
+        Ok(Self {
+            rotation: Rotation { mean, axes },
+            functions: Functions { columns, axes: grids, values },
+            coefficients,
+            intercept,
+        })
+    }
+
+    /// Adds its arrays to a model.
+    ///
+    /// # Errors
+    /// None in practice; see [`ModelFile::insert`].
+    pub(crate) fn store(&self, file: &mut ModelFile) -> Result<()> {
+        let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } =
+            self.clone().into_parts();
+        file.insert("mean", &[mean.len()], mean)?;
+        file.insert("intercept", &[intercept.len()], intercept)?;
+        file.insert("columns", &[columns.len()], columns)?;
+        let matrices = [("axes", axes), ("grids", grids), ("values", values), ("coefficients", coefficients)];
+        matrices.into_iter().try_for_each(|(name, m)| file.insert(name, &[m.n_rows(), m.n_cols()], m.into_values()))
+    }
+
+    /// The same from a model of `n_classes` classes.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for arrays that are missing or do not fit together.
+    pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
+        let matrix = |name: &str| -> Result<Matrix> {
+            let (shape, values) = file.array::<f64>(name, &[None, None])?;
+            Matrix::new(shape[0], shape[1], values.as_slice().to_vec())
+        };
+        let parts = EigenfunctionParts {
+            mean: file.array::<f64>("mean", &[None])?.1.as_slice().to_vec(),
+            axes: matrix("axes")?,
+            grids: matrix("grids")?,
+            columns: file.array::<u32>("columns", &[None])?.1.as_slice().to_vec(),
+            values: matrix("values")?,
+            coefficients: matrix("coefficients")?,
+            intercept: file.array::<f64>("intercept", &[Some(n_classes)])?.1.as_slice().to_vec(),
+        };
+        Self::from_parts(parts).map_err(|e| file.error(e.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_linear_between_ranks() {
+        let values = || vec![4.0, 1.0, 3.0, 2.0];
+        for (percent, expected) in [(0.0, 1.0), (100.0, 4.0), (50.0, 2.5), (2.5, 1.075), (97.5, 3.925)] {
+            assert!((percentile(&mut values(), percent) - expected).abs() < 1e-12, "{percent}");
+        }
+        assert_eq!(percentile(&mut [7.0], 97.5), 7.0);
+    }
+
+    #[test]
+    fn functions_are_linear_between_centers_and_beyond() {
+        let functions = Functions {
+            columns: vec![0],
+            axes: Matrix::new(1, 4, vec![-0.5, 2.5, 0.0, 1.0]).unwrap(),
+            values: Matrix::new(1, 3, vec![1.0, 3.0, 2.0]).unwrap(),
+        };
+        for (x, expected) in [(0.0, 1.0), (0.5, 2.0), (1.5, 2.5), (-0.25, 0.5), (-9.0, 0.0), (2.25, 1.75), (9.0, 1.5)] {
+            let mut out = [0.0];
+            functions.evaluate(&[x], &mut out);
+            assert!((out[0] - expected).abs() < 1e-12, "at {x}: {}", out[0]);
+        }
+    }
+}

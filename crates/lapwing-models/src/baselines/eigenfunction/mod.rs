@@ -1,0 +1,296 @@
+//! Eigenfunctions: least squares on smooth functions of single directions of the features (EigFun; Fergus, Weiss &
+//! Torralba 2009).
+//!
+//! No graph of the rows: as their number grows, the smooth eigenvectors of a graph tend to eigenfunctions of the density
+//! they are drawn from. Where that density is a product over the principal axes, so are the eigenfunctions, and the
+//! smoothest of them are functions of one axis each, which a small problem on a histogram finds:
+//!
+//! 1. center, rotate to the principal axes (`rotation.rs`);
+//! 2. for each axis a histogram of b' = max(2, min(b, ⌊n/10⌋)) equal bins with centers t, its shares p raised by ε and
+//!    brought back to sum 1;
+//! 3. W = exp(−D²/(2s²)) for D_rs = |t_r − t_s| and s = σ·mean of D; with P = diag(p), D̃ = diag(1ᵀPWP) and D̂ = diag(1ᵀPW)
+//!    the problem (D̃ − P·W·P)·g = λ·P·D̂·g (eq. 2; `density.rs`);
+//! 4. of all (λ, g) with λ ≥ 1e-10, which leaves out constants, the q of smallest λ;
+//! 5. rows clipped to the percentiles clip and 100 − clip of the axis, g interpolated between the centers, each column
+//!    brought to norm 1: U (n, q), Σ = diag(λ) (`extension.rs`);
+//! 6. (Σ + w·U_SᵀC·U_S)·α = w·U_SᵀC·y, C = diag(c) the trust in labels, with a constant column of eigenvalue 0 beside U,
+//!    and f = U·α; y one-hot or shares. The largest f decides.
+//!
+//! New rows go through steps 5 and 6 with the clips, centers, functions and norms of the fit: a model keeps these alone, and
+//! its size does not grow with n.
+//!
+//! Departures: of more than 64 features the leading 64 axes are taken by default, as in the paper; of sparse rows and of
+//! more than 1,024 features they come from subspace iteration, which keeps sparse rows sparse.
+//!
+//! Only functions of one axis are used, no products of them: clusters that no axis tells apart stay together. Take
+//! [`Harmonic`](crate::Harmonic) where a graph can be built.
+//!
+//! Cost: O(n·d² + d³) for the axes, or 18 passes of O(entries·r) where they are iterated; O(n·d·r + r·b³) for r axes,
+//! O(n·q·c + q³) for the rest. Memory 8·n·r bytes. Parallel over rows and axes; sums in blocks of fixed size, added in
+//! order.
+
+mod density;
+mod extension;
+mod rotation;
+
+use lapwing_data::{Error, Features, Matrix, Result, Run, Targets, peak_memory_bytes};
+use lapwing_graph::GraphParams;
+use lapwing_solve::dense::{least_squares, solve_spd};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+pub use extension::{EigenfunctionExtension, EigenfunctionParts};
+
+use crate::harmonic::base_bytes;
+use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
+use density::AxisFunctions;
+use extension::Functions;
+use rotation::Rotation;
+
+/// Name of the method.
+pub const EIGENFUNCTION: &str = "eigenfunction";
+
+/// Axes taken by default, as in section 5 of the paper.
+const TYPICAL_COMPONENTS: usize = 64;
+/// Eigenvalues below it are those of constants.
+const LEAST_EIGENVALUE: f64 = 1e-10;
+/// An axis this much shorter than the longest is constant but for rounding.
+const LEAST_EXTENT: f64 = 1e-10;
+
+/// Parameters of the eigenfunctions; defaults are those of the paper's comparison unless said otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EigenfunctionParams {
+    /// q, functions, at least 1; fewer where there are not so many. Default 64.
+    pub n_eigenfunctions: usize,
+    /// r, principal axes, at least 1; above d it means d. `None` ("auto"): the smaller of d and 64.
+    pub n_components: Option<usize>,
+    /// b, bins of a histogram, at least 2; default 50.
+    pub n_bins: usize,
+    /// σ, width of the kernel in units of the mean distance of bins, above 0; default 0.2.
+    pub relative_bandwidth: f64,
+    /// ε, added to the share of every bin, above 0; default 0.1.
+    pub density_floor: f64,
+    /// Percent of the rows that are clipped at either end of an axis, in [0, 50); default 2.5.
+    pub clip: f64,
+    /// w, weight of the labels against smoothness, above 0; default 100.
+    pub fit_weight: f64,
+    /// Whether a constant is fitted too; default yes.
+    pub constant: bool,
+}
+
+impl Default for EigenfunctionParams {
+    fn default() -> Self {
+        Self {
+            n_eigenfunctions: 64,
+            n_components: None,
+            n_bins: 50,
+            relative_bandwidth: 0.2,
+            density_floor: 0.1,
+            clip: 2.5,
+            fit_weight: 100.0,
+            constant: true,
+        }
+    }
+}
+
+impl EigenfunctionParams {
+    /// Checks every parameter against its range.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the first one outside.
+    pub fn validate(&self) -> Result<()> {
+        let counts = [
+            ("n_eigenfunctions", self.n_eigenfunctions, 1),
+            ("n_components", self.n_components.unwrap_or(1), 1),
+            ("n_bins", self.n_bins, 2),
+        ];
+        if let Some((name, value, least)) = counts.into_iter().find(|(_, value, least)| value < least) {
+            return Err(Error::param(name, value, format!("at least {least}")));
+        }
+        let positive = [
+            ("relative_bandwidth", self.relative_bandwidth),
+            ("density_floor", self.density_floor),
+            ("fit_weight", self.fit_weight),
+        ];
+        if let Some((name, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && value.is_finite())) {
+            return Err(Error::param(name, value, "a positive number"));
+        }
+        if !(self.clip >= 0.0 && self.clip < 50.0) {
+            return Err(Error::param("clip", self.clip, "a percentage of at least 0 and below 50"));
+        }
+        Ok(())
+    }
+}
+
+/// Classifier by eigenfunctions of the density: parameters, checked.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_models::baselines::{Eigenfunction, EigenfunctionParams};
+/// use lapwing_models::{Method, Problem};
+///
+/// // Two groups of rows and one label in each.
+/// let features = Features::from_f32(200, 1, (0..200).map(|i| (i % 2) as f32 * 9.0 + i as f32 / 100.0).collect())?;
+/// let labels = Labels::from_integers((0..200).map(|i| (i < 2).then_some(i)));
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+/// let method = Eigenfunction::new(EigenfunctionParams { n_eigenfunctions: 1, ..Default::default() })?;
+/// let run = Run::new(None, 0)?;
+/// let fitted = method.fit(&problem, &run)?;
+/// assert!((0..200).all(|i| fitted.labeling.labels[i] == i as u32 % 2));
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Eigenfunction {
+    params: EigenfunctionParams,
+}
+
+impl Eigenfunction {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn new(params: EigenfunctionParams) -> Result<Self> {
+        params.validate()?;
+        Ok(Self { params })
+    }
+
+    fn n_components(&self, d: usize) -> usize {
+        self.params.n_components.unwrap_or(TYPICAL_COMPONENTS).min(d)
+    }
+
+    /// Steps 2 to 4: the smoothest functions of the columns of `rotated` (n, r), as (axis, λ, values at the centers).
+    fn smoothest(&self, rotated: &Matrix, run: &Run) -> Result<(Vec<AxisFunctions>, Vec<Chosen>)> {
+        let r = rotated.n_cols();
+        let extents: Vec<(f64, f64)> =
+            run.install(|| (0..r).into_par_iter().map(|j| density::extent(rotated, j)).collect());
+        let longest = extents.iter().map(|(low, high)| high - low).fold(0.0, f64::max);
+        let is_constant = |(low, high): &(f64, f64)| high - low <= LEAST_EXTENT * longest;
+        let all: Vec<AxisFunctions> = run.install(|| {
+            let axes = (0..r).into_par_iter().filter(|&j| !is_constant(&extents[j]));
+            axes.map(|j| {
+                run.check()?;
+                AxisFunctions::of(rotated, j, extents[j], &self.params)
+            })
+            .collect::<Result<_>>()
+        })?;
+        let mut chosen: Vec<Chosen> = Vec::new();
+        for (at, axis) in all.iter().enumerate() {
+            let smooth = axis.values.iter().enumerate().filter(|(_, value)| **value >= LEAST_EIGENVALUE);
+            chosen.extend(smooth.map(|(number, &value)| Chosen { value, axis: at, number }));
+        }
+        // Axes and numbers ascend already, and the sort is stable: ties stay in their order.
+        chosen.sort_by(|a, b| a.value.total_cmp(&b.value));
+        chosen.truncate(self.params.n_eigenfunctions);
+        Ok((all, chosen))
+    }
+
+    /// Step 6: α (q, c) for the columns of U at the labeled rows `labeled` (l, q) with eigenvalues `sigma` (q).
+    fn coefficients(&self, labeled: &Matrix, sigma: &[f64], targets: &Targets) -> Result<Matrix> {
+        let (q, c) = (sigma.len(), targets.n_columns());
+        let (mut a, mut b) = (Matrix::filled(q, q, 0.0), Matrix::filled(q, c, 0.0));
+        for (at, (u, trust)) in labeled.rows().zip(targets.weights()).enumerate() {
+            let weight = self.params.fit_weight * trust;
+            for (k, u_k) in u.iter().enumerate() {
+                a.row_mut(k).iter_mut().zip(u).for_each(|(a, u)| *a += weight * u_k * u);
+                b.row_mut(k).iter_mut().zip(targets.values().row(at)).for_each(|(b, y)| *b += weight * u_k * y);
+            }
+        }
+        sigma.iter().enumerate().for_each(|(k, value)| a.row_mut(k)[k] += value);
+        // Definite, but perhaps not within rounding.
+        solve_spd(&a, &b).or_else(|_| least_squares(&a, &b, f64::EPSILON))
+    }
+
+    /// Steps 5 and 6 from the chosen functions.
+    fn fitted(
+        &self,
+        rotation: Rotation,
+        rotated: &Matrix,
+        (axes, chosen): (Vec<AxisFunctions>, Vec<Chosen>),
+        targets: &Targets,
+        run: &Run,
+    ) -> Result<EigenfunctionExtension> {
+        let mut functions = run.install(|| Functions::new(rotated, &axes, &chosen, self.params.clip));
+        functions.normalize(rotated, run);
+        let (n, l, q) = (rotated.n_rows(), targets.rows().len(), chosen.len());
+        let columns = q + usize::from(self.params.constant);
+        let constant = (n as f64).sqrt().recip();
+        let mut labeled = Matrix::filled(l, columns, constant);
+        for (at, &row) in targets.rows().iter().enumerate() {
+            functions.evaluate(rotated.row(row as usize), &mut labeled.row_mut(at)[..q]);
+        }
+        let mut sigma: Vec<f64> = chosen.iter().map(|function| function.value).collect();
+        sigma.resize(columns, 0.0);
+        let alpha = self.coefficients(&labeled, &sigma, targets)?;
+        Ok(EigenfunctionExtension::new(rotation, functions, &alpha, constant))
+    }
+}
+
+/// A function that was chosen: its eigenvalue, which of the axes it is of, and which function there.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    value: f64,
+    axis: usize,
+    number: usize,
+}
+
+impl Method for Eigenfunction {
+    fn name(&self) -> &'static str {
+        EIGENFUNCTION
+    }
+
+    fn graph_params(&self) -> Option<&GraphParams> {
+        None
+    }
+
+    fn needs_features(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let (features, targets): (&Features<'a>, _) = (super::features(self.name(), problem)?, problem.targets);
+        features.check(run)?;
+        let mut report = super::report(self.name(), problem);
+        let r = self.n_components(features.n_cols());
+        if self.params.n_components.is_none() {
+            report.choose("n_components", r);
+        }
+        let (rotation, rotated) = report.time("rotate", run, |_| -> Result<_> {
+            let rotation = Rotation::of(features, r, run)?;
+            let rotated = rotation.project(features, run)?;
+            Ok((rotation, rotated))
+        })?;
+        let smoothest = report.time("densities", run, |_| self.smoothest(&rotated, run))?;
+        if smoothest.1.is_empty() {
+            report.warnings.push("no function varies along any axis: fewer than 30 rows, or all are equal".into());
+        }
+        let extension = report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, targets, run))?;
+        drop(rotated);
+        let scores = report.time("apply", run, |_| extension.extend(features, run))?;
+        let (rule, labeling) = super::decide_by_largest(scores, targets.mean(), &mut report, run);
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph: None, report })
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        let (n, c, base) = (size.n_samples, size.n_classes.max(2), base_bytes(size));
+        let r = self.n_components(size.n_features);
+        let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+        let entries = size.sparse.then_some(size.input_bytes / 8);
+        let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);
+        let steps = vec![
+            step("rotate", rotate.max(8 * n * r)),
+            // A copy of a column for each thread.
+            step("densities", 8 * n * (r + size.threads)),
+            step("solve", 8 * n * (r + size.threads)),
+            step("apply", 8 * n * (r.min(self.params.n_eigenfunctions) + c)),
+            step("decide", 2 * 8 * n * c + 48 * n),
+        ];
+        // Read to be checked, centered, rotated and labeled.
+        Plan::of_steps(n, 0, if size.sparse { 20 } else { 5 }, steps)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! Nearest label: every row takes the label of the nearest labeled row.
+//!
+//! Distances in the features only, no graph: what unlabeled rows know of each other is not used, and what other methods
+//! gain beyond it, they gain from them. Of equally near rows the first decides; a labeled row keeps its label. Scores are
+//! the given labels themselves (one-hot, or shares), so that the confidence of a plain label is 1: it says nothing. Trust
+//! in labels is ignored, but for 0, which makes a row unlabeled.
+//!
+//! Cost: l·n·d multiplications for l labeled rows, at the speed of matrix products; a copy of the labeled rows. Parallel
+//! and exact as [`lapwing_graph::query`].
+//!
+//! Take it where every class has labels all over its region; [`Harmonic`](crate::Harmonic) for fewer labels.
+
+use std::sync::Arc;
+
+use lapwing_data::{Result, Run, peak_memory_bytes};
+use lapwing_graph::{GraphParams, Metric, ZeroRows};
+
+use crate::harmonic::base_bytes;
+use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, Rule};
+
+/// Name of the method.
+pub const NEAREST_LABEL: &str = "nearest-label";
+
+/// Parameters of the nearest label.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NearestLabelParams {
+    /// Distance; default Euclidean.
+    pub metric: Metric,
+    /// Rows of zeros under the cosine metric; default an error.
+    pub zero_rows: ZeroRows,
+}
+
+/// Classifier by the nearest labeled row.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_models::baselines::NearestLabel;
+/// use lapwing_models::{Method, Problem};
+///
+/// let features = Features::from_f32(4, 1, vec![0.0, 0.4, 0.7, 1.0])?;
+/// let labels = Labels::from_integers([Some(0), None, None, Some(1)]);
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+/// let fitted = NearestLabel::default().fit(&problem, &Run::new(None, 0)?)?;
+/// assert_eq!(fitted.labeling.labels, [0, 0, 1, 1]);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct NearestLabel {
+    params: NearestLabelParams,
+}
+
+impl NearestLabel {
+    /// Takes the parameters, all of which are possible.
+    pub fn new(params: NearestLabelParams) -> Self {
+        Self { params }
+    }
+}
+
+impl Method for NearestLabel {
+    fn name(&self) -> &'static str {
+        NEAREST_LABEL
+    }
+
+    fn graph_params(&self) -> Option<&GraphParams> {
+        None
+    }
+
+    fn needs_features(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let (features, targets) = (super::features(self.name(), problem)?, problem.targets);
+        let mut report = super::report(self.name(), problem);
+        let labeled = features.select(targets.rows())?;
+        let given = Arc::new(targets.values().clone());
+        let extension = NeighborExtension::of_nearest(labeled, self.params.metric, self.params.zero_rows, given);
+        let mut scores = report.time("nearest", run, |_| extension.extend(features, run))?;
+        for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
+            scores.row_mut(row as usize).copy_from_slice(values);
+        }
+        let mean = targets.mean();
+        let rule = Rule {
+            offset: vec![0.0; mean.len()],
+            scale: super::present(&mean),
+            // The scores are shares already.
+            temperature: None,
+            prior: mean,
+        };
+        let labeling = report.time("decide", run, |_| run.install(|| rule.apply(Arc::new(scores))));
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph: None, report })
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        let (n, l, c) = (size.n_samples, size.n_labeled.max(1), size.n_classes.max(2));
+        let labeled = size.input_bytes / n.max(1) * l + 8 * l * c;
+        let entries = size.sparse.then_some(size.input_bytes / 8 + labeled / 8);
+        let knn = GraphParams { n_neighbors: 1, ..GraphParams::default() }.knn();
+        let query = knn.query_bytes(l, n, size.n_features, entries, size.threads);
+        let base = base_bytes(size) + labeled;
+        let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+        let steps = vec![step("nearest", query + 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
+        // Read to be checked and to be compared.
+        Plan::of_steps(n, 0, 2, steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::{Csr, Features, Labels, Targets};
+    use lapwing_graph::testkit::{blobs, dense_values};
+
+    use super::*;
+
+    #[test]
+    fn labels_are_those_of_brute_force_for_every_metric_and_kind_of_rows() {
+        let (n, d, run) = (400, 7, Run::new(Some(2), 0).unwrap());
+        let dense = blobs(n, d, 5);
+        let values = dense_values(&dense);
+        let entries: Vec<(u32, u32, f32)> =
+            (0..n * d).map(|at| ((at / d) as u32, (at % d) as u32, values[at] as f32)).collect();
+        let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
+        let labels = Labels::from_integers((0..n).map(|row| (row % 13 == 5).then_some((row % 3) as i64)));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let row = |i: usize| &values[i * d..(i + 1) * d];
+        let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();
+        let squared = |i, j| dot(i, i) + dot(j, j) - 2.0 * dot(i, j);
+        let cosine = |i, j| -dot(i, j) / (dot(i, i) * dot(j, j)).sqrt();
+        let distances: [(Metric, &dyn Fn(usize, usize) -> f64); 3] =
+            [(Metric::Euclidean, &squared), (Metric::Cosine, &cosine), (Metric::InnerProduct, &|i, j| -dot(i, j))];
+        for (metric, distance) in distances {
+            let nearest = |i: usize| {
+                let known = targets.rows().iter().map(|&j| (distance(i, j as usize), j));
+                let own = targets.rows().contains(&(i as u32)).then_some((0.0, i as u32));
+                let found = own.or_else(|| known.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))));
+                labels.index[found.unwrap().1 as usize] as u32
+            };
+            let expected: Vec<u32> = (0..n).map(nearest).collect();
+            let method = NearestLabel::new(NearestLabelParams { metric, ..NearestLabelParams::default() });
+            for features in [&dense, &sparse] {
+                let problem = Problem { features: Some(features), ..Problem::new(&targets) };
+                let fitted = method.fit(&problem, &run).unwrap();
+                assert_eq!(fitted.labeling.labels, expected, "{metric:?}");
+                assert!(fitted.labeling.confidence.iter().all(|&share| share == 1.0));
+                let again = fitted.extension.unwrap().extend(features, &run).unwrap();
+                if metric != Metric::InnerProduct {
+                    assert_eq!(&again, fitted.labeling.scores.as_ref());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equally_near_labels_are_decided_by_their_rows() {
+        let features = Features::from_f32(5, 1, vec![0.0, 2.0, 1.0, 0.0, -1.0]).unwrap();
+        let labels = Labels::from_integers([Some(1), Some(0), None, Some(2), None]);
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let fitted = NearestLabel::default().fit(&problem, &Run::new(Some(1), 0).unwrap()).unwrap();
+        assert_eq!(fitted.labeling.labels, [1, 0, 1, 2, 1]);
+    }
+}

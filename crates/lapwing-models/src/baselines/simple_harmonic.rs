@@ -1,0 +1,245 @@
+//! Simple-HFS: least squares on the smoothest eigenvectors of the graph (Ji, Yang, Lin, Jin & Han 2012, algorithm 1).
+//!
+//! With U (n, q) the eigenvectors of the q smallest eigenvalues of L = D − W, the constant ones included, and U_S its
+//! labeled rows:
+//!
+//!     f = U·α,   α of least norm among those that minimise Σ over S of cᵢ (Uᵢ·α − yᵢ)²,
+//!
+//! one column for each class, y one-hot or shares, cᵢ the trust in label i. f depends on the span of U alone, not on how
+//! eigenvectors of one eigenvalue are chosen. Singular values of U_S up to 1e-6 of the largest count as zero: eigenvectors
+//! have no more digits.
+//!
+//! Components of the graph without a label take no part, and their rows are not reached: no eigenvector that lives there
+//! could get a coefficient. Every other component has its own constant vector, so that q is at least their number. The
+//! largest f decides. The paper states O(q⁴) for the least squares; they take O(l·q²).
+//!
+//! Cost: the q eigenpairs, see [`lapwing_solve::eigen`]; for the rest O(n·q·c). Memory 8·n·(2q + 56) bytes beside graph
+//! and solver.
+//!
+//! For few labels [`Harmonic`](crate::Harmonic) is the better one, and cheaper: it has no q to choose.
+
+use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, peak_memory_bytes};
+use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_solve::dense::least_squares;
+use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::harmonic::{PlannedGraph, base_bytes, plan_graph, restrict};
+use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, notes};
+
+/// Name of the method.
+pub const SIMPLE_HARMONIC: &str = "simple-harmonic";
+
+/// Most eigenvectors that are taken by default.
+const MOST_TYPICAL: usize = 100;
+/// Singular values of U_S this far below the largest are rounding of the eigenvectors.
+const CUTOFF: f64 = 1e-6;
+
+/// Parameters of Simple-HFS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimpleHarmonicParams {
+    /// q, eigenvectors, at least 1 and at most n. `None` ("auto"): the least of l/2, 3·√l and 100 for l labeled rows, but
+    /// at least one for each class.
+    pub n_eigenvectors: Option<usize>,
+    /// Residual ‖Lu − λu‖ / λ of each eigenvector, in (0, 1); default 1e-8.
+    pub tol: f64,
+    /// Most steps of the search for eigenvectors; default 1,000.
+    pub max_iter: usize,
+}
+
+impl Default for SimpleHarmonicParams {
+    fn default() -> Self {
+        let EigenParams { tol, max_iter, .. } = EigenParams::default();
+        Self { n_eigenvectors: None, tol, max_iter }
+    }
+}
+
+/// Classifier by least squares on smooth eigenvectors: parameters, checked.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Labels, Run, Targets};
+/// use lapwing_graph::{AffinityGraph, Graph};
+/// use lapwing_models::baselines::{SimpleHarmonic, SimpleHarmonicParams};
+/// use lapwing_models::{Method, Problem};
+///
+/// // Two triangles joined by an edge: the second eigenvector tells them apart.
+/// let edges = [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0), (3, 5, 1.0), (4, 5, 1.0)];
+/// let graph = AffinityGraph::given(Graph::from_edges(6, &edges)?);
+/// let labels = Labels::from_integers([Some(0), None, None, None, None, Some(1)]);
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let problem = Problem { graph: Some(&graph), ..Problem::new(&targets) };
+/// let method = SimpleHarmonic::new(SimpleHarmonicParams::default(), Default::default())?;
+/// assert_eq!(method.fit(&problem, &Run::new(None, 0)?)?.labeling.labels, [0, 0, 0, 1, 1, 1]);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SimpleHarmonic {
+    params: SimpleHarmonicParams,
+    graph: GraphParams,
+}
+
+impl SimpleHarmonic {
+    /// Takes the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn new(params: SimpleHarmonicParams, graph: GraphParams) -> Result<Self> {
+        if params.n_eigenvectors == Some(0) {
+            return Err(Error::param("n_eigenvectors", 0, "at least 1"));
+        }
+        if !(params.tol > 0.0 && params.tol < 1.0) {
+            return Err(Error::param("tol", params.tol, "a number between 0 and 1"));
+        }
+        if params.max_iter == 0 {
+            return Err(Error::param("max_iter", 0, "at least 1"));
+        }
+        graph.validate()?;
+        Ok(Self { params, graph })
+    }
+
+    /// Eigenvectors to find for `l` labels of `c` classes, before components have their say.
+    fn size(&self, l: usize, c: usize) -> usize {
+        let most = (3.0 * (l as f64).sqrt()) as usize;
+        self.params.n_eigenvectors.unwrap_or_else(|| (l / 2).min(most).min(MOST_TYPICAL).max(c))
+    }
+
+    /// The graph: given, or built as a phase of the report.
+    fn built(&self, problem: &Problem<'_, '_>, report: &mut Report, run: &Run) -> Result<Option<AffinityGraph>> {
+        match (problem.graph, problem.features) {
+            (Some(_), _) => Ok(None),
+            (None, Some(features)) => {
+                report.time("graph", run, |_| affinity_graph(features, &self.graph, run)).map(Some)
+            }
+            (None, None) => Err(Error::shape("the problem", "features or a graph", "neither")),
+        }
+    }
+
+    /// f (n, c), NaN where no label reaches.
+    fn scores(&self, affinity: &AffinityGraph, targets: &Targets, report: &mut Report, run: &Run) -> Result<Matrix> {
+        let components = report.time("components", run, |_| affinity.graph.components());
+        report.graph = Some(affinity.summary(&components));
+        let holds = components.holding(targets.rows());
+        let n_parts = holds.iter().filter(|holds| **holds).count();
+        let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
+        report.n_unreached = reached.iter().filter(|reached| !**reached).count();
+        report.n_unlabeled_components = holds.len() - n_parts;
+        let pairs = report.time("eigenvectors", run, |report| -> Result<Eigenpairs> {
+            let part =
+                if report.n_unreached > 0 { Some(restrict(affinity.graph.adjacency(), &reached)?.0) } else { None };
+            let adjacency = part.as_ref().unwrap_or(affinity.graph.adjacency());
+            let q = self.n_eigenvectors(targets, n_parts, adjacency.n_rows(), report)?;
+            let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
+            smallest_eigenpairs(adjacency, q, &params, run)
+        })?;
+        report.solve = Some(summary(&pairs.info));
+        report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))
+    }
+
+    /// q for a graph of `n` rows in `n_parts` labeled components.
+    fn n_eigenvectors(&self, targets: &Targets, n_parts: usize, n: usize, report: &mut Report) -> Result<usize> {
+        let q = self.size(targets.rows().len(), targets.n_columns());
+        if self.params.n_eigenvectors.is_none() {
+            let q = q.max(n_parts).min(n);
+            report.choose("n_eigenvectors", q);
+            return Ok(q);
+        }
+        if q > n {
+            let expected = format!("at most {n}, the number of rows that a label reaches");
+            return Err(Error::param("n_eigenvectors", q, expected));
+        }
+        if q < n_parts {
+            report.warnings.push(format!(
+                "n_eigenvectors is {q}, but the graph has {n_parts} components that hold labels, each with a constant \
+                 vector of its own; using {n_parts}"
+            ));
+        }
+        Ok(q.max(n_parts))
+    }
+}
+
+/// f = U·α on the reached rows, whose eigenvectors `u` are; NaN on the others.
+fn fitted(u: &Matrix, reached: &[bool], targets: &Targets, run: &Run) -> Result<Matrix> {
+    let (q, c) = (u.n_cols(), targets.n_columns());
+    let mut place = Vec::with_capacity(reached.len());
+    let mut n_reached = 0;
+    for &is_reached in reached {
+        place.push(is_reached.then_some(n_reached));
+        n_reached += usize::from(is_reached);
+    }
+    let mut labeled = Matrix::filled(targets.rows().len(), q, 0.0);
+    let mut y = targets.values().clone();
+    for (at, (&row, weight)) in targets.rows().iter().zip(targets.weights()).enumerate() {
+        let scale = weight.sqrt();
+        // Rows with labels are reached by them.
+        let own = u.row(place[row as usize].unwrap_or_default());
+        labeled.row_mut(at).iter_mut().zip(own).for_each(|(out, u)| *out = scale * u);
+        y.row_mut(at).iter_mut().for_each(|y| *y *= scale);
+    }
+    let alpha = least_squares(&labeled, &y, CUTOFF)?;
+    let mut scores = Matrix::filled(reached.len(), c, f64::NAN);
+    run.install(|| {
+        let rows = scores.values_mut().par_chunks_mut(c).zip(&place).with_min_len(1024);
+        rows.for_each(|(out, place)| {
+            if let Some(place) = place {
+                out.fill(0.0);
+                for (u, alpha) in u.row(*place).iter().zip(alpha.rows()) {
+                    out.iter_mut().zip(alpha).for_each(|(out, alpha)| *out += u * alpha);
+                }
+            }
+        });
+    });
+    Ok(scores)
+}
+
+fn summary(info: &EigenInfo) -> SolveSummary {
+    SolveSummary {
+        n_iter: info.n_iter,
+        residual: info.residuals.iter().copied().fold(0.0, f64::max),
+        converged: info.converged,
+        ..SolveSummary::default()
+    }
+}
+
+impl Method for SimpleHarmonic {
+    fn name(&self) -> &'static str {
+        SIMPLE_HARMONIC
+    }
+
+    fn graph_params(&self) -> Option<&GraphParams> {
+        Some(&self.graph)
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        problem.check()?;
+        let mut report = super::report(self.name(), problem);
+        let built = self.built(problem, &mut report, run)?;
+        let affinity = built.as_ref().or(problem.graph);
+        let missing = || Error::Internal { reason: "no graph was built".into() };
+        let affinity = affinity.ok_or_else(missing)?;
+        let scores = self.scores(affinity, problem.targets, &mut report, run)?;
+        notes::low_recall(&mut report, self.graph.recall_target);
+        notes::unreached(&mut report);
+        notes::stopped_short(&mut report, self.params.tol);
+        let (rule, labeling) = super::decide_by_largest(scores, problem.targets.mean(), &mut report, run);
+        let extension = NeighborExtension::of_graph(problem, affinity, &self.graph, &labeling.scores);
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Fitted { labeling, rule, extension: extension.map(Extension::from), graph: built, report })
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        let (n, c) = (size.n_samples, size.n_classes.max(2));
+        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(size));
+        let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(&self.graph, size);
+        let mut step =
+            |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
+        // The copy that is solved with; the basis; the blocks of a solve.
+        let basis = 8 * n * (2 * q + 56);
+        step("eigenvectors", held + 16 * n_edges + basis + 8 * 8 * 8 * n + 60 * n);
+        step("solve", held + 8 * n * (q + c) + 16 * n);
+        step("decide", held + 2 * 8 * n * c + 48 * n);
+        let passes = if size.n_edges.is_some() { 1 } else { 3 };
+        Plan::of_steps(n, n_edges, passes, steps)
+    }
+}

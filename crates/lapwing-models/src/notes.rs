@@ -1,0 +1,45 @@
+//! Warnings that several methods write into their reports.
+
+use lapwing_data::Report;
+
+use crate::labeling::largest;
+
+/// All labels are of one class; `mean` (c) are the labeled class frequencies.
+pub(crate) fn one_class(report: &mut Report, mean: &[f64]) {
+    if mean.iter().filter(|m| **m > 0.0).count() < 2 {
+        let class = largest(mean);
+        report.warnings.push(format!("all labels are of one class (number {class}): every row will get it"));
+    }
+}
+
+/// The neighbour search missed its target.
+pub(crate) fn low_recall(report: &mut Report, target: f64) {
+    if let Some(recall) = report.graph.as_ref().and_then(|graph| graph.recall).filter(|recall| *recall < target) {
+        report.warnings.push(format!(
+            "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so \
+             high a dimension need an exact search"
+        ));
+    }
+}
+
+/// Rows that no label reaches.
+pub(crate) fn unreached(report: &mut Report) {
+    if report.n_unreached > 0 {
+        let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
+        let advice = "label one row in each, or raise the number of neighbors";
+        let (row_s, part_s) =
+            (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
+        report.warnings.push(format!("no label reaches {rows} {row_s} in {parts} {part_s} of the graph; {advice}"));
+    }
+}
+
+/// The solver stopped above its tolerance.
+pub(crate) fn stopped_short(report: &mut Report, tol: f64) {
+    if let Some(solve) = report.solve.as_ref().filter(|solve| !solve.converged) {
+        let (n_iter, residual) = (solve.n_iter, solve.residual);
+        report.warnings.push(format!(
+            "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; \
+             raise max_iter or tol"
+        ));
+    }
+}

@@ -1,0 +1,479 @@
+//! The smallest eigenpairs of a graph Laplacian: L·u = λ·u for the q smallest λ.
+//!
+//! Null vectors are known: one for each connected component, constant on it. The others are the largest eigenvectors of
+//! the pseudo-inverse L⁺, which a [`LaplacianSolver`] applies; there they lie far apart from the rest of the spectrum.
+//! Block Lanczos with full orthogonalisation finds them (Golub & Underwood 1977), restarted with the best vectors so far
+//! when the basis is full (Wu & Simon 2000); small graphs take the whole space for a basis.
+//!
+//! **Multiple eigenvalues.** A block of Krylov vectors sees at most as many copies of an eigenvalue as it has columns. Once
+//! all pairs have converged, a few steps from random vectors beside them look for what was missed; so none is, with high
+//! probability.
+//!
+//! **Accuracy.** Each vector is finally taken through L⁺ once more, which brings its residual ‖Lu − λu‖ down to the
+//! tolerance times λ, or to what the last bits of u make where weights are many orders of magnitude apart; that residual
+//! is what is returned. Vectors of eigenvalues that tie within the tolerance may be rotated among themselves.
+//!
+//! **Cost.** About 3q/8 + 10 solves for eight right-hand sides each, O(n·q²) for every restart, and 8·n·(2q + 56) bytes
+//! beside the solver. Products and sums are parallel over rows, in blocks of a fixed size that are added in order.
+//!
+//! For eigenvectors of a dense matrix: [`crate::dense::eigen_symmetric`].
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use lapwing_data::{Csr, Error, Matrix, Result, Run, Stream};
+use rand::RngExt;
+use rayon::prelude::*;
+
+use crate::cg::subtract_component_means;
+use crate::dense::eigen_symmetric;
+use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
+use crate::{Components, Constraint, LaplacianParams, LaplacianSolver, Operator, SddMatrix, check_adjacency};
+
+/// Columns of a block: what one pass over the matrix serves well.
+const BLOCK: usize = 8;
+/// Steps from random vectors after which nothing is taken to be missing.
+const CALM_STEPS: usize = 3;
+/// Roundings of a vector that its residual may show.
+const ROUNDING: f64 = 16.0;
+/// A direction this far below the vector it comes from is rounding.
+const LEAST_SHARE: f64 = 1e-10;
+
+/// How to find eigenpairs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EigenParams {
+    /// Residual ‖Lu − λu‖ / λ of each unit vector u, in (0, 1); default 1e-8.
+    pub tol: f64,
+    /// Most steps, each one solve for a block of right-hand sides; default 1,000.
+    pub max_iter: usize,
+    /// Rows up to which the basis is the whole space; default 300.
+    pub max_dense: usize,
+}
+
+impl Default for EigenParams {
+    fn default() -> Self {
+        Self { tol: 1e-8, max_iter: 1000, max_dense: 300 }
+    }
+}
+
+/// How the search for eigenpairs went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EigenInfo {
+    /// Solves for a block of right-hand sides.
+    pub n_iter: usize,
+    /// ‖Lu − λu‖ / λ of each pair (q), recomputed at the end; 0 for null vectors.
+    pub residuals: Vec<f64>,
+    /// Whether every pair reached the tolerance, or the least residual that f64 allows.
+    pub converged: bool,
+    /// Wall seconds.
+    pub seconds: f64,
+}
+
+/// Eigenvalues, ascending, and their vectors.
+#[derive(Clone, Debug)]
+pub struct Eigenpairs {
+    /// Eigenvalues (q), ascending; exactly 0 for null vectors.
+    pub values: Vec<f64>,
+    /// Orthonormal vectors as columns (n, q); null vectors first, in the order of the components' first rows.
+    pub vectors: Matrix,
+    /// How it went.
+    pub info: EigenInfo,
+}
+
+impl EigenParams {
+    fn validate(&self) -> Result<()> {
+        if !(self.tol > 0.0 && self.tol < 1.0) {
+            return Err(Error::param("tol", self.tol, "above 0 and below 1"));
+        }
+        if self.max_iter == 0 {
+            return Err(Error::param("max_iter", 0, "at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// The `n_pairs` smallest eigenpairs of the Laplacian of a symmetric `adjacency` (n, n); see the [module](self).
+///
+/// # Errors
+/// [`Error::Param`] unless 1 ≤ `n_pairs` ≤ n, or for a parameter outside its range; what [`LaplacianSolver::new`] refuses;
+/// [`Error::Interrupted`]. Not converging is no error: see [`EigenInfo::converged`].
+///
+/// # Complexity
+/// See the [module](self).
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Csr, Run};
+/// use lapwing_solve::eigen::{EigenParams, smallest_eigenpairs};
+///
+/// // A path: eigenvalues 2 − 2·cos(πk/n), and a second vector that falls from one end to the other.
+/// let edges: Vec<_> = (0..9).flat_map(|u| [(u, u + 1, 1.0), (u + 1, u, 1.0)]).collect();
+/// let path = Csr::from_entries(10, 10, &edges)?;
+/// let pairs = smallest_eigenpairs(&path, 2, &EigenParams::default(), &Run::new(None, 0)?)?;
+/// assert!((pairs.values[1] - (2.0 - 2.0 * (std::f64::consts::PI / 10.0).cos())).abs() < 1e-9);
+/// assert!(pairs.vectors.row(0)[1] * pairs.vectors.row(9)[1] < 0.0);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+pub fn smallest_eigenpairs(
+    adjacency: &Csr<f64>,
+    n_pairs: usize,
+    params: &EigenParams,
+    run: &Run,
+) -> Result<Eigenpairs> {
+    params.validate()?;
+    let (start, n) = (Instant::now(), adjacency.n_rows());
+    if n_pairs == 0 || n_pairs > n {
+        return Err(Error::param("number of eigenpairs", n_pairs, format!("between 1 and {n}, the number of rows")));
+    }
+    let mut pairs = run.install(|| -> Result<Eigenpairs> {
+        let adjacency = check_adjacency(Cow::Borrowed(adjacency))?;
+        let components = Components::of(&adjacency);
+        let n_null = components.sizes.len().min(n_pairs);
+        if n_null == n_pairs {
+            return Ok(null_vectors(&components, n_pairs));
+        }
+        let search = Search::new(&adjacency, &components, n_pairs - n_null, params, run)?;
+        let mut info = EigenInfo::default();
+        let found = if n <= params.max_dense || n < 4 * n_pairs + 8 * BLOCK {
+            search.whole_space(&mut info)?
+        } else {
+            search.lanczos(&mut info)?
+        };
+        search.polished(found, null_vectors(&components, n_null), info)
+    })?;
+    pairs.info.seconds = start.elapsed().as_secs_f64();
+    Ok(pairs)
+}
+
+/// Unit vectors constant on the first `n_null` components.
+fn null_vectors(components: &Components, n_null: usize) -> Eigenpairs {
+    let mut vectors = Matrix::filled(components.id.len(), n_null, 0.0);
+    for (row, &id) in components.id.iter().enumerate().filter(|(_, id)| (**id as usize) < n_null) {
+        vectors.row_mut(row)[id as usize] = (components.sizes[id as usize] as f64).sqrt().recip();
+    }
+    let info = EigenInfo { residuals: vec![0.0; n_null], converged: true, ..EigenInfo::default() };
+    Eigenpairs { values: vec![0.0; n_null], vectors, info }
+}
+
+/// A search for the largest eigenpairs of L⁺.
+struct Search<'s> {
+    adjacency: &'s Csr<f64>,
+    components: &'s Components,
+    solver: LaplacianSolver,
+    /// Pairs wanted.
+    wanted: usize,
+    /// Dimension of the range of L.
+    n_free: usize,
+    params: &'s EigenParams,
+    run: &'s Run,
+}
+
+impl<'s> Search<'s> {
+    fn new(
+        adjacency: &'s Csr<f64>,
+        components: &'s Components,
+        wanted: usize,
+        params: &'s EigenParams,
+        run: &'s Run,
+    ) -> Result<Self> {
+        let solver = LaplacianParams { tol: (0.1 * params.tol).max(1e-13), ..LaplacianParams::default() };
+        let solver = LaplacianSolver::new(adjacency, None, solver, &run.quiet())?;
+        let n_free = adjacency.n_rows() - components.sizes.len();
+        Ok(Self { adjacency, components, solver, wanted, n_free, params, run })
+    }
+
+    /// L⁺·B.
+    fn inverse(&self, b: &Matrix) -> Result<Matrix> {
+        self.solver.solve(b, None, Constraint::None, &self.run.quiet()).map(|(x, _)| x)
+    }
+
+    /// Rayleigh–Ritz with the unit vectors as basis: the eigenvectors of the dense L⁺.
+    fn whole_space(&self, info: &mut EigenInfo) -> Result<Matrix> {
+        let n = self.adjacency.n_rows();
+        let mut inverse = Matrix::filled(n, n, 0.0);
+        for first in (0..n).step_by(2 * BLOCK) {
+            self.run.check()?;
+            let width = (2 * BLOCK).min(n - first);
+            let mut units = Matrix::filled(n, width, 0.0);
+            (0..width).for_each(|column| units.row_mut(first + column)[column] = 1.0);
+            let columns = self.inverse(&units)?;
+            info.n_iter += 1;
+            for (row, values) in columns.rows().enumerate() {
+                inverse.row_mut(row)[first..first + width].copy_from_slice(values);
+            }
+        }
+        for row in 0..n {
+            for column in 0..row {
+                let mean = (inverse.row(row)[column] + inverse.row(column)[row]) / 2.0;
+                (inverse.row_mut(row)[column], inverse.row_mut(column)[row]) = (mean, mean);
+            }
+        }
+        let (_, vectors) = eigen_symmetric(&inverse)?;
+        let mut found = Matrix::filled(n, self.wanted, 0.0);
+        for row in 0..n {
+            (0..self.wanted).for_each(|k| found.row_mut(row)[k] = vectors.row(row)[n - 1 - k]);
+        }
+        info.converged = true;
+        Ok(found)
+    }
+
+    /// Restarted block Lanczos; vectors by descending eigenvalue of L⁺.
+    fn lanczos(&self, info: &mut EigenInfo) -> Result<Matrix> {
+        let n = self.adjacency.n_rows();
+        let mut basis = Basis::new(n, 2 * self.wanted + 7 * BLOCK);
+        let mut projected = Matrix::filled(basis.capacity, basis.capacity, 0.0);
+        let mut next = self.random(&basis, 0)?;
+        let (mut is_second_look, mut calm) = (false, 0);
+        loop {
+            self.run.check()?;
+            let old = basis.used;
+            basis.push(&next);
+            let mut w = self.inverse(&next)?;
+            info.n_iter += 1;
+            let coefficients = basis.orthogonalize(&mut w);
+            for row in 0..basis.used {
+                for column in old..basis.used {
+                    let value = coefficients.row(row)[column - old];
+                    (projected.row_mut(row)[column], projected.row_mut(column)[row]) = (value, value);
+                }
+            }
+            let (block, coupling) = basis.orthonormal(&w, &coefficients);
+            let ritz = Ritz::of(&projected, &basis, &coupling)?;
+            let n_done =
+                (0..self.wanted.min(basis.used)).take_while(|&k| ritz.residual[k] <= 0.1 * self.params.tol).count();
+            self.run.progress().update(info.n_iter as u64, &format!("{n_done} of {} eigenvectors", self.wanted));
+            calm = if n_done == self.wanted { calm + 1 } else { 0 };
+            let is_over = basis.used >= self.n_free || is_second_look && calm >= CALM_STEPS;
+            if is_over || info.n_iter >= self.params.max_iter {
+                info.converged = is_over;
+                basis.rotate(&ritz.vectors, self.wanted);
+                return Ok(basis.block());
+            }
+            next = if calm > 0 && !is_second_look {
+                is_second_look = true;
+                ritz.restart(&mut basis, &mut projected, self.wanted);
+                self.random(&basis, info.n_iter as u64)?
+            } else {
+                if basis.used + BLOCK > basis.capacity {
+                    ritz.restart(&mut basis, &mut projected, self.wanted + BLOCK);
+                }
+                // Nothing new: an invariant subspace, from which only chance leads out.
+                if block.n_cols() > 0 { block } else { self.random(&basis, info.n_iter as u64)? }
+            };
+        }
+    }
+
+    /// Random orthonormal vectors beside the basis and the null vectors.
+    fn random(&self, basis: &Basis, draw: u64) -> Result<Matrix> {
+        let (n, width) = (self.adjacency.n_rows(), BLOCK.min(self.n_free - basis.used));
+        let mut rng = self.run.rng(Stream::Start, draw);
+        let values = (0..n * width).map(|_| rng.random_range(-1.0..1.0f64)).collect();
+        let mut block = Matrix::new(n, width, values)?;
+        subtract_component_means(block.values_mut(), width, &self.components.id, &self.components.sizes);
+        let coefficients = basis.orthogonalize(&mut block);
+        Ok(basis.orthonormal(&block, &coefficients).0)
+    }
+
+    /// One more L⁺, Rayleigh quotients, residuals; after the null vectors `pairs`.
+    fn polished(&self, found: Matrix, mut pairs: Eigenpairs, info: EigenInfo) -> Result<Eigenpairs> {
+        let n = self.adjacency.n_rows();
+        let mut basis = Basis::new(n, self.wanted);
+        for first in (0..self.wanted).step_by(2 * BLOCK) {
+            self.run.check()?;
+            let width = (2 * BLOCK).min(self.wanted - first);
+            let mut w = self.inverse(&columns(&found, first, width))?;
+            let coefficients = basis.orthogonalize(&mut w);
+            let (block, _) = basis.orthonormal(&w, &coefficients);
+            basis.push(&block);
+        }
+        drop(found);
+        let (vectors, q) = (basis.block(), basis.used);
+        let laplacian = SddMatrix::new(self.adjacency, vec![0.0; n])?;
+        let mut product = vec![0.0; n * q];
+        let values = laplacian.apply_dot(vectors.values(), &mut product, q);
+        for (product, vector) in product.chunks_exact_mut(q).zip(vectors.rows()) {
+            product.iter_mut().zip(vector).zip(&values).for_each(|((r, u), value)| *r -= value * u);
+        }
+        let norms = |block: &[f64]| -> Vec<f64> { column_dots(block, block, n, q).iter().map(|v| v.sqrt()).collect() };
+        let residuals = norms(&product);
+        for ((terms, vector), degree) in product.chunks_exact_mut(q).zip(vectors.rows()).zip(laplacian.diagonal()) {
+            terms.iter_mut().zip(vector).for_each(|(term, u)| *term = 2.0 * degree * u);
+        }
+        let roundings = norms(&product);
+        let is_accurate =
+            (0..q).all(|k| residuals[k] <= (self.params.tol * values[k]).max(ROUNDING * f64::EPSILON * roundings[k]));
+        let mut order: Vec<usize> = (0..q).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        let n_null = pairs.values.len();
+        let mut all = Matrix::filled(n, n_null + q, 0.0);
+        for row in 0..n {
+            let out = all.row_mut(row);
+            out[..n_null].copy_from_slice(pairs.vectors.row(row));
+            out[n_null..].iter_mut().zip(&order).for_each(|(out, &k)| *out = vectors.row(row)[k]);
+        }
+        pairs.vectors = all;
+        pairs.values.extend(order.iter().map(|&k| values[k]));
+        pairs.info.residuals.extend(order.iter().map(|&k| residuals[k] / values[k]));
+        pairs.info = EigenInfo { converged: info.converged && is_accurate, n_iter: info.n_iter, ..pairs.info };
+        Ok(pairs)
+    }
+}
+
+/// Eigenpairs of L⁺ within the space of a basis.
+struct Ritz {
+    /// Descending.
+    values: Vec<f64>,
+    /// Coefficients of the vectors in the basis, as columns.
+    vectors: Matrix,
+    /// ‖L⁺u − μu‖ / μ of each.
+    residual: Vec<f64>,
+}
+
+impl Ritz {
+    /// `coupling` (r, s) are the coefficients of L⁺ times the last s vectors of the basis on what lies outside of it.
+    fn of(projected: &Matrix, basis: &Basis, coupling: &Matrix) -> Result<Self> {
+        let m = basis.used;
+        let mut small = Matrix::filled(m, m, 0.0);
+        (0..m).for_each(|row| small.row_mut(row).copy_from_slice(&projected.row(row)[..m]));
+        let (ascending, reversed) = eigen_symmetric(&small)?;
+        let values: Vec<f64> = ascending.iter().rev().copied().collect();
+        let mut vectors = Matrix::filled(m, m, 0.0);
+        for row in 0..m {
+            vectors.row_mut(row).iter_mut().zip(reversed.row(row).iter().rev()).for_each(|(v, r)| *v = *r);
+        }
+        let last = m - coupling.n_cols();
+        let outside = |k: usize| {
+            let part = |row: &[f64]| row.iter().enumerate().map(|(at, c)| c * vectors.row(last + at)[k]).sum::<f64>();
+            coupling.rows().map(|row| part(row).powi(2)).sum::<f64>().sqrt()
+        };
+        let residual = (0..m).map(|k| outside(k) / values[k].abs().max(f64::MIN_POSITIVE)).collect();
+        Ok(Self { values, vectors, residual })
+    }
+
+    /// Keeps the `keep` best vectors as the basis.
+    fn restart(&self, basis: &mut Basis, projected: &mut Matrix, keep: usize) {
+        let keep = keep.min(basis.used);
+        basis.rotate(&self.vectors, keep);
+        projected.values_mut().fill(0.0);
+        (0..keep).for_each(|k| projected.row_mut(k)[k] = self.values[k]);
+    }
+}
+
+/// Orthonormal vectors as the first columns of a row-major matrix.
+struct Basis {
+    capacity: usize,
+    used: usize,
+    values: Vec<f64>,
+}
+
+impl Basis {
+    fn new(n: usize, capacity: usize) -> Self {
+        Self { capacity, used: 0, values: vec![0.0; n * capacity] }
+    }
+
+    fn n(&self) -> usize {
+        self.values.len() / self.capacity
+    }
+
+    /// VᵀW (used, s).
+    fn dots(&self, w: &Matrix) -> Matrix {
+        let (m, s) = (self.used, w.n_cols());
+        let sums = reduce(self.n(), m * s, |rows, sums| {
+            for row in rows {
+                let (basis, w) = (&self.values[row * self.capacity..][..m], w.row(row));
+                for (sums, v) in sums.chunks_exact_mut(s).zip(basis) {
+                    sums.iter_mut().zip(w).for_each(|(sum, w)| *sum += v * w);
+                }
+            }
+        });
+        let mut out = Matrix::filled(m, s, 0.0);
+        out.values_mut().copy_from_slice(&sums);
+        out
+    }
+
+    /// W ← W − V·(VᵀW), twice; returns VᵀW of the W that came.
+    fn orthogonalize(&self, w: &mut Matrix) -> Matrix {
+        let (m, s) = (self.used, w.n_cols());
+        let mut total = Matrix::filled(m, s, 0.0);
+        if m == 0 || s == 0 {
+            return total;
+        }
+        for _ in 0..2 {
+            let coefficients = self.dots(w);
+            w.values_mut().par_chunks_exact_mut(s).with_min_len(BLOCK_ROWS).enumerate().for_each(|(row, w)| {
+                let basis = &self.values[row * self.capacity..][..m];
+                for (coefficients, v) in coefficients.rows().zip(basis) {
+                    w.iter_mut().zip(coefficients).for_each(|(w, c)| *w -= v * c);
+                }
+            });
+            total.values_mut().iter_mut().zip(coefficients.values()).for_each(|(total, c)| *total += c);
+        }
+        total
+    }
+
+    /// An orthonormal Q (n, r) beside the basis and R (r, s) with W = Q·R, for W orthogonal to the basis; `taken` (used, s)
+    /// are the coefficients that were taken off W: columns that are rounding beside them are left out.
+    fn orthonormal(&self, w: &Matrix, taken: &Matrix) -> (Matrix, Matrix) {
+        let (n, s) = (w.n_rows(), w.n_cols());
+        let mut block = Basis::new(n, s.max(1));
+        let mut r = Vec::new();
+        for column in 0..s {
+            let mut own = columns(w, column, 1);
+            let rest = own.values().iter().map(|v| v * v).sum::<f64>();
+            let before = (rest + taken.rows().map(|row| row[column].powi(2)).sum::<f64>()).sqrt();
+            let mut coefficients = block.orthogonalize(&mut own).into_values();
+            let norm = column_dots(own.values(), own.values(), n, 1)[0].sqrt();
+            if norm > LEAST_SHARE * before && self.used + block.used < n {
+                own.values_mut().iter_mut().for_each(|v| *v /= norm);
+                // What was small beside the basis may have some of it left.
+                self.orthogonalize(&mut own);
+                block.push(&own);
+                coefficients.push(norm);
+            }
+            r.push(coefficients);
+        }
+        let mut coupling = Matrix::filled(block.used, s, 0.0);
+        for (column, coefficients) in r.iter().enumerate() {
+            coefficients.iter().enumerate().for_each(|(row, c)| coupling.row_mut(row)[column] = *c);
+        }
+        (block.block(), coupling)
+    }
+
+    fn push(&mut self, block: &Matrix) {
+        let (used, s) = (self.used, block.n_cols());
+        for (row, values) in self.values.chunks_exact_mut(self.capacity).zip(block.rows()) {
+            row[used..used + s].copy_from_slice(values);
+        }
+        self.used += s;
+    }
+
+    /// V ← V·Y for the first `keep` columns of Y (used, ·).
+    fn rotate(&mut self, y: &Matrix, keep: usize) {
+        let (m, capacity) = (self.used, self.capacity);
+        self.values.par_chunks_exact_mut(capacity).with_min_len(BLOCK_ROWS).for_each(|row| {
+            let mut out = vec![0.0; keep];
+            for (v, y) in row[..m].iter().zip(y.rows()) {
+                out.iter_mut().zip(y).for_each(|(out, y)| *out += v * y);
+            }
+            row[..keep].copy_from_slice(&out);
+        });
+        self.used = keep;
+    }
+
+    /// The vectors (n, used).
+    fn block(&self) -> Matrix {
+        let mut out = Matrix::filled(self.n(), self.used, 0.0);
+        if self.used > 0 {
+            let rows = out.values_mut().chunks_exact_mut(self.used).zip(self.values.chunks_exact(self.capacity));
+            rows.for_each(|(out, row)| out.copy_from_slice(&row[..self.used]));
+        }
+        out
+    }
+}
+
+/// Columns `first..first + width`.
+fn columns(matrix: &Matrix, first: usize, width: usize) -> Matrix {
+    let mut out = Matrix::filled(matrix.n_rows(), width, 0.0);
+    (0..matrix.n_rows()).for_each(|row| out.row_mut(row).copy_from_slice(&matrix.row(row)[first..first + width]));
+    out
+}

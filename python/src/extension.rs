@@ -1,0 +1,130 @@
+//! What labels new rows, to and from Python.
+
+use std::sync::Arc;
+
+use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
+use lapwing::models::{Extension, NeighborExtension};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, vector};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::index::NeighborIndex;
+use crate::options::{GraphOptions, WidthsInput, graph_dict, widths_object};
+
+/// What labels new rows, as a fitted estimator keeps it.
+#[derive(FromPyObject)]
+pub enum ExtensionInput<'py> {
+    /// Functions of the features.
+    #[pyo3(transparent)]
+    Eigenfunctions(PyRef<'py, Eigenfunctions>),
+    /// Fitted rows.
+    #[pyo3(transparent)]
+    Neighbors(FittedRows<'py>),
+}
+
+/// What new rows are compared with.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FittedRows<'py> {
+    features: FeaturesInput<'py>,
+    widths: WidthsInput<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    graph: GraphOptions,
+    index: PyRef<'py, NeighborIndex>,
+}
+
+/// Fitted eigenfunctions. Pickled, they keep their arrays.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+pub struct Eigenfunctions(EigenfunctionExtension);
+
+/// Their arrays, in the order of [`EigenfunctionParts`].
+#[derive(FromPyObject)]
+pub struct PartsInput<'py>(
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+);
+
+#[pymethods]
+impl Eigenfunctions {
+    #[new]
+    fn new(parts: PartsInput<'_>) -> PyResult<Self> {
+        let PartsInput(mean, axes, grids, columns, values, coefficients, intercept) = parts;
+        let parts = EigenfunctionParts {
+            mean: vector(&mean)?,
+            axes: matrix(&axes)?,
+            grids: matrix(&grids)?,
+            columns: vector(&columns)?,
+            values: matrix(&values)?,
+            coefficients: matrix(&coefficients)?,
+            intercept: vector(&intercept)?,
+        };
+        EigenfunctionExtension::from_parts(parts).map(Self).map_err(to_py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let parts = self.0.clone().into_parts();
+        let arrays = (
+            PyArray1::from_vec(py, parts.mean),
+            matrix_array(py, parts.axes)?,
+            matrix_array(py, parts.grids)?,
+            PyArray1::from_vec(py, parts.columns),
+            matrix_array(py, parts.values)?,
+            matrix_array(py, parts.coefficients)?,
+            PyArray1::from_vec(py, parts.intercept),
+        );
+        Ok((py.get_type::<Self>().into_any(), (arrays,).into_pyobject(py)?))
+    }
+}
+
+impl ExtensionInput<'_> {
+    /// The same in the words of Rust; dense features are borrowed.
+    pub fn extension(&self) -> PyResult<Extension<'_>> {
+        Ok(match self {
+            Self::Eigenfunctions(functions) => functions.0.clone().into(),
+            Self::Neighbors(fitted) => NeighborExtension {
+                features: fitted.features.features()?,
+                graph: fitted.graph.params().map_err(to_py)?,
+                widths: fitted.widths.widths()?,
+                scores: Arc::new(matrix(&fitted.scores)?),
+                index: fitted.index.0.clone(),
+            }
+            .into(),
+        })
+    }
+}
+
+/// An extension as an object that [`ExtensionInput`] reads back.
+pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let neighbors = match extension {
+        Extension::Eigenfunctions(functions) => return Ok(Bound::new(py, Eigenfunctions(functions))?.into_any()),
+        Extension::Neighbors(neighbors) => neighbors,
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("features", features_object(py, &neighbors.features)?)?;
+    dict.set_item("widths", widths_object(py, &neighbors.widths)?)?;
+    dict.set_item("graph", graph_dict(py, &neighbors.graph)?)?;
+    dict.set_item("index", Bound::new(py, NeighborIndex(neighbors.index.clone()))?)?;
+    dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?)?;
+    Ok(dict.into_any())
+}
+
+/// Scores (m, c) of new rows.
+#[pyfunction]
+pub fn extend<'py>(
+    py: Python<'py>,
+    fitted: ExtensionInput<'py>,
+    new: FeaturesInput<'py>,
+    control: Control,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (extension, new) = (fitted.extension()?, new.features()?);
+    let scores = control.run(py, |run| extension.extend(&new, run))?;
+    matrix_array(py, scores)
+}
