@@ -20,6 +20,7 @@ from ._harmonic import HarmonicClassifier, HarmonicRegressor
 from ._lapwing import build_info as _build_info
 from ._model_file import load_model, save_model
 from ._solver import LaplacianSolver
+from ._sparse_harmonic import SparseHarmonicClassifier
 from ._versions import show_versions
 
 __version__: str = str(_build_info()["version"])
@@ -28,6 +29,7 @@ __all__ = [
     "HarmonicClassifier",
     "HarmonicRegressor",
     "LaplacianSolver",
+    "SparseHarmonicClassifier",
     "baselines",
     "exceptions",
     "graph",

@@ -62,5 +62,29 @@ def graph_options(
     }
 
 
+def sparsify_options(
+    *,
+    sampler: Any = "streaming",
+    distortion: Any = None,
+    edge_budget: Any = None,
+    memory: Any = None,
+    capacity: Any = None,
+    n_projections: Any = 32,
+) -> dict[str, Any]:
+    """Parameters of a sparsifier in the form the compiled part takes them."""
+    budgets = {"distortion": distortion, "edge_budget": edge_budget, "memory": memory}
+    given = [name for name, value in budgets.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are given; expected at most one of {', '.join(budgets)}")
+    return {
+        "sampler": text("sampler", sampler),
+        "distortion": None if distortion is None else number("distortion", distortion),
+        "edge_budget": None if edge_budget is None else integer("edge_budget", edge_budget),
+        "memory": None if memory is None else integer("memory", memory),
+        "capacity": None if capacity is None else integer("capacity", capacity),
+        "n_projections": integer("n_projections", n_projections),
+    }
+
+
 def _kind(value: Any) -> str:
     return type(value).__name__

@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
-from ._base import GraphEstimator
+from ._base import GraphEstimator, Source
 from ._classifier import SpreadingClassifier
 from ._control import Callback
 from ._labels import unlabeled_mask
@@ -210,15 +210,25 @@ class HarmonicClassifier(SpreadingClassifier):
         """
         self._require_y(y)
         control = self._control()
-        source = self._graph_source(X, control)
+        source = self._classifier_source(X, y, control)
         weights = self._label_weights(sample_weight, source.n_samples)
         labels, argument = self._labels(y, source.n_samples, weights)
-        options = self._harmonic_options(self.decision, self.class_prior)
-        fitted = _lapwing.fit_classifier(source.argument, argument, weights, source.options, options, control)
+        problem = (source.argument, argument, weights, source.options)
+        fitted = _lapwing.fit_classifier(
+            *problem, self._harmonic_options(self.decision, self.class_prior), self._sparse_options(), control
+        )
         self._keep(source, fitted)
         self._keep_labels(labels, fitted)
         self._warn()
         return self
+
+    def _classifier_source(self, X: Any, y: Any, control: dict[str, Any]) -> Source:
+        """X, checked."""
+        return self._graph_source(X, control)
+
+    def _sparse_options(self) -> dict[str, Any] | None:
+        """How the graph is made sparser; None to solve on the graph itself."""
+        return None
 
 
 class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]

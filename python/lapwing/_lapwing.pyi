@@ -61,11 +61,12 @@ def weigh_neighbors(
 def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
 def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
 def fit_classifier(
-    input: _Features,
+    input: _Features | dict[str, Any],
     labels: _Labels,
     label_weights: NDArray[np.float64] | None,
     graph: dict[str, Any],
     options: dict[str, Any],
+    sparse: dict[str, Any] | None,
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
 def fit_regressor(

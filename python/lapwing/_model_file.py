@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _lapwing
 from ._classifier import SpreadingClassifier
 from ._harmonic import HarmonicClassifier
+from ._sparse_harmonic import SparseHarmonicClassifier
 from ._inputs import csr_from_parts
 from .baselines import (
     EigenfunctionClassifier,
@@ -117,8 +118,8 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
         return _with_extension(NearestLabelClassifier(**search), extension)
     if method == "subsampling":
         return _with_extension(SubsamplingHarmonicClassifier(**search), extension)
-    kind = SimpleHarmonicClassifier if method == "simple-harmonic" else HarmonicClassifier
-    model = kind(
+    kinds = {"simple-harmonic": SimpleHarmonicClassifier, "sparse-harmonic": SparseHarmonicClassifier}
+    model = kinds.get(method, HarmonicClassifier)(
         graph["n_neighbors"],
         weights=graph["weights"],
         symmetrize=graph["symmetrize"],

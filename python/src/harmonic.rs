@@ -1,10 +1,14 @@
 //! Fitting harmonic functions, and what every classifier shares.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use lapwing::data::{ClassNames, Features, Labels, Targets};
+use lapwing::data::read::EdgeFile;
+use lapwing::data::{ClassNames, EdgeSource, Features, Labels, Result, Targets};
 use lapwing::graph::AffinityGraph;
-use lapwing::models::{Extension, Fitted, Harmonic, Labeling, Method, Problem, Rule};
+use lapwing::models::{
+    Extension, Fitted, Harmonic, Labeling, Method, Problem, Rule, SparseHarmonic, SparseHarmonicParams,
+};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +17,7 @@ use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, matrix_array, v
 use crate::control::Control;
 use crate::error::to_py;
 use crate::graph::given;
-use crate::options::{GraphOptions, HarmonicOptions, RuleInput, rule_dict, widths_object};
+use crate::options::{GraphOptions, HarmonicOptions, RuleInput, SparsifyOptions, count, rule_dict, widths_object};
 
 /// What a fit is given: features to build a graph from, or a graph.
 #[derive(FromPyObject)]
@@ -24,6 +28,25 @@ pub enum Input<'py> {
     /// Features.
     #[pyo3(transparent)]
     Features(FeaturesInput<'py>),
+    /// Edges in a file.
+    #[pyo3(transparent)]
+    Edges(EdgesInput),
+}
+
+/// A file of edges among so many nodes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct EdgesInput {
+    path: PathBuf,
+    n_nodes: usize,
+}
+
+/// What a graph is made sparser by, and how the solution is refined.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SparseOptions {
+    sparsify: SparsifyOptions,
+    refinements: Option<i64>,
 }
 
 /// Given labels of a classification.
@@ -45,6 +68,7 @@ pub struct Source<'a> {
 
 /// Labels every row; a dict of everything a fitted classifier keeps.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn fit_classifier<'py>(
     py: Python<'py>,
     input: Input<'py>,
@@ -52,13 +76,34 @@ pub fn fit_classifier<'py>(
     label_weights: Option<PyReadonlyArray1<'py, f64>>,
     graph: GraphOptions,
     options: HarmonicOptions,
+    sparse: Option<SparseOptions>,
     control: Control,
 ) -> PyResult<Bound<'py, PyDict>> {
     let targets = class_targets(&labels, label_weights.as_ref())?;
     let source = source(py, &input)?;
-    let method = method(&graph, &options)?;
-    let fitted = control.run(py, |run| method.fit(&source.problem(&targets), run))?;
+    let harmonic = method(&graph, &options)?;
+    let method: Box<dyn Method> = match sparse {
+        None => Box::new(harmonic),
+        Some(sparse) => {
+            let params = sparse.params().map_err(to_py)?;
+            Box::new(SparseHarmonic::new(harmonic, params).map_err(to_py)?)
+        }
+    };
+    let file =
+        if let Input::Edges(EdgesInput { path, n_nodes }) = &input { Some((path.as_path(), *n_nodes)) } else { None };
+    let fitted = control.run(py, |run| {
+        let edges = file.map(|(path, n_nodes)| EdgeFile::open(path, Some(n_nodes), run)).transpose()?;
+        let edges = edges.as_ref().map(|edges| edges as &dyn EdgeSource);
+        method.fit(&Problem { edges, ..source.problem(&targets) }, run)
+    })?;
     classifier_dict(py, fitted)
+}
+
+impl SparseOptions {
+    fn params(&self) -> Result<SparseHarmonicParams> {
+        let refinements = self.refinements.map(|passes| count("refinements", passes)).transpose()?;
+        Ok(SparseHarmonicParams { sparsify: self.sparsify.params()?, refinements, checkpoint: None })
+    }
 }
 
 /// Values for every row; a dict of everything a fitted regressor keeps.
@@ -117,6 +162,7 @@ pub fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> 
     Ok(match input {
         Input::Graph(adjacency) => Source { features: None, graph: Some(given(py, adjacency)?) },
         Input::Features(features) => Source { features: Some(features.features()?), graph: None },
+        Input::Edges(_) => Source { features: None, graph: None },
     })
 }
 

@@ -1,6 +1,7 @@
 //! Parameters as Python passes them, by the names of the estimators' arguments.
 
 use lapwing::data::{Error, Result};
+use lapwing::graph::sparsify::{Budget, Sampler, SparsifyParams};
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
 use lapwing::models::baselines::EigenfunctionParams;
 use lapwing::models::harmonic::ClassPrior;
@@ -50,6 +51,18 @@ pub struct EigenfunctionOptions {
     constant: bool,
 }
 
+/// How to sparsify a graph; at most one of the budgets is given.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SparsifyOptions {
+    sampler: String,
+    distortion: Option<f64>,
+    edge_budget: Option<i64>,
+    memory: Option<i64>,
+    capacity: Option<i64>,
+    n_projections: i64,
+}
+
 /// From scores to labels, as the fitted estimator keeps it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -83,6 +96,28 @@ impl GraphOptions {
             builder: KnnBuilder::parse(&self.method)?,
             recall_target: self.recall_target,
             zero_rows: ZeroRows::parse(&self.zero_rows)?,
+        })
+    }
+}
+
+impl SparsifyOptions {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<SparsifyParams> {
+        let default = SparsifyParams::default();
+        let edges = self.edge_budget.map(|edges| count("edge_budget", edges)).transpose()?;
+        let memory = self.memory.map(|bytes| count("memory", bytes)).transpose()?;
+        let budget = match (self.distortion, edges, memory) {
+            (Some(distortion), _, _) => Budget::Distortion(distortion),
+            (None, Some(edges), _) => Budget::Edges(edges),
+            (None, None, Some(bytes)) => Budget::Memory(bytes as u64),
+            (None, None, None) => default.budget,
+        };
+        Ok(SparsifyParams {
+            sampler: Sampler::parse(&self.sampler)?,
+            budget,
+            capacity: self.capacity.map(|capacity| count("capacity", capacity)).transpose()?,
+            n_projections: count("n_projections", self.n_projections)?,
+            ..default
         })
     }
 }

@@ -4,7 +4,7 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing import HarmonicClassifier, HarmonicRegressor, SparseHarmonicClassifier
 from lapwing.baselines import (
     EigenfunctionClassifier,
     NearestLabelClassifier,
@@ -22,6 +22,8 @@ ESTIMATORS = [
     HarmonicClassifier(form="plain", weights="gaussian", symmetrize="mean"),
     HarmonicRegressor(),
     HarmonicRegressor(form="plain", weights="binary", symmetrize="mutual"),
+    SparseHarmonicClassifier(),
+    SparseHarmonicClassifier(n_neighbors=40, edge_budget=100, sampler="auto", random_state=0),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
     SimpleHarmonicClassifier(),

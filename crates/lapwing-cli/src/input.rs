@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{ReadOptions, Samples, holds_labels, names_labels, read_graph, read_labels, read_samples};
-use lapwing::data::{Csr, Error, Features, Labels, Run, Standardizer, Targets};
+use lapwing::data::read::{
+    EdgeFile, ReadOptions, Samples, holds_labels, names_labels, read_graph, read_labels, read_samples,
+};
+use lapwing::data::{Csr, EdgeSource, Error, Features, Labels, Run, Standardizer, Targets};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
 
@@ -16,13 +18,31 @@ pub struct Input {
     pub feature_names: Option<Vec<String>>,
     pub standardizer: Option<Standardizer>,
     pub graph: Option<AffinityGraph>,
+    /// The graph as a stream.
+    pub edges: Option<EdgeFile>,
     labels: Option<Labels>,
+}
+
+/// That a graph is to be read as a stream, where its file can be.
+#[derive(Clone, Copy)]
+pub struct Streamed {
+    /// Its nodes, where they are known.
+    pub nodes: Option<usize>,
 }
 
 impl Input {
     /// Reads features or the graph; labels too where they stand beside the features.
-    pub fn read(data: &DataOptions, labels: Option<&LabelOptions>, run: &Run) -> Result<Self, Failure> {
+    pub fn read(
+        data: &DataOptions,
+        streamed: Option<Streamed>,
+        labels: Option<&LabelOptions>,
+        run: &Run,
+    ) -> Result<Self, Failure> {
         match (&data.graph, &data.data) {
+            (Some(path), _) if !is_matrix(path) && streamed.is_some() => {
+                let edges = EdgeFile::open(path, streamed.and_then(|streamed| streamed.nodes), run)?;
+                Ok(Self { edges: Some(edges), ..Self::empty() })
+            }
             (Some(path), _) => Self::read_graph(path, run),
             (None, Some(path)) => Self::read_features(path, &data.table, labels, run),
             (None, None) => Err(Failure::usage("give DATA, or a graph with --graph")),
@@ -31,12 +51,17 @@ impl Input {
 
     /// Features that are there already.
     pub fn of_features(features: Features<'static>) -> Self {
-        Self { features: Some(features), feature_names: None, standardizer: None, graph: None, labels: None }
+        Self { features: Some(features), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        Self { features: None, feature_names: None, standardizer: None, graph: None, edges: None, labels: None }
     }
 
     /// Rows.
     pub fn n_samples(&self) -> usize {
-        let of_graph = || self.graph.as_ref().map_or(0, |graph| graph.graph.n_samples());
+        let of_edges = || self.edges.as_ref().map_or(0, |edges| edges.n_nodes());
+        let of_graph = || self.graph.as_ref().map_or_else(of_edges, |graph| graph.graph.n_samples());
         self.features.as_ref().map_or_else(of_graph, Features::n_rows)
     }
 
@@ -45,17 +70,22 @@ impl Input {
         if let Some(path) = &options.labels {
             return Ok(read_labels(path, self.n_samples(), options.unlabeled.as_deref())?);
         }
-        self.labels.take().ok_or_else(|| no_labels(self.graph.is_some()))
+        self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))
     }
 
     /// What a method is given.
     pub fn problem<'p>(&'p self, targets: &'p Targets) -> Problem<'p, 'static> {
-        Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), ..Problem::new(targets) }
+        Problem {
+            features: self.features.as_ref(),
+            graph: self.graph.as_ref(),
+            edges: self.edges.as_ref().map(|edges| edges as &dyn EdgeSource),
+            ..Problem::new(targets)
+        }
     }
 
     fn read_graph(path: &Path, run: &Run) -> Result<Self, Failure> {
         let graph = AffinityGraph::given(Graph::new(read_graph(path, None, run)?)?);
-        Ok(Self { features: None, feature_names: None, standardizer: None, graph: Some(graph), labels: None })
+        Ok(Self { graph: Some(graph), ..Self::empty() })
     }
 
     fn read_features(
@@ -72,8 +102,13 @@ impl Input {
             Some(standardizer) => standardizer.apply(&features, run)?,
             None => features,
         };
-        Ok(Self { features: Some(features), feature_names, standardizer, graph: None, labels })
+        Ok(Self { features: Some(features), feature_names, standardizer, labels, ..Self::empty() })
     }
+}
+
+/// Whether a graph is stored as a matrix, which cannot be read in blocks.
+fn is_matrix(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"))
 }
 
 /// Checks that labels will be found, before anything is read.

@@ -28,6 +28,28 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
         rows.push(row("iterations", count(solve.n_iter)));
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
+    rows.extend(of_sparsifier(report));
+    rows
+}
+
+/// The lines of a sparsified graph and of what its solution was refined by.
+fn of_sparsifier(report: &Report) -> Vec<Row> {
+    let part = |name: &str, entry: &str| report.parts.get(name).and_then(|part| part.get(entry));
+    let whole = |name, entry| part(name, entry).and_then(Value::as_u64).map(|n| n as usize);
+    let (Some(read), Some(kept)) = (whole("sparsify", "n_edges"), whole("sparsify", "n_kept")) else {
+        return Vec::new();
+    };
+    let share = percent(kept as f64 / read.max(1) as f64);
+    let mut rows = vec![row("edges read", count(read)), row("edges kept", format!("{} ({share})", count(kept)))];
+    rows.extend(whole("sparsify", "rounds").map(|rounds| row("rounds of thinning", count(rounds))));
+    if let Some([low, high]) = part("sparsify", "probe_ratios").and_then(Value::as_array).map(Vec::as_slice) {
+        let ratio = |value: &Value| value.as_f64().map_or_else(String::new, |ratio| format!("{ratio:.3}"));
+        rows.push(row("forms kept over whole", format!("{} to {}", ratio(low), ratio(high))));
+    }
+    if let Some(residuals) = part("refine", "residuals").and_then(Value::as_array) {
+        let last = residuals.last().and_then(Value::as_f64).unwrap_or(f64::NAN);
+        rows.push(row("residual on all edges", format!("{last:.1e} after {} passes", residuals.len())));
+    }
     rows
 }
 

@@ -28,6 +28,14 @@ pub trait EdgeSource: Send + Sync {
         true
     }
 
+    /// What tells these edges from others, where that is known without reading them all: for checkpoints.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// Starts at the first row.
     ///
     /// # Errors

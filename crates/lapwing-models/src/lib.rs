@@ -16,9 +16,7 @@ pub mod split;
 
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
-pub use harmonic::{
-    CheckpointAt, Clamp, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
-};
+pub use harmonic::{Clamp, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 pub use labeling::{Labeling, Rule};
 pub use method::{
     Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,

@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::html::{ComparePage, write_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options,
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, SparseHarmonicOptions,
+    method_options,
 };
 use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
 use crate::session::{Session, print};
@@ -54,6 +55,9 @@ pub struct Compare {
 
     #[command(flatten)]
     harmonic: HarmonicOptions,
+
+    #[command(flatten)]
+    sparse: SparseHarmonicOptions,
 
     #[command(flatten)]
     baselines: BaselineOptions,
@@ -104,7 +108,7 @@ impl Compare {
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let options = method_options(&self.graph, &self.harmonic, &self.baselines);
+        let options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.baselines);
         if self.methods.is_empty() {
             // All that can do with what there is.
             let all = METHODS.iter().map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
@@ -118,7 +122,7 @@ impl Compare {
     }
 
     fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {
-        let mut input = Input::read(&self.data, Some(&self.labels), run)?;
+        let mut input = Input::read(&self.data, None, Some(&self.labels), run)?;
         let labels = input.labels(&self.labels)?;
         Ok((input, labels))
     }

@@ -58,7 +58,7 @@ impl Graph {
         check_output("output", self.output.as_deref(), &GRAPH_ENDINGS)?;
         check_output("report", self.report.as_deref(), REPORT_ENDINGS)?;
         let mut report = Report::default();
-        let mut input = session.read(&mut report, || Input::read(&self.data, None, &session.run))?;
+        let mut input = session.read(&mut report, || Input::read(&self.data, None, None, &session.run))?;
         report.n_samples = input.n_samples();
         report.n_features = input.features.as_ref().map(|features| features.n_cols());
         let given = input.graph.take();

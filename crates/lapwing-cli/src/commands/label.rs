@@ -6,15 +6,17 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Labels, Report, Run, Targets};
-use lapwing::models::{METHODS, method};
+use lapwing::graph::sparsify::Checkpoint;
+use lapwing::models::{METHODS, Method, method};
 
 use super::finished::Finished;
 use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, check_label_source};
+use crate::input::{Input, Streamed, check_label_source};
 use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, method_options,
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, SparseHarmonicOptions,
+    method_options,
 };
 use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
 use crate::session::Session;
@@ -56,6 +58,12 @@ pub struct Label {
     harmonic: HarmonicOptions,
 
     #[command(flatten)]
+    sparse: SparseHarmonicOptions,
+
+    #[command(flatten)]
+    stream: StreamOptions,
+
+    #[command(flatten)]
     baselines: BaselineOptions,
 
     #[command(flatten)]
@@ -63,6 +71,20 @@ pub struct Label {
 
     #[command(flatten)]
     run: RunOptions,
+}
+
+/// What only graphs have that are read as a stream.
+#[derive(Args)]
+#[command(next_help_heading = "Sparsifier")]
+struct StreamOptions {
+    /// sparse-harmonic with --graph: nodes of the graph [default: found by reading the edges once more]
+    #[arg(long, value_name = "N", requires = "graph")]
+    nodes: Option<usize>,
+
+    /// sparse-harmonic with --graph: keep in this file what was read so far, and go on from it if it is there; removed at
+    /// the end
+    #[arg(long, value_name = "FILE", requires = "graph")]
+    checkpoint: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -100,8 +122,11 @@ struct OutputOptions {
 impl Label {
     pub fn run(&self) -> Result<Outcome, Failure> {
         self.check()?;
-        let method = method(&self.method, &method_options(&self.graph, &self.harmonic, &self.baselines))?;
+        let mut options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.baselines);
+        options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
+        let method = method(&self.method, &options)?;
         self.data.check_method(&*method)?;
+        self.stream.check(&*method)?;
         let session = Session::start(&self.run)?;
         if self.outputs.plan {
             return print_plan(&session, &self.data, &self.labels, &*method);
@@ -109,7 +134,8 @@ impl Label {
         self.outputs.check()?;
 
         let mut before = Report::default();
-        let (mut input, labels, targets) = session.read(&mut before, || self.read(&session.run))?;
+        let streams = method.reads_streams();
+        let (mut input, labels, targets) = session.read(&mut before, || self.read(streams, &session.run))?;
         let (names, standardizer) = (input.feature_names.take(), input.standardizer.take());
         let fitted = method.fit(&input.problem(&targets), &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
@@ -122,12 +148,16 @@ impl Label {
         if let Some(path) = &self.outputs.report {
             result.write_report(path, &self.data.title(), self.harmonic.tol)?;
         }
+        if let Some(path) = &self.stream.checkpoint {
+            Checkpoint::remove(path)?;
+        }
         result.print("label", self.writes_to_stdout())?;
         Ok(result.outcome(self.outputs.strict))
     }
 
-    fn read(&self, run: &Run) -> Result<(Input, Labels, Targets), Failure> {
-        let mut input = Input::read(&self.data, Some(&self.labels), run)?;
+    fn read(&self, streams: bool, run: &Run) -> Result<(Input, Labels, Targets), Failure> {
+        let stream = streams.then_some(Streamed { nodes: self.stream.nodes });
+        let mut input = Input::read(&self.data, stream, Some(&self.labels), run)?;
         let labels = input.labels(&self.labels)?;
         let targets = Targets::one_hot(&labels, None)?;
         Ok((input, labels, targets))
@@ -147,6 +177,16 @@ impl Label {
 
     fn writes_to_stdout(&self) -> bool {
         !self.outputs.plan && self.outputs.output.as_deref().is_some_and(is_stdout)
+    }
+}
+
+impl StreamOptions {
+    fn check(&self, method: &dyn Method) -> Result<(), Failure> {
+        let given = [("--nodes", self.nodes.is_some()), ("--checkpoint", self.checkpoint.is_some())];
+        match given.iter().find(|(_, is_given)| *is_given && !method.reads_streams()) {
+            Some((option, _)) => Err(Failure::usage(format!("{option} needs --method sparse-harmonic"))),
+            None => Ok(()),
+        }
     }
 }
 

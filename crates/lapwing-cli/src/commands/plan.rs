@@ -1,13 +1,13 @@
 //! `--plan`: what a fit will need, without doing it.
 
-use lapwing::data::Report;
 use lapwing::data::read::{probe, read_labels, read_samples};
+use lapwing::data::{EdgeSource, Report};
 use lapwing::models::{Method, Plan, PlanStep, ProblemSize};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, no_labels, read_options};
+use crate::input::{Input, Streamed, no_labels, read_options};
 use crate::options::{DataOptions, LabelOptions};
 use crate::output::{Written, json_object};
 use crate::session::{Session, print};
@@ -43,10 +43,12 @@ pub fn print_plan(
             if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
         }
         _ => {
-            let input = session.read(&mut Report::default(), || Input::read(data, None, &session.run))?;
+            let streamed = method.reads_streams().then_some(Streamed { nodes: None });
+            let input = session.read(&mut Report::default(), || Input::read(data, streamed, None, &session.run))?;
             // The bytes of a graph follow from its edges: they are no other input.
             size.n_samples = input.n_samples();
-            size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges());
+            let streamed = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
+            size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(streamed);
             count_labels(session, data, labels, &mut size)?;
             method.plan(&size)
         }

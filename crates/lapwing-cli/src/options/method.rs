@@ -5,8 +5,8 @@ use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Zer
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
-use super::BaselineOptions;
 use super::choice::{choice, real};
+use super::{BaselineOptions, SparseHarmonicOptions};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
 #[derive(Args)]
@@ -124,8 +124,14 @@ impl HarmonicOptions {
 }
 
 /// What every method is given to choose its parameters from.
-pub fn method_options(graph: &GraphOptions, harmonic: &HarmonicOptions, baselines: &BaselineOptions) -> MethodOptions {
-    let mut options = MethodOptions { graph: graph.params(), harmonic: harmonic.params(), ..MethodOptions::default() };
+pub fn method_options(
+    graph: &GraphOptions,
+    harmonic: &HarmonicOptions,
+    sparse: &SparseHarmonicOptions,
+    baselines: &BaselineOptions,
+) -> MethodOptions {
+    let (graph, harmonic, sparse) = (graph.params(), harmonic.params(), sparse.params());
+    let mut options = MethodOptions { graph, harmonic, sparse, ..MethodOptions::default() };
     baselines.add_to(&mut options);
     options
 }

@@ -5,8 +5,12 @@ mod choice;
 mod data;
 mod method;
 mod run;
+mod sparse_harmonic;
+mod sparsify;
 
 pub use baselines::BaselineOptions;
 pub use data::{DataOptions, LabelOptions, TableOptions};
 pub use method::{GraphOptions, HarmonicOptions, method_options};
 pub use run::{ProgressStyle, RunOptions};
+pub use sparse_harmonic::SparseHarmonicOptions;
+pub use sparsify::SparsifyOptions;

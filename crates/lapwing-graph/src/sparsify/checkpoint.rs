@@ -95,8 +95,16 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`] if it cannot be removed.
     pub fn clear(&self) -> Result<()> {
-        match std::fs::remove_file(&self.path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::Io { path: self.path.clone(), source: e }),
+        Self::remove(&self.path)
+    }
+
+    /// Removes the checkpoint at `path` if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be removed.
+    pub fn remove(path: &Path) -> Result<()> {
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::Io { path: path.to_owned(), source: e }),
             _ => Ok(()),
         }
     }

@@ -20,7 +20,7 @@ pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
 pub(crate) use plan::{PlannedGraph, base_bytes, plan_graph};
 pub use refine::Refinement;
-pub use sparse::{CheckpointAt, SparseHarmonic, SparseHarmonicParams};
+pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
 use crate::harmonic::refine::Refiner;

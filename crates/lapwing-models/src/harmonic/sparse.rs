@@ -24,17 +24,9 @@ pub struct SparseHarmonicParams {
     /// Passes over the edges that refine the solution; `None` takes 3 for a graph or a file, 0 for what can be read only once
     /// and from features, whose neighbours have to be found again.
     pub refinements: Option<usize>,
-    /// Where the sparsifier is kept, to go on after the process was stopped; default nowhere.
-    pub checkpoint: Option<CheckpointAt>,
-}
-
-/// A file that keeps a sparsifier while it reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointAt {
-    /// The file; if it is there, its sparsifier goes on.
-    pub path: PathBuf,
-    /// What tells the edges from others, such as a fingerprint of their file.
-    pub source: String,
+    /// File that keeps the sparsifier while it reads, to go on from after the process was stopped; default none. For edges
+    /// with an [identity](EdgeSource::identity). It stays when the fit has ended, for the caller to remove.
+    pub checkpoint: Option<PathBuf>,
 }
 
 /// Passes for edges that can be read again at the cost of reading.
@@ -95,9 +87,17 @@ impl SparseHarmonic {
         }
     }
 
+    fn checkpoint(&self, source: &dyn EdgeSource) -> Result<Option<Checkpoint>> {
+        let Some(path) = &self.params.checkpoint else { return Ok(None) };
+        match source.identity()? {
+            Some(identity) => Ok(Some(Checkpoint::new(path, identity))),
+            None => Err(Error::param("checkpoint", path.display(), "none, or edges that are read from a file")),
+        }
+    }
+
     fn sparsified(&self, source: &dyn EdgeSource, run: &Run) -> Result<(Graph, SparsifyReport)> {
         let (n, params) = (source.n_nodes(), &self.params.sparsify);
-        let mut checkpoint = self.params.checkpoint.as_ref().map(|at| Checkpoint::new(&at.path, at.source.as_str()));
+        let mut checkpoint = self.checkpoint(source)?;
         let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.resume(n, params, run)).transpose()?.flatten();
         let mut sparsifier = match kept {
             Some(sparsifier) => sparsifier,
@@ -137,9 +137,9 @@ impl Method for SparseHarmonic {
         "sparse-harmonic"
     }
 
-    /// None: a graph to share would have to be held.
+    /// Those of a graph that several methods share and that is held then; alone it is not.
     fn graph_params(&self) -> Option<&GraphParams> {
-        None
+        Some(&self.harmonic.graph)
     }
 
     fn reads_streams(&self) -> bool {

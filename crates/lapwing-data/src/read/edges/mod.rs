@@ -128,6 +128,14 @@ impl EdgeFile {
 }
 
 impl EdgeSource for EdgeFile {
+    /// The fingerprint of a file; none for what can be read only once.
+    fn identity(&self) -> Result<Option<String>> {
+        match self.is_rereadable() {
+            true => self.fingerprint().map(|hash| Some(format!("{hash:016x}"))),
+            false => Ok(None),
+        }
+    }
+
     /// Not so for pipes and standard input.
     fn is_rereadable(&self) -> bool {
         self.once.is_none()

@@ -1,0 +1,29 @@
+//! Parameters of harmonic propagation on a sparsified graph.
+
+use clap::Args;
+use lapwing::models::SparseHarmonicParams;
+
+use super::SparsifyOptions;
+
+/// The sparsifier, and how its solution is refined.
+#[derive(Args)]
+#[command(next_help_heading = "Sparsifier")]
+pub struct SparseHarmonicOptions {
+    #[command(flatten)]
+    pub sparsify: SparsifyOptions,
+
+    /// sparse-harmonic: passes over the edges that refine the labels on the whole graph [default: 3 with --graph, 0 for a
+    /// pipe and for features, whose neighbours have to be found again]
+    #[arg(long, value_name = "N")]
+    pub refinements: Option<usize>,
+}
+
+impl SparseHarmonicOptions {
+    pub fn params(&self) -> SparseHarmonicParams {
+        SparseHarmonicParams {
+            sparsify: self.sparsify.params(),
+            refinements: self.refinements,
+            ..SparseHarmonicParams::default()
+        }
+    }
+}
