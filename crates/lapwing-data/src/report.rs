@@ -89,8 +89,13 @@ pub struct Report {
 impl Report {
     /// Runs `work` as the phase `name` and notes its time.
     pub fn time<T>(&mut self, name: &str, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.time_steps(name, 0, run, work)
+    }
+
+    /// Runs `work` as the phase `name` of `total` steps, 0 where unknown, and notes its time.
+    pub fn time_steps<T>(&mut self, name: &str, total: u64, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
-        run.progress().start(name, 0);
+        run.progress().start(name, total);
         let out = work(self);
         run.progress().finish();
         self.phases.push(Phase { name: name.into(), seconds: start.elapsed().as_secs_f64() });
