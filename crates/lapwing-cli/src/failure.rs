@@ -65,6 +65,8 @@ fn option_name(parameter: &str) -> String {
         "n_neighbors" => "neighbors".into(),
         "builder" => "knn".into(),
         "n_labeled" => "labeled".into(),
+        "n_projections" => "projections".into(),
+        "number of nodes" => "nodes".into(),
         other => other.replace('_', "-"),
     };
     let is_option = Cli::command().get_subcommands().any(|c| c.get_arguments().any(|a| a.get_long() == Some(&long)));

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, completions, demo, graph, label, predict};
+use crate::commands::{compare, completions, demo, graph, label, predict, sparsify};
 use crate::failure::Failure;
 
 /// Exit code: all done.
@@ -54,6 +54,7 @@ enum Command {
     Predict(predict::Predict),
     Compare(compare::Compare),
     Graph(graph::Graph),
+    Sparsify(sparsify::Sparsify),
     Completions(completions::Completions),
 }
 
@@ -89,6 +90,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Predict(predict) => predict.run(),
         Command::Compare(compare) => compare.run(),
         Command::Graph(graph) => graph.run(),
+        Command::Sparsify(sparsify) => sparsify.run(),
         Command::Completions(completions) => completions.run(),
     }
 }

@@ -37,8 +37,13 @@ impl Session {
     /// Reads input as the phase `read` of `report`. As there is nothing to tidy up yet, Ctrl-C ends the program at
     /// once, even in the middle of a slow pipe.
     pub fn read<T>(&self, report: &mut Report, work: impl FnOnce() -> T) -> T {
+        self.unless_interrupted(|| report.time("read", &self.run, |_| work()))
+    }
+
+    /// Does work that leaves nothing to tidy up: Ctrl-C ends the program at once.
+    pub fn unless_interrupted<T>(&self, work: impl FnOnce() -> T) -> T {
         self.may_exit.store(true, Ordering::SeqCst);
-        let out = report.time("read", &self.run, |_| work());
+        let out = work();
         self.may_exit.store(false, Ordering::SeqCst);
         out
     }

@@ -6,11 +6,12 @@
 //! second copy in memory. Equal models give equal bytes.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
@@ -228,6 +229,17 @@ impl ModelFile {
     /// # Errors
     /// [`Error::Io`]; nothing half-written is left.
     pub fn save(&self, path: &Path) -> Result<()> {
+        write_atomic(path, |out| self.write(out))
+    }
+
+    /// The bytes that [`save`](Self::save) writes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes).expect("memory takes what it is given");
+        bytes
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         // Wider types first, so that every array starts at a multiple of its element size.
         let mut order: Vec<(&String, &Tensor)> = self.tensors.iter().collect();
         order.sort_by_key(|(name, tensor)| (std::cmp::Reverse(tensor.values.dtype().bitsize()), *name));
@@ -247,11 +259,9 @@ impl ModelFile {
         }
         let mut header = header.to_string().into_bytes();
         header.resize(header.len().next_multiple_of(8), b' ');
-        write_atomic(path, |out| {
-            out.write_all(&(header.len() as u64).to_le_bytes())?;
-            out.write_all(&header)?;
-            order.iter().try_for_each(|(_, tensor)| out.write_all(tensor.values.bytes()))
-        })
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(&header)?;
+        order.iter().try_for_each(|(_, tensor)| out.write_all(tensor.values.bytes()))
     }
 
     /// Reads a model. Arrays stay in the file and are mapped.
@@ -260,8 +270,24 @@ impl ModelFile {
     /// [`Error::Format`] for what is no model file or is truncated, [`Error::Version`] for one of a newer program,
     /// [`Error::Io`].
     pub fn load(path: &Path) -> Result<Self> {
-        let map = map(path)?;
-        let (header_len, header) = SafeTensors::read_metadata(&map)
+        Self::of_map(&map(path)?, path)
+    }
+
+    /// Reads a model from the bytes of its file, which are copied; messages call it `name`.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
+        let name = Path::new(name);
+        // Mappings of no bytes are refused by some systems.
+        let mut map = MmapMut::map_anon(bytes.len().max(1)).map_err(|e| Error::io(name, e))?;
+        map[..bytes.len()].copy_from_slice(bytes);
+        let map = map.make_read_only().map_err(|e| Error::io(name, e))?;
+        Self::of_map(&Arc::new(map), name)
+    }
+
+    fn of_map(map: &Arc<Mmap>, path: &Path) -> Result<Self> {
+        let (header_len, header) = SafeTensors::read_metadata(map)
             .map_err(|e| Error::format(path, None, format!("not a model file of lapwing, or truncated ({e})")))?;
         let foreign = || Error::format(path, None, "not a model file of lapwing, though a safetensors file");
         let entries = header.metadata().as_ref().ok_or_else(foreign)?;
@@ -276,7 +302,7 @@ impl ModelFile {
         let mut tensors = BTreeMap::new();
         for (name, info) in header.tensors() {
             let range = data_start + info.data_offsets.0..data_start + info.data_offsets.1;
-            let values = TensorValues::read(&map, range, info.dtype).ok_or_else(|| {
+            let values = TensorValues::read(map, range, info.dtype).ok_or_else(|| {
                 Error::format(path, None, format!("the array '{name}' has the unknown type {}", info.dtype))
             })?;
             tensors.insert(name, Tensor { shape: info.shape.clone(), values });
@@ -330,6 +356,9 @@ mod tests {
         assert_eq!(loaded.array::<u8>("bytes", &[Some(3)]).unwrap().1.as_slice(), [1, 2, 3]);
         assert_eq!(loaded.csr::<f64>("graph").unwrap(), model().csr("graph").unwrap());
         let first = std::fs::read(&path).unwrap();
+        assert_eq!(model().to_bytes(), first);
+        assert_eq!(ModelFile::from_bytes(&first, "a model").unwrap().to_bytes(), first);
+        assert!(ModelFile::from_bytes(&[], "a model").unwrap_err().to_string().contains("a model"));
         loaded.save(&path).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), first);
         assert_eq!(scores.as_slice()[0], 0.5, "the old map outlives its replacement");

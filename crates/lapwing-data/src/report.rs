@@ -94,7 +94,7 @@ impl Report {
         self.time_steps(name, 0, run, work)
     }
 
-    /// The same for a phase of `total` steps, of which `work` tells how many are done.
+    /// Runs `work` as the phase `name` of `total` steps, 0 where unknown, and notes its time.
     pub fn time_steps<T>(&mut self, name: &str, total: u64, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
         run.progress().start(name, total);

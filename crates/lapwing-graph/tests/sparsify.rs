@@ -1,6 +1,6 @@
 //! Sparsifiers against dense eigenvalues: distortion, unbiasedness, components, the same bits from any portion or thread.
 
-use lapwing_data::{Edge, EdgeSlice, EdgeSource, Features, Matrix, Run, Stream};
+use lapwing_data::{CancelToken, Edge, EdgeSlice, EdgeSource, Error, Features, Matrix, Run, Stream};
 use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport, sparsify};
 use lapwing_graph::testkit::{Distortion, dumbbell, nasty_graphs};
 use lapwing_graph::{Graph, GraphParams, Symmetrize, Weighting, affinity_graph};
@@ -90,9 +90,8 @@ fn a_lost_cut_shows_in_the_probes() {
     // Drawn alike, the ten edges of the cut are mostly lost, and one that is not weighs far too much.
     let graph = dumbbell(250);
     let params = in_blocks(Sampler::Uniform, graph.n_edges(), 500 * 4, 2);
-    let (_, report) = sparsified(&graph, params.clone(), 1);
-    let [low, high] = report.probe_ratios.unwrap();
-    assert!(low < 0.7 || high > 1.5, "{report:?}");
+    let lows = (0..7).map(|seed| sparsified(&graph, params.clone(), seed).1.probe_ratios.unwrap()[0]).collect();
+    assert!(median(lows) < 0.7);
     let side = (0..500).map(|v| if v < 250 { 1.0 } else { -1.0 }).collect();
     let given = Sparsifier::new(500, params, &run(1)).unwrap();
     let mut given = given.with_probes(Matrix::new(500, 1, side).unwrap()).unwrap();
@@ -198,6 +197,62 @@ fn loops_and_zeros_are_counted_and_repeated_edges_add_up() {
     let (graph, report) = sparsifier.finish(&run(0)).unwrap();
     assert_eq!(graph, Graph::from_edges(3, &[(0, 1, 3.0), (0, 2, 5.0)]).unwrap());
     assert_eq!((report.n_edges, report.n_dropped, report.n_kept), (4, 2, 2));
+}
+
+#[test]
+fn bytes_go_on_to_the_same_result() {
+    let graph = neighbors(300, 60);
+    let edges = shuffled(&graph, 5);
+    for sampler in [Sampler::Streaming, Sampler::Ridge, Sampler::KelnerLevin] {
+        let params = in_blocks(sampler, edges.len(), 1200, 8);
+        let mut sparsifier = Sparsifier::new(300, params, &run(4)).unwrap();
+        let (first, rest) = edges.split_at(edges.len() / 2 + 17);
+        sparsifier.add(first, &run(4)).unwrap();
+        let bytes = sparsifier.to_bytes().unwrap();
+        let mut other = Sparsifier::from_bytes(&bytes).unwrap();
+        assert_eq!(other.n_rows(), first.len() as u64);
+        let [expected, found] = [&mut sparsifier, &mut other].map(|sparsifier| {
+            sparsifier.add(rest, &run(4)).unwrap();
+            sparsifier.clone().finish(&run(4)).unwrap()
+        });
+        assert_eq!((found.0, found.1.probe_ratios), (expected.0, expected.1.probe_ratios), "{sampler:?}");
+        assert!(Sparsifier::from_bytes(&bytes[..bytes.len() / 2]).is_err());
+        assert!(Sparsifier::from_bytes(b"no sparsifier").unwrap_err().to_string().contains("sparsifier"));
+    }
+}
+
+#[test]
+fn what_was_interrupted_is_done_again() {
+    let graph = neighbors(300, 60);
+    let edges = shuffled(&graph, 5);
+    for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Degree] {
+        let params = in_blocks(sampler, edges.len(), 1500, 4);
+        let source = EdgeSlice::new(300, &edges).unwrap();
+        let (expected, whole) = sparsify(&source, params.clone(), &run(9)).unwrap();
+        let mut sparsifier = Sparsifier::new(300, params, &run(9)).unwrap();
+        let (mut stops, mut taken) = (0, 0);
+        while taken < edges.len() {
+            let cancel = CancelToken::default();
+            let stopped = run(9).with_cancel(cancel.clone());
+            // Every round is stopped before it has done anything, and once more when it is tried again.
+            cancel.cancel();
+            for portion in edges[taken..].chunks(97) {
+                match sparsifier.add(portion, &stopped) {
+                    Ok(()) => continue,
+                    Err(Error::Interrupted) => stops += 1,
+                    Err(error) => panic!("{error}"),
+                }
+                assert!(matches!(sparsifier.add(&[], &stopped), Err(Error::Interrupted)));
+                sparsifier.snapshot(&run(9)).unwrap();
+                sparsifier.add(&[], &run(9)).unwrap();
+                break;
+            }
+            taken = sparsifier.n_rows() as usize;
+        }
+        let (found, report) = sparsifier.finish(&run(9)).unwrap();
+        assert!(stops >= 3, "{stops}");
+        assert_eq!((found, report.probe_ratios), (expected, whole.probe_ratios), "{sampler:?}");
+    }
 }
 
 #[test]

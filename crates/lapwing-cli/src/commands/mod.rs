@@ -8,3 +8,4 @@ pub mod graph;
 pub mod label;
 mod plan;
 pub mod predict;
+pub mod sparsify;

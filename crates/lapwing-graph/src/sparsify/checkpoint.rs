@@ -1,6 +1,6 @@
 //! A sparsifier in the middle of its stream, kept in a file, from which another process goes on to the same bytes.
 //!
-//! The container is that of model files (`lapwing-data/src/model_file.rs`), of the kind `sparsifier`. It is written through
+//! Pickles are the same in memory. The container is that of model files (`lapwing-data/src/model_file.rs`), of the kind `sparsifier`. It is written through
 //! a temporary name: whenever the process is killed, the file is whole, of this checkpoint or the one before.
 
 use std::path::{Path, PathBuf};
@@ -29,12 +29,21 @@ struct Meta {
     source: String,
     counts: Counts,
     n_old: usize,
+    is_due: bool,
     worst: Option<(usize, f64)>,
     has_weak_cut: bool,
 }
 
+impl Meta {
+    fn of(file: &ModelFile) -> Result<Self> {
+        file.expect_kind(&[KIND])?;
+        Self::deserialize(&file.meta)
+            .map_err(|e| file.error(format!("the settings of the sparsifier cannot be read ({e})")))
+    }
+}
+
 /// Where a sparsifier is kept while it reads, and what it reads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
     source: String,
@@ -57,9 +66,7 @@ impl Checkpoint {
             return Ok(None);
         }
         let file = ModelFile::load(&self.path)?;
-        file.expect_kind(&[KIND])?;
-        let meta = Meta::deserialize(&file.meta)
-            .map_err(|e| file.error(format!("the settings of the checkpoint cannot be read ({e})")))?;
+        let meta = Meta::of(&file)?;
         let differs = if meta.source != self.source {
             "other edges"
         } else if meta.n_nodes != n_nodes {
@@ -69,7 +76,7 @@ impl Checkpoint {
         } else if meta.seed != run.seed {
             "another seed"
         } else {
-            return restored(&file, meta, run).map(Some);
+            return restored(&file, meta).map(Some);
         };
         Err(file.error(format!("a checkpoint of {differs}; remove it, or go on with what it was made of")))
     }
@@ -85,7 +92,7 @@ impl Checkpoint {
             return Ok(());
         }
         let start = Instant::now();
-        sparsifier.save(&self.path, &self.source)?;
+        sparsifier.to_file(&self.source)?.save(&self.path)?;
         self.written = Some((Instant::now(), start.elapsed()));
         Ok(())
     }
@@ -111,7 +118,27 @@ impl Checkpoint {
 }
 
 impl Sparsifier {
-    fn save(&self, path: &Path, source: &str) -> Result<()> {
+    /// The sparsifier as bytes, from which [`from_bytes`](Self::from_bytes) makes one that goes on alike.
+    ///
+    /// # Errors
+    /// None for a sparsifier in order.
+    ///
+    /// # Complexity
+    /// Three copies of what is held for a moment, 24 bytes an edge each.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.to_file("").map(|file| file.to_bytes())
+    }
+
+    /// A sparsifier from the bytes of another.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for bytes that [`to_bytes`](Self::to_bytes) has not made.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let file = ModelFile::from_bytes(bytes, "the bytes of a sparsifier")?;
+        restored(&file, Meta::of(&file)?)
+    }
+
+    fn to_file(&self, source: &str) -> Result<ModelFile> {
         let meta = Meta {
             params: self.params.clone(),
             n_nodes: self.n,
@@ -119,6 +146,7 @@ impl Sparsifier {
             source: source.into(),
             counts: Counts { seconds_before: self.seconds(), ..self.counts },
             n_old: self.n_old,
+            is_due: self.is_due,
             worst: self.worst,
             has_weak_cut: self.has_weak_cut,
         };
@@ -137,13 +165,13 @@ impl Sparsifier {
             file.insert("probes", &[vectors.n_rows(), vectors.n_cols()], vectors.values().to_vec())?;
             file.insert("forms", &[forms.len()], forms.clone())?;
         }
-        file.save(path)
+        Ok(file)
     }
 }
 
-fn restored(file: &ModelFile, meta: Meta, run: &Run) -> Result<Sparsifier> {
+fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
     let n = meta.n_nodes;
-    let mut sparsifier = Sparsifier::new(n, meta.params, run)?;
+    let mut sparsifier = Sparsifier::of_seed(n, meta.params, meta.seed)?;
     let u = file.array::<u32>("u", &[None])?.1.as_slice();
     let m = [Some(u.len())];
     let v = file.array::<u32>("v", &m)?.1.as_slice();
@@ -171,7 +199,7 @@ fn restored(file: &ModelFile, meta: Meta, run: &Run) -> Result<Sparsifier> {
         sparsifier.levels.push(std::mem::replace(&mut all, rest));
     }
     sparsifier.held = all;
-    sparsifier.n_old = meta.n_old;
+    (sparsifier.n_old, sparsifier.is_due) = (meta.n_old, meta.is_due);
     sparsifier.counts = meta.counts;
     (sparsifier.worst, sparsifier.has_weak_cut) = (meta.worst, meta.has_weak_cut);
     if file.contains("probes") {

@@ -10,6 +10,10 @@ use crate::Graph;
 /// Edges read at a time, and portions that may wait.
 const PORTION: usize = 1 << 16;
 const WAITING: usize = 4;
+/// Words on the progress of a source of known length, about.
+const WORDS: u64 = 256;
+/// Rows from one word to the next where the length is unknown.
+const WORD_ROWS: u64 = 1 << 20;
 
 /// Sparsifies all edges of a source: see the [module](super) for what comes out.
 ///
@@ -26,7 +30,7 @@ pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> R
 
 impl Sparsifier {
     /// Takes the edges of a source, from the first that it has not seen yet; `each` is called whenever edges have been
-    /// thinned. Tells the progress of `run` how many rows it has read.
+    /// thinned. Tells the progress of `run` how many rows it has read, some hundred times.
     ///
     /// # Errors
     /// As [`Sparsifier::add`]; what the source and `each` meet.
@@ -37,11 +41,17 @@ impl Sparsifier {
         mut each: impl FnMut(&Self) -> Result<()>,
     ) -> Result<()> {
         let seen = self.n_rows();
+        // The systems that are solved have no say in how far the reading has come.
+        let quiet = run.quiet();
+        let (step, mut next) = (source.n_edges().map_or(WORD_ROWS, |total| total / WORDS), 0);
         for_each_portion(source, seen, run, |edges| {
             let rounds = self.n_rounds();
-            self.add(edges, run)?;
-            let note = format!("{} edges kept, {} rounds", self.n_held(), self.n_rounds());
-            run.progress().update(self.n_rows(), &note);
+            self.add(edges, &quiet)?;
+            if self.n_rows() >= next {
+                next = self.n_rows() + step;
+                let note = format!("rows, {} edges kept, {} rounds", self.n_held(), self.n_rounds());
+                run.progress().update(self.n_rows(), &note);
+            }
             if self.n_rounds() > rounds { each(self) } else { Ok(()) }
         })
     }

@@ -44,6 +44,8 @@ pub struct Sparsifier {
     pub(super) held: Vec<Held>,
     /// Leading edges of `held` that were there when edges were thinned last.
     pub(super) n_old: usize,
+    /// Whether a block is full and not thinned yet, because that was interrupted.
+    pub(super) is_due: bool,
     /// Merge tree of the ridge sampler: at level i what 2ⁱ blocks left.
     pub(super) levels: Vec<Vec<Held>>,
     pub(super) probes: Option<Probes>,
@@ -74,6 +76,10 @@ impl Sparsifier {
     /// # Errors
     /// [`Error::Param`] for a parameter outside its range; [`Error::TooLarge`] for a memory too small for the nodes.
     pub fn new(n_nodes: usize, params: SparsifyParams, run: &Run) -> Result<Self> {
+        Self::of_seed(n_nodes, params, run.seed)
+    }
+
+    pub(super) fn of_seed(n_nodes: usize, params: SparsifyParams, seed: u64) -> Result<Self> {
         params.validate()?;
         if n_nodes > u32::MAX as usize {
             return Err(Error::param("n_samples", n_nodes, format!("at most {}", u32::MAX)));
@@ -86,9 +92,10 @@ impl Sparsifier {
             params,
             sizes,
             n: n_nodes,
-            seed: run.seed,
+            seed,
             held: Vec::new(),
             n_old: 0,
+            is_due: false,
             levels: Vec::new(),
             probes: None,
             counts: Counts::default(),
@@ -144,8 +151,8 @@ impl Sparsifier {
 
     /// Takes more edges. Loops and edges of weight 0 are dropped and counted; an edge that comes again counts as another.
     ///
-    /// After an error the sparsifier has taken the edges before the one that is named, or is as good as lost if it was
-    /// interrupted.
+    /// After an error the sparsifier has taken the edges before the one that is named; after an interruption those that
+    /// [`n_rows`](Self::n_rows) counts, and may be given the ones after them: what was interrupted is done again.
     ///
     /// # Errors
     /// [`Error::Graph`] naming the first row with an end out of range or a weight that is negative or not finite;
@@ -154,6 +161,9 @@ impl Sparsifier {
     /// # Complexity
     /// O(1) an edge, and a round of O(capacity) work whenever that many are held.
     pub fn add(&mut self, edges: &[Edge], run: &Run) -> Result<()> {
+        if self.is_due {
+            self.end_block(run)?;
+        }
         for edge in edges {
             edge.check(self.n, self.counts.rows)?;
             self.counts.rows += 1;
@@ -203,6 +213,9 @@ impl Sparsifier {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn finish(mut self, run: &Run) -> Result<(Graph, SparsifyReport)> {
+        if self.is_due {
+            self.end_block(run)?;
+        }
         self.note_new(run)?;
         for mut level in std::mem::take(&mut self.levels) {
             self.held.append(&mut level);
@@ -225,6 +238,7 @@ impl Sparsifier {
     }
 
     fn end_block(&mut self, run: &Run) -> Result<()> {
+        self.is_due = true;
         self.counts.peak = self.counts.peak.max(self.n_held());
         self.note_new(run)?;
         self.thin(run)?;
@@ -242,12 +256,13 @@ impl Sparsifier {
             self.levels[level] = std::mem::take(&mut self.held);
         }
         self.n_old = self.held.len();
+        self.is_due = false;
         Ok(())
     }
 
     /// Lets the probes see edges that came since the last round, as they came.
     fn note_new(&mut self, run: &Run) -> Result<()> {
-        if self.probes.is_none() && self.held.len() > self.sizes.edge_budget {
+        if self.probes.is_none() && (self.is_due || self.held.len() > self.sizes.edge_budget) {
             // The first block: all of it is new.
             run.install(|| sort_and_merge(&mut self.held));
             self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), run)?);
@@ -255,6 +270,7 @@ impl Sparsifier {
         let Self { probes, held, n_old, .. } = self;
         if let Some(probes) = probes {
             probes.add(&held[*n_old..], run);
+            *n_old = held.len();
         }
         Ok(())
     }
@@ -268,7 +284,10 @@ impl Sparsifier {
             n_edges: self.counts.rows - self.counts.dropped,
             number: self.counts.rounds,
         };
-        let Outcome { solve_seconds, worst, has_weak_cut } = round.thin(&mut self.held, &run)?;
+        let outcome = round.thin(&mut self.held, &run);
+        // Also after an interruption: the probes have seen all that is held, which may have been merged.
+        self.n_old = self.held.len();
+        let Outcome { solve_seconds, worst, has_weak_cut } = outcome?;
         self.counts.rounds += 1;
         self.counts.solve_seconds += solve_seconds;
         self.has_weak_cut |= has_weak_cut;

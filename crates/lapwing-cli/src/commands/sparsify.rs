@@ -1,0 +1,261 @@
+//! `lapwing sparsify`: a graph of fewer edges in the place of one that may be too large to hold.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use lapwing::data::read::{EdgeFile, read_graph};
+use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
+use lapwing::data::{Csr, EdgeSource, Phase, Report, peak_memory_bytes};
+use lapwing::graph::AffinityGraph;
+use lapwing::graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::options::{RunOptions, SparsifyOptions};
+use crate::output::{ANY_ENDING, Written, check_output, is_stdout, json_object, two_on_stdout};
+use crate::session::{Session, print};
+use crate::summary::{Row, of_cost, of_graph, row};
+use crate::text::{count, number, percent, seconds};
+
+const EXAMPLES: &str = "\
+Examples:
+  lapwing sparsify edges.parquet -o sparse.npz
+      keep what it takes for cuts and resistances within 1 ± 0.5 of what they were
+  lapwing sparsify edges.npy --nodes 1000000 --memory 2G -o sparse.npz --checkpoint sparse.part
+      in 2 GiB; the same command goes on where a killed one stopped
+  zcat edges.txt.gz | lapwing sparsify - --nodes 1000000 --edge-budget 20000000 -o sparse.npy
+      from a pipe, read once
+  lapwing label --graph sparse.npz --labels known.csv -o labels.csv
+      label the nodes of what was kept";
+
+/// Replace a graph by one of fewer edges and nearly the same cuts and resistances
+///
+/// Edges are read once, in blocks: memory depends on the edges kept and the nodes, not on the size of the file. Edges that
+/// stay weigh more, so that the Laplacian is right in the mean; components stay what they were (but for the sampler
+/// kelner-levin). Labels spread over the sparse graph as over the whole one.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Sparsify {
+    /// Edges u, v[, weight], each undirected edge in one row; - reads CSV from standard input
+    ///
+    /// By the ending: .csv, .csv.gz, .csv.zst, .parquet or .npy (records or an array), nodes counted from 0, of any
+    /// size; rows that repeat an edge, in either direction, add up. Or a symmetric sparse matrix saved by scipy as .npz,
+    /// which is read whole.
+    #[arg(value_name = "EDGES")]
+    edges: PathBuf,
+
+    /// Number of nodes [default: found by reading the file once more]
+    #[arg(long, value_name = "N")]
+    nodes: Option<usize>,
+
+    #[command(flatten)]
+    sparsify: SparsifyOptions,
+
+    #[command(flatten)]
+    outputs: OutputOptions,
+
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+struct OutputOptions {
+    /// Where the sparse graph goes: .npz for scipy, or edges as .parquet, .csv or .npy; - writes CSV to standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Keep the state in FILE while reading and go on from it if it is there; removed when OUT is written
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+
+    /// Exit with code 1 if resistances were solved less exactly than asked
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Where the edges come from.
+enum Source {
+    File(EdgeFile),
+    Matrix(Csr<f64>),
+}
+
+/// The sparse graph, and the row from which a checkpoint went on.
+struct Sparsified {
+    graph: AffinityGraph,
+    report: SparsifyReport,
+    resumed_at: Option<u64>,
+}
+
+impl Sparsify {
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        let params = self.sparsify.params();
+        params.validate()?;
+        self.check()?;
+        let session = Session::start(&self.run)?;
+        check_output("output", Some(&self.outputs.output), &GRAPH_ENDINGS)?;
+        check_output("checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING)?;
+        let mut report = Report::default();
+        let source = session.unless_interrupted(|| self.open(&mut report, &session))?;
+        let checkpoint = self.checkpoint(&source)?;
+        let work = || sparsified(source.edges(), params, checkpoint.as_ref(), &mut report, &session);
+        let found = match &checkpoint {
+            // Files of checkpoints are to be whole.
+            Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
+            None => session.unless_interrupted(work),
+        }?;
+        drop(source);
+
+        session.run.check()?;
+        let mut written = Written::default();
+        let output = &self.outputs.output;
+        report.time("write", &session.run, |_| write_graph(output, found.graph.graph.adjacency()))?;
+        if !is_stdout(output) {
+            written.add("graph", output);
+        }
+        if let Some(checkpoint) = &checkpoint {
+            checkpoint.clear()?;
+        }
+        report.peak_bytes = peak_memory_bytes();
+        found.report.warnings.iter().for_each(|warning| session.warn(warning));
+        self.print(&session, report, &found, &written)?;
+        Ok(if self.outputs.strict && !found.report.warnings.is_empty() { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// Refuses what cannot work before anything is read.
+    fn check(&self) -> Result<(), Failure> {
+        let OutputOptions { output, checkpoint, .. } = &self.outputs;
+        if is_stdout(output) && self.run.json {
+            return Err(two_on_stdout("graph"));
+        }
+        let Some(checkpoint) = checkpoint else { return Ok(()) };
+        if checkpoint == output || *checkpoint == self.edges {
+            return Err(Failure::usage("--checkpoint needs a file of its own"));
+        }
+        let is_once = std::fs::metadata(&self.edges).is_ok_and(|metadata| !metadata.is_file());
+        if is_stdout(&self.edges) || is_once {
+            let reason = "--checkpoint needs a file of edges: a pipe or standard input cannot be read again";
+            return Err(Failure::usage(reason));
+        }
+        if is_archive(&self.edges) {
+            let reason = "--checkpoint needs a file of edges that is read in blocks; an .npz is read whole";
+            return Err(Failure::usage(reason));
+        }
+        Ok(())
+    }
+
+    fn open(&self, report: &mut Report, session: &Session) -> Result<Source, Failure> {
+        let run = &session.run;
+        if is_archive(&self.edges) {
+            let matrix = report.time("read", run, |_| read_graph(&self.edges, self.nodes, run))?;
+            return Ok(Source::Matrix(matrix));
+        }
+        let start = Instant::now();
+        let file = EdgeFile::open(&self.edges, self.nodes, run)?;
+        if self.nodes.is_none() {
+            report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
+        }
+        Ok(Source::File(file))
+    }
+
+    fn checkpoint(&self, source: &Source) -> Result<Option<Checkpoint>, Failure> {
+        let (Some(path), Source::File(file)) = (&self.outputs.checkpoint, source) else { return Ok(None) };
+        Ok(Some(Checkpoint::new(path, format!("{:016x}", file.fingerprint()?))))
+    }
+
+    fn tell_how_to_go_on(&self, failure: &Failure, session: &Session) {
+        let kept = self.outputs.checkpoint.as_deref().filter(|path| path.exists());
+        if let (Failure::Interrupted, Some(path)) = (failure, kept) {
+            session.note(&format!("kept in {}: the same command goes on from there", path.display()));
+        }
+    }
+
+    fn print(&self, session: &Session, report: Report, found: &Sparsified, written: &Written) -> Result<(), Failure> {
+        let Sparsified { graph, report: sparsifier, resumed_at } = found;
+        let summary = graph.summary(&graph.graph.components());
+        let kept_share = sparsifier.n_kept as f64 / sparsifier.n_edges.max(1) as f64;
+        if session.json {
+            let body = json!({
+                "n_samples": sparsifier.n_nodes, "sparsifier": sparsifier, "kept_share": kept_share,
+                "resumed_at": resumed_at, "graph": summary, "phases": report.phases,
+                "peak_bytes": report.peak_bytes, "warnings": sparsifier.warnings,
+            });
+            return print(&json_object("sparsify", &body, json!({}), written)?);
+        }
+        let mut rows = of_sparsifier(sparsifier, kept_share, self.sparsify.sampler);
+        // The edges of the graph are those kept.
+        rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
+        rows.extend(of_cost(&report.phases, report.peak_bytes));
+        rows.extend(written.rows());
+        session.print_summary(&rows, is_stdout(&self.outputs.output))
+    }
+}
+
+impl Source {
+    fn edges(&self) -> &dyn EdgeSource {
+        match self {
+            Self::File(file) => file,
+            Self::Matrix(matrix) => matrix,
+        }
+    }
+}
+
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"))
+}
+
+/// Reads all edges, from where the checkpoint stopped if there is one.
+fn sparsified(
+    source: &dyn EdgeSource,
+    params: SparsifyParams,
+    checkpoint: Option<&Checkpoint>,
+    report: &mut Report,
+    session: &Session,
+) -> Result<Sparsified, Failure> {
+    let (run, n_nodes) = (&session.run, source.n_nodes());
+    let mut checkpoint = checkpoint.cloned();
+    let resumed = match &checkpoint {
+        Some(checkpoint) => checkpoint.resume(n_nodes, &params, run)?,
+        None => None,
+    };
+    let resumed_at = resumed.as_ref().map(Sparsifier::n_rows);
+    if let Some(row) = resumed_at {
+        session.note(&format!("going on after {} rows, from the checkpoint", count(row as usize)));
+    }
+    let (graph, sparsifier) = report.time_steps("sparsify", source.n_edges().unwrap_or(0), run, |_| {
+        let mut sparsifier = match resumed {
+            Some(sparsifier) => sparsifier,
+            None => Sparsifier::new(n_nodes, params, run)?,
+        };
+        sparsifier.read(source, run, |sparsifier| match &mut checkpoint {
+            Some(checkpoint) => checkpoint.keep(sparsifier),
+            None => Ok(()),
+        })?;
+        sparsifier.finish(&run.quiet())
+    })?;
+    Ok(Sparsified { graph: AffinityGraph::given(graph), report: sparsifier, resumed_at })
+}
+
+fn of_sparsifier(report: &SparsifyReport, kept_share: f64, asked: Sampler) -> Vec<Row> {
+    let mut rows = vec![row("nodes", count(report.n_nodes)), row("edges read", count(report.n_edges as usize))];
+    if report.n_dropped > 0 {
+        rows.push(row("loops and zeros left out", count(report.n_dropped as usize)));
+    }
+    rows.push(row("edges kept", format!("{} ({})", count(report.n_kept), percent(kept_share))));
+    if asked == Sampler::Auto {
+        rows.push(row("sampler (auto)", report.sampler.clone()));
+    }
+    rows.push(row("edges aimed at", count(report.edge_budget)));
+    rows.push(row("most edges held", count(report.peak_edges)));
+    rows.push(row("rounds", count(report.rounds as usize)));
+    if report.solve_seconds > 0.0 {
+        rows.push(row("time in solves", seconds(report.solve_seconds)));
+    }
+    if let Some([low, high]) = report.probe_ratios {
+        let probes = format!("{} to {} of what they were, {} probes", number(low), number(high), report.n_probes);
+        rows.push(row("weakest cuts", probes));
+    }
+    rows
+}
