@@ -1,4 +1,4 @@
-//! Simple-HFS: least squares on the smoothest eigenvectors of the graph (Ji, Yang, Lin, Jin & Han 2012, algorithm 1).
+//! Simple-HFS: least squares on the smoothest eigenvectors of the graph (Ji, Yang, Lin, Jin & Han 2012).
 //!
 //! With U (n, q) the eigenvectors of the q smallest eigenvalues of L = D − W, the constant ones included, and U_S its
 //! labeled rows:
