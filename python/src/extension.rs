@@ -16,6 +16,7 @@ use crate::options::{GraphOptions, WidthsInput, graph_dict, widths_object};
 
 /// What labels new rows, as a fitted estimator keeps it.
 #[derive(FromPyObject)]
+#[allow(clippy::large_enum_variant, reason = "one for each call")]
 pub enum ExtensionInput<'py> {
     /// Functions of the features.
     #[pyo3(transparent)]

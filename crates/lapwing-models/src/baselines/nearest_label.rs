@@ -127,11 +127,12 @@ mod tests {
         let targets = Targets::one_hot(&labels, None).unwrap();
         let row = |i: usize| &values[i * d..(i + 1) * d];
         let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();
-        let squared = |i, j| dot(i, i) + dot(j, j) - 2.0 * dot(i, j);
-        let cosine = |i, j| -dot(i, j) / (dot(i, i) * dot(j, j)).sqrt();
-        let distances: [(Metric, &dyn Fn(usize, usize) -> f64); 3] =
-            [(Metric::Euclidean, &squared), (Metric::Cosine, &cosine), (Metric::InnerProduct, &|i, j| -dot(i, j))];
-        for (metric, distance) in distances {
+        for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
+            let distance = |i: usize, j: usize| match metric {
+                Metric::Euclidean => dot(i, i) + dot(j, j) - 2.0 * dot(i, j),
+                Metric::Cosine => -dot(i, j) / (dot(i, i) * dot(j, j)).sqrt(),
+                Metric::InnerProduct => -dot(i, j),
+            };
             let nearest = |i: usize| {
                 let known = targets.rows().iter().map(|&j| (distance(i, j as usize), j));
                 let own = targets.rows().contains(&(i as u32)).then_some((0.0, i as u32));

@@ -1,9 +1,11 @@
-//! Simple-HFS: least squares on the smoothest eigenvectors of the graph (Ji, Yang, Lin, Jin & Han 2012, algorithm 1).
+//! Simple-HFS: least squares on the smoothest eigenvectors of the graph (Ji, Yang, Lin, Jin & Han 2012).
 //!
 //! With U (n, q) the eigenvectors of the q smallest eigenvalues of L = D − W, the constant ones included, and U_S its
 //! labeled rows:
 //!
-//!     f = U·α,   α of least norm among those that minimise Σ over S of cᵢ (Uᵢ·α − yᵢ)²,
+//! ```text
+//! f = U·α,   α of least norm among those that minimise Σ over S of cᵢ (Uᵢ·α − yᵢ)²,
+//! ```
 //!
 //! one column for each class, y one-hot or shares, cᵢ the trust in label i. f depends on the span of U alone, not on how
 //! eigenvectors of one eigenvalue are chosen. Singular values of U_S up to 1e-6 of the largest count as zero: eigenvectors

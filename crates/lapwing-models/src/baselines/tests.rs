@@ -130,7 +130,8 @@ fn parameters_out_of_range_are_named() {
     assert!(text(&bad, SUBSAMPLING).starts_with("n_subsample is 0"));
     assert!(text(&bad, SIMPLE_HARMONIC).starts_with("n_eigenvectors is 0"));
     assert!(text(&bad, EIGENFUNCTION).starts_with("clip is 50"));
-    let cases: [(&str, fn(&mut EigenfunctionParams)); 6] = [
+    type Spoil = fn(&mut EigenfunctionParams);
+    let cases: [(&str, Spoil); 6] = [
         ("n_eigenfunctions is 0", |p| p.n_eigenfunctions = 0),
         ("n_components is 0", |p| p.n_components = Some(0)),
         ("n_bins is 1", |p| p.n_bins = 1),

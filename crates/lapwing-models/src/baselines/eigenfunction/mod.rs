@@ -9,7 +9,7 @@
 //! 2. for each axis a histogram of b' = max(2, min(b, ⌊n/10⌋)) equal bins with centers t, its shares p raised by ε and
 //!    brought back to sum 1;
 //! 3. W = exp(−D²/(2s²)) for D_rs = |t_r − t_s| and s = σ·mean of D; with P = diag(p), D̃ = diag(1ᵀPWP) and D̂ = diag(1ᵀPW)
-//!    the problem (D̃ − P·W·P)·g = λ·P·D̂·g (eq. 2; `density.rs`);
+//!    the problem (D̃ − P·W·P)·g = λ·P·D̂·g (`density.rs`);
 //! 4. of all (λ, g) with λ ≥ 1e-10, which leaves out constants, the q of smallest λ;
 //! 5. rows clipped to the percentiles clip and 100 − clip of the axis, g interpolated between the centers, each column
 //!    brought to norm 1: U (n, q), Σ = diag(λ) (`extension.rs`);
@@ -19,7 +19,7 @@
 //! New rows go through steps 5 and 6 with the clips, centers, functions and norms of the fit: a model keeps these alone, and
 //! its size does not grow with n.
 //!
-//! Departures: of more than 64 features the leading 64 axes are taken by default, as in the paper; of sparse rows and of
+//! Departures: of more than 64 features the leading 64 axes are taken by default; of sparse rows and of
 //! more than 1,024 features they come from subspace iteration, which keeps sparse rows sparse.
 //!
 //! Only functions of one axis are used, no products of them: clusters that no axis tells apart stay together. Take
@@ -50,14 +50,14 @@ use rotation::Rotation;
 /// Name of the method.
 pub const EIGENFUNCTION: &str = "eigenfunction";
 
-/// Axes taken by default, as in section 5 of the paper.
+/// Axes taken by default.
 const TYPICAL_COMPONENTS: usize = 64;
 /// Eigenvalues below it are those of constants.
 const LEAST_EIGENVALUE: f64 = 1e-10;
 /// An axis this much shorter than the longest is constant but for rounding.
 const LEAST_EXTENT: f64 = 1e-10;
 
-/// Parameters of the eigenfunctions; defaults are those of the paper's comparison unless said otherwise.
+/// Parameters of the eigenfunctions; the numbers of functions and axes are round ones of ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EigenfunctionParams {
     /// q, functions, at least 1; fewer where there are not so many. Default 64.

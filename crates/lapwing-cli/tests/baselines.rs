@@ -1,0 +1,58 @@
+//! The baselines from the shell: labels, models, comparison, and what they refuse.
+
+mod common;
+
+use common::{Folder, clouds};
+
+const METHODS: [&str; 4] = ["eigenfunction", "subsampling", "simple-harmonic", "nearest-label"];
+
+#[test]
+fn every_baseline_labels_and_keeps_a_model() {
+    let folder = Folder::new();
+    folder.write("in.csv", clouds(300, 3));
+    folder.write("new.csv", clouds(40, 0));
+    for method in METHODS {
+        let few = "--subsample 60 --eigenvectors 3 --eigenfunctions 6 --seed 1";
+        let run = format!("label in.csv --label-column kind --method {method} {few} -o {method}.csv --model m.lapwing");
+        let object = folder.ok(&format!("{run} --report r.html --json")).json();
+        assert_eq!(object["method"], method);
+        assert!(folder.read("r.html").contains(method));
+        folder.ok("predict m.lapwing new.csv -o new-labels.csv");
+        assert_eq!(folder.read("new-labels.csv").lines().count(), 41);
+        let twice = folder.read(&format!("{method}.csv"));
+        folder.ok(&format!("{run} --threads 3"));
+        assert_eq!(folder.read(&format!("{method}.csv")), twice);
+        let planned = folder.ok(&format!("label in.csv --label-column kind --method {method} --plan --json")).json();
+        assert!(planned["peak_bytes"].as_u64() > Some(0));
+    }
+}
+
+#[test]
+fn compare_takes_all_methods_or_those_that_a_graph_is_enough_for() {
+    let folder = Folder::new();
+    folder.write("in.csv", clouds(300, 100));
+    let table = folder.ok("compare in.csv --label-column kind --labeled 12 --repeats 1").stdout;
+    assert!(METHODS.iter().all(|method| table.contains(method)), "{table}");
+    let kinds: String =
+        clouds(300, 100).lines().skip(1).map(|line| line.rsplit(',').next().unwrap().to_owned() + "\n").collect();
+    folder.write("kinds.txt", kinds);
+    folder.ok("graph in.csv --drop kind -o g.npz");
+    let table = folder.ok("compare --graph g.npz --labels kinds.txt --labeled 12 --repeats 1").stdout;
+    assert!(table.contains("simple-harmonic") && !table.contains("nearest-label"), "{table}");
+}
+
+#[test]
+fn what_cannot_be_is_told_before_anything_is_read() {
+    let folder = Folder::new();
+    let refused = |arguments: &str| {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        ran.stderr
+    };
+    let told = refused("label --graph nowhere.npz --labels none.csv --method nearest-label -o out.csv");
+    assert!(told.contains("the method nearest-label needs features, not a graph"), "{told}");
+    let told = refused("label nowhere.csv --label-column y --method eigenfunction --clip 50 -o out.csv");
+    assert!(told.contains("clip is 50; expected a percentage of at least 0 and below 50"), "{told}");
+    let told = refused("compare --graph nowhere.npz --labels none.csv --labeled 3 --methods subsampling");
+    assert!(told.contains("subsampling needs features"), "{told}");
+}
