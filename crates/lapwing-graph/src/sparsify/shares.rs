@@ -9,10 +9,11 @@
 //! | degree | min(1, a·(1/dᵤ + 1/d_v)) | nodes with edges |
 //! | uniform | 1 | edges read |
 //!
-//! Resistances are scaled so that the importances of the edges held, with their weights of the moment, have the sum they
+//! Where many edges are new, resistances are those of a pilot that has a random part of these, reweighted: of sixteen for each
+//! node the noise is below that of the projections. Resistances are scaled so that the importances of the edges held, with their weights of the moment, have the sum they
 //! must have. Cost: that of the resistances; one pass over the edges for the others.
 
-use lapwing_data::hash::{mix, uniform};
+use lapwing_data::hash::uniform;
 use lapwing_data::{Csr, Result, Run};
 use rayon::prelude::*;
 
@@ -39,8 +40,14 @@ pub(super) struct Shares {
     pub worst: Option<(usize, f64)>,
 }
 
-/// Edges of the pilot for each node, besides its forest.
+/// New edges for each node by which resistances are estimated, and the least part of all new ones: an edge of it stands for
+/// four at most, so that no cut is taken for more than four times what it is.
+const NEW_EDGES: f64 = 16.0;
+const LEAST_SHARE: f64 = 0.25;
+/// New edges for each node by which weak cuts are looked for.
 const PILOT_EDGES: f64 = 10.0;
+/// Edges of more than a sixteenth of both degrees together are always in a pilot.
+const SURE_PART: f64 = 16.0;
 /// Resistance over 1/dᵤ + 1/d_v from which an edge counts as one of a weak cut. Measured maxima: below 4.5 on neighbour and
 /// complete graphs, above 85 on cliques joined by few edges.
 const WEAK_CUT: f64 = 10.0;
@@ -54,14 +61,31 @@ impl View<'_> {
         (self.edges[at].u, self.edges[at].v)
     }
 
-    /// The network of the moment. Weights are rounded to single precision: they serve estimates, and take half the space.
-    fn network(&self) -> Result<Csr<f64>> {
-        adjacency(self.n, self.edges.iter().map(|e| (e.u, e.v, f64::from(e.current(self.trials) as f32))))
+    /// A network of about `per_node` new edges for each node in the place of the one of the moment: what was thinned before
+    /// and the forest as they are, and of the others a random part, never less than `least` of them, that weighs as much
+    /// more. Edges that make up a good part of a degree are in it.
+    ///
+    /// Weights are rounded to single precision: they serve estimates, and take half the space.
+    fn pilot(&self, per_node: f64, least: f64) -> Result<Csr<f64>> {
+        let is_fixed = |at: usize| self.forest[at] || self.edges[at].probability < 1.0;
+        let open = (0..self.edges.len()).into_par_iter().with_min_len(1 << 14).filter(|&at| !is_fixed(at)).count();
+        let share = (per_node * self.n as f64 / open.max(1) as f64).max(least);
+        let inverse = if share < 1.0 { self.inverse_degrees() } else { Vec::new() };
+        let edges = self.edges.iter().enumerate().filter_map(|(at, edge)| {
+            let weight = edge.current(self.trials);
+            if share >= 1.0 || is_fixed(at) {
+                return Some((edge.u, edge.v, f64::from(weight as f32)));
+            }
+            let part = weight * (inverse[edge.u as usize] + inverse[edge.v as usize]);
+            let share = share.max(part * SURE_PART).min(1.0);
+            (uniform(self.key ^ at as u64) < share).then(|| (edge.u, edge.v, f64::from((weight / share) as f32)))
+        });
+        adjacency(self.n, edges)
     }
 
     /// By leverage; by ridge leverage where `projections` have a ridge.
     pub fn leverage(&self, projections: &Projections, run: &Run) -> Result<Shares> {
-        let network = self.network()?;
+        let network = self.pilot(NEW_EDGES, LEAST_SHARE)?;
         let (mut values, worst) = projections.resistances(&network, self.edges.len(), |at| self.ends(at), run)?;
         drop(network);
         let measured = self.total(|at| self.weight(at) * values[at]);
@@ -88,17 +112,9 @@ impl View<'_> {
         Shares { values: vec![1.0 / n_edges.max(1) as f64; self.edges.len()], worst: None }
     }
 
-    /// Whether a pilot finds an edge whose resistance is far above what its ends have by themselves: the forest, and uniform
-    /// edges in the place of the others.
+    /// Whether a small pilot finds an edge whose resistance is far above what its ends have by themselves.
     pub fn has_weak_cut(&self, projections: &Projections, run: &Run) -> Result<bool> {
-        let others = (self.edges.len() - self.forest.iter().filter(|is_in| **is_in).count()).max(1);
-        let share = (PILOT_EDGES * self.n as f64 / others as f64).min(1.0);
-        let edges = self.edges.iter().enumerate().filter_map(|(at, edge)| {
-            let weight = edge.current(self.trials);
-            let is_in = self.forest[at] || uniform(mix(self.key) ^ at as u64) < share;
-            is_in.then_some((edge.u, edge.v, if self.forest[at] { weight } else { weight / share }))
-        });
-        let pilot = adjacency(self.n, edges)?;
+        let pilot = self.pilot(PILOT_EDGES, 0.0)?;
         let (resistances, _) = projections.resistances(&pilot, self.edges.len(), |at| self.ends(at), run)?;
         let inverse = self.inverse_degrees();
         let is_weak = |at: usize| {
