@@ -87,7 +87,8 @@ impl HarmonicOptions {
     }
 }
 
-fn count(name: &str, value: i64) -> Result<usize> {
+/// A number of things.
+pub fn count(name: &str, value: i64) -> Result<usize> {
     usize::try_from(value).map_err(|_| Error::param(name, value, "at least 1"))
 }
 

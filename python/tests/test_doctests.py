@@ -5,7 +5,18 @@ import importlib
 
 import pytest
 
-NAMES = ("_harmonic", "_model_file", "_neighbors", "_versions", "graph", "metrics", "model_selection")
+NAMES = (
+    "_graph",
+    "_harmonic",
+    "_model_file",
+    "_neighbors",
+    "_solver",
+    "_sparsify",
+    "_versions",
+    "metrics",
+    "model_selection",
+    "graph",
+)
 MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]
 
 

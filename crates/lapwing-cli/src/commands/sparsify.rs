@@ -7,8 +7,8 @@ use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
 use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
 use lapwing::data::{Csr, EdgeSource, Phase, Report, peak_memory_bytes};
-use lapwing::graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing::graph::AffinityGraph;
+use lapwing::graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
 use serde_json::json;
 
 use crate::Outcome;
