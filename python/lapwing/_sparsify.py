@@ -148,7 +148,8 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
     """Sparsifier of a stream of edges: give it edges in any portions, ask for the graph at any time.
 
     What is held is thinned whenever it reaches the capacity. The result depends on the order of the edges and the seed,
-    not on the portions they came in or the number of threads. Parameters count from the first `partial_fit`.
+    not on the portions they came in or the number of threads. Parameters count from `fit` or the first
+    `partial_fit`.
 
     Parameters
     ----------
@@ -221,6 +222,11 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sparsifier")
+
+    def fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
+        """Forget all edges so far and take these, as `partial_fit` does; parameters count anew."""
+        vars(self).pop("_sparsifier", None)
+        return self.partial_fit(edges, weights)
 
     def partial_fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
         """Take more edges.

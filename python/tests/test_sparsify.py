@@ -82,7 +82,8 @@ def test_budgets():
     A = dense_graph(150)
     few, many = (sparsify(A, distortion=distortion, random_state=0) for distortion in (3.0, 1.5))
     assert few.n_edges < many.n_edges < 150 * 149 // 2
-    assert sparsify(A, random_state=0).n_edges == 150 * 149 // 2
+    assert sparsify(A, distortion=0.3, random_state=0).n_edges == 150 * 149 // 2
+    assert same(sparsify(A, random_state=0), sparsify(A, distortion=0.5, random_state=0))
     assert sparsify(A, memory=2**20, random_state=0).report["capacity"] * 76 < 2**20
 
 
@@ -100,7 +101,8 @@ def test_portions_and_types_do_not_show(sampler):
     for rows, values in portions():
         parts.partial_fit(rows, values)
     assert parts.n_edges_seen_ == len(edges) == whole.n_edges_seen_
-    assert 0 < parts.n_edges_held_ < 1400
+    # Ridge holds a tree of blocks besides.
+    assert 0 < parts.n_edges_held_ < (3000 if sampler == "ridge" else 1400)
     assert same(parts.snapshot(), whole.snapshot())
     assert same(parts.result(), whole.result())
     for dtype in (np.uint32, np.int32, np.uint64, np.int16, ">i4"):
@@ -146,6 +148,7 @@ def test_pickles_go_on_to_the_same_graph():
     for each in (sparsifier, other):
         each.partial_fit(edges[2500:], weights[2500:])
     assert same(other.result(), sparsifier.result())
+    assert same(other.fit(edges, weights).result(), sparsifier.result())
     fresh = clone(sparsifier)
     with pytest.raises(NotFittedError):
         fresh.snapshot()
