@@ -10,10 +10,12 @@ __all__ = [
     "Eigenfunctions",
     "NeighborIndex",
     "Solver",
+    "Sparsifier",
     "apply_rule",
     "build_info",
     "check_graph",
     "components",
+    "effective_resistances",
     "extend",
     "fit_classifier",
     "fit_eigenfunction",
@@ -25,6 +27,8 @@ __all__ = [
     "knn_graph",
     "load_model",
     "save_model",
+    "sparsify",
+    "start_sparsifier",
     "weigh_neighbors",
 ]
 
@@ -49,6 +53,32 @@ class Solver:
     def precondition(self, r: NDArray[np.float64], control: dict[str, Any]) -> NDArray[np.float64]: ...
     def facts(self) -> dict[str, Any]: ...
 
+@final
+class Sparsifier:
+    def __new__(cls, state: bytes) -> Sparsifier: ...
+    def add(
+        self,
+        ends: NDArray[np.uint32] | NDArray[np.int32] | NDArray[np.int64],
+        weights: NDArray[np.float32] | NDArray[np.float64] | None,
+        control: dict[str, Any],
+    ) -> None: ...
+    def snapshot(self, control: dict[str, Any]) -> _Csr: ...
+    def result(self, control: dict[str, Any]) -> tuple[_Csr, str]: ...
+    def report(self, control: dict[str, Any]) -> str: ...
+    def counts(self) -> tuple[int, int]: ...
+
+def start_sparsifier(
+    n_samples: int, options: dict[str, Any], probes: NDArray[np.float64] | None, control: dict[str, Any]
+) -> Sparsifier: ...
+def sparsify(
+    source: _Csr | tuple[str | PathLike[str], int | None],
+    options: dict[str, Any],
+    probes: NDArray[np.float64] | None,
+    control: dict[str, Any],
+) -> tuple[_Csr, str]: ...
+def effective_resistances(
+    adjacency: _Csr, projection: tuple[int, float] | None, control: dict[str, Any]
+) -> NDArray[np.float64]: ...
 def kneighbors(
     features: _Features, options: dict[str, Any], control: dict[str, Any]
 ) -> tuple[NDArray[np.float32], NDArray[np.uint32], str]: ...

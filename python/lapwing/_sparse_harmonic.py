@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any, Literal
+
+import numpy as np
 
 from ._arguments import integer, sparsify_options
 from ._base import Source
 from ._control import Callback
 from ._harmonic import HarmonicClassifier
+from ._inputs import csr_parts
 from ._labels import as_label_array
+from ._sparsify import StreamingSparsifier
 
 __all__ = ["SparseHarmonicClassifier"]
 
@@ -167,13 +172,45 @@ class SparseHarmonicClassifier(HarmonicClassifier):
             return super()._classifier_source(X, y, control)
         n_samples = int(as_label_array(y).shape[0])
         self.n_features_in_ = n_samples
-        if isinstance(X, (str, os.PathLike)):
-            edges: Any = {"path": os.fspath(X), "n_nodes": n_samples}
-        else:
-            raise TypeError(f"X must be the path of an edge list, not {type(X).__name__}")
-        return Source(edges, self._graph_options(), n_samples, None)
+        return Source(self._edges(X, n_samples), self._graph_options(), n_samples, None)
 
-    def _sparse_options(self) -> dict[str, Any]:
+    def _edges(self, X: Any, n_samples: int) -> Any:
+        """A file of edges for the compiled part to read, or the sparsifier of edges that Python hands out."""
+        if isinstance(X, (str, os.PathLike)):
+            return {"path": os.fspath(X), "n_nodes": n_samples}
+        if not isinstance(X, Iterable):
+            raise TypeError(f"X must be the path of an edge list or an iterable of edges, not {type(X).__name__}")
+        if self.refinements:
+            raise ValueError("refinements need edges that can be read again: the path of an edge list, or a matrix")
+        sparsifier = StreamingSparsifier(
+            n_samples,
+            distortion=self.distortion,
+            edge_budget=self.edge_budget,
+            memory=self.memory,
+            sampler=self.sampler,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            callback=self.callback,
+        )
+        for portion in X:
+            edges, weights = portion if isinstance(portion, tuple) else (portion, None)
+            sparsifier.partial_fit(edges, weights)
+        if not hasattr(sparsifier, "_sparsifier"):
+            raise ValueError("X has no edges")
+        graph = sparsifier.result()
+        self._sparsified = graph.report
+        return csr_parts(graph.to_scipy(), np.float64)
+
+    def _keep_report(self, fitted: dict[str, Any]) -> None:
+        super()._keep_report(fitted)
+        sparsified = vars(self).pop("_sparsified", None)
+        if sparsified is not None:
+            self.report_["parts"]["sparsify"] = sparsified
+
+    def _sparse_options(self) -> dict[str, Any] | None:
+        if hasattr(self, "_sparsified"):
+            # It is sparse already.
+            return None
         refinements = None if self.refinements is None else integer("refinements", self.refinements)
         return {
             "sparsify": sparsify_options(

@@ -15,6 +15,7 @@ mod index;
 mod model;
 mod options;
 mod solver;
+mod sparsify;
 mod versions;
 
 /// Compiled part of lapwing.
@@ -34,6 +35,8 @@ mod _lapwing {
     use crate::model::{load_model, save_model};
     #[pymodule_export]
     use crate::solver::Solver;
+    #[pymodule_export]
+    use crate::sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier};
     #[pymodule_export]
     use crate::versions::build_info;
 }

@@ -5,7 +5,20 @@ import importlib
 
 import pytest
 
-NAMES = ("_harmonic", "_model_file", "_neighbors", "_versions", "baselines", "graph", "metrics", "model_selection")
+NAMES = (
+    "_graph",
+    "_harmonic",
+    "_model_file",
+    "_neighbors",
+    "_solver",
+    "_sparsify",
+    "_sparse_harmonic",
+    "_versions",
+    "baselines",
+    "metrics",
+    "model_selection",
+    "graph",
+)
 MODULES = ["lapwing", *(f"lapwing.{name}" for name in NAMES)]
 
 

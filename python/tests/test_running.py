@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
-from lapwing.graph import kneighbors, knn_graph
+from lapwing.graph import StreamingSparsifier, kneighbors, knn_graph
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +109,22 @@ def test_interpreter_is_free_while_the_work_goes_on(endless):
     done.set()
     other.join()
     assert np.diff(ticks).max() < 0.5
+
+
+def test_interrupted_streams_go_on():
+    edges = np.random.default_rng(0).integers(0, 2000, size=(3_000_000, 2))
+    options = {"edge_budget": 30_000, "random_state": 1}
+    stream = StreamingSparsifier(2000, **options)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        stream.partial_fit(edges)
+    seen = stream.n_edges_seen_
+    assert 0 < seen < len(edges)
+    found = stream.partial_fit(edges[seen:]).result().to_scipy()
+    expected = StreamingSparsifier(2000, **options).partial_fit(edges).result().to_scipy()
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.data, expected.data)
 
 
 def test_callback_hears_phases_and_may_stop_the_run(problem):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import lapwing
 from lapwing import HarmonicClassifier, HarmonicRegressor
 from lapwing.baselines import EigenfunctionClassifier
-from lapwing.graph import Graph, NeighborIndex, kneighbors, knn_graph
+from lapwing.graph import Graph, NeighborIndex, StreamingSparsifier, effective_resistances, kneighbors, knn_graph, sparsify
 from lapwing.metrics import accuracy_score
 from lapwing.model_selection import SemiSupervisedKFold
 
@@ -32,6 +32,12 @@ near: tuple[NDArray[np.float32], NDArray[np.int32]] = index.kneighbors(X)
 alone: NDArray[np.int32] = index.kneighbors(X, 1, return_distance=False)
 others: NDArray[np.int32] = index.kneighbors(X, 1, False)
 share: float = index.recall_
+sparse: Graph = sparsify(graph, edge_budget=100, sampler="degree")
+kept: int = sparsify("edges.npy", n_samples=4, return_report=True)[1]["n_kept"]
+stream: StreamingSparsifier = StreamingSparsifier(4, memory=2**30).partial_fit([(0, 1)], [0.5])
+so_far: Graph = stream.snapshot()
+seen: int = stream.n_edges_seen_
+resistances = effective_resistances(sparse, method="projection").toarray()
 recall = kneighbors(X, 2, return_report=True)[2]["recall"]
 score: float = accuracy_score([0], [0])
 for train, test in SemiSupervisedKFold(2).split(X, [0, 1, -1, -1]):

@@ -212,7 +212,7 @@ fn progress_as_json_lines() {
 #[test]
 fn help_tells_defaults_and_examples() {
     let folder = Folder::new();
-    for command in ["demo", "label", "predict", "compare", "graph", "completions"] {
+    for command in ["demo", "label", "predict", "compare", "graph", "sparsify", "completions"] {
         let help = folder.ok(&format!("{command} --help")).stdout;
         assert!(help.contains("Example"), "{command}: {help}");
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
 use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
-use lapwing::data::{Csr, EdgeSource, Phase, Report, peak_memory_bytes};
+use lapwing::data::{EdgeSource, Phase, Report, peak_memory_bytes};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
 use serde_json::json;
@@ -76,12 +76,6 @@ struct OutputOptions {
     strict: bool,
 }
 
-/// Where the edges come from.
-enum Source {
-    File(EdgeFile),
-    Matrix(Csr<f64>),
-}
-
 /// The sparse graph, and the row from which a checkpoint went on.
 struct Sparsified {
     graph: AffinityGraph,
@@ -98,9 +92,8 @@ impl Sparsify {
         check_output("output", Some(&self.outputs.output), &GRAPH_ENDINGS)?;
         check_output("checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING)?;
         let mut report = Report::default();
-        let source = session.unless_interrupted(|| self.open(&mut report, &session))?;
-        let checkpoint = self.checkpoint(&source)?;
-        let work = || sparsified(source.edges(), params, checkpoint.as_ref(), &mut report, &session);
+        let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
+        let work = || sparsified(&*source, params, checkpoint.as_ref(), &mut report, &session);
         let found = match &checkpoint {
             // Files of checkpoints are to be whole.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
@@ -146,23 +139,27 @@ impl Sparsify {
         Ok(())
     }
 
-    fn open(&self, report: &mut Report, session: &Session) -> Result<Source, Failure> {
+    /// The edges, and where to keep what was made of them.
+    fn open(
+        &self,
+        report: &mut Report,
+        session: &Session,
+    ) -> Result<(Box<dyn EdgeSource>, Option<Checkpoint>), Failure> {
         let run = &session.run;
         if is_archive(&self.edges) {
             let matrix = report.time("read", run, |_| read_graph(&self.edges, self.nodes, run))?;
-            return Ok(Source::Matrix(matrix));
+            return Ok((Box::new(matrix), None));
         }
         let start = Instant::now();
         let file = EdgeFile::open(&self.edges, self.nodes, run)?;
         if self.nodes.is_none() {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
-        Ok(Source::File(file))
-    }
-
-    fn checkpoint(&self, source: &Source) -> Result<Option<Checkpoint>, Failure> {
-        let (Some(path), Source::File(file)) = (&self.outputs.checkpoint, source) else { return Ok(None) };
-        Ok(Some(Checkpoint::new(path, format!("{:016x}", file.fingerprint()?))))
+        let checkpoint = match &self.outputs.checkpoint {
+            Some(path) => Some(Checkpoint::new(path, format!("{:016x}", file.fingerprint()?))),
+            None => None,
+        };
+        Ok((Box::new(file), checkpoint))
     }
 
     fn tell_how_to_go_on(&self, failure: &Failure, session: &Session) {
@@ -190,15 +187,6 @@ impl Sparsify {
         rows.extend(of_cost(&report.phases, report.peak_bytes));
         rows.extend(written.rows());
         session.print_summary(&rows, is_stdout(&self.outputs.output))
-    }
-}
-
-impl Source {
-    fn edges(&self) -> &dyn EdgeSource {
-        match self {
-            Self::File(file) => file,
-            Self::Matrix(matrix) => matrix,
-        }
     }
 }
 

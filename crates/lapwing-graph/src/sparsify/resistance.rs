@@ -126,6 +126,9 @@ fn exact(graph: &Graph, edges: &[(u32, u32)], run: &Run) -> Result<Vec<f64>> {
     Ok(resistances)
 }
 
+/// Iterations and relative residual of a system that did not arrive.
+pub(super) type Stopped = (usize, f64);
+
 /// Random projections of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Projections {
@@ -147,7 +150,7 @@ impl Projections {
         m: usize,
         ends: impl Fn(usize) -> (u32, u32) + Sync,
         run: &Run,
-    ) -> Result<(Vec<f64>, Option<(usize, f64)>)> {
+    ) -> Result<(Vec<f64>, Option<Stopped>)> {
         let mut sums = vec![0.0; m];
         let worst = self.each_block(adjacency, run, |z| run.install(|| add_squares(&mut sums, z, &ends)))?;
         let share = 1.0 / self.n_projections as f64;
@@ -161,7 +164,7 @@ impl Projections {
         adjacency: &Csr<f64>,
         run: &Run,
         mut take: impl FnMut(&Matrix),
-    ) -> Result<Option<(usize, f64)>> {
+    ) -> Result<Option<Stopped>> {
         let params = LaplacianParams { tol: self.tol, ..LaplacianParams::default() };
         let diagonal = (self.ridge > 0.0).then(|| vec![self.ridge; adjacency.n_rows()]);
         let solver = LaplacianSolver::new(adjacency, diagonal.as_deref(), params, run)?;

@@ -1,0 +1,115 @@
+"""The graph."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from . import _lapwing
+from ._inputs import CsrParts, csr_from_parts, csr_parts
+
+
+class Graph:
+    """Undirected graph with positive weights and no self loops.
+
+    Made by :func:`lapwing.graph.knn_graph`, :func:`lapwing.graph.sparsify` or :meth:`from_scipy`; estimators with ``affinity="precomputed"`` take it as X.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of nodes n.
+    n_edges : int
+        Undirected edges, each counted once.
+    degree : ndarray of shape (n_samples,)
+        Weighted degrees dᵢ = Σⱼ wᵢⱼ.
+    report : dict
+        How the graph was made. By a neighbour search: builder, measured recall and its standard error, rows whose
+        neighbours are all at distance 0. By a sparsifier: see :func:`lapwing.graph.sparsify`. Empty for a graph that
+        was given.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from lapwing.graph import Graph
+    >>> path = Graph.from_scipy(sp.csr_array([[0, 2, 0], [2, 0, 0], [0, 0, 0]]))
+    >>> path
+    Graph(n_samples=3, n_edges=1)
+    >>> path.components()
+    array([0, 0, 1], dtype=int32)
+    """
+
+    def __init__(self, adjacency: sp.csr_array, degree: NDArray[np.float64], report: dict[str, Any]) -> None:
+        self._adjacency = adjacency
+        self.degree = degree
+        self.report = report
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any) -> Graph:
+        """Take a symmetric matrix of weights as a graph; loops and zeros are dropped.
+
+        Parameters
+        ----------
+        adjacency : sparse matrix or array-like of shape (n_samples, n_samples)
+            Weights, finite and at least 0, equal to their mirror within 1e-12 relative.
+
+        Raises
+        ------
+        ValueError
+            Naming the first entry that is negative, not finite or without its mirror.
+        """
+        parts, degree = _lapwing.check_graph(csr_parts(adjacency, np.float64))
+        return cls(csr_from_parts(parts), degree, {})
+
+    @classmethod
+    def _from_parts(cls, parts: CsrParts, report: dict[str, Any]) -> Graph:
+        adjacency = csr_from_parts(parts)
+        return cls(adjacency, np.asarray(adjacency.sum(axis=1)).reshape(-1), report)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of nodes."""
+        return int(self._adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return int(self._adjacency.nnz // 2)
+
+    def to_scipy(self) -> sp.csr_array:
+        """Weights as a symmetric scipy matrix (n_samples, n_samples); it shares memory with the graph."""
+        return self._adjacency
+
+    def components(self) -> NDArray[np.int32]:
+        """Connected component of each node (n_samples,), numbered by their first node. O(n + m) time."""
+        return _lapwing.components(csr_parts(self._adjacency, np.float64)).view(np.int32)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the graph as `.npz`, which ``Graph.load``, ``scipy.sparse.load_npz`` and ``lapwing --graph`` read.
+
+        The file appears whole or not at all.
+        """
+        target = os.fspath(path)
+        partial = f"{target}.{os.getpid()}.partial"
+        try:
+            with open(partial, "wb") as file:
+                sp.save_npz(file, self._adjacency, compressed=False)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, target)
+        except BaseException:
+            if os.path.exists(partial):
+                os.unlink(partial)
+            raise
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Graph:
+        """Read a graph that `save` or ``lapwing graph`` wrote, with all the checks of `from_scipy`."""
+        return cls.from_scipy(sp.load_npz(path))
+
+    def __repr__(self) -> str:
+        return f"Graph(n_samples={self.n_samples}, n_edges={self.n_edges})"

@@ -1,0 +1,414 @@
+"""Sparser graphs in the place of large ones, and effective resistances."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from os import PathLike
+from typing import Any, Literal, overload
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from . import _lapwing
+from ._arguments import integer, number, sparsify_options, text
+from ._control import Callback, run_control
+from ._graph import Graph
+from ._inputs import CsrParts, csr_parts
+
+#: Types of edges taken as they are; other integers become int64.
+_END_TYPES = (np.uint32, np.int32, np.int64)
+
+
+@overload
+def sparsify(
+    A: Any,
+    *,
+    n_samples: int | None = ...,
+    distortion: float | None = ...,
+    edge_budget: int | None = ...,
+    memory: int | None = ...,
+    sampler: str = ...,
+    capacity: int | None = ...,
+    n_projections: int = ...,
+    probes: Any = ...,
+    random_state: Any = ...,
+    n_jobs: int | None = ...,
+    verbose: int | bool = ...,
+    callback: Callback | None = ...,
+    return_report: Literal[False] = ...,
+) -> Graph: ...
+@overload
+def sparsify(
+    A: Any,
+    *,
+    n_samples: int | None = ...,
+    distortion: float | None = ...,
+    edge_budget: int | None = ...,
+    memory: int | None = ...,
+    sampler: str = ...,
+    capacity: int | None = ...,
+    n_projections: int = ...,
+    probes: Any = ...,
+    random_state: Any = ...,
+    n_jobs: int | None = ...,
+    verbose: int | bool = ...,
+    callback: Callback | None = ...,
+    return_report: Literal[True],
+) -> tuple[Graph, dict[str, Any]]: ...
+def sparsify(
+    A: Any,
+    *,
+    n_samples: int | None = None,
+    distortion: float | None = None,
+    edge_budget: int | None = None,
+    memory: int | None = None,
+    sampler: str = "streaming",
+    capacity: int | None = None,
+    n_projections: int = 32,
+    probes: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = 0,
+    callback: Callback | None = None,
+    return_report: bool = False,
+) -> Any:
+    """Graph of fewer edges with nearly the same cuts, resistances and harmonic functions.
+
+    Edges that stay weigh more, so that the Laplacian is right in the mean; components stay what they were.
+
+    Parameters
+    ----------
+    A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
+        Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`,
+        nodes counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.
+    n_samples : int or None, default=None
+        Number of nodes of a file; None reads it once more to find the largest. Not for matrices.
+    distortion : float in (0, 10) or None, default=None
+        Keep as many edges as it takes for xᵀL'x within (1 ± distortion)·xᵀLx, as far as measurements tell. Where neither
+        this nor the next two are given it is 0.5; give at most one of them.
+    edge_budget : int or None, default=None
+        Keep about so many edges.
+    memory : int or None, default=None
+        Keep as many edges as can be worked with in so many bytes.
+    sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, \
+default="streaming"
+        How edges are drawn: by effective resistance, block by block ("streaming") or all at once ("leverage"); as
+        published ("kelner-levin", which may lose components); all alike ("uniform"); by the degrees of their ends
+        ("degree"); spanning forests and a part of the rest ("bundle"); by ridge leverage, for L + ρI ("ridge"); "degree"
+        where a pilot finds no weak cut, else "streaming" ("auto").
+    capacity : int or None, default=None
+        Edges held before they are thinned, at least twice those to be kept; None is four times.
+    n_projections : int, default=32
+        Random projections that resistances are estimated by, in [1, 1024].
+    probes : array-like of shape (n_samples, n_probes) or None, default=None
+        Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are
+        large over weak cuts.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the draws; None takes one from NumPy's global generator.
+    n_jobs : int or None, default=None
+        Threads; None and -1 take every processor. Results are the same for any number.
+    verbose, callback
+        As in :func:`kneighbors`.
+    return_report : bool, default=False
+        Whether to return the report as well; it is also ``graph.report``.
+
+    Returns
+    -------
+    Graph
+    report : dict
+        `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of
+        thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was
+        thinned), `sampler`, `warnings`; only with ``return_report=True``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.graph import sparsify
+    >>> complete = np.ones((200, 200))
+    >>> graph = sparsify(complete, edge_budget=2000, random_state=0)
+    >>> graph.report["n_edges"], graph.n_edges < 2600, len(set(graph.components()))
+    (19900, True, 1)
+    >>> bool(abs(graph.degree.mean() / 199 - 1) < 0.1)
+    True
+    """
+    options = sparsify_options(
+        distortion=distortion,
+        edge_budget=edge_budget,
+        memory=memory,
+        sampler=sampler,
+        capacity=capacity,
+        n_projections=n_projections,
+    )
+    control = run_control(n_jobs, random_state, verbose, callback)
+    parts, report = _lapwing.sparsify(_source(A, n_samples), options, _probes(probes), control)
+    graph = Graph._from_parts(parts, json.loads(report))
+    _warn(graph.report)
+    return (graph, graph.report) if return_report else graph
+
+
+class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
+    """Sparsifier of a stream of edges: give it edges in any portions, ask for the graph at any time.
+
+    What is held is thinned whenever it reaches the capacity. The result depends on the order of the edges and the seed,
+    not on the portions they came in or the number of threads. Parameters count from `fit` or the first
+    `partial_fit`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of nodes.
+    distortion, edge_budget, memory, sampler, capacity, n_projections, probes, random_state
+        As in :func:`sparsify`.
+    n_jobs, verbose, callback
+        As in :func:`sparsify`.
+
+    Attributes
+    ----------
+    n_edges_seen_ : int
+        Rows given, loops and edges of weight 0 included.
+    n_edges_held_ : int
+        Edges held, parallel ones apart; they differ from those of a snapshot by that.
+    report_ : dict
+        The report so far, as :func:`sparsify` returns it.
+
+    Notes
+    -----
+    Every call starts its threads anew: portions of 10⁵ edges or more make that cheap. Memory is 24 bytes for each edge
+    held, 76 for each edge of the capacity while they are thinned, and 2 KiB for each node.
+
+    Ctrl-C during `partial_fit` leaves the sparsifier in order: `n_edges_seen_` tells how many rows it has taken, and it
+    may be given those after them. Pickle keeps the state, and a copy goes on to the same graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.graph import StreamingSparsifier
+    >>> sparsifier = StreamingSparsifier(300, edge_budget=3000, random_state=0)
+    >>> for node in range(1, 300):
+    ...     sparsifier = sparsifier.partial_fit([(node, other) for other in range(node)])
+    >>> sparsifier.n_edges_seen_
+    44850
+    >>> graph = sparsifier.result()
+    >>> graph.n_edges < 4000, len(set(graph.components()))
+    (True, 1)
+    """
+
+    def __init__(
+        self,
+        n_samples: int,
+        *,
+        distortion: float | None = None,
+        edge_budget: int | None = None,
+        memory: int | None = None,
+        sampler: str = "streaming",
+        capacity: int | None = None,
+        n_projections: int = 32,
+        probes: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_samples = n_samples
+        self.distortion = distortion
+        self.edge_budget = edge_budget
+        self.memory = memory
+        self.sampler = sampler
+        self.capacity = capacity
+        self.n_projections = n_projections
+        self.probes = probes
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_sparsifier")
+
+    def fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
+        """Forget all edges so far and take these, as `partial_fit` does; parameters count anew."""
+        vars(self).pop("_sparsifier", None)
+        return self.partial_fit(edges, weights)
+
+    def partial_fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
+        """Take more edges.
+
+        Parameters
+        ----------
+        edges : array-like of shape (n_edges, 2), integers
+            Both ends of each undirected edge, in 0..n_samples − 1. C-contiguous arrays of uint32, int32 and int64 are used
+            in place. An edge that comes again, in either direction, adds to its weight; loops are dropped.
+        weights : array-like of shape (n_edges,) or None, default=None
+            Finite and at least 0; None is 1 for all. float32 and float64 are used in place.
+
+        Returns
+        -------
+        StreamingSparsifier
+            This object.
+
+        Raises
+        ------
+        ValueError
+            Naming the first row that is no edge; none of `edges` has been taken then.
+        """
+        ends, given = _edge_arrays(edges, weights)
+        if not hasattr(self, "_sparsifier"):
+            options = sparsify_options(
+                distortion=self.distortion,
+                edge_budget=self.edge_budget,
+                memory=self.memory,
+                sampler=self.sampler,
+                capacity=self.capacity,
+                n_projections=self.n_projections,
+            )
+            control = run_control(self.n_jobs, self.random_state)
+            n_samples = integer("n_samples", self.n_samples)
+            self._sparsifier = _lapwing.start_sparsifier(n_samples, options, _probes(self.probes), control)
+        self._sparsifier.add(ends, given, run_control(self.n_jobs, 0, self.verbose, self.callback))
+        return self
+
+    def snapshot(self) -> Graph:
+        """Graph of the edges so far, as they are held; the stream goes on as if nothing had been asked.
+
+        Until edges were thinned for the first time it is the graph itself; up to `capacity` edges in any case.
+        """
+        check_is_fitted(self)
+        return Graph._from_parts(self._sparsifier.snapshot(self._control()), self.report_)
+
+    def result(self) -> Graph:
+        """Graph of the edges so far, thinned to the budget; the stream may go on.
+
+        For the same edges in the same order and the same seed, what :func:`sparsify` returns. A copy of what is held is
+        thinned.
+        """
+        check_is_fitted(self)
+        parts, report = self._sparsifier.result(self._control())
+        graph = Graph._from_parts(parts, json.loads(report))
+        _warn(graph.report)
+        return graph
+
+    @property
+    def n_edges_seen_(self) -> int:
+        """Rows given."""
+        check_is_fitted(self)
+        return self._sparsifier.counts()[0]
+
+    @property
+    def n_edges_held_(self) -> int:
+        """Edges held."""
+        check_is_fitted(self)
+        return self._sparsifier.counts()[1]
+
+    @property
+    def report_(self) -> dict[str, Any]:
+        """The report so far."""
+        check_is_fitted(self)
+        report: dict[str, Any] = json.loads(self._sparsifier.report(self._control()))
+        return report
+
+    def _control(self) -> dict[str, Any]:
+        # The seed was taken when the stream began.
+        return run_control(self.n_jobs, 0)
+
+
+def effective_resistances(
+    A: Any,
+    *,
+    method: str = "exact",
+    n_projections: int = 200,
+    tol: float = 1e-6,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | bool = 0,
+    callback: Callback | None = None,
+) -> sp.csr_array:
+    """Effective resistance of every edge: that between its ends, in a network whose edges conduct as their weights.
+
+    Weight times resistance is the leverage of an edge, in (0, 1]: the probability that a random spanning tree has it, 1
+    for a bridge. Leverages add up to n_samples less the number of components.
+
+    Parameters
+    ----------
+    A : Graph, sparse matrix or array-like of shape (n_samples, n_samples)
+        Symmetric weights; loops and zeros are left out.
+    method : {"exact", "projection"}, default="exact"
+        To rounding, from a dense inverse of each component, of up to 10,000 nodes; or by random projections.
+    n_projections : int, default=200
+        Projections; the relative standard deviation of a resistance is √(2 / n_projections).
+    tol : float in (0, 1), default=1e-6
+        Relative residual of the systems of the projections. Above 1e-4 resistances over weak cuts come out too small.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the projections.
+    n_jobs : int or None, default=None
+        Threads; None and -1 take every processor. Results are the same for any number.
+    verbose, callback
+        As in :func:`kneighbors`.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+        Symmetric, an entry for every edge.
+
+    Examples
+    --------
+    Each edge of a triangle lies beside a path of two: 1·2 / (1 + 2).
+
+    >>> from lapwing.graph import effective_resistances
+    >>> effective_resistances([[0, 1, 1], [1, 0, 1], [1, 1, 0]]).toarray().round(3).tolist()
+    [[0.0, 0.667, 0.667], [0.667, 0.0, 0.667], [0.667, 0.667, 0.0]]
+    """
+    if text("method", method) not in ("exact", "projection"):
+        raise ValueError(f"method is {method!r}; expected 'exact' or 'projection'")
+    control = run_control(n_jobs, random_state, verbose, callback)
+    projection = (integer("n_projections", n_projections), number("tol", tol)) if method == "projection" else None
+    adjacency = (A if isinstance(A, Graph) else Graph.from_scipy(A)).to_scipy()
+    upper = sp.csr_array(sp.triu(adjacency, k=1))
+    upper.data = _lapwing.effective_resistances(csr_parts(adjacency, np.float64), projection, control)
+    return sp.csr_array(upper + upper.T)
+
+
+def _source(A: Any, n_samples: int | None) -> CsrParts | tuple[str | PathLike[str], int | None]:
+    if isinstance(A, (str, os.PathLike)):
+        return A, None if n_samples is None else integer("n_samples", n_samples)
+    if n_samples is not None:
+        raise ValueError("n_samples is for files; a matrix has its own")
+    return csr_parts(A.to_scipy() if isinstance(A, Graph) else A, np.float64)
+
+
+def _probes(probes: Any) -> NDArray[np.float64] | None:
+    if probes is None:
+        return None
+    vectors = np.ascontiguousarray(probes, dtype=np.float64)
+    if vectors.ndim != 2:
+        raise ValueError(f"probes has shape {vectors.shape}; expected (n_samples, n_probes)")
+    return vectors
+
+
+def _edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Edges and weights as the compiled part takes them: borrowed where type and order fit."""
+    ends = np.asarray(edges)
+    if ends.size == 0:
+        ends = np.empty((0, 2), dtype=np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2:
+        raise ValueError(f"edges has shape {ends.shape}; expected (n_edges, 2)")
+    if ends.dtype.kind not in "iu":
+        raise TypeError(f"edges must be integers, not {ends.dtype}")
+    if ends.dtype == np.uint64 and ends.size and ends.max() >= 2**63:
+        raise ValueError(f"edges holds {ends.max()}; nodes are numbers below n_samples")
+    ends = np.ascontiguousarray(ends if ends.dtype in _END_TYPES else ends.astype(np.int64))
+    if weights is None:
+        return ends, None
+    given = np.asarray(weights)
+    if given.shape != (len(ends),):
+        raise ValueError(f"weights has shape {given.shape}; expected ({len(ends)},), one for each edge")
+    return ends, np.ascontiguousarray(given, dtype=None if given.dtype in (np.float32, np.float64) else np.float64)
+
+
+def _warn(report: dict[str, Any]) -> None:
+    for warning in report["warnings"]:
+        warnings.warn(warning, UserWarning, stacklevel=3)

@@ -1,0 +1,274 @@
+//! Sparsifiers and effective resistances.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
+
+use lapwing::data::read::EdgeFile;
+use lapwing::data::{Csr, Edge, EdgeSource, Error, Matrix, Report, Result, Run};
+use lapwing::graph::Graph;
+use lapwing::graph::sparsify::{self as engine, ResistanceMethod, SparsifyReport};
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::arrays::{CsrInput, csr_arrays, json, matrix};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::options::{SparsifyOptions, count};
+
+/// Edges handed over at a time.
+const PORTION: usize = 1 << 16;
+
+/// Where edges come from: a symmetric matrix, or the path of a file of edges and the number of nodes.
+#[derive(FromPyObject)]
+pub enum SourceInput<'py> {
+    /// A matrix.
+    #[pyo3(transparent)]
+    Matrix(CsrInput<'py, f64>),
+    /// A file.
+    #[pyo3(transparent)]
+    File((PathBuf, Option<i64>)),
+}
+
+/// Both ends of each edge (m, 2).
+#[derive(FromPyObject)]
+pub enum EndsInput<'py> {
+    /// 32 bits.
+    #[pyo3(transparent)]
+    U32(PyReadonlyArray2<'py, u32>),
+    /// 32 bits, signed.
+    #[pyo3(transparent)]
+    I32(PyReadonlyArray2<'py, i32>),
+    /// 64 bits, signed.
+    #[pyo3(transparent)]
+    I64(PyReadonlyArray2<'py, i64>),
+}
+
+/// Weight of each edge (m).
+#[derive(FromPyObject)]
+pub enum WeightsInput<'py> {
+    /// Single precision.
+    #[pyo3(transparent)]
+    F32(PyReadonlyArray1<'py, f32>),
+    /// Double precision.
+    #[pyo3(transparent)]
+    F64(PyReadonlyArray1<'py, f64>),
+}
+
+/// Weights that are borrowed.
+#[derive(Clone, Copy)]
+enum Weights<'a> {
+    Ones,
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+}
+
+/// A sparsifier in the middle of its stream. Made anew by [`start_sparsifier`], by its constructor from a pickle.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+pub struct Sparsifier(Mutex<engine::Sparsifier>);
+
+/// A sparsifier that has seen no edge, with probes of the caller's if there are any.
+fn started(n_nodes: usize, options: &SparsifyOptions, probes: Option<Matrix>, run: &Run) -> Result<engine::Sparsifier> {
+    let sparsifier = engine::Sparsifier::new(n_nodes, options.params()?, run)?;
+    match probes {
+        Some(probes) => sparsifier.with_probes(probes),
+        None => Ok(sparsifier),
+    }
+}
+
+/// `(graph, report)` of all edges of a source.
+#[pyfunction]
+pub fn sparsify<'py>(
+    py: Python<'py>,
+    source: SourceInput<'py>,
+    options: SparsifyOptions,
+    probes: Option<PyReadonlyArray2<'py, f64>>,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    options.params().map_err(to_py)?;
+    let probes = probes.as_ref().map(matrix).transpose()?;
+    let found = match source {
+        SourceInput::Matrix(adjacency) => {
+            let adjacency = adjacency.matrix()?;
+            control.run(py, |run| all_of(&Graph::new(adjacency)?.into_adjacency(), &options, probes, run))
+        }
+        SourceInput::File((path, n_nodes)) => control.run(py, |run| {
+            let n_nodes = n_nodes.map(|n| count("n_samples", n)).transpose()?;
+            all_of(&EdgeFile::open(&path, n_nodes, run)?, &options, probes, run)
+        }),
+    };
+    graph_and_report(py, found?)
+}
+
+fn all_of(
+    source: &dyn EdgeSource,
+    options: &SparsifyOptions,
+    probes: Option<Matrix>,
+    run: &Run,
+) -> Result<(Graph, SparsifyReport)> {
+    let mut sparsifier = started(source.n_nodes(), options, probes, run)?;
+    Report::default().time_steps("sparsify", source.n_edges().unwrap_or(0), run, |_| {
+        sparsifier.read(source, run, |_| Ok(()))?;
+        sparsifier.finish(&run.quiet())
+    })
+}
+
+/// A sparsifier that has seen no edge.
+#[pyfunction]
+pub fn start_sparsifier(
+    py: Python<'_>,
+    n_samples: i64,
+    options: SparsifyOptions,
+    probes: Option<PyReadonlyArray2<'_, f64>>,
+    control: Control,
+) -> PyResult<Sparsifier> {
+    let n_samples = count("n_samples", n_samples).map_err(to_py)?;
+    let probes = probes.as_ref().map(matrix).transpose()?;
+    let started = control.run(py, |run| started(n_samples, &options, probes, run))?;
+    Ok(Sparsifier(Mutex::new(started)))
+}
+
+#[pymethods]
+impl Sparsifier {
+    #[new]
+    fn new(state: &[u8]) -> PyResult<Self> {
+        engine::Sparsifier::from_bytes(state).map(Mutex::new).map(Self).map_err(to_py)
+    }
+
+    /// Takes edges, all of them checked before the first is taken.
+    fn add(
+        &self,
+        py: Python<'_>,
+        ends: EndsInput<'_>,
+        weights: Option<WeightsInput<'_>>,
+        control: Control,
+    ) -> PyResult<()> {
+        let weights = match &weights {
+            None => Weights::Ones,
+            Some(WeightsInput::F32(weights)) => Weights::F32(weights.as_slice()?),
+            Some(WeightsInput::F64(weights)) => Weights::F64(weights.as_slice()?),
+        };
+        match &ends {
+            EndsInput::U32(ends) => self.add_rows(py, slice(ends)?, weights, &control),
+            EndsInput::I32(ends) => self.add_rows(py, slice(ends)?, weights, &control),
+            EndsInput::I64(ends) => self.add_rows(py, slice(ends)?, weights, &control),
+        }
+    }
+
+    /// The graph so far.
+    fn snapshot<'py>(&self, py: Python<'py>, control: Control) -> PyResult<Bound<'py, PyTuple>> {
+        let graph = control.run(py, |run| self.lock()?.snapshot(run))?;
+        csr_arrays(py, graph.into_adjacency())
+    }
+
+    /// `(graph, report)`, thinned to the budget; the stream may go on.
+    fn result<'py>(&self, py: Python<'py>, control: Control) -> PyResult<Bound<'py, PyTuple>> {
+        let finish = |run: &Run| {
+            let sparsifier = self.lock()?.clone();
+            sparsifier.finish(run)
+        };
+        graph_and_report(py, control.run(py, finish)?)
+    }
+
+    /// The report so far.
+    fn report(&self, py: Python<'_>, control: Control) -> PyResult<String> {
+        let report = control.run(py, |run| Ok(self.lock()?.report(run)))?;
+        json(&report).map_err(to_py)
+    }
+
+    /// Rows given and edges held.
+    fn counts(&self, py: Python<'_>) -> PyResult<(u64, usize)> {
+        py.detach(|| self.lock().map(|sparsifier| (sparsifier.n_rows(), sparsifier.n_held()))).map_err(to_py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let state = py.detach(|| self.lock()?.to_bytes()).map_err(to_py)?;
+        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    }
+}
+
+impl Sparsifier {
+    fn lock(&self) -> Result<MutexGuard<'_, engine::Sparsifier>> {
+        let reason = "an earlier call left this sparsifier half done";
+        self.0.lock().map_err(|_| Error::Internal { reason: reason.into() })
+    }
+
+    fn add_rows<T: Copy + Display + Sync + TryInto<u32>>(
+        &self,
+        py: Python<'_>,
+        ends: &[T],
+        weights: Weights<'_>,
+        control: &Control,
+    ) -> PyResult<()> {
+        let m = ends.len() / 2;
+        control.run(py, |run| {
+            let mut sparsifier = self.lock()?;
+            let n = sparsifier.n_nodes();
+            let edge = |row: usize| -> Result<Edge> {
+                let node = |end: T| {
+                    let reason = || format!("row {row} of the edges: node {end} is out of range; there are {n} nodes");
+                    end.try_into().map_err(|_| Error::graph(format!("{}, counted from 0", reason())))
+                };
+                let edge = Edge { u: node(ends[2 * row])?, v: node(ends[2 * row + 1])?, weight: weights.of(row) };
+                edge.check(n, row as u64).map(|()| edge)
+            };
+            (0..m).try_for_each(|row| edge(row).map(drop))?;
+            let (quiet, mut portion) = (run.quiet(), Vec::with_capacity(PORTION.min(m)));
+            Report::default().time_steps("sparsify", m as u64, run, |_| {
+                for first in (0..m).step_by(PORTION) {
+                    let last = m.min(first + PORTION);
+                    portion.clear();
+                    (first..last).try_for_each(|row| edge(row).map(|edge| portion.push(edge)))?;
+                    sparsifier.add(&portion, &quiet)?;
+                    run.progress().update(last as u64, "rows");
+                }
+                Ok(())
+            })
+        })
+    }
+}
+
+impl Weights<'_> {
+    fn of(self, row: usize) -> f64 {
+        match self {
+            Self::Ones => 1.0,
+            Self::F32(weights) => weights[row].into(),
+            Self::F64(weights) => weights[row],
+        }
+    }
+}
+
+fn slice<'a, T: Element>(ends: &'a PyReadonlyArray2<'_, T>) -> PyResult<&'a [T]> {
+    if !ends.is_c_contiguous() || ends.shape()[1] != 2 {
+        return Err(PyTypeError::new_err("edges must be a C-contiguous array of two columns"));
+    }
+    Ok(ends.as_slice()?)
+}
+
+fn graph_and_report<'py>(py: Python<'py>, (graph, report): (Graph, SparsifyReport)) -> PyResult<Bound<'py, PyTuple>> {
+    (csr_arrays(py, graph.into_adjacency())?, json(&report).map_err(to_py)?).into_pyobject(py)
+}
+
+/// Resistance of every edge u < v, row by row; by `(n_projections, tol)`, or exactly.
+#[pyfunction]
+pub fn effective_resistances<'py>(
+    py: Python<'py>,
+    adjacency: CsrInput<'py, f64>,
+    projection: Option<(i64, f64)>,
+    control: Control,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let adjacency: Csr<f64> = adjacency.matrix()?;
+    let method = match projection {
+        None => ResistanceMethod::Exact,
+        Some((n, tol)) => {
+            ResistanceMethod::Projection { n_projections: count("n_projections", n).map_err(to_py)?, tol }
+        }
+    };
+    let work = |run: &Run| {
+        let graph = Graph::new(adjacency)?;
+        Report::default().time("resistances", run, |_| engine::effective_resistances(&graph, method, run))
+    };
+    Ok(PyArray1::from_vec(py, control.run(py, work)?))
+}
