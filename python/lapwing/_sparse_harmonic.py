@@ -32,8 +32,8 @@ class SparseHarmonicClassifier(HarmonicClassifier):
         Neighbours of each row, at least 1. The graph is produced block by block and never held: thousands are fine.
     affinity : {"knn", "precomputed", "edges"}, default="knn"
         As in :class:`HarmonicClassifier`; "edges" takes X as a stream of edges: the path of an edge list (``.npy``,
-        ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), or an iterable of ``(edges, weights)`` arrays of
-        shapes (m, 2) and (m,), or of ``edges`` alone for weights of 1. Each undirected edge once.
+        ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), an array of edges (m, 2), a tuple ``(edges, weights)``
+        with weights (m,), or an iterable of such arrays or tuples. Each undirected edge once.
     metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, tol, max_iter
         As in :class:`HarmonicClassifier`.
     distortion : float > 0 or None, default=None
@@ -192,7 +192,7 @@ class SparseHarmonicClassifier(HarmonicClassifier):
             n_jobs=self.n_jobs,
             callback=self.callback,
         )
-        for portion in X:
+        for portion in [X] if isinstance(X, (tuple, np.ndarray)) else X:
             edges, weights = portion if isinstance(portion, tuple) else (portion, None)
             sparsifier.partial_fit(edges, weights)
         if not hasattr(sparsifier, "_sparsifier"):

@@ -8,7 +8,7 @@ use crate::python::Venv;
 use crate::wheel;
 
 /// The benchmarks there are: folders of `benches/` with a `bench.py`, a `requirements.txt` and perhaps an `optional.txt`.
-pub const NAMES: [&str; 3] = ["knn", "label", "solve"];
+pub const NAMES: [&str; 4] = ["knn", "label", "solve", "sparsify"];
 
 /// Run a benchmark; the options are those of its `bench.py`.
 ///

@@ -41,6 +41,7 @@ fn of_sparsifier(report: &Report) -> Vec<Row> {
     };
     let share = percent(kept as f64 / read.max(1) as f64);
     let mut rows = vec![row("edges read", count(read)), row("edges kept", format!("{} ({share})", count(kept)))];
+    rows.extend(whole("resume", "rows").map(|rows| row("resumed after row", count(rows))));
     rows.extend(whole("sparsify", "rounds").map(|rounds| row("rounds of thinning", count(rounds))));
     if let Some([low, high]) = part("sparsify", "probe_ratios").and_then(Value::as_array).map(Vec::as_slice) {
         let ratio = |value: &Value| value.as_f64().map_or_else(String::new, |ratio| format!("{ratio:.3}"));

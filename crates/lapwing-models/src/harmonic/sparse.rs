@@ -95,12 +95,15 @@ impl SparseHarmonic {
         }
     }
 
-    fn sparsified(&self, source: &dyn EdgeSource, run: &Run) -> Result<(Graph, SparsifyReport)> {
+    fn sparsified(&self, source: &dyn EdgeSource, report: &mut Report, run: &Run) -> Result<(Graph, SparsifyReport)> {
         let (n, params) = (source.n_nodes(), &self.params.sparsify);
         let mut checkpoint = self.checkpoint(source)?;
         let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.resume(n, params, run)).transpose()?.flatten();
         let mut sparsifier = match kept {
-            Some(sparsifier) => sparsifier,
+            Some(sparsifier) => {
+                report.add_part("resume", &serde_json::json!({"rows": sparsifier.n_rows()}))?;
+                sparsifier
+            }
             None => Sparsifier::new(n, params.clone(), run)?,
         };
         sparsifier.read(source, run, |sparsifier| match &mut checkpoint {
@@ -153,7 +156,8 @@ impl Method for SparseHarmonic {
         let passes = self.refinements(&source)?;
         let edges = source.edges();
         let total = edges.n_edges().unwrap_or(0);
-        let (graph, sparsified) = report.time_steps("sparsify", total, run, |_| self.sparsified(edges, run))?;
+        let (graph, sparsified) =
+            report.time_steps("sparsify", total, run, |report| self.sparsified(edges, report, run))?;
         report.warnings.extend(sparsified.warnings.iter().cloned());
         report.add_part("sparsify", &sparsified)?;
         if self.params.sparsify.sampler == Sampler::Auto {
