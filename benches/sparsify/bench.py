@@ -53,7 +53,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--edges", type=int, default=300_000_000, help="edges to label (default 3·10⁸)")
     parser.add_argument("--part", type=int, default=60_000_000, help="edges that are solved unsparsified too")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each throughput (default 3)")
-    parser.add_argument("--memory", default="1200M", help="what the program is told it may use (default 1200M)")
+    parser.add_argument("--memory", default="1500M", help="what the program is told it may use (default 1500M)")
     parser.add_argument("--limit", type=int, default=2048, help="MiB of address space the system allows (default 2048)")
     return parser.parse_args()
 
@@ -101,7 +101,7 @@ def labeled(path: Path, known: Path, options: list[str], limit: int) -> dict[str
         command = ["label", "--graph", str(path), "--labels", str(known), "-o", str(out), "--json", *options]
         record = run(command, limit)
         if record["outcome"] == "finished":
-            found = np.load(out)
+            found = np.load(out)["label"].astype(int)
             given = np.loadtxt(known, delimiter=",", skiprows=1, dtype=int)[:, 0]
             hidden = np.setdiff1d(np.arange(len(found)), given)
             record["accuracy"] = float((found[hidden] == hidden % blocks.CLASSES).mean())
@@ -136,7 +136,7 @@ def table(task: str, results: list[dict[str, Any]]) -> str:
 def throughput_line(one: dict[str, Any]) -> list[str]:
     if one["outcome"] != "finished":
         return [f"{one['capacity']} a node", one["outcome"]]
-    report, rate = one["report"], one["edges"] / one["seconds"]
+    report, rate = one["report"]["sparsifier"], one["edges"] / one["seconds"]
     low, high = report["probe_ratios"]
     return [
         f"{one['capacity']} a node",
@@ -147,7 +147,7 @@ def throughput_line(one: dict[str, Any]) -> list[str]:
         f"{report['solve_seconds'] / one['seconds']:.0%}",
         f"{report['n_kept']:,}",
         f"{low:.3f} to {high:.3f}",
-        common.mib(report["peak_bytes"]),
+        common.mib(one["report"]["peak_bytes"]),
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import common
 
 CLASSES = 10
-WITHIN = 0.2
+WITHIN = 0.8
 """Probability of an edge within its class, before those that end there by chance."""
 
 ROW = np.dtype([("u", "<u4"), ("v", "<u4"), ("weight", "<f4")])
