@@ -344,7 +344,7 @@ fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> 
 
 /// Rounded to a number that four bytes hold, where it stays a normal one: distances have no more digits, and solvers keep
 /// such weights in half the space.
-fn single(weight: f64) -> f64 {
+pub(crate) fn single(weight: f64) -> f64 {
     let rounded = weight as f32;
     if rounded.is_normal() { rounded.into() } else { weight }
 }

@@ -54,9 +54,23 @@ fn from_edges(path: &Path, rows: Rows<'_>, n_rows: Option<usize>, run: &Run) -> 
         entries.extend(edges.iter().filter(|edge| edge.u != edge.v).map(|edge| (edge.u, edge.v, edge.weight)));
     })?;
     let n = n_rows.unwrap_or(end);
+    check_room(path, n)?;
     let directed = Csr::from_entries(n, n, &entries)?;
     drop(entries);
     symmetric(path, &directed, true, run)
+}
+
+/// Bytes for each node while the matrix is made: offsets of two matrices, and where the next entry goes.
+const NODE_BYTES: usize = 32;
+
+/// Whether there is room for `n` nodes: one damaged digit makes billions of a handful.
+fn check_room(path: &Path, n: usize) -> Result<()> {
+    let bytes = n.saturating_mul(NODE_BYTES);
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::TooLarge {
+        what: format!("{}: a graph of {n} nodes", path.display()),
+        bytes: bytes as u64,
+        limit: isize::MAX as u64,
+    })
 }
 
 fn check_matrix(path: &Path, matrix: &Csr<f64>, n_rows: Option<usize>) -> Result<()> {

@@ -125,6 +125,8 @@ pub(super) const EDGE_BYTES: usize = 76;
 pub(super) const BLOCK_BYTES: usize = 64;
 /// Bytes for each node besides: probes, sets, degrees.
 const NODE_BYTES: usize = 64;
+/// Cells of a coarse system at most.
+const MOST_CELLS: usize = 1024;
 /// Columns solved for at a time, unless memory is scarce.
 pub(super) const MOST_COLUMNS: usize = 32;
 const FEWEST_COLUMNS: usize = 4;
@@ -182,8 +184,16 @@ impl SparsifyParams {
             Sizes { edge_budget: n_edges, capacity: n_edges, columns: self.n_projections.min(MOST_COLUMNS) };
         let sizes = self.sizes(n).unwrap_or(unlimited);
         let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };
-        let nodes = (BLOCK_BYTES * sizes.columns + NODE_BYTES) * n;
+        let nodes = (BLOCK_BYTES * sizes.columns + NODE_BYTES) * n + self.coarse_bytes(n);
         SparsifyPlan { n_kept: sizes.edge_budget.min(n_edges), peak_bytes: EDGE_BYTES * held + nodes }
+    }
+
+    /// What a coarse system on cells of the graph takes, for samplers that solve: a dense matrix, its factor and inverse.
+    fn coarse_bytes(&self, n: usize) -> usize {
+        match self.sampler {
+            Sampler::Uniform | Sampler::Degree | Sampler::Bundle => 0,
+            _ => 24 * n.min(MOST_CELLS).pow(2),
+        }
     }
 
     /// Edges to keep and to hold among `n` nodes.
@@ -205,7 +215,7 @@ impl SparsifyParams {
                 // A quarter for blocks of vectors, the rest for edges and what is kept for each node.
                 let block = (bytes / 4) as usize / (BLOCK_BYTES * n.max(1));
                 columns = columns.min(block).max(FEWEST_COLUMNS.min(columns));
-                let other = (BLOCK_BYTES * columns + NODE_BYTES) * n;
+                let other = (BLOCK_BYTES * columns + NODE_BYTES) * n + self.coarse_bytes(n);
                 let fits = (bytes as usize).saturating_sub(other) / EDGE_BYTES;
                 let capacity = self.capacity.map_or(fits, |capacity| capacity.min(fits));
                 if capacity < ROOM * least {

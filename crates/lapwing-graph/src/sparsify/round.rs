@@ -102,7 +102,11 @@ impl Round<'_> {
             Sampler::Uniform => view.uniform(self.n_edges),
             Sampler::Degree => view.degree(),
             Sampler::Auto if !outcome.has_weak_cut => view.degree(),
-            _ => view.leverage(&projections, run)?,
+            sampler => {
+                // The literal routine, and the one that sees all edges at once, spare nothing.
+                let from_pilot = !matches!(sampler, Sampler::KelnerLevin | Sampler::Leverage);
+                view.leverage(&projections, from_pilot, run)?
+            }
         };
         outcome.worst = worst;
         if !matches!(self.params.sampler, Sampler::Uniform | Sampler::Degree) {
