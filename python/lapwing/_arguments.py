@@ -70,6 +70,7 @@ def sparsify_options(
     memory: Any = None,
     capacity: Any = None,
     n_projections: Any = 32,
+    ridge: Any = None,
 ) -> dict[str, Any]:
     """Parameters of a sparsifier in the form the compiled part takes them."""
     budgets = {"distortion": distortion, "edge_budget": edge_budget, "memory": memory}
@@ -83,6 +84,7 @@ def sparsify_options(
         "memory": None if memory is None else integer("memory", memory),
         "capacity": None if capacity is None else integer("capacity", capacity),
         "n_projections": integer("n_projections", n_projections),
+        "ridge": None if ridge is None else number("ridge", ridge),
     }
 
 

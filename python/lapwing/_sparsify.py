@@ -35,6 +35,7 @@ def sparsify(
     sampler: str = ...,
     capacity: int | None = ...,
     n_projections: int = ...,
+    ridge: float | None = ...,
     probes: Any = ...,
     random_state: Any = ...,
     n_jobs: int | None = ...,
@@ -53,6 +54,7 @@ def sparsify(
     sampler: str = ...,
     capacity: int | None = ...,
     n_projections: int = ...,
+    ridge: float | None = ...,
     probes: Any = ...,
     random_state: Any = ...,
     n_jobs: int | None = ...,
@@ -70,6 +72,7 @@ def sparsify(
     sampler: str = "streaming",
     capacity: int | None = None,
     n_projections: int = 32,
+    ridge: float | None = None,
     probes: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -105,6 +108,8 @@ default="streaming"
         Edges held before they are thinned, at least twice those to be kept; None is four times.
     n_projections : int, default=32
         Random projections that resistances are estimated by, in [1, 1024].
+    ridge : float > 0 or None, default=None
+        ρ of the ridge sampler; None is a tenth of the mean weighted degree.
     probes : array-like of shape (n_samples, n_probes) or None, default=None
         Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are
         large over weak cuts.
@@ -143,6 +148,7 @@ default="streaming"
         sampler=sampler,
         capacity=capacity,
         n_projections=n_projections,
+        ridge=ridge,
     )
     control = run_control(n_jobs, random_state, verbose, callback)
     parts, report = _lapwing.sparsify(_source(A, n_samples), options, _probes(probes), control)
@@ -162,7 +168,7 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
     ----------
     n_samples : int
         Number of nodes.
-    distortion, edge_budget, memory, sampler, capacity, n_projections, probes, random_state
+    distortion, edge_budget, memory, sampler, capacity, n_projections, ridge, probes, random_state
         As in :func:`sparsify`.
     n_jobs, verbose, callback
         As in :func:`sparsify`.
@@ -208,6 +214,7 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
         sampler: str = "streaming",
         capacity: int | None = None,
         n_projections: int = 32,
+        ridge: float | None = None,
         probes: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -221,6 +228,7 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
         self.sampler = sampler
         self.capacity = capacity
         self.n_projections = n_projections
+        self.ridge = ridge
         self.probes = probes
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -265,6 +273,7 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
                 sampler=self.sampler,
                 capacity=self.capacity,
                 n_projections=self.n_projections,
+                ridge=self.ridge,
             )
             control = run_control(self.n_jobs, self.random_state)
             n_samples = integer("n_samples", self.n_samples)

@@ -61,6 +61,7 @@ pub struct SparsifyOptions {
     memory: Option<i64>,
     capacity: Option<i64>,
     n_projections: i64,
+    ridge: Option<f64>,
 }
 
 /// From scores to labels, as the fitted estimator keeps it.
@@ -117,6 +118,7 @@ impl SparsifyOptions {
             budget,
             capacity: self.capacity.map(|capacity| count("capacity", capacity)).transpose()?,
             n_projections: count("n_projections", self.n_projections)?,
+            ridge: self.ridge,
             ..default
         })
     }

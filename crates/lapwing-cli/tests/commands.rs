@@ -75,6 +75,7 @@ fn json_has_a_schema() {
         "graph",
         "solve",
         "chosen",
+        "parts",
         "phases",
         "peak_bytes",
         "warnings",

@@ -37,6 +37,10 @@ pub struct SparsifyOptions {
     /// Random projections that resistances are estimated by
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub projections: usize,
+
+    /// What the ridge sampler adds to the Laplacian [default: a tenth of the mean degree]
+    #[arg(long, value_name = "RHO", value_parser = real, allow_negative_numbers = true)]
+    pub ridge: Option<f64>,
 }
 
 const SAMPLERS: [&str; 8] = ["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"];
@@ -55,6 +59,7 @@ impl SparsifyOptions {
             budget: budgets.into_iter().flatten().next().unwrap_or(default.budget),
             capacity: self.capacity,
             n_projections: self.projections,
+            ridge: self.ridge,
             ..default
         }
     }
