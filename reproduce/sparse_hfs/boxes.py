@@ -1,7 +1,7 @@
 """Four boxes: labels in the outer two, and the inner two out of reach unless the graph has thousands of neighbours.
 
-Boxes of 1 × 1 are stacked in the plane, 4000, 2050, 2050 and 4000 points, 3, 0.5 and 3 apart; the upper two are one class,
-the lower two the other. Two points of the top box and two of the bottom box are labelled.
+Boxes of 1 × 1 are stacked in the plane, 4000, 2050, 2050 and 4000 points, 3, 0.5 and 3 apart; the upper two are one
+class, the lower two the other. Two points of the top box and two of the bottom box are labelled.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ SMALL = {"scale": 10, "neighbors": (3900, 4200, 4500, 6000, 8000, 10000), "budge
 
 
 def settings(small: bool) -> list[Setting]:
-    """Everything to be measured, a process each; the first seed comes first."""
+    """Everything to be measured, a process each: the first seed first, and of it what is quick."""
     size = SMALL if small else FULL
     methods: list[Setting] = [{"method": "stable"}]
-    for sampler in ("streaming", "uniform"):
+    for sampler in ("uniform", "streaming"):
         methods += [{"method": "sparse", "sampler": sampler, "edges_per_row": budget} for budget in size["budgets"]]
     return [
         {"seed": seed, "scale": size["scale"], "n_neighbors": k // size["scale"], **method}
         for seed in range(size["seeds"])
-        for k in (REPEATED if seed else size["neighbors"])
         for method in methods
+        for k in sorted(size["neighbors"], key=lambda k: k not in REPEATED)
+        if not seed or k in REPEATED
     ]
 
 
@@ -60,7 +61,7 @@ def points(scale: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, truth, labels
 
 
-def measure(setting: Setting) -> common.Record:
+def measure(setting: Setting) -> list[common.Record]:
     """Accuracy, edges and seconds of one setting."""
     rows, truth, labels = points(setting["scale"], setting["seed"])
     classifier = _classifier(setting, len(rows))
@@ -70,14 +71,9 @@ def measure(setting: Setting) -> common.Record:
     margin = np.nan_to_num(classifier.scores_[:, 1] - classifier.scores_[:, 0])
     decided = classifier.reached_ & (np.abs(margin) > UNDECIDED * np.nanmax(np.abs(classifier.scores_)))
     right = decided & ((margin > 0) == (truth == 1))
-    return {
-        "accuracy": float(right[labels < 0].mean()),
-        "decided": float(decided[labels < 0].mean()),
-        "converged": classifier.converged_,
-        "n_iter": classifier.n_iter_,
-        **report.edges(classifier.report_),
-        **report.costs(watch),
-    }
+    found = {"accuracy": float(right[labels < 0].mean()), "decided": float(decided[labels < 0].mean())}
+    solve = {"converged": classifier.converged_, "n_iter": classifier.n_iter_}
+    return [{**found, **solve, **report.edges(classifier.report_), **report.costs(watch)}]
 
 
 def _classifier(setting: Setting, n_samples: int) -> Any:
@@ -92,10 +88,13 @@ def _classifier(setting: Setting, n_samples: int) -> Any:
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
+ALL = "all edges"
+
+
 def name(record: common.Record) -> str:
     """The curve or column a measurement belongs to."""
     if record["method"] == "stable":
-        return "all edges"
+        return ALL
     sampler = {"streaming": "sparse", "uniform": "uniform"}[record["sampler"]]
     return f"{sampler} {record['edges_per_row']}n"
 
@@ -103,15 +102,16 @@ def name(record: common.Record) -> str:
 def table(records: list[common.Record]) -> str:
     """A row for each number of neighbours: accuracy by method, edges, and the share of them that is kept."""
     groups = report.grouped(records, lambda record: (record["n_neighbors"], name(record)))
-    names = list(dict.fromkeys(map(name, records)))
-    sparse = [one for one in names if one.startswith("sparse")]
+    names = report.in_order(map(name, records))
+    sparse = [one for one in names if one != ALL]
     head = ["k", "edges / n", *names, *[f"kept, {one}" for one in sparse]]
     rows = []
     for k in sorted({record["n_neighbors"] for record in records}):
         found = {one: groups.get((k, one), []) for one in names}
         read = [record["n_edges"] / record["n_samples"] for one in found.values() for record in one]
         kept = [f"{100 * statistics.mean(_shares(found[one])):.2f} %" if found[one] else "–" for one in sparse]
-        rows.append([f"{k:,}", f"{statistics.mean(read):,.0f}", *[report.accuracy(one) for one in found.values()], *kept])
+        shown = [report.accuracy(one) for one in found.values()]
+        rows.append([f"{k:,}", f"{statistics.mean(read):,.0f}", *shown, *kept])
     return common.table(head, rows)
 
 
@@ -119,12 +119,13 @@ def plot(records: list[common.Record]) -> Any:
     """Accuracy, and edges kept / edges, over the number of neighbours."""
     figure = report.figure(10, 4)
     left, right = figure.subplots(1, 2)
-    for one, group in report.grouped(records, name).items():
-        by_k = sorted(report.grouped(group, lambda record: record["n_neighbors"]).items())
+    groups = report.grouped(records, name)
+    for one in report.in_order(groups):
+        by_k = sorted(report.grouped(groups[one], lambda record: record["n_neighbors"]).items())
         k = [at for at, _ in by_k]
         style = report.style(one)
         left.plot(k, [statistics.mean(record["accuracy"] for record in found) for _, found in by_k], label=one, **style)
-        if one != "all edges":
+        if one != ALL:
             right.plot(k, [statistics.mean(_shares(found)) for _, found in by_k], label=one, **style)
     left.set(xlabel="neighbours k", ylabel="accuracy on rows without a label")
     right.set(xlabel="neighbours k", ylabel="edges kept / edges", yscale="log")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,11 @@ def style(name: str) -> dict[str, Any]:
     return {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
 
 
+def in_order(names: Iterable[str]) -> list[str]:
+    """Distinct curves, in the order of all plots."""
+    return sorted(set(names), key=list(STYLES).index)
+
+
 def edges(facts: dict[str, Any]) -> common.Record:
     """Rows, edges of the graph, and edges that were kept, from the report of a fit; 0 without a graph."""
     kept = (facts.get("graph") or {}).get("n_edges", 0)
@@ -79,7 +84,12 @@ def write_csv(path: Path, records: Sequence[common.Record]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: f"{value:.6g}" if isinstance(value, float) else value for key, value in record.items()} for record in records)
+        for record in records:
+            writer.writerow({key: _short(value) for key, value in record.items()})
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def write_plot(path: Path, figure: Any) -> None:
@@ -99,10 +109,11 @@ def insert(page: Path, name: str, text: str) -> None:
 
 def kept_record(folder: Path, setting: dict[str, Any], measure: Callable[[], common.Record]) -> common.Record:
     """The measurement of a setting: kept from an earlier run, or made now and kept if it was finished."""
-    path = folder / ("-".join(str(value).replace(" ", "_") for value in setting.values()) + ".json")
+    words = (str(value).strip("[]()").replace(", ", "+").replace(" ", "_") for value in setting.values())
+    path = folder / f"{'-'.join(words)}.json"
     if path.exists():
         return json.loads(path.read_text())
-    record = {**setting, **measure()}
+    record = measure()
     if record["outcome"] == "finished":
         folder.mkdir(parents=True, exist_ok=True)
         common.save(path, record)

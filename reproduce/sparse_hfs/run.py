@@ -70,7 +70,7 @@ def measured(name: str, args: argparse.Namespace, folder: Path) -> list[common.R
 
         record = report.kept_record(folder, setting, measure)
         if record["outcome"] == "finished":
-            records.append(record)
+            records += [{**setting, **measurement} for measurement in record["measurements"]]
         elif not late:
             print(f"  {record['outcome']}", file=sys.stderr)
     return records

@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--setting", required=True, help="JSON, as the experiment lists it")
     parser.add_argument("--out", required=True, type=Path)
     args = parser.parse_args()
-    common.save(args.out, EXPERIMENTS[args.experiment].measure(json.loads(args.setting)))
+    common.save(args.out, {"measurements": EXPERIMENTS[args.experiment].measure(json.loads(args.setting))})
 
 
 if __name__ == "__main__":
