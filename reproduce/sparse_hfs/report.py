@@ -14,6 +14,7 @@ import common
 
 STYLES = {
     "all edges": ("black", "o"),
+    "all edges, hard": ("tab:brown", "o"),
     "sparse 25n": ("tab:orange", "s"),
     "sparse 100n": ("tab:red", "s"),
     "sparse 10n": ("tab:orange", "s"),

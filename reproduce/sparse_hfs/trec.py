@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import warnings
@@ -15,9 +16,12 @@ import report
 
 Setting = dict[str, Any]
 GRAPH = {"weights": "gaussian", "bandwidth": math.sqrt(3), "symmetrize": "union"}
+HARD = {"form": "plain", "clamp": "hard", "decision": "argmax"}
+"""The harmonic function of Zhu et al. 2003, on the same graph."""
 DRAWS = 3
 FULL = {
     "labeled": (20, 100, 1000),
+    "few_neighbors": (15, 100),
     "neighbors": (1000, 2000, 4000, 7500),
     "edges_per_row": (None, 10),
     "eigenfunctions": (10, 100, 1000, 2000),
@@ -25,6 +29,7 @@ FULL = {
 }
 SMALL = {
     "labeled": (20, 100, 400),
+    "few_neighbors": (15,),
     "neighbors": (200, 1000),
     "edges_per_row": (None, 10),
     "eigenfunctions": (10, 100),
@@ -37,19 +42,19 @@ SUBSAMPLE_NEIGHBORS = 0.05
 
 
 def settings(small: bool) -> list[Setting]:
-    """Everything to be measured, a process each: what is quick first, then by neighbours, the default budget first."""
+    """Everything to be measured, a process each: what is quick first, then by neighbours."""
     size = SMALL if small else FULL
     every = {"small": small, "labeled": size["labeled"], "draws": DRAWS}
     chosen = [{**every, "method": "nearest label", "size": 1}]
     for method, sizes, repeated in QUICK:
         for one in size[sizes]:
             chosen.append({**every, "method": method, "size": one, "draws": DRAWS if one <= repeated else 1})
-    for budget in size["edges_per_row"]:
-        for k in size["neighbors"]:
-            if budget is None:
-                chosen.append({**every, "method": "all edges", "size": k})
-            sparse = {"small": small, "draws": 1, "method": "sparse", "size": k, "edges_per_row": budget}
-            chosen += [{**sparse, "labeled": [count]} for count in size["labeled"]]
+    chosen += [{**every, "method": "all edges", "size": k} for k in size["few_neighbors"]]
+    for k in size["neighbors"]:
+        chosen.append({**every, "method": "all edges", "size": k})
+        for count in size["labeled"]:
+            sparse = {"small": small, "labeled": [count], "draws": 1, "method": "sparse", "size": k}
+            chosen += [{**sparse, "edges_per_row": budget} for budget in size["edges_per_row"]]
     return chosen
 
 
@@ -63,16 +68,16 @@ def measure(setting: Setting) -> list[common.Record]:
     with common.Stopwatch() as graph_watch:
         taken = _graph(rows, setting) if setting["method"] == "all edges" else rows
     graph_costs = report.costs(graph_watch)
-    cases = [(count, draw) for count in setting["labeled"] for draw in range(setting["draws"])]
+    methods = ["all edges", "all edges, hard"] if setting["method"] == "all edges" else [setting["method"]]
     records = []
-    for count, draw in cases:
+    for count, draw, method in itertools.product(setting["labeled"], range(setting["draws"]), methods):
         labels = mails.labels(classes, count, draw)
-        classifier = _classifier(setting, rows.shape[0], draw)
+        classifier = _classifier({**setting, "method": method}, rows.shape[0], draw)
         with common.Stopwatch() as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they would say is in the record
             classifier.fit(taken, labels)
         costs = {key: value + graph_costs[key] for key, value in report.costs(watch).items()}
-        found = {"labeled": count, "draw": draw, **_quality(classifier, classes, labels)}
+        found = {"method": method, "labeled": count, "draw": draw, **_quality(classifier, classes, labels)}
         records.append({**found, **report.edges(classifier.report_), **costs})
     return [{**record, "start_bytes": start, "peak_bytes": common.peak_bytes()} for record in records]
 
@@ -110,6 +115,8 @@ def _classifier(setting: Setting, n_samples: int, seed: int) -> Any:
             return baselines.SubsamplingHarmonicClassifier(size, n_neighbors=k, **GRAPH, random_state=seed)
         case "all edges":
             return HarmonicClassifier(affinity="precomputed", random_state=seed)
+        case "all edges, hard":
+            return HarmonicClassifier(affinity="precomputed", **HARD, random_state=seed)
     budget = setting["edges_per_row"] and setting["edges_per_row"] * n_samples
     return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, random_state=seed)
 
