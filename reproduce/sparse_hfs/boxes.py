@@ -6,6 +6,7 @@ class, the lower two the other. Two points of the top box and two of the bottom 
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import warnings
@@ -37,13 +38,11 @@ def settings(small: bool) -> list[Setting]:
     methods: list[Setting] = [{"method": "stable"}]
     for sampler in ("uniform", "streaming"):
         methods += [{"method": "sparse", "sampler": sampler, "edges_per_row": budget} for budget in size["budgets"]]
-    return [
-        {"seed": seed, "scale": size["scale"], "n_neighbors": k // size["scale"], **method}
-        for seed in range(size["seeds"])
-        for method in methods
-        for k in sorted(size["neighbors"], key=lambda k: k not in REPEATED)
-        if not seed or k in REPEATED
-    ]
+    cases = itertools.product(range(size["seeds"]), methods, size["neighbors"])
+    chosen = [(seed, method, k) for seed, method, k in cases if not seed or k in REPEATED]
+    chosen.sort(key=lambda case: (case[0], case[1].get("sampler") == "streaming", case[2] not in REPEATED, case[2]))
+    scale = size["scale"]
+    return [{"seed": seed, "scale": scale, "n_neighbors": k // scale, **method} for seed, method, k in chosen]
 
 
 def points(scale: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
