@@ -46,7 +46,7 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="cargo xtask reproduce sparse-hfs", description=__doc__)
-    parser.add_argument("--small", action="store_true", help="a tenth of the points and 4,000 mails: about a minute")
+    parser.add_argument("--small", action="store_true", help="a tenth of the points and 4,000 mails: a minute or two")
     parser.add_argument("--only", choices=EXPERIMENTS, help="one of the experiments")
     parser.add_argument("--again", action="store_true", help="measure again what is kept from earlier runs")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one measurement (default 1800)")
