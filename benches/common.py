@@ -172,8 +172,13 @@ def describe(facts: Record) -> str:
 
 
 def markdown(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table under its title; short rows are filled up."""
-    lines = [f"### {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    """A table under its title."""
+    return f"### {title}\n\n{table(head, rows)}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; short rows are filled up."""
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     lines += [f"| {' | '.join([*row, *[''] * (len(head) - len(row))])} |" for row in rows]
     return "\n".join([*lines, ""])
 

@@ -6,6 +6,7 @@
 mod bench;
 mod process;
 mod python;
+mod reproduce;
 mod test;
 mod wheel;
 
@@ -20,6 +21,8 @@ cargo xtask COMMAND: the working commands of this repository
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
   bench NAME [--help]  time lapwing beside its peers in one run; names: knn, label, solve, sparsify
+  reproduce PAPER [--help]
+                       run the experiments of a paper again, into docs/results; papers: sparse-hfs
 
 Nothing needs to be prepared: virtual environments are made under target/.
 ";
@@ -44,7 +47,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         []
         | ["help" | "-h" | "--help", ..]
         | ["test" | "wheel" | "doc", "-h" | "--help"]
-        | ["bench", "-h" | "--help"] => {
+        | ["bench" | "reproduce", "-h" | "--help"] => {
             print!("{HELP}");
             Ok(())
         }
@@ -53,6 +56,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
         ["doc"] => doc(),
         ["bench", name, options @ ..] => bench::bench(name, options),
+        ["reproduce", paper, options @ ..] => reproduce::reproduce(paper, options),
         _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),
     }
 }

@@ -11,6 +11,7 @@ use lapwing::models::Problem;
 
 use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions, TableOptions};
+use crate::output::is_stdout;
 
 /// Features or a graph, with what belongs to them.
 pub struct Input {
@@ -107,8 +108,27 @@ impl Input {
 }
 
 /// Whether a graph is stored as a matrix, which cannot be read in blocks.
-fn is_matrix(path: &Path) -> bool {
+pub fn is_matrix(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"))
+}
+
+/// Whether edges can be read only once.
+pub fn is_once(edges: &Path) -> bool {
+    is_stdout(edges) || std::fs::metadata(edges).is_ok_and(|metadata| !metadata.is_file())
+}
+
+/// Refuses a checkpoint that no run could go on from.
+pub fn check_checkpoint(checkpoint: &Path, output: Option<&Path>, edges: &Path) -> Result<(), Failure> {
+    let reason = if output == Some(checkpoint) || checkpoint == edges {
+        "--checkpoint needs a file of its own"
+    } else if is_once(edges) {
+        "--checkpoint needs a file of edges: a pipe or standard input cannot be read again"
+    } else if is_matrix(edges) {
+        "--checkpoint needs a file of edges that is read in blocks; an .npz is read whole"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(reason))
 }
 
 /// Checks that labels will be found, before anything is read.

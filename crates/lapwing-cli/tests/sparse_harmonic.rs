@@ -34,9 +34,10 @@ fn classes(table: &str) -> Vec<String> {
 #[test]
 fn a_stream_is_labeled_like_the_graph() {
     let folder = folder();
-    let arguments = "label --graph edges.csv --labels known.csv --seed 1 --threads 2";
+    let arguments = "label --graph edges.csv --labels known.csv --seed 1";
     folder.ok(&format!("{arguments} -o whole.csv"));
-    let ran = folder.ok(&format!("{arguments} -o out.csv --method sparse-harmonic --edge-budget 1200 --json"));
+    let ran =
+        folder.ok(&format!("{arguments} -o out.csv --method sparse-harmonic --edge-budget 1200 --json --threads 2"));
     let report = ran.json();
     let kept = &report["parts"]["sparsify"];
     assert!(kept["n_edges"].as_u64().unwrap() > 9000 && kept["n_kept"].as_u64().unwrap() < 1600, "{kept}");
@@ -74,8 +75,11 @@ fn bad_input_is_named() {
     says("--graph edges.csv --nodes 9", "--nodes needs --method sparse-harmonic");
     let sparse = "--method sparse-harmonic";
     says(&format!("--graph edges.csv --nodes 200 {sparse}"), "node");
-    says(&format!("--graph - --nodes 240 --refinements 2 {sparse}"), "refinements is 2");
-    says(&format!("--graph - --nodes 240 --checkpoint c {sparse}"), "checkpoint");
+    says(
+        &format!("--graph - --nodes 240 --refinements 2 {sparse}"),
+        "--refinements needs edges that can be read again",
+    );
+    says(&format!("--graph - --nodes 240 --checkpoint c {sparse}"), "cannot be read again");
     says(&format!("--graph edges.csv --clamp hard --form plain --refinements 1 {sparse}"), "clamped hard");
     says(&format!("--graph edges.csv --edge-budget 0 {sparse}"), "edge-budget is 0");
     folder.write("bad.csv", "u,v,weight\n0,1,1\n1,2,-1\n");
@@ -90,7 +94,7 @@ fn features_with_many_neighbors_are_never_a_graph_and_models_are_kept() {
     let ran = folder.ok(&format!("label points.csv --label-column kind -o out.csv --model m.lapwing --json {graph}"));
     let report = ran.json();
     assert!(report["parts"]["sparsify"]["rounds"].as_u64().unwrap() > 0, "{report}");
-    folder.ok("predict points.csv --model m.lapwing --drop kind -o again.csv");
+    folder.ok("predict m.lapwing points.csv -o again.csv");
     let (labels, again) = (classes(&folder.read("out.csv")), classes(&folder.read("again.csv")));
     assert!(labels.iter().zip(&again).filter(|(a, b)| a == b).count() >= 396);
     let plan = folder.ok(&format!("label points.csv --label-column kind --plan --json {graph}")).json();

@@ -13,7 +13,7 @@ use super::finished::Finished;
 use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, Streamed, check_label_source};
+use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
 use crate::options::{
     BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, SparseHarmonicOptions,
     method_options,
@@ -126,7 +126,7 @@ impl Label {
         options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         let method = method(&self.method, &options)?;
         self.data.check_method(&*method)?;
-        self.stream.check(&*method)?;
+        self.check_stream(&*method)?;
         let session = Session::start(&self.run)?;
         if self.outputs.plan {
             return print_plan(&session, &self.data, &self.labels, &*method);
@@ -175,18 +175,27 @@ impl Label {
         Ok(())
     }
 
-    fn writes_to_stdout(&self) -> bool {
-        !self.outputs.plan && self.outputs.output.as_deref().is_some_and(is_stdout)
-    }
-}
-
-impl StreamOptions {
-    fn check(&self, method: &dyn Method) -> Result<(), Failure> {
-        let given = [("--nodes", self.nodes.is_some()), ("--checkpoint", self.checkpoint.is_some())];
-        match given.iter().find(|(_, is_given)| *is_given && !method.reads_streams()) {
-            Some((option, _)) => Err(Failure::usage(format!("{option} needs --method sparse-harmonic"))),
+    /// Refuses what edges that are read as a stream cannot have.
+    fn check_stream(&self, method: &dyn Method) -> Result<(), Failure> {
+        let StreamOptions { nodes, checkpoint } = &self.stream;
+        let given = [("--nodes", nodes.is_some()), ("--checkpoint", checkpoint.is_some())];
+        if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given && !method.reads_streams()) {
+            return Err(Failure::usage(format!("{option} needs --method sparse-harmonic")));
+        }
+        let Some(edges) = &self.data.graph else { return Ok(()) };
+        if self.sparse.refinements.is_some_and(|passes| passes > 0) && is_once(edges) {
+            return Err(Failure::usage(
+                "--refinements needs edges that can be read again, not a pipe or standard input",
+            ));
+        }
+        match checkpoint {
+            Some(checkpoint) => check_checkpoint(checkpoint, self.outputs.output.as_deref(), edges),
             None => Ok(()),
         }
+    }
+
+    fn writes_to_stdout(&self) -> bool {
+        !self.outputs.plan && self.outputs.output.as_deref().is_some_and(is_stdout)
     }
 }
 

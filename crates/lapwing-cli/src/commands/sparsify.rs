@@ -1,6 +1,6 @@
 //! `lapwing sparsify`: a graph of fewer edges in the place of one that may be too large to hold.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::input::{check_checkpoint, is_matrix};
 use crate::options::{RunOptions, SparsifyOptions};
 use crate::output::{ANY_ENDING, Written, check_output, is_stdout, json_object, two_on_stdout};
 use crate::session::{Session, print};
@@ -123,20 +124,10 @@ impl Sparsify {
         if is_stdout(output) && self.run.json {
             return Err(two_on_stdout("graph"));
         }
-        let Some(checkpoint) = checkpoint else { return Ok(()) };
-        if checkpoint == output || *checkpoint == self.edges {
-            return Err(Failure::usage("--checkpoint needs a file of its own"));
+        match checkpoint {
+            Some(checkpoint) => check_checkpoint(checkpoint, Some(output), &self.edges),
+            None => Ok(()),
         }
-        let is_once = std::fs::metadata(&self.edges).is_ok_and(|metadata| !metadata.is_file());
-        if is_stdout(&self.edges) || is_once {
-            let reason = "--checkpoint needs a file of edges: a pipe or standard input cannot be read again";
-            return Err(Failure::usage(reason));
-        }
-        if is_archive(&self.edges) {
-            let reason = "--checkpoint needs a file of edges that is read in blocks; an .npz is read whole";
-            return Err(Failure::usage(reason));
-        }
-        Ok(())
     }
 
     /// The edges, and where to keep what was made of them.
@@ -146,7 +137,7 @@ impl Sparsify {
         session: &Session,
     ) -> Result<(Box<dyn EdgeSource>, Option<Checkpoint>), Failure> {
         let run = &session.run;
-        if is_archive(&self.edges) {
+        if is_matrix(&self.edges) {
             let matrix = report.time("read", run, |_| read_graph(&self.edges, self.nodes, run))?;
             return Ok((Box::new(matrix), None));
         }
@@ -188,10 +179,6 @@ impl Sparsify {
         rows.extend(written.rows());
         session.print_summary(&rows, is_stdout(&self.outputs.output))
     }
-}
-
-fn is_archive(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"))
 }
 
 /// Reads all edges, from where the checkpoint stopped if there is one.

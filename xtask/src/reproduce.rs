@@ -1,0 +1,26 @@
+//! `cargo xtask reproduce PAPER`: the experiments of a paper, run again, with tables and plots in `docs/results/`.
+
+use crate::process::{Result, root};
+use crate::python::Venv;
+use crate::wheel;
+
+/// The papers there are: folders of `reproduce/`, with `_` for `-`, each with a `run.py` and a `requirements.txt`.
+pub const NAMES: [&str; 1] = ["sparse-hfs"];
+
+/// Run the experiments of a paper; the options are those of its `run.py`.
+///
+/// # Errors
+/// When there is no such paper, what its scripts need cannot be installed, or the run fails.
+pub fn reproduce(paper: &str, options: &[&str]) -> Result<()> {
+    if !NAMES.contains(&paper) {
+        return Err(format!("no experiments are called {paper:?}; there are: {}", NAMES.join(", ")));
+    }
+    let scripts = root().join("reproduce").join(paper.replace('-', "_"));
+    let venv = Venv::kept("reproduce")?;
+    venv.install(["--requirement".as_ref(), scripts.join("requirements.txt").as_os_str()])?;
+    if !options.iter().any(|option| ["-h", "--help"].contains(option)) {
+        venv.install_wheel(&wheel::build(None)?)?;
+    }
+    // Processes, data and tables are what benchmarks have too.
+    venv.call().env("PYTHONPATH", root().join("benches")).args([scripts.join("run.py")]).args(options).run()
+}
