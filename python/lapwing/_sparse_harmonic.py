@@ -47,8 +47,8 @@ class SparseHarmonicClassifier(HarmonicClassifier):
             default="streaming"
         How edges are drawn; see :func:`lapwing.graph.sparsify`.
     refinements : int or None, default=None
-        Passes over the edges that refine the solution on the graph itself; None takes 3 for a matrix or a file, 0 for an
-        iterable and from features, whose neighbours would have to be found again.
+        Passes over the edges that refine the solution on the graph itself; None takes 3, and 0 for an iterable. From
+        features each finds the pairs within reach anew.
     unlabeled, abstain, recall_target, zero_rows, n_jobs, random_state, verbose, callback
         As in :class:`HarmonicClassifier`; the draws of the sparsifier are random too.
 

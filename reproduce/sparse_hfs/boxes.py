@@ -81,7 +81,7 @@ def _classifier(setting: Setting, n_samples: int) -> Any:
     if setting["method"] == "stable":
         return HarmonicClassifier(setting["n_neighbors"], **GRAPH)
     budget = {"sampler": setting["sampler"], "edge_budget": setting["edges_per_row"] * n_samples}
-    return SparseHarmonicClassifier(setting["n_neighbors"], **GRAPH, **budget, random_state=setting["seed"])
+    return SparseHarmonicClassifier(setting["n_neighbors"], **GRAPH, **budget, refinements=0, random_state=setting["seed"])
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------------

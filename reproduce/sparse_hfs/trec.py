@@ -121,7 +121,7 @@ def _classifier(setting: Setting, n_samples: int, seed: int) -> Any:
             k = max(15, round(SUBSAMPLE_NEIGHBORS * size))
             return baselines.SubsamplingHarmonicClassifier(size, n_neighbors=k, **GRAPH, random_state=seed)
     budget = setting["edges_per_row"] and setting["edges_per_row"] * n_samples
-    return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, random_state=seed)
+    return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, refinements=0, random_state=seed)
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ pub struct SparseHarmonicOptions {
     #[command(flatten)]
     pub sparsify: SparsifyOptions,
 
-    /// sparse-harmonic: passes over the edges that refine the labels on the whole graph [default: 3 with --graph, 0 for a
-    /// pipe and for features, whose neighbours have to be found again]
+    /// sparse-harmonic: passes over the edges that refine the labels on the whole graph [default: 3, 0 for a pipe]
     #[arg(long, value_name = "N")]
     pub refinements: Option<usize>,
 }

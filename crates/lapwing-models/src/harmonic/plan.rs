@@ -80,6 +80,7 @@ pub(super) fn plan_sparse(graph: &GraphParams, sparsify: &SparsifyParams, size: 
     .map(|(name, bytes)| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 })
     .collect();
     let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
-    let passes = if size.n_edges.is_some() { 4 } else { 3 };
+    // Refinements included; features are checked, centered and searched twice before.
+    let passes = if size.n_edges.is_some() { 4 } else { 7 };
     Plan { n_samples: n, n_edges, peak_bytes, passes, steps }
 }
