@@ -81,12 +81,14 @@ def label(args: argparse.Namespace) -> list[dict[str, Any]]:
     known = blocks.labels(args.nodes, 10)
     whole, part = blocks.edges(args.nodes, args.edges), blocks.edges(args.nodes, args.part)
     sparse = ["--method", "sparse-harmonic", "--nodes", str(args.nodes), "--memory", args.memory]
+    # With a budget of all edges the sparsifier hands on the graph itself.
+    whole_graph = ["--method", "sparse-harmonic", "--nodes", str(args.nodes)]
     runs = [
         ("sparse-harmonic, 2 GiB limit", whole, args.edges, [*sparse, "--refinements", "0"], args.limit),
         ("sparse-harmonic, 2 GiB limit, 3 refinements", whole, args.edges, sparse, args.limit),
         ("sparse-harmonic", part, args.part, [*sparse, "--refinements", "0"], args.limit),
         ("sparse-harmonic, 3 refinements", part, args.part, sparse, args.limit),
-        ("harmonic, not sparsified", part, args.part, ["--method", "harmonic"], 0),
+        ("all edges, nothing thinned", part, args.part, [*whole_graph, "--edge-budget", str(args.part)], 0),
     ]
     return [
         {"task": "label", "name": name, "edges": edges, **labeled(path, known, options, limit)}
