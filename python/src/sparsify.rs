@@ -110,7 +110,7 @@ fn all_of(
 ) -> Result<(Graph, SparsifyReport)> {
     let mut sparsifier = started(source.n_nodes(), options, probes, run)?;
     Report::default().time_steps("sparsify", source.n_edges().unwrap_or(0), run, |_| {
-        sparsifier.read(source, run, |_| Ok(()))?;
+        sparsifier.read(source, None, run)?;
         sparsifier.finish(&run.quiet())
     })
 }

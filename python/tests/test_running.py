@@ -189,13 +189,13 @@ def _fit_in_child(X, y, queue):
     queue.put(HarmonicClassifier(n_jobs=2).fit(X, y).scores_.tobytes())
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.parametrize("method", {"fork"} & set(multiprocessing.get_all_start_methods()))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_forked_children_can_fit(problem):
+def test_forked_children_can_fit(problem, method):
     X, y = problem
     clf = HarmonicClassifier(n_jobs=2).fit(X, y)
     clf.predict(X[:10])
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context(method)
     queue = context.Queue()
     child = context.Process(target=_fit_in_child, args=(X, y, queue))
     child.start()

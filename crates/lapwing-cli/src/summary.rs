@@ -1,6 +1,7 @@
 //! The report of a fit as lines of what and how much, for the terminal and the HTML page alike.
 
 use lapwing::data::{GraphSummary, Phase, Report};
+use lapwing::graph::sparsify::SparsifyReport;
 use serde_json::Value;
 
 use crate::text::{bytes, count, number, percent, seconds};
@@ -28,28 +29,46 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
         rows.push(row("iterations", count(solve.n_iter)));
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
-    rows.extend(of_sparsifier(report));
+    rows.extend(of_sparse(report));
     rows
 }
 
-/// The lines of a sparsified graph and of what its solution was refined by.
-fn of_sparsifier(report: &Report) -> Vec<Row> {
-    let part = |name: &str, entry: &str| report.parts.get(name).and_then(|part| part.get(entry));
-    let whole = |name, entry| part(name, entry).and_then(Value::as_u64).map(|n| n as usize);
-    let (Some(read), Some(kept)) = (whole("sparsify", "n_edges"), whole("sparsify", "n_kept")) else {
+/// The lines of a graph that was sparsified for a fit, and of what its solution was refined by.
+fn of_sparse(report: &Report) -> Vec<Row> {
+    let part = |name: &str| report.parts.get(name).cloned();
+    let Some(sparsified) = part("sparsify").and_then(|part| serde_json::from_value::<SparsifyReport>(part).ok()) else {
         return Vec::new();
     };
-    let share = percent(kept as f64 / read.max(1) as f64);
-    let mut rows = vec![row("edges read", count(read)), row("edges kept", format!("{} ({share})", count(kept)))];
-    rows.extend(whole("resume", "rows").map(|rows| row("resumed after row", count(rows))));
-    rows.extend(whole("sparsify", "rounds").map(|rounds| row("rounds of thinning", count(rounds))));
-    if let Some([low, high]) = part("sparsify", "probe_ratios").and_then(Value::as_array).map(Vec::as_slice) {
-        let ratio = |value: &Value| value.as_f64().map_or_else(String::new, |ratio| format!("{ratio:.3}"));
-        rows.push(row("forms kept over whole", format!("{} to {}", ratio(low), ratio(high))));
-    }
-    if let Some(residuals) = part("refine", "residuals").and_then(Value::as_array) {
+    let mut rows = of_sparsifier(&sparsified);
+    let resumed = part("resume").and_then(|part| part["rows"].as_u64());
+    rows.extend(resumed.map(|rows| row("resumed after row", count(rows as usize))));
+    if let Some(residuals) = part("refine").and_then(|part| part["residuals"].as_array().cloned()) {
         let last = residuals.last().and_then(Value::as_f64).unwrap_or(f64::NAN);
         rows.push(row("residual on all edges", format!("{last:.1e} after {} passes", residuals.len())));
+    }
+    rows
+}
+
+/// The lines of a sparsifier.
+pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
+    let kept = format!("{} ({})", count(report.n_kept), percent(report.kept_share()));
+    let mut rows = vec![row("edges read", count(report.n_edges as usize))];
+    if report.n_dropped > 0 {
+        rows.push(row("loops and zeros left out", count(report.n_dropped as usize)));
+    }
+    rows.extend([
+        row("edges kept", kept),
+        row("sampler", report.sampler.clone()),
+        row("edges aimed at", count(report.edge_budget)),
+        row("most edges held", count(report.peak_edges)),
+        row("rounds", count(report.rounds as usize)),
+    ]);
+    if report.solve_seconds > 0.0 {
+        rows.push(row("time in systems", seconds(report.solve_seconds)));
+    }
+    if let Some([low, high]) = report.probe_ratios {
+        let probes = format!("{} to {} of what they were, {} probes", number(low), number(high), report.n_probes);
+        rows.push(row("weakest cuts", probes));
     }
     rows
 }

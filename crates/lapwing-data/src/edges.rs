@@ -1,4 +1,6 @@
 //! Edges that come in blocks: what sparsifiers and streamed products read, of graphs too large to hold.
+//!
+//! An [`EdgeSource`] is opened as often as it is read; an [`EdgeReader`] holds what one block needs, 16 bytes an edge.
 
 use crate::{Csr, Error, Result, Run};
 

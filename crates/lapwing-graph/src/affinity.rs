@@ -126,10 +126,14 @@ impl GraphParams {
         Ok(())
     }
 
+    /// The search that `n` rows of `d` columns get.
+    pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnBuilder {
+        if is_sparse { KnnBuilder::Exact } else { self.builder.choose(n, d, self.n_neighbors) }
+    }
+
     /// Whether there are so many neighbours that the edges are found without lists of candidates.
     pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
-        let builder = if is_sparse { KnnBuilder::Exact } else { self.builder.choose(n, d, self.n_neighbors) };
-        builder == KnnBuilder::Exact && self.n_neighbors > memory::MOST_NEIGHBORS
+        self.search(n, d, is_sparse) == KnnBuilder::Exact && self.n_neighbors > memory::MOST_NEIGHBORS
     }
 
     /// The neighbour search these parameters ask for.

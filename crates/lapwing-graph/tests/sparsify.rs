@@ -281,7 +281,7 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
         drop(sparsifier);
         let mut resumed = checkpoint.resume(300, &params, &run(4)).unwrap().unwrap();
         assert!(resumed.n_rows() > 0 && resumed.n_rows() < edges.len() as u64 * 2 / 3);
-        resumed.read(&source, &run(4), |sparsifier| checkpoint.keep(sparsifier)).unwrap();
+        resumed.read(&source, Some(&mut checkpoint), &run(4)).unwrap();
         let (found, report) = resumed.finish(&run(4)).unwrap();
         assert_eq!(found, expected, "{sampler:?}");
         assert_eq!((report.probe_ratios, report.rounds), (whole.probe_ratios, whole.rounds));

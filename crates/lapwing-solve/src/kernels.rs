@@ -203,8 +203,8 @@ pub(crate) fn scatter(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     }
 }
 
-/// Σ aᵢ·bᵢ of each column.
-pub(crate) fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
+/// aᵀb of each column of blocks (n, s), row-major; in blocks of rows that are added in order, in parallel on the current pool.
+pub fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
     reduce(n, s, |rows, sums| {
         let range = rows.start * s..rows.end * s;
         for (a, b) in a[range.clone()].chunks_exact(s).zip(b[range].chunks_exact(s)) {

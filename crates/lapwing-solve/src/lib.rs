@@ -23,6 +23,7 @@ mod steps;
 pub use cg::{CgInfo, CgParams, Projection, Stop, solve};
 pub use check::check_adjacency;
 pub use components::Components;
+pub use kernels::column_dots;
 pub use laplacian::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice};
 pub use operator::{Operator, SddMatrix};
 pub use sets::DisjointSets;

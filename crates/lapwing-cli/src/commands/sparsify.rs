@@ -8,7 +8,7 @@ use lapwing::data::read::{EdgeFile, read_graph};
 use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
 use lapwing::data::{EdgeSource, Phase, Report, peak_memory_bytes};
 use lapwing::graph::AffinityGraph;
-use lapwing::graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
+use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use serde_json::json;
 
 use crate::Outcome;
@@ -17,8 +17,8 @@ use crate::input::{check_checkpoint, is_matrix};
 use crate::options::{RunOptions, SparsifyOptions};
 use crate::output::{ANY_ENDING, Written, check_output, is_stdout, json_object, two_on_stdout};
 use crate::session::{Session, print};
-use crate::summary::{Row, of_cost, of_graph, row};
-use crate::text::{count, number, percent, seconds};
+use crate::summary::{of_cost, of_graph, of_sparsifier, row};
+use crate::text::count;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -147,7 +147,7 @@ impl Sparsify {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
         let checkpoint = match &self.outputs.checkpoint {
-            Some(path) => Some(Checkpoint::new(path, format!("{:016x}", file.fingerprint()?))),
+            Some(path) => file.identity()?.map(|identity| Checkpoint::new(path, identity)),
             None => None,
         };
         Ok((Box::new(file), checkpoint))
@@ -163,16 +163,16 @@ impl Sparsify {
     fn print(&self, session: &Session, report: Report, found: &Sparsified, written: &Written) -> Result<(), Failure> {
         let Sparsified { graph, report: sparsifier, resumed_at } = found;
         let summary = graph.summary(&graph.graph.components());
-        let kept_share = sparsifier.n_kept as f64 / sparsifier.n_edges.max(1) as f64;
         if session.json {
             let body = json!({
-                "n_samples": sparsifier.n_nodes, "sparsifier": sparsifier, "kept_share": kept_share,
+                "n_samples": sparsifier.n_nodes, "sparsifier": sparsifier, "kept_share": sparsifier.kept_share(),
                 "resumed_at": resumed_at, "graph": summary, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": sparsifier.warnings,
             });
             return print(&json_object("sparsify", &body, json!({}), written)?);
         }
-        let mut rows = of_sparsifier(sparsifier, kept_share, self.sparsify.sampler);
+        let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
+        rows.extend(of_sparsifier(sparsifier));
         // The edges of the graph are those kept.
         rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
         rows.extend(of_cost(&report.phases, report.peak_bytes));
@@ -191,46 +191,14 @@ fn sparsified(
 ) -> Result<Sparsified, Failure> {
     let (run, n_nodes) = (&session.run, source.n_nodes());
     let mut checkpoint = checkpoint.cloned();
-    let resumed = match &checkpoint {
-        Some(checkpoint) => checkpoint.resume(n_nodes, &params, run)?,
-        None => None,
-    };
-    let resumed_at = resumed.as_ref().map(Sparsifier::n_rows);
+    let mut sparsifier = Sparsifier::start(n_nodes, params, checkpoint.as_ref(), run)?;
+    let resumed_at = Some(sparsifier.n_rows()).filter(|rows| *rows > 0);
     if let Some(row) = resumed_at {
         session.note(&format!("going on after {} rows, from the checkpoint", count(row as usize)));
     }
     let (graph, sparsifier) = report.time_steps("sparsify", source.n_edges().unwrap_or(0), run, |_| {
-        let mut sparsifier = match resumed {
-            Some(sparsifier) => sparsifier,
-            None => Sparsifier::new(n_nodes, params, run)?,
-        };
-        sparsifier.read(source, run, |sparsifier| match &mut checkpoint {
-            Some(checkpoint) => checkpoint.keep(sparsifier),
-            None => Ok(()),
-        })?;
+        sparsifier.read(source, checkpoint.as_mut(), run)?;
         sparsifier.finish(&run.quiet())
     })?;
     Ok(Sparsified { graph: AffinityGraph::given(graph), report: sparsifier, resumed_at })
-}
-
-fn of_sparsifier(report: &SparsifyReport, kept_share: f64, asked: Sampler) -> Vec<Row> {
-    let mut rows = vec![row("nodes", count(report.n_nodes)), row("edges read", count(report.n_edges as usize))];
-    if report.n_dropped > 0 {
-        rows.push(row("loops and zeros left out", count(report.n_dropped as usize)));
-    }
-    rows.push(row("edges kept", format!("{} ({})", count(report.n_kept), percent(kept_share))));
-    if asked == Sampler::Auto {
-        rows.push(row("sampler (auto)", report.sampler.clone()));
-    }
-    rows.push(row("edges aimed at", count(report.edge_budget)));
-    rows.push(row("most edges held", count(report.peak_edges)));
-    rows.push(row("rounds", count(report.rounds as usize)));
-    if report.solve_seconds > 0.0 {
-        rows.push(row("time in solves", seconds(report.solve_seconds)));
-    }
-    if let Some([low, high]) = report.probe_ratios {
-        let probes = format!("{} to {} of what they were, {} probes", number(low), number(high), report.n_probes);
-        rows.push(row("weakest cuts", probes));
-    }
-    rows
 }

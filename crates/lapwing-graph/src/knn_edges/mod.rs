@@ -173,7 +173,7 @@ impl<'a> KnnEdges<'a> {
 /// Whether neighbours are held.
 fn is_held(n: usize, d: usize, is_sparse: bool, params: &GraphParams) -> bool {
     let k = params.n_neighbors;
-    let builder = if is_sparse { KnnBuilder::Exact } else { params.builder.choose(n, d, k) };
+    let builder = params.search(n, d, is_sparse);
     let is_small = k <= memory::MOST_NEIGHBORS && n.saturating_mul(8 * k) <= MOST_HELD_BYTES;
     builder == KnnBuilder::Partitions || (is_small && params.builder != KnnBuilder::Exact)
 }

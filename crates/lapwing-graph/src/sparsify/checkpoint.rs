@@ -118,6 +118,15 @@ impl Checkpoint {
 }
 
 impl Sparsifier {
+    /// The sparsifier that `checkpoint` kept, or a new one where nothing is kept: [`n_rows`](Self::n_rows) tells them apart.
+    ///
+    /// # Errors
+    /// As [`Sparsifier::new`] and [`Checkpoint::resume`].
+    pub fn start(n_nodes: usize, params: SparsifyParams, checkpoint: Option<&Checkpoint>, run: &Run) -> Result<Self> {
+        let kept = checkpoint.map(|checkpoint| checkpoint.resume(n_nodes, &params, run)).transpose()?.flatten();
+        kept.map_or_else(|| Self::new(n_nodes, params, run), Ok)
+    }
+
     /// The sparsifier as bytes, from which [`from_bytes`](Self::from_bytes) makes one that goes on alike.
     ///
     /// # Errors

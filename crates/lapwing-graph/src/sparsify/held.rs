@@ -1,4 +1,6 @@
 //! The edges a sparsifier holds, and the matrix they make.
+//!
+//! Cost: 24 bytes an edge; a parallel sort, and two serial passes for the matrix.
 
 use lapwing_data::{Csr, Result};
 use rayon::prelude::*;

@@ -78,7 +78,7 @@ impl Default for SparsifyParams {
 }
 
 /// What became of a stream of edges.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SparsifyReport {
     /// Sampler, as on the command line; what auto took.
     pub sampler: String,
@@ -108,6 +108,13 @@ pub struct SparsifyReport {
     pub n_probes: usize,
     /// Things to look at.
     pub warnings: Vec<String>,
+}
+
+impl SparsifyReport {
+    /// Edges kept over edges read.
+    pub fn kept_share(&self) -> f64 {
+        self.n_kept as f64 / self.n_edges.max(1) as f64
+    }
 }
 
 /// Share of the distortion that one block leaves, for the rounds of a stream and estimated resistances: measured on streams of

@@ -53,13 +53,18 @@ impl Probes {
 
     /// Adds what `edges` contribute, with the weights they came with.
     pub fn add(&mut self, edges: &[Held], run: &Run) {
-        let forms = run.install(|| self.forms_of(edges, |edge| edge.weight));
+        let forms = run.install(|| self.forms_of(&[edges], |edge| edge.weight));
         self.forms.iter_mut().zip(forms).for_each(|(sum, form)| *sum += form);
     }
 
-    /// Least and largest ratio of the forms of `edges` with `weight` to those of the graph.
-    pub fn ratios(&self, edges: &[Held], weight: impl Fn(&Held) -> f64 + Send + Sync, run: &Run) -> Option<[f64; 2]> {
-        let forms = run.install(|| self.forms_of(edges, weight));
+    /// Least and largest ratio of the forms of all `parts` with `weight` to those of the graph.
+    pub fn ratios(
+        &self,
+        parts: &[&[Held]],
+        weight: impl Fn(&Held) -> f64 + Send + Sync,
+        run: &Run,
+    ) -> Option<[f64; 2]> {
+        let forms = run.install(|| self.forms_of(parts, weight));
         let ratios = forms.iter().zip(&self.forms).filter(|(_, whole)| **whole > 0.0).map(|(form, whole)| form / whole);
         ratios.fold(None, |range, ratio| {
             let [low, high] = range.unwrap_or([ratio, ratio]);
@@ -67,7 +72,7 @@ impl Probes {
         })
     }
 
-    fn forms_of(&self, edges: &[Held], weight: impl Fn(&Held) -> f64 + Send + Sync) -> Vec<f64> {
+    fn forms_of(&self, parts: &[&[Held]], weight: impl Fn(&Held) -> f64 + Send + Sync) -> Vec<f64> {
         let s = self.vectors.n_cols();
         let block = |edges: &[Held]| {
             let mut sums = vec![0.0; s];
@@ -78,7 +83,7 @@ impl Probes {
             }
             sums
         };
-        let blocks: Vec<Vec<f64>> = edges.par_chunks(BLOCK).map(block).collect();
+        let blocks: Vec<Vec<f64>> = parts.par_iter().flat_map(|edges| edges.par_chunks(BLOCK)).map(block).collect();
         blocks.iter().fold(vec![0.0; s], |mut all, block| {
             all.iter_mut().zip(block).for_each(|(all, sum)| *all += sum);
             all

@@ -1,10 +1,12 @@
-//! From a source of edges to a sparsifier: reading goes on while edges are thinned.
+//! From a source of edges to a sparsifier: a thread reads ahead while edges are thinned.
+//!
+//! Cost: up to six portions of 1 MiB wait between the two. The order of the edges is that of the source.
 
 use std::sync::mpsc::sync_channel;
 
 use lapwing_data::{Edge, EdgeSource, Result, Run};
 
-use super::{Sparsifier, SparsifyParams, SparsifyReport};
+use super::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use crate::Graph;
 
 /// Edges read at a time, and portions that may wait.
@@ -24,22 +26,17 @@ const WORD_ROWS: u64 = 1 << 20;
 /// That of the [module](super). One thread more reads ahead.
 pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> Result<(Graph, SparsifyReport)> {
     let mut sparsifier = Sparsifier::new(source.n_nodes(), params, run)?;
-    sparsifier.read(source, run, |_| Ok(()))?;
+    sparsifier.read(source, None, run)?;
     sparsifier.finish(run)
 }
 
 impl Sparsifier {
-    /// Takes the edges of a source, from the first that it has not seen yet; `each` is called whenever edges have been
+    /// Takes the edges of a source, from the first that it has not seen yet; `checkpoint` is kept whenever edges have been
     /// thinned. Tells the progress of `run` how many rows it has read, some hundred times.
     ///
     /// # Errors
-    /// As [`Sparsifier::add`]; what the source and `each` meet.
-    pub fn read(
-        &mut self,
-        source: &dyn EdgeSource,
-        run: &Run,
-        mut each: impl FnMut(&Self) -> Result<()>,
-    ) -> Result<()> {
+    /// As [`Sparsifier::add`]; what the source meets, and [`Checkpoint::keep`].
+    pub fn read(&mut self, source: &dyn EdgeSource, mut checkpoint: Option<&mut Checkpoint>, run: &Run) -> Result<()> {
         let seen = self.n_rows();
         // The systems that are solved have no say in how far the reading has come.
         let quiet = run.quiet();
@@ -52,7 +49,10 @@ impl Sparsifier {
                 let note = format!("rows, {} edges kept, {} rounds", self.n_held(), self.n_rounds());
                 run.progress().update(self.n_rows(), &note);
             }
-            if self.n_rounds() > rounds { each(self) } else { Ok(()) }
+            match &mut checkpoint {
+                Some(checkpoint) if self.n_rounds() > rounds => checkpoint.keep(self),
+                _ => Ok(()),
+            }
         })
     }
 }

@@ -20,7 +20,7 @@ use super::forest::max_spanning_forest;
 use super::held::{Held, sort_and_merge};
 use super::params::{Sampler, Sizes};
 use super::resistance::Projections;
-use super::shares::{Shares, View};
+use super::shares::{Shares, View, degrees};
 
 /// What a round knows besides the edges.
 pub(super) struct Round<'a> {
@@ -69,9 +69,19 @@ impl Round<'_> {
         }
         let forest = max_spanning_forest(self.n, held.len(), |at| (held[at].u, held[at].v, held[at].current(trials)));
         run.check()?;
-        let view = View { n: self.n, edges: held, trials, forest: &forest, key: mix(mix(run.seed) ^ self.number) };
+        let mut inverse_degrees = degrees(self.n, held, trials);
+        let mean_degree = inverse_degrees.iter().sum::<f64>() / self.n.max(1) as f64;
+        inverse_degrees.iter_mut().filter(|d| **d > 0.0).for_each(|d| *d = d.recip());
+        let view = View {
+            n: self.n,
+            edges: held,
+            trials,
+            forest: &forest,
+            inverse_degrees: &inverse_degrees,
+            key: mix(mix(run.seed) ^ self.number),
+        };
         let mut outcome = Outcome::default();
-        let shares = self.shares(&view, &mut outcome, run)?;
+        let shares = self.shares(&view, mean_degree, &mut outcome, run)?;
         let literal = self.params.sampler == Sampler::KelnerLevin;
         let budget = if literal { 1.0 } else { self.sizes.edge_budget as f64 };
         let hysteresis = if literal { 1.0 } else { self.params.hysteresis };
@@ -83,10 +93,9 @@ impl Round<'_> {
         Ok(outcome)
     }
 
-    fn shares(&self, view: &View<'_>, outcome: &mut Outcome, run: &Run) -> Result<Vec<f64>> {
-        let degrees = || view.degrees().iter().sum::<f64>() / self.n.max(1) as f64;
+    fn shares(&self, view: &View<'_>, mean_degree: f64, outcome: &mut Outcome, run: &Run) -> Result<Vec<f64>> {
         let ridge = match self.params.sampler {
-            Sampler::Ridge => self.params.ridge.unwrap_or_else(|| RIDGE_SHARE * degrees()),
+            Sampler::Ridge => self.params.ridge.unwrap_or(RIDGE_SHARE * mean_degree),
             _ => 0.0,
         };
         let projections = Projections {

@@ -31,6 +31,8 @@ pub(super) struct View<'a> {
     pub trials: f64,
     /// Edges of a spanning forest.
     pub forest: &'a [bool],
+    /// 1/d of each node in the network of the moment, 0 for those without edges.
+    pub inverse_degrees: &'a [f64],
     /// Where random numbers of this round come from.
     pub key: u64,
 }
@@ -54,9 +56,26 @@ const SURE_PART: f64 = 16.0;
 /// complete graphs, above 85 on cliques joined by few edges.
 const WEAK_CUT: f64 = 10.0;
 
+/// Weighted degrees (n) of the network of the moment.
+pub(super) fn degrees(n: usize, edges: &[Held], trials: f64) -> Vec<f64> {
+    let mut degrees = vec![0.0; n];
+    for edge in edges {
+        let weight = edge.current(trials);
+        degrees[edge.u as usize] += weight;
+        degrees[edge.v as usize] += weight;
+    }
+    degrees
+}
+
 impl View<'_> {
     fn weight(&self, at: usize) -> f64 {
         self.edges[at].current(self.trials)
+    }
+
+    /// 1/dᵤ + 1/d_v.
+    fn inverse_sum(&self, at: usize) -> f64 {
+        let (u, v) = self.ends(at);
+        self.inverse_degrees[u as usize] + self.inverse_degrees[v as usize]
     }
 
     fn ends(&self, at: usize) -> (u32, u32) {
@@ -72,13 +91,12 @@ impl View<'_> {
         let is_fixed = |at: usize| self.forest[at] || self.edges[at].probability < 1.0;
         let open = (0..self.edges.len()).into_par_iter().with_min_len(1 << 14).filter(|&at| !is_fixed(at)).count();
         let share = (per_node * self.n as f64 / open.max(1) as f64).max(least);
-        let inverse = if share < 1.0 { self.inverse_degrees() } else { Vec::new() };
         let edges = self.edges.iter().enumerate().filter_map(|(at, edge)| {
             let weight = edge.current(self.trials);
             if share >= 1.0 || is_fixed(at) {
                 return Some((edge.u, edge.v, single(weight)));
             }
-            let part = weight * (inverse[edge.u as usize] + inverse[edge.v as usize]);
+            let part = weight * self.inverse_sum(at);
             let share = share.max(part * SURE_PART).min(1.0);
             (uniform(self.key ^ at as u64) < share).then(|| (edge.u, edge.v, single(weight / share)))
         });
@@ -102,11 +120,10 @@ impl View<'_> {
 
     /// By degree.
     pub fn degree(&self) -> Shares {
-        let inverse = self.inverse_degrees();
-        let total = inverse.iter().filter(|inverse| **inverse > 0.0).count() as f64;
-        let share =
-            |edge: &Held| (edge.weight * (inverse[edge.u as usize] + inverse[edge.v as usize])).min(1.0) / total;
-        Shares { values: self.edges.par_iter().with_min_len(4096).map(share).collect(), worst: None }
+        let total = self.inverse_degrees.iter().filter(|inverse| **inverse > 0.0).count() as f64;
+        let share = |at: usize| (self.edges[at].weight * self.inverse_sum(at)).min(1.0) / total;
+        let places = (0..self.edges.len()).into_par_iter().with_min_len(4096);
+        Shares { values: places.map(share).collect(), worst: None }
     }
 
     /// All alike, of `n_edges` read.
@@ -118,30 +135,8 @@ impl View<'_> {
     pub fn has_weak_cut(&self, projections: &Projections, run: &Run) -> Result<bool> {
         let pilot = self.pilot(PILOT_EDGES, 0.0)?;
         let (resistances, _) = projections.resistances(&pilot, self.edges.len(), |at| self.ends(at), run)?;
-        let inverse = self.inverse_degrees();
-        let is_weak = |at: usize| {
-            let (u, v) = self.ends(at);
-            resistances[at] > WEAK_CUT * (inverse[u as usize] + inverse[v as usize])
-        };
+        let is_weak = |at: usize| resistances[at] > WEAK_CUT * self.inverse_sum(at);
         Ok((0..self.edges.len()).into_par_iter().with_min_len(4096).any(is_weak))
-    }
-
-    /// 1/d of the network of the moment, 0 for nodes without edges.
-    fn inverse_degrees(&self) -> Vec<f64> {
-        let mut degrees = self.degrees();
-        degrees.iter_mut().filter(|d| **d > 0.0).for_each(|d| *d = d.recip());
-        degrees
-    }
-
-    /// Weighted degrees of the network of the moment.
-    pub fn degrees(&self) -> Vec<f64> {
-        let mut degrees = vec![0.0; self.n];
-        for edge in self.edges {
-            let weight = edge.current(self.trials);
-            degrees[edge.u as usize] += weight;
-            degrees[edge.v as usize] += weight;
-        }
-        degrees
     }
 
     /// Σ over the edges, in blocks of a fixed size added in order.

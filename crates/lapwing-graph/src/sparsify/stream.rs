@@ -1,4 +1,7 @@
-//! A sparsifier that edges are given to, a few at a time.
+//! A sparsifier that edges are given to, a few at a time: what is held between rounds, and the order of rounds.
+//!
+//! Cost: constant for each edge, beside a round ([`super::round`]) whenever the capacity is reached; 24 bytes for each edge
+//! held. Rounds begin at the same edge however the edges are portioned.
 
 use std::time::Instant;
 
@@ -164,6 +167,7 @@ impl Sparsifier {
         if self.is_due {
             self.end_block(run)?;
         }
+        let copies = Round::trials(&self.params, self.sizes);
         for edge in edges {
             edge.check(self.n, self.counts.rows)?;
             self.counts.rows += 1;
@@ -175,7 +179,6 @@ impl Sparsifier {
                 let room = self.held.len().max(1 << 12).min(self.block().saturating_sub(self.held.len()).max(1));
                 self.held.reserve_exact(room);
             }
-            let copies = Round::trials(&self.params, self.sizes);
             let (u, v) = (edge.u.min(edge.v), edge.u.max(edge.v));
             self.held.push(Held { u, v, weight: edge.weight, probability: 1.0, copies });
             if self.held.len() >= self.block() {
@@ -204,8 +207,8 @@ impl Sparsifier {
 
     /// What there is to say so far.
     pub fn report(&self, run: &Run) -> SparsifyReport {
-        let all = [self.levels.concat(), self.held.clone()].concat();
-        self.report_of(&all, run)
+        let parts: Vec<&[Held]> = self.levels.iter().chain([&self.held]).map(Vec::as_slice).collect();
+        self.report_of(&parts, run)
     }
 
     /// The sparsifier of all edges, thinned to the budget a last time where more are held.
@@ -226,7 +229,7 @@ impl Sparsifier {
             self.thin(run)?;
         }
         let held = std::mem::take(&mut self.held);
-        let mut report = self.report_of(&held, run);
+        let mut report = self.report_of(&[&held], run);
         let graph = run.install(|| self.graph(&held))?;
         report.n_kept = graph.n_edges();
         Ok((graph, report))
@@ -310,7 +313,8 @@ impl Sparsifier {
         self.counts.seconds_before + self.start.elapsed().as_secs_f64()
     }
 
-    fn report_of(&self, edges: &[Held], run: &Run) -> SparsifyReport {
+    fn report_of(&self, parts: &[&[Held]], run: &Run) -> SparsifyReport {
+        let n_held = parts.iter().map(|edges| edges.len()).sum();
         let Counts { rows, dropped, rounds, peak, solve_seconds, .. } = self.counts;
         let trials = f64::from(Round::trials(&self.params, self.sizes));
         let is_thinned = rounds > 0;
@@ -326,14 +330,14 @@ impl Sparsifier {
             n_nodes: self.n,
             n_edges: rows - dropped,
             n_dropped: dropped,
-            n_kept: edges.len(),
+            n_kept: n_held,
             edge_budget: self.sizes.edge_budget,
             capacity: self.sizes.capacity,
-            peak_edges: peak.max(edges.len()),
+            peak_edges: peak.max(n_held),
             rounds,
             solve_seconds,
             seconds: self.seconds(),
-            probe_ratios: probes.and_then(|probes| probes.ratios(edges, |edge| edge.current(trials), run)),
+            probe_ratios: probes.and_then(|probes| probes.ratios(parts, |edge| edge.current(trials), run)),
             n_probes: probes.map_or(0, |probes| probes.forms.len()),
             warnings: self.warnings(is_thinned),
         }

@@ -23,16 +23,8 @@ use crate::{Labeling, Problem, Rule, notes};
 
 /// A report with what is known of a classification before it is done.
 fn report(method: &str, problem: &Problem<'_, '_>) -> Report {
-    let targets = problem.targets;
-    let mut report = Report {
-        method: method.into(),
-        n_samples: targets.n_samples(),
-        n_features: problem.features.map(Features::n_cols),
-        n_classes: Some(targets.n_columns()),
-        n_labeled: targets.rows().len(),
-        ..Report::default()
-    };
-    notes::one_class(&mut report, &targets.mean());
+    let mut report = Report { n_classes: Some(problem.targets.n_columns()), ..problem.report(method) };
+    notes::one_class(&mut report, &problem.targets.mean());
     report
 }
 

@@ -11,7 +11,7 @@
 
 use lapwing_data::{Edge, EdgeSource, Matrix, Result, Run};
 use lapwing_graph::sparsify::for_each_portion;
-use lapwing_solve::{Constraint, LaplacianSolver};
+use lapwing_solve::{Constraint, LaplacianSolver, column_dots};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Refinement {
     pub passes: usize,
     /// Largest relative residual ‖b − A_G·x‖ / ‖b‖ over the columns, after each pass.
     pub residuals: Vec<f64>,
-    /// Least and largest pᵀL_Gp / pᵀL_Hp over the columns of the first solution p.
+    /// Least and largest pᵀA_Gp / pᵀA_Hp over the columns of the first solution p = A_H⁻¹b.
     pub energy_ratios: [f64; 2],
 }
 
@@ -48,34 +48,35 @@ impl Refiner<'_> {
     pub fn refine(&self, system: &Sparsified<'_>, b: &Matrix, x: &mut Matrix, run: &Run) -> Result<Refinement> {
         let s = b.n_cols();
         let product = Product { source: self.source, system, places: system.places(self.source.n_nodes()) };
-        let norms: Vec<f64> = dots(b, b);
+        let norms: Vec<f64> = dots(b, b, run);
         let mut r = b.clone();
         system.project(&mut r);
         let mut z = std::mem::replace(x, Matrix::filled(b.n_rows(), s, 0.0));
-        let mut zr = dots(&z, &r);
+        let mut zr = dots(&z, &r, run);
         let mut p = z.clone();
         let mut refinement = Refinement::default();
         for pass in 0..self.passes {
             run.progress().update(pass as u64, &format!("pass {} over the edges", pass + 1));
             let q = product.of(&p, run)?;
-            let (pq, rp) = (dots(&p, &q), dots(&r, &p));
+            let (pq, rp) = (dots(&p, &q, run), dots(&r, &p, run));
             if pass == 0 {
                 refinement.energy_ratios = range((0..s).filter(|&c| zr[c] > 0.0).map(|c| pq[c] / zr[c]));
             }
             let steps: Vec<f64> = (0..s).map(|c| if pq[c] > 0.0 { rp[c] / pq[c] } else { 0.0 }).collect();
-            add_scaled(x, &p, &steps, 1.0);
+            add_scaled(x, &p, &steps, 1.0, run);
             let before = r.clone();
-            add_scaled(&mut r, &q, &steps, -1.0);
+            add_scaled(&mut r, &q, &steps, -1.0, run);
             drop(q);
-            let residual =
-                (0..s).filter(|&c| norms[c] > 0.0).map(|c| (dots(&r, &r)[c] / norms[c]).sqrt()).fold(0.0, f64::max);
+            let squares = dots(&r, &r, run);
+            let relative = (0..s).filter(|&c| norms[c] > 0.0).map(|c| (squares[c] / norms[c]).sqrt());
+            let residual = relative.fold(0.0, f64::max);
             refinement.passes += 1;
             refinement.residuals.push(residual);
             if residual <= system.tol || pass + 1 == self.passes {
                 break;
             }
             z = system.solver.solve(&r, None, system.constraint, &run.quiet())?.0;
-            let (new, old) = (dots(&z, &r), dots(&z, &before));
+            let (new, old) = (dots(&z, &r, run), dots(&z, &before, run));
             let betas: Vec<f64> = (0..s).map(|c| if zr[c] > 0.0 { (new[c] - old[c]) / zr[c] } else { 0.0 }).collect();
             p.values_mut().chunks_exact_mut(s).zip(z.rows()).for_each(|(p, z)| {
                 (0..s).for_each(|c| p[c] = z[c] + betas[c] * p[c]);
@@ -158,20 +159,15 @@ impl Product<'_> {
 }
 
 /// xᵀy of each column.
-fn dots(x: &Matrix, y: &Matrix) -> Vec<f64> {
-    let mut sums = vec![0.0; x.n_cols()];
-    x.rows()
-        .zip(y.rows())
-        .for_each(|(x, y)| sums.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += x * y));
-    sums
+fn dots(x: &Matrix, y: &Matrix, run: &Run) -> Vec<f64> {
+    run.install(|| column_dots(x.values(), y.values(), x.n_rows(), x.n_cols()))
 }
 
 /// X ← X + sign·Y·diag(steps).
-fn add_scaled(x: &mut Matrix, y: &Matrix, steps: &[f64], sign: f64) {
+fn add_scaled(x: &mut Matrix, y: &Matrix, steps: &[f64], sign: f64, run: &Run) {
     let s = steps.len();
-    x.values_mut().chunks_exact_mut(s).zip(y.rows()).for_each(|(x, y)| {
-        (0..s).for_each(|c| x[c] += sign * steps[c] * y[c]);
-    });
+    let add = |(x, y): (&mut [f64], &[f64])| (0..s).for_each(|c| x[c] += sign * steps[c] * y[c]);
+    run.install(|| x.values_mut().par_chunks_mut(s).zip(y.values().par_chunks(s)).with_min_len(1024).for_each(add));
 }
 
 fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {

@@ -97,20 +97,13 @@ impl SparseHarmonic {
     }
 
     fn sparsified(&self, source: &dyn EdgeSource, report: &mut Report, run: &Run) -> Result<(Graph, SparsifyReport)> {
-        let (n, params) = (source.n_nodes(), &self.params.sparsify);
         let mut checkpoint = self.checkpoint(source)?;
-        let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.resume(n, params, run)).transpose()?.flatten();
-        let mut sparsifier = match kept {
-            Some(sparsifier) => {
-                report.add_part("resume", &serde_json::json!({"rows": sparsifier.n_rows()}))?;
-                sparsifier
-            }
-            None => Sparsifier::new(n, params.clone(), run)?,
-        };
-        sparsifier.read(source, run, |sparsifier| match &mut checkpoint {
-            Some(checkpoint) => checkpoint.keep(sparsifier),
-            None => Ok(()),
-        })?;
+        let mut sparsifier =
+            Sparsifier::start(source.n_nodes(), self.params.sparsify.clone(), checkpoint.as_ref(), run)?;
+        if sparsifier.n_rows() > 0 {
+            report.add_part("resume", &serde_json::json!({"rows": sparsifier.n_rows()}))?;
+        }
+        sparsifier.read(source, checkpoint.as_mut(), run)?;
         sparsifier.finish(run)
     }
 }
