@@ -10,7 +10,7 @@ mod from_row;
 mod index;
 mod kernels;
 mod metric;
-mod pairs;
+pub(crate) mod pairs;
 mod partitions;
 mod recall;
 mod rows;

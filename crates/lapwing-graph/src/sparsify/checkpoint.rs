@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::held::Held;
 use super::probes::Probes;
+use super::resistance::Embedding;
+use super::shares::{Gate, Kind, Rule};
 use super::stream::Counts;
 use super::{Sparsifier, SparsifyParams};
 
@@ -32,6 +34,8 @@ struct Meta {
     is_due: bool,
     worst: Option<(usize, f64)>,
     has_weak_cut: bool,
+    /// Importance of all edges together, where a round knows of edges to come.
+    gate_total: Option<f64>,
 }
 
 impl Meta {
@@ -158,6 +162,7 @@ impl Sparsifier {
             is_due: self.is_due,
             worst: self.worst,
             has_weak_cut: self.has_weak_cut,
+            gate_total: self.gate.as_ref().map(|gate| gate.rule.total),
         };
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
         let mut file = ModelFile::new(KIND, serde_json::to_value(meta).map_err(fault)?);
@@ -173,6 +178,16 @@ impl Sparsifier {
         if let Some(Probes { vectors, forms }) = &self.probes {
             file.insert("probes", &[vectors.n_rows(), vectors.n_cols()], vectors.values().to_vec())?;
             file.insert("forms", &[forms.len()], forms.clone())?;
+        }
+        if let Some(Gate { rule, component }) = &self.gate {
+            file.insert("component", &[self.n], component.clone())?;
+            match &rule.kind {
+                Kind::Uniform => {}
+                Kind::Degree(inverse) => file.insert("inverse_degrees", &[self.n], inverse.clone())?,
+                Kind::Leverage(Embedding { values, width }) => {
+                    file.insert("embedding", &[self.n, *width], values.clone())?;
+                }
+            }
         }
         Ok(file)
     }
@@ -216,6 +231,18 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
         let vectors = Matrix::new(n, shape[1], values.as_slice().to_vec())?;
         let forms = file.array::<f64>("forms", &[Some(shape[1])])?.1.as_slice().to_vec();
         sparsifier.probes = Some(Probes { vectors, forms });
+    }
+    if let Some(total) = meta.gate_total {
+        let component = file.array::<u32>("component", &[Some(n)])?.1.as_slice().to_vec();
+        let kind = if file.contains("embedding") {
+            let (shape, values) = file.array::<f32>("embedding", &[Some(n), None])?;
+            Kind::Leverage(Embedding { values: values.as_slice().to_vec(), width: shape[1] })
+        } else if file.contains("inverse_degrees") {
+            Kind::Degree(file.array::<f64>("inverse_degrees", &[Some(n)])?.1.as_slice().to_vec())
+        } else {
+            Kind::Uniform
+        };
+        sparsifier.gate = Some(Gate { rule: Rule { kind, total }, component });
     }
     Ok(sparsifier)
 }

@@ -126,8 +126,8 @@ const FLUCTUATION: f64 = 1.2;
 const LEAST_EDGES: f64 = 2.0;
 /// Default capacity over budget.
 const ROOM: usize = 4;
-/// Bytes for each edge held while it is thinned: itself 24, matrix and its compact copy 40, share and marks 12.
-pub(super) const EDGE_BYTES: usize = 76;
+/// Bytes for each edge held while it is thinned: itself 24, matrix and its compact copy 40, marks 4.
+pub(super) const EDGE_BYTES: usize = 68;
 /// Bytes for each node and column of a block of systems: right-hand side, solution and the six blocks of the iteration.
 pub(super) const BLOCK_BYTES: usize = 64;
 /// Bytes for each node besides: probes, sets, degrees.
@@ -157,6 +157,11 @@ pub(super) struct Sizes {
 }
 
 impl SparsifyParams {
+    /// Whether rounds bound the shares of edges to come.
+    pub(super) fn has_gate(&self) -> bool {
+        matches!(self.sampler, Sampler::Streaming | Sampler::Uniform | Sampler::Degree | Sampler::Auto)
+    }
+
     /// Checks every parameter against its range.
     ///
     /// # Errors
@@ -191,16 +196,23 @@ impl SparsifyParams {
             Sizes { edge_budget: n_edges, capacity: n_edges, columns: self.n_projections.min(MOST_COLUMNS) };
         let sizes = self.sizes(n).unwrap_or(unlimited);
         let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };
-        let nodes = (BLOCK_BYTES * sizes.columns + NODE_BYTES) * n + self.coarse_bytes(n);
+        let nodes = (BLOCK_BYTES * sizes.columns + self.node_bytes()) * n + self.coarse_bytes(n);
         SparsifyPlan { n_kept: sizes.edge_budget.min(n_edges), peak_bytes: EDGE_BYTES * held + nodes }
+    }
+
+    /// Bytes for each node besides blocks of systems: the place of a node among resistances in single precision, and more.
+    fn node_bytes(&self) -> usize {
+        NODE_BYTES + if self.solves() { 4 * self.n_projections } else { 0 }
+    }
+
+    /// Whether resistances may be asked for.
+    pub(super) fn solves(&self) -> bool {
+        !matches!(self.sampler, Sampler::Uniform | Sampler::Degree | Sampler::Bundle)
     }
 
     /// What a coarse system on cells of the graph takes, for samplers that solve: a dense matrix, its factor and inverse.
     fn coarse_bytes(&self, n: usize) -> usize {
-        match self.sampler {
-            Sampler::Uniform | Sampler::Degree | Sampler::Bundle => 0,
-            _ => 24 * n.min(MOST_CELLS).pow(2),
-        }
+        if self.solves() { 24 * n.min(MOST_CELLS).pow(2) } else { 0 }
     }
 
     /// Edges to keep and to hold among `n` nodes.
@@ -222,7 +234,7 @@ impl SparsifyParams {
                 // A quarter for blocks of vectors, the rest for edges and what is kept for each node.
                 let block = (bytes / 4) as usize / (BLOCK_BYTES * n.max(1));
                 columns = columns.min(block).max(FEWEST_COLUMNS.min(columns));
-                let other = (BLOCK_BYTES * columns + NODE_BYTES) * n + self.coarse_bytes(n);
+                let other = (BLOCK_BYTES * columns + self.node_bytes()) * n + self.coarse_bytes(n);
                 let fits = (bytes as usize).saturating_sub(other) / EDGE_BYTES;
                 let capacity = self.capacity.map_or(fits, |capacity| capacity.min(fits));
                 if capacity < ROOM * least {

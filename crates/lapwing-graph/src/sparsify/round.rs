@@ -4,6 +4,9 @@
 //! p'/p. Given all that came before, the mean of 1{kept}/p' is 1/p: weights are a martingale that starts at the weight the
 //! edge came with, and the Laplacian is right in the mean after any number of rounds, whatever rule made p' from what is held.
 //!
+//! What a round has found bounds the probabilities of edges still to come, and these are drawn by it before they are held
+//! ([`Gate`]): a round is due only when the graph has grown by as many times as the capacity exceeds the budget.
+//!
 //! A spanning forest of largest weight is kept, so that the components never change; Kelner & Levin's routine does without.
 //! Cost: a sort and some passes over the edges besides their [`shares`](super::shares).
 
@@ -11,7 +14,7 @@ use std::time::Instant;
 
 use lapwing_data::hash::mix;
 use lapwing_data::{Result, Run, Stream};
-use rand::RngExt;
+use rand::{Rng, RngExt};
 use rand_distr::{Binomial, Distribution};
 use rayon::prelude::*;
 
@@ -20,7 +23,7 @@ use super::forest::max_spanning_forest;
 use super::held::{Held, sort_and_merge};
 use super::params::{Sampler, Sizes};
 use super::resistance::Projections;
-use super::shares::{Shares, View, degrees};
+use super::shares::{Gate, Rule, View, degrees};
 
 /// What a round knows besides the edges.
 pub(super) struct Round<'a> {
@@ -34,8 +37,10 @@ pub(super) struct Round<'a> {
 }
 
 /// What a round says afterwards.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
+    /// What it knows of edges to come, if it thinned any and its sampler lets it say so.
+    pub gate: Option<Gate>,
     /// Seconds spent on systems.
     pub solve_seconds: f64,
     /// Iterations and residual of a system that did not arrive.
@@ -45,9 +50,11 @@ pub(super) struct Outcome {
 }
 
 /// Probability with which edges outside the bundle stay.
-const BUNDLE_SHARE: f64 = 0.25;
+const BUNDLE_SHARE: f32 = 0.25;
 /// Edges drawn from one random stream.
 const CHUNK: usize = 4096;
+/// Edges whose memory is asked for ahead.
+const AHEAD: usize = 12;
 
 impl Round<'_> {
     /// Copies every edge begins with.
@@ -63,6 +70,11 @@ impl Round<'_> {
     fn thin_in_pool(&self, held: &mut Vec<Held>, run: &Run) -> Result<Outcome> {
         sort_and_merge(held);
         run.check()?;
+        let literal = self.params.sampler == Sampler::KelnerLevin;
+        if held.len() <= self.sizes.edge_budget && !literal {
+            // Parallel edges have made room.
+            return Ok(Outcome::default());
+        }
         let trials = f64::from(Self::trials(self.params, self.sizes));
         if self.params.sampler == Sampler::Bundle {
             return self.thin_by_bundles(held, run);
@@ -81,19 +93,45 @@ impl Round<'_> {
             key: mix(mix(run.seed) ^ self.number),
         };
         let mut outcome = Outcome::default();
-        let shares = self.shares(&view, mean_degree, &mut outcome, run)?;
-        let literal = self.params.sampler == Sampler::KelnerLevin;
-        let budget = if literal { 1.0 } else { self.sizes.edge_budget as f64 };
-        let hysteresis = if literal { 1.0 } else { self.params.hysteresis };
-        let wanted = |at: usize, edge: &Held| -> f32 {
-            let wanted = if forest[at] && !literal { 1.0 } else { (budget * shares[at]).min(1.0) as f32 };
-            if wanted < edge.probability / hysteresis as f32 { wanted } else { edge.probability }
+        let rule = self.rule(&view, mean_degree, &mut outcome, run)?;
+        let gate = Gate::new(rule, &view);
+        let wanted = |at: usize, edge: &Held| {
+            let share = if forest[at] && !literal { f64::INFINITY } else { gate.rule.share(edge) };
+            self.lowered(edge, share)
         };
-        self.draw(held, wanted, run);
+        let stream = |chunk: usize| run.rng(Stream::Sampling, (self.number << 32) | chunk as u64);
+        draw(held, |edge| gate.rule.prefetch(edge), wanted, stream);
+        held.retain(|edge| edge.copies > 0);
+        outcome.gate = self.params.has_gate().then_some(gate);
         Ok(outcome)
     }
 
-    fn shares(&self, view: &View<'_>, mean_degree: f64, outcome: &mut Outcome, run: &Run) -> Result<Vec<f64>> {
+    /// Draws the edges from place `first` on, which came last, by what is known of them.
+    pub fn admit(&self, gate: &Gate, held: &mut Vec<Held>, first: usize, run: &Run) {
+        // Their places in the stream, apart from the numbers of rounds.
+        let place = (1 << 63) | (self.n_edges - (held.len() - first) as u64);
+        let stream = |chunk: usize| run.rng(Stream::Sampling, place + (chunk * CHUNK) as u64);
+        let rule = &gate.rule;
+        draw(&mut held[first..], |edge| rule.prefetch(edge), |_, edge| self.lowered(edge, gate.share(edge)), stream);
+        let mut end = first;
+        for at in first..held.len() {
+            held[end] = held[at];
+            end += usize::from(held[at].copies > 0);
+        }
+        held.truncate(end);
+    }
+
+    /// The probability of an edge, lowered to what its share of the budget is where that is worth it.
+    fn lowered(&self, edge: &Held, share: f64) -> f32 {
+        let (budget, hysteresis) = match self.params.sampler {
+            Sampler::KelnerLevin => (1.0, 1.0),
+            _ => (self.sizes.edge_budget as f64, self.params.hysteresis),
+        };
+        let wanted = (budget * share).min(1.0) as f32;
+        if wanted < edge.probability / hysteresis as f32 { wanted } else { edge.probability }
+    }
+
+    fn rule(&self, view: &View<'_>, mean_degree: f64, outcome: &mut Outcome, run: &Run) -> Result<Rule> {
         let ridge = match self.params.sampler {
             Sampler::Ridge => self.params.ridge.unwrap_or(RIDGE_SHARE * mean_degree),
             _ => 0.0,
@@ -107,41 +145,22 @@ impl Round<'_> {
         };
         let start = Instant::now();
         outcome.has_weak_cut = self.params.sampler == Sampler::Auto && view.has_weak_cut(&projections, run)?;
-        let Shares { values, worst } = match self.params.sampler {
-            Sampler::Uniform => view.uniform(self.n_edges),
+        let rule = match self.params.sampler {
+            Sampler::Uniform => Rule::uniform(self.n_edges),
             Sampler::Degree => view.degree(),
             Sampler::Auto if !outcome.has_weak_cut => view.degree(),
             sampler => {
                 // The literal routine, and the one that sees all edges at once, spare nothing.
                 let from_pilot = !matches!(sampler, Sampler::KelnerLevin | Sampler::Leverage);
-                view.leverage(&projections, from_pilot, run)?
+                let (rule, worst) = view.leverage(&projections, from_pilot, run)?;
+                outcome.worst = worst;
+                rule
             }
         };
-        outcome.worst = worst;
-        if !matches!(self.params.sampler, Sampler::Uniform | Sampler::Degree) {
+        if self.params.solves() {
             outcome.solve_seconds = start.elapsed().as_secs_f64();
         }
-        Ok(values)
-    }
-
-    /// Lowers the probability of each edge to what `wanted` says, draws its copies, and drops those without.
-    fn draw(&self, held: &mut Vec<Held>, wanted: impl Fn(usize, &Held) -> f32 + Sync, run: &Run) {
-        held.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, edges)| {
-            let mut rng = run.rng(Stream::Sampling, (self.number << 32) | chunk as u64);
-            for (offset, edge) in edges.iter_mut().enumerate() {
-                let probability = wanted(chunk * CHUNK + offset, edge);
-                if probability >= edge.probability {
-                    continue;
-                }
-                let stays = f64::from(probability) / f64::from(edge.probability);
-                edge.copies = match edge.copies {
-                    1 => u32::from(rng.random::<f64>() < stays),
-                    copies => binomial(copies, stays, &mut rng),
-                };
-                edge.probability = probability;
-            }
-        });
-        held.retain(|edge| edge.copies > 0);
+        Ok(rule)
     }
 
     /// Keeps forests, one after another of what the ones before left, and a quarter of the rest, until the budget holds.
@@ -152,13 +171,11 @@ impl Round<'_> {
             run.check()?;
             let is_bundled = self.bundle(held, n_forests);
             let n_bundled = is_bundled.iter().filter(|is_in| **is_in).count();
-            let round = Round { number: (self.number << 8) | turn, ..*self };
+            let number = (self.number << 8) | turn;
             let before = held.len();
-            round.draw(
-                held,
-                |at, edge| if is_bundled[at] { edge.probability } else { edge.probability * BUNDLE_SHARE as f32 },
-                run,
-            );
+            let wanted = |at: usize, edge: &Held| edge.probability * if is_bundled[at] { 1.0 } else { BUNDLE_SHARE };
+            draw(held, |_| {}, wanted, |chunk| run.rng(Stream::Sampling, (number << 32) | chunk as u64));
+            held.retain(|edge| edge.copies > 0);
             turn += 1;
             // What is left is forests.
             if before == n_bundled || turn == 64 {
@@ -187,11 +204,40 @@ impl Round<'_> {
     }
 }
 
+/// Lowers the probability of each edge to what `wanted` says, and draws its copies, with one stream for each chunk;
+/// `prefetch` is told of edges some way ahead.
+fn draw<R: Rng>(
+    edges: &mut [Held],
+    prefetch: impl Fn(&Held) + Sync,
+    wanted: impl Fn(usize, &Held) -> f32 + Sync,
+    stream: impl Fn(usize) -> R + Sync,
+) {
+    edges.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, edges)| {
+        let mut rng = stream(chunk);
+        for offset in 0..edges.len() {
+            if let Some(next) = edges.get(offset + AHEAD) {
+                prefetch(next);
+            }
+            let edge = &mut edges[offset];
+            let probability = wanted(chunk * CHUNK + offset, edge);
+            if probability >= edge.probability {
+                continue;
+            }
+            let stays = f64::from(probability) / f64::from(edge.probability);
+            edge.copies = match edge.copies {
+                1 => u32::from(rng.random::<f64>() < stays),
+                copies => binomial(copies, stays, &mut rng),
+            };
+            edge.probability = probability;
+        }
+    });
+}
+
 /// ρ of the ridge sampler in units of the mean weighted degree.
 const RIDGE_SHARE: f64 = 0.1;
 
 /// How many of `copies` stay, each with probability `stays` < 1.
-fn binomial(copies: u32, stays: f64, rng: &mut impl rand::Rng) -> u32 {
+fn binomial(copies: u32, stays: f64, rng: &mut impl Rng) -> u32 {
     // Never refused: `stays` is a ratio of probabilities below 1.
     Binomial::new(copies.into(), stays).map_or(0, |draws| draws.sample(rng) as u32)
 }

@@ -12,6 +12,7 @@ use super::held::{Held, adjacency, sort_and_merge};
 use super::params::{Sampler, Sizes};
 use super::probes::{MOST_PROBES, Probes};
 use super::round::{Outcome, Round};
+use super::shares::Gate;
 use super::{SparsifyParams, SparsifyReport};
 use crate::Graph;
 
@@ -55,6 +56,8 @@ pub struct Sparsifier {
     pub(super) counts: Counts,
     pub(super) worst: Option<(usize, f64)>,
     pub(super) has_weak_cut: bool,
+    /// What the last round knew of edges to come.
+    pub(super) gate: Option<Gate>,
     start: Instant,
 }
 
@@ -70,6 +73,8 @@ pub(super) struct Counts {
     pub seconds_before: f64,
 }
 
+/// New edges that are drawn together, at most.
+const MOST_PORTION: usize = 1 << 16;
 /// Tolerance above which resistances are not to be trusted.
 const MOST_TOL: f64 = 1e-4;
 
@@ -104,6 +109,7 @@ impl Sparsifier {
             counts: Counts::default(),
             worst: None,
             has_weak_cut: false,
+            gate: None,
             start: Instant::now(),
         })
     }
@@ -168,6 +174,7 @@ impl Sparsifier {
             self.end_block(run)?;
         }
         let copies = Round::trials(&self.params, self.sizes);
+        let mut limit = self.limit();
         for edge in edges {
             edge.check(self.n, self.counts.rows)?;
             self.counts.rows += 1;
@@ -181,8 +188,12 @@ impl Sparsifier {
             }
             let (u, v) = (edge.u.min(edge.v), edge.u.max(edge.v));
             self.held.push(Held { u, v, weight: edge.weight, probability: 1.0, copies });
-            if self.held.len() >= self.block() {
-                self.end_block(run)?;
+            if self.held.len() >= limit {
+                self.admit(run);
+                if self.gate.is_none() || self.held.len() + self.portion() > self.block() {
+                    self.end_block(run)?;
+                }
+                limit = self.limit();
             }
         }
         Ok(())
@@ -240,6 +251,30 @@ impl Sparsifier {
         if self.params.sampler == Sampler::Ridge { self.sizes.capacity / 2 } else { self.sizes.capacity }
     }
 
+    /// New edges that are drawn together.
+    fn portion(&self) -> usize {
+        (self.block() / 16).clamp(1, MOST_PORTION)
+    }
+
+    /// Edges held at which something has to be done.
+    fn limit(&self) -> usize {
+        let block = self.block();
+        if self.gate.is_some() { block.min(self.n_old + self.portion()) } else { block }
+    }
+
+    /// Lets go of new edges that the last round has shown to be dispensable.
+    fn admit(&mut self, run: &Run) {
+        let first = self.n_old;
+        let Some(gate) = self.gate.take() else { return };
+        self.counts.peak = self.counts.peak.max(self.n_held());
+        self.add_to_probes(run);
+        let run = run.with_seed(self.seed);
+        let mut held = std::mem::take(&mut self.held);
+        run.install(|| self.round().admit(&gate, &mut held, first, &run));
+        self.n_old = held.len();
+        (self.held, self.gate) = (held, Some(gate));
+    }
+
     fn end_block(&mut self, run: &Run) -> Result<()> {
         self.is_due = true;
         self.counts.peak = self.counts.peak.max(self.n_held());
@@ -270,27 +305,39 @@ impl Sparsifier {
             run.install(|| sort_and_merge(&mut self.held));
             self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), run)?);
         }
+        self.add_to_probes(run);
+        Ok(())
+    }
+
+    fn add_to_probes(&mut self, run: &Run) {
         let Self { probes, held, n_old, .. } = self;
         if let Some(probes) = probes {
             probes.add(&held[*n_old..], run);
             *n_old = held.len();
         }
-        Ok(())
     }
 
-    fn thin(&mut self, run: &Run) -> Result<()> {
-        let run = run.with_seed(self.seed);
-        let round = Round {
+    fn round(&self) -> Round<'_> {
+        Round {
             params: &self.params,
             sizes: self.sizes,
             n: self.n,
             n_edges: self.counts.rows - self.counts.dropped,
             number: self.counts.rounds,
-        };
-        let outcome = round.thin(&mut self.held, &run);
+        }
+    }
+
+    fn thin(&mut self, run: &Run) -> Result<()> {
+        let run = run.with_seed(self.seed);
+        // Its room is needed, and what it knows is outdated.
+        self.gate = None;
+        let mut held = std::mem::take(&mut self.held);
+        let outcome = self.round().thin(&mut held, &run);
+        self.held = held;
         // Also after an interruption: the probes have seen all that is held, which may have been merged.
         self.n_old = self.held.len();
-        let Outcome { solve_seconds, worst, has_weak_cut } = outcome?;
+        let Outcome { gate, solve_seconds, worst, has_weak_cut } = outcome?;
+        self.gate = gate;
         self.counts.rounds += 1;
         self.counts.solve_seconds += solve_seconds;
         self.has_weak_cut |= has_weak_cut;
@@ -345,8 +392,7 @@ impl Sparsifier {
 
     fn warnings(&self, is_thinned: bool) -> Vec<String> {
         let mut warnings = Vec::new();
-        let solves = !matches!(self.params.sampler, Sampler::Uniform | Sampler::Degree | Sampler::Bundle);
-        if is_thinned && solves && self.params.tol > MOST_TOL {
+        if is_thinned && self.params.solves() && self.params.tol > MOST_TOL {
             warnings.push(format!(
                 "resistances were solved to {:.0e} only: edges over weak cuts may have been taken for dispensable; use a \
                  tol of at most {MOST_TOL:.0e}",

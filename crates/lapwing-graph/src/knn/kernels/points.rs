@@ -7,8 +7,9 @@ use lapwing_data::{Dense, DenseValues, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::kernels::lanes::{Bytes, Element, Floats};
-use crate::knn::kernels::tile::{PANEL, prefetch};
+use crate::knn::kernels::tile::PANEL;
 use crate::knn::rows::Frame;
+use crate::vectored::prefetch;
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 1024;

@@ -9,6 +9,7 @@
 use crate::knn::kernels::lanes::{Element, Kernel, LANES, Word};
 use crate::knn::kernels::lists::{SharedLists, distance_of, key};
 use crate::knn::kernels::points::{Panels, Points};
+use crate::vectored::prefetch;
 
 /// Rows of a panel: two registers.
 pub(crate) const PANEL: usize = 2 * LANES;
@@ -88,19 +89,6 @@ unsafe fn tile<K: Kernel, const R: usize>(
 
 /// Rows whose memory is asked for ahead of time.
 const AHEAD: usize = 8;
-
-/// Asks for the memory at an address that will be read soon.
-#[inline(always)]
-pub(crate) fn prefetch<T>(place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: any address may be asked for; this one is even valid.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
-}
 
 /// What joining a leaf needs, kept from leaf to leaf.
 pub(crate) struct Leaf<E: Element> {

@@ -14,7 +14,8 @@ use rayon::prelude::*;
 use crate::knn::kernels::lanes::{Element, Kernel};
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use crate::knn::kernels::points::Points;
-use crate::knn::kernels::tile::{dispatched, prefetch};
+use crate::knn::kernels::tile::dispatched;
+use crate::vectored::prefetch;
 
 /// Rows between two looks at whether to stop.
 const CHECK: usize = 1 << 16;
