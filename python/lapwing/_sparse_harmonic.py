@@ -64,7 +64,7 @@ class SparseHarmonicClassifier(HarmonicClassifier):
 
     Notes
     -----
-    About 45 edges a row are kept at a distortion of 0.5, and four times as many held, of 76 bytes each. From features,
+    About 45 edges a row are kept at a distortion of 0.5, and four times as many held, of 68 bytes each. From features,
     n²·d multiplications find the edges, twice.
 
     References

@@ -185,7 +185,7 @@ class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Every call starts its threads anew: portions of 10⁵ edges or more make that cheap. Memory is 24 bytes for each edge
-    held, 76 for each edge of the capacity while they are thinned, and 2 KiB for each node.
+    held, 68 for each edge of the capacity while they are thinned, and 2.2 KiB for each node.
 
     Ctrl-C during `partial_fit` leaves the sparsifier in order: `n_edges_seen_` tells how many rows it has taken, and it
     may be given those after them. Pickle keeps the state, and a copy goes on to the same graph.

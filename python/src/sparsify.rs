@@ -221,6 +221,7 @@ impl Sparsifier {
                     let last = m.min(first + PORTION);
                     portion.clear();
                     (first..last).try_for_each(|row| edge(row).map(|edge| portion.push(edge)))?;
+                    run.check()?;
                     sparsifier.add(&portion, &quiet)?;
                     run.progress().update(last as u64, "rows");
                 }

@@ -18,12 +18,14 @@ Setting = dict[str, Any]
 GRAPH = {"weights": "gaussian", "bandwidth": math.sqrt(3), "symmetrize": "union"}
 FORMS = {"all edges": {}, "all edges, hard": {"form": "plain", "clamp": "hard", "decision": "argmax"}}
 """Functions on the graph that is not sparsified: the stable one, and that of Zhu et al. 2003."""
+SPARSE = {"sparse": (None, 0), "sparse, refined": (None, 3), "sparse 20n, refined": (20, 3)}
+"""Edges kept for each row, or as many as the default distortion asks for; and passes of refinement."""
 DRAWS = 3
 FULL = {
     "labeled": (20, 100, 1000),
     "few_neighbors": (15, 100),
     "neighbors": (1000, 2000, 4000, 7500),
-    "edges_per_row": (None, 10),
+    "fewer_edges": (1000, 2000),
     "eigenfunctions": (10, 100, 1000, 2000),
     "subsamples": (2000, 5000, 10000, 20000),
 }
@@ -31,7 +33,7 @@ SMALL = {
     "labeled": (20, 100, 400),
     "few_neighbors": (15,),
     "neighbors": (200, 1000),
-    "edges_per_row": (None, 10),
+    "fewer_edges": (1000,),
     "eigenfunctions": (10, 100),
     "subsamples": (1000,),
 }
@@ -52,9 +54,9 @@ def settings(small: bool) -> list[Setting]:
     chosen += [{**every, "method": "all edges", "size": k} for k in size["few_neighbors"]]
     for k in size["neighbors"]:
         chosen.append({**every, "method": "all edges", "size": k})
-        for count in size["labeled"]:
-            sparse = {"small": small, "labeled": [count], "draws": 1, "method": "sparse", "size": k}
-            chosen += [{**sparse, "edges_per_row": budget} for budget in size["edges_per_row"]]
+        sparse = [method for method in SPARSE if not SPARSE[method][0] or k in size["fewer_edges"]]
+        for count, method in itertools.product(size["labeled"], sparse):
+            chosen.append({"small": small, "labeled": [count], "draws": 1, "method": method, "size": k})
     return chosen
 
 
@@ -120,25 +122,19 @@ def _classifier(setting: Setting, n_samples: int, seed: int) -> Any:
         case "subsampling":
             k = max(15, round(SUBSAMPLE_NEIGHBORS * size))
             return baselines.SubsamplingHarmonicClassifier(size, n_neighbors=k, **GRAPH, random_state=seed)
-    budget = setting["edges_per_row"] and setting["edges_per_row"] * n_samples
-    return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, refinements=0, random_state=seed)
+    per_row, passes = SPARSE[setting["method"]]
+    budget = per_row and per_row * n_samples
+    return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, refinements=passes, random_state=seed)
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------------
-
-
-def name(record: common.Record) -> str:
-    """The curve a measurement belongs to."""
-    if record["method"] != "sparse":
-        return record["method"]
-    return f"sparse {record['edges_per_row']}n" if record["edges_per_row"] else "sparse, default"
 
 
 def table(records: list[common.Record]) -> str:
     """A row for each method and size: accuracy by number of labels; edges, time and memory at the fewest labels."""
     counts = sorted({record["labeled"] for record in records})
     head = ["method", "size", *[f"{count:,} labels" for count in counts], "edges held", "of edges", "s", "CPU s", "MiB"]
-    groups = report.grouped(records, lambda record: (name(record), record["size"]))
+    groups = report.grouped(records, lambda record: (record["method"], record["size"]))
     rows = []
     for (method, size), group in groups.items():
         by_count = report.grouped(group, lambda record: record["labeled"])
@@ -149,7 +145,7 @@ def table(records: list[common.Record]) -> str:
 
 def _costs(group: list[common.Record]) -> list[str]:
     kept = statistics.mean(record["n_kept"] for record in group)
-    share = f"{100 * kept / group[0]['n_edges']:.1f} %" if group[0]["method"] == "sparse" else ""
+    share = f"{100 * kept / group[0]['n_edges']:.1f} %" if group[0]["method"] in SPARSE else ""
     times = [common.seconds(statistics.median(record[key] for record in group)) for key in ("seconds", "cpu_seconds")]
     return [f"{kept:,.0f}" if kept else "", share, *times, common.mib(max(record["peak_bytes"] for record in group))]
 
@@ -165,7 +161,7 @@ def plot(records: list[common.Record]) -> Any:
     for row, count in zip(panels, counts, strict=True):
         chosen = [record for record in records if record["labeled"] == count]
         for panel, key in zip(row, PANELS, strict=True):
-            groups = report.grouped(chosen, name)
+            groups = report.grouped(chosen, lambda record: record["method"])
             for one in report.in_order(groups):
                 _curve(panel, one, groups[one], key)
             panel.set(xscale="log", title=f"{count:,} labels")

@@ -103,6 +103,28 @@ fn a_lost_cut_shows_in_the_probes() {
 }
 
 #[test]
+fn reports_in_the_middle_compare_with_all_that_was_read() {
+    let graph = dumbbell(100);
+    let edges = shuffled(&graph, 3);
+    let side = Matrix::new(200, 1, (0..200).map(|v| if v < 150 { 1.0 } else { -1.0 }).collect()).unwrap();
+    let cut = |edges: &[Edge]| -> f64 { edges.iter().filter(|e| (e.u < 150) != (e.v < 150)).map(|e| e.weight).sum() };
+    let params = SparsifyParams { budget: Budget::Edges(1500), capacity: Some(3000), ..SparsifyParams::default() };
+    let mut sparsifier = Sparsifier::new(200, params, &run(1)).unwrap().with_probes(side).unwrap();
+    let mut n_compared = 0;
+    for (at, portion) in edges.chunks(611).enumerate() {
+        sparsifier.add(portion, &run(1)).unwrap();
+        let read = &edges[..(at * 611 + portion.len())];
+        let so_far = shuffled(&sparsifier.snapshot(&run(1)).unwrap(), 0);
+        if let Some([low, high]) = sparsifier.report(&run(1)).probe_ratios {
+            let expected = cut(&so_far) / cut(read);
+            assert!((low / expected - 1.0).abs() < 1e-9 && low == high, "{low} {expected}");
+            n_compared += 1;
+        }
+    }
+    assert!(n_compared > 5, "{n_compared}");
+}
+
+#[test]
 fn every_sampler_is_right_in_the_mean() {
     let graph = neighbors(40, 12);
     let (n, m) = (40, graph.n_edges());
@@ -215,6 +237,49 @@ fn an_edge_that_joins_components_is_never_refused() {
 }
 
 #[test]
+fn resistances_of_any_range_are_told_apart() {
+    // Within the cliques places differ by less than single precision has beside the distance between them.
+    let clique = |first: u32| (first..first + 100).flat_map(move |u| (first..u).map(move |v| (v, u, 1.0)));
+    for (bridge, unit) in [(1e-16, 1.0), (1.0, 1e-90), (1e-16, 1e90)] {
+        let edges: Vec<(u32, u32, f64)> = clique(0).chain(clique(100)).chain([(0, 100, bridge)]).collect();
+        let edges: Vec<_> = edges.into_iter().map(|(u, v, weight)| (u, v, weight * unit)).collect();
+        let graph = Graph::from_edges(200, &edges).unwrap();
+        let params = SparsifyParams { budget: Budget::Edges(2000), capacity: Some(4000), ..SparsifyParams::default() };
+        let (sparse, report) = sparsified(&graph, params, 1);
+        assert!((1500..3000).contains(&report.n_kept) && report.rounds < 6, "{bridge} {unit}: {report:?}");
+        let inside: f64 = shuffled(&sparse, 0).iter().filter(|e| (e.u < 100) == (e.v < 100)).map(|e| e.weight).sum();
+        assert!((inside / (2.0 * 4950.0 * unit) - 1.0).abs() < 0.1, "{bridge} {unit}: {inside}");
+        assert_eq!(sparse.components().sizes.len(), 1);
+    }
+}
+
+#[test]
+fn auto_sees_weak_cuts_that_come_late() {
+    // Clusters in a chain of strong links; the light edge that closes the ring comes last, when no weak cut is held.
+    let size = 40;
+    let mut edges = Vec::new();
+    let clique = |first: u32| (first..first + size).flat_map(move |u| (first..u).map(move |v| (v, u, 1.0)));
+    (0..24).for_each(|cluster| edges.extend(clique(cluster * size)));
+    for cluster in 0..23 {
+        edges.extend((0..size).map(|at| (cluster * size + at, (cluster + 1) * size + at, 0.5)));
+    }
+    let mut edges: Vec<Edge> = edges.into_iter().map(|(u, v, weight)| Edge { u, v, weight }).collect();
+    edges.shuffle(&mut run(1).rng(Stream::Synthetic, 2));
+    let closing = Edge { u: 3, v: 23 * size + 3, weight: 0.5 };
+    edges.push(closing);
+    let params = SparsifyParams { sampler: Sampler::Auto, budget: Budget::Edges(4400), ..SparsifyParams::default() };
+    let mut n_kept = 0;
+    for seed in 0..10 {
+        let params = SparsifyParams { capacity: Some(8800), ..params.clone() };
+        let (sparse, report) = sparsify(&EdgeSlice::new(960, &edges).unwrap(), params, &run(seed)).unwrap();
+        assert!(report.rounds > 1, "{report:?}");
+        n_kept += shuffled(&sparse, 0).iter().filter(|e| e.u < size && e.v >= 23 * size).count();
+    }
+    // By degree it would stay with a probability of about a ninth.
+    assert!(n_kept >= 9, "{n_kept} of 10");
+}
+
+#[test]
 fn a_snapshot_is_the_graph_itself_until_there_is_too_much() {
     let graph = neighbors(100, 10);
     let edges = shuffled(&graph, 1);
@@ -243,7 +308,7 @@ fn loops_and_zeros_are_counted_and_repeated_edges_add_up() {
 fn bytes_go_on_to_the_same_result() {
     let graph = neighbors(300, 60);
     let edges = shuffled(&graph, 5);
-    for sampler in [Sampler::Streaming, Sampler::Ridge, Sampler::KelnerLevin] {
+    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
         let params = in_blocks(sampler, edges.len(), 1200, 8);
         let mut sparsifier = Sparsifier::new(300, params, &run(4)).unwrap();
         let (first, rest) = edges.split_at(edges.len() / 2 + 17);
@@ -265,7 +330,7 @@ fn bytes_go_on_to_the_same_result() {
 fn what_was_interrupted_is_done_again() {
     let graph = neighbors(300, 60);
     let edges = shuffled(&graph, 5);
-    for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Degree] {
+    for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Degree, Sampler::Ridge] {
         let params = in_blocks(sampler, edges.len(), 900, 12);
         let source = EdgeSlice::new(300, &edges).unwrap();
         let (expected, whole) = sparsify(&source, params.clone(), &run(9)).unwrap();

@@ -31,11 +31,12 @@ struct Meta {
     source: String,
     counts: Counts,
     n_old: usize,
+    n_merged: usize,
     is_due: bool,
     worst: Option<(usize, f64)>,
     has_weak_cut: bool,
-    /// Importance of all edges together, where a round knows of edges to come.
-    gate_total: Option<f64>,
+    /// Of the rule for edges to come: what it goes by, the importance of all edges, the unit of its resistances.
+    gate: Option<(Kind, f64, f64)>,
 }
 
 impl Meta {
@@ -159,10 +160,13 @@ impl Sparsifier {
             source: source.into(),
             counts: Counts { seconds_before: self.seconds(), ..self.counts },
             n_old: self.n_old,
+            n_merged: self.n_merged,
             is_due: self.is_due,
             worst: self.worst,
             has_weak_cut: self.has_weak_cut,
-            gate_total: self.gate.as_ref().map(|gate| gate.rule.total),
+            gate: self.gate.as_ref().map(|Gate { rule, .. }| {
+                (rule.kind, rule.total, rule.embedding.as_ref().map_or(1.0, |embedding| embedding.unit))
+            }),
         };
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
         let mut file = ModelFile::new(KIND, serde_json::to_value(meta).map_err(fault)?);
@@ -181,12 +185,9 @@ impl Sparsifier {
         }
         if let Some(Gate { rule, component }) = &self.gate {
             file.insert("component", &[self.n], component.clone())?;
-            match &rule.kind {
-                Kind::Uniform => {}
-                Kind::Degree(inverse) => file.insert("inverse_degrees", &[self.n], inverse.clone())?,
-                Kind::Leverage(Embedding { values, width }) => {
-                    file.insert("embedding", &[self.n, *width], values.clone())?;
-                }
+            file.insert("inverse_degrees", &[rule.inverse_degrees.len()], rule.inverse_degrees.clone())?;
+            if let Some(Embedding { values, width, .. }) = &rule.embedding {
+                file.insert("embedding", &[self.n, *width], values.clone())?;
             }
         }
         Ok(file)
@@ -210,12 +211,20 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
             && (e.v as usize) < n
             && e.weight > 0.0
             && e.weight.is_finite()
-            && (0.0..=1.0).contains(&e.probability)
+            && e.probability > 0.0
+            && e.probability <= 1.0
+            && e.copies > 0
     };
     let sizes = file.array::<u64>("levels", &[None])?.1.as_slice();
     let in_levels = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
     let n_held = (all.len() as u64).checked_sub(in_levels);
-    if !all.iter().all(is_sound) || n_held.is_none_or(|held| meta.n_old as u64 > held) {
+    let counted = meta.counts.rows.checked_sub(meta.counts.dropped);
+    // Edges the probes have not seen are part of what was counted.
+    let is_counted = n_held.is_some_and(|held| {
+        let new = held.checked_sub(meta.n_old as u64);
+        new.is_some_and(|new| counted.is_some_and(|counted| new <= counted))
+    });
+    if !all.iter().all(is_sound) || !is_counted || meta.n_merged > sizes.len() {
         return Err(file.error("the edges of the checkpoint are damaged"));
     }
     for &size in sizes {
@@ -223,7 +232,7 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
         sparsifier.levels.push(std::mem::replace(&mut all, rest));
     }
     sparsifier.held = all;
-    (sparsifier.n_old, sparsifier.is_due) = (meta.n_old, meta.is_due);
+    (sparsifier.n_old, sparsifier.n_merged, sparsifier.is_due) = (meta.n_old, meta.n_merged, meta.is_due);
     sparsifier.counts = meta.counts;
     (sparsifier.worst, sparsifier.has_weak_cut) = (meta.worst, meta.has_weak_cut);
     if file.contains("probes") {
@@ -232,17 +241,20 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
         let forms = file.array::<f64>("forms", &[Some(shape[1])])?.1.as_slice().to_vec();
         sparsifier.probes = Some(Probes { vectors, forms });
     }
-    if let Some(total) = meta.gate_total {
+    if let Some((kind, total, unit)) = meta.gate {
         let component = file.array::<u32>("component", &[Some(n)])?.1.as_slice().to_vec();
-        let kind = if file.contains("embedding") {
-            let (shape, values) = file.array::<f32>("embedding", &[Some(n), None])?;
-            Kind::Leverage(Embedding { values: values.as_slice().to_vec(), width: shape[1] })
-        } else if file.contains("inverse_degrees") {
-            Kind::Degree(file.array::<f64>("inverse_degrees", &[Some(n)])?.1.as_slice().to_vec())
-        } else {
-            Kind::Uniform
-        };
-        sparsifier.gate = Some(Gate { rule: Rule { kind, total }, component });
+        let degrees = if kind == Kind::Uniform { 0 } else { n };
+        let inverse_degrees = file.array::<f64>("inverse_degrees", &[Some(degrees)])?.1.as_slice().to_vec();
+        let mut embedding = None;
+        if file.contains("embedding") {
+            let width = sparsifier.params.n_projections;
+            let values = file.array::<f32>("embedding", &[Some(n), Some(width)])?.1.as_slice().to_vec();
+            embedding = Some(Embedding { values, width, unit });
+        }
+        if !(total > 0.0 && unit > 0.0) || !sparsifier.params.has_gate() {
+            return Err(file.error("what the checkpoint knows of edges to come is damaged"));
+        }
+        sparsifier.gate = Some(Gate { rule: Rule { kind, total, inverse_degrees, embedding }, component });
     }
     Ok(sparsifier)
 }

@@ -8,13 +8,13 @@
 //!
 //! Departures from the published routine: one draw for each edge instead of copies, which spends fewer edges on the same
 //! distortion; probabilities from original weights and resistances of the weighted graph; a spanning forest that is always
-//! kept; hysteresis; budgets from a measured law instead of N = α²·n·ln²n/ε², which exceeds most graphs.
+//! kept; hysteresis; edges that the last round bounds are drawn before they are held; budgets from a measured law instead of N = α²·n·ln²n/ε², which exceeds most graphs.
 //!
 //! | | |
 //! |---|---|
 //! | distortion | ε ≈ 1.56·(2√(n/q) + n/q) for q edges kept, as measured over streams of 6 and 20 blocks |
-//! | memory | 76 bytes for each edge of the capacity while it is thinned, 24 between, and 2 KiB for each node |
-//! | time | 32 columns of a Laplacian system on the edges held, each time as many new ones have come as there is room |
+//! | memory | 68 bytes for each edge of the capacity while it is thinned, 24 between, and 2.2 KiB for each node |
+//! | time | 32 columns of a Laplacian system on a part of the edges held, each time the graph has grown about capacity/q times; 32 differences for each edge |
 //!
 //! Parallel over edges, rows and columns; streams of random numbers belong to the seed, the round and the place of an edge, and
 //! sums are taken in a fixed order, so that any number of threads gives the same bits.

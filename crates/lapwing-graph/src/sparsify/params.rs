@@ -54,7 +54,7 @@ pub struct SparsifyParams {
     /// √(2/projections); below 24 it dominates the distortion.
     pub n_projections: usize,
     /// Probabilities are lowered only by more than this factor, at least 1; default 1.5: estimates are noisy, and a running
-    /// minimum would drift down.
+    /// minimum would drift down. Three quarters of capacity over budget at most count.
     pub hysteresis: f64,
     /// Relative residual of the systems solved for resistances, in (0, 1); default 1e-6. Above 1e-4 edges over weak cuts are
     /// taken for dispensable.
@@ -130,8 +130,8 @@ const ROOM: usize = 4;
 pub(super) const EDGE_BYTES: usize = 68;
 /// Bytes for each node and column of a block of systems: right-hand side, solution and the six blocks of the iteration.
 pub(super) const BLOCK_BYTES: usize = 64;
-/// Bytes for each node besides: probes, sets, degrees.
-const NODE_BYTES: usize = 64;
+/// Bytes for each node besides: four probes, degrees twice, sets, components, starts of rows twice.
+const NODE_BYTES: usize = 80;
 /// Cells of a coarse system at most.
 const MOST_CELLS: usize = 1024;
 /// Columns solved for at a time, unless memory is scarce.
@@ -148,12 +148,14 @@ pub struct SparsifyPlan {
 }
 
 /// Sizes that follow from a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sizes {
     pub edge_budget: usize,
     pub capacity: usize,
     /// Columns solved for at a time.
     pub columns: usize,
+    /// Factor by which probabilities are lowered at least: rounds must make room.
+    pub hysteresis: f64,
 }
 
 impl SparsifyParams {
@@ -192,8 +194,12 @@ impl SparsifyParams {
 
     /// What sparsifying `n_edges` edges among `n` nodes will need; where that cannot be done, as if without a limit.
     pub fn plan(&self, n: usize, n_edges: usize) -> SparsifyPlan {
-        let unlimited =
-            Sizes { edge_budget: n_edges, capacity: n_edges, columns: self.n_projections.min(MOST_COLUMNS) };
+        let unlimited = Sizes {
+            edge_budget: n_edges,
+            capacity: n_edges,
+            columns: self.n_projections.min(MOST_COLUMNS),
+            hysteresis: 1.0,
+        };
         let sizes = self.sizes(n).unwrap_or(unlimited);
         let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };
         let nodes = (BLOCK_BYTES * sizes.columns + self.node_bytes()) * n + self.coarse_bytes(n);
@@ -227,9 +233,9 @@ impl SparsifyParams {
                 // ε = a·(2x + x²), x = √(n/q).
                 let x = (1.0 + distortion / (STREAMING * FLUCTUATION)).sqrt() - 1.0;
                 let budget = ((n as f64 / (x * x)) as usize).max(least);
-                (budget, self.capacity.unwrap_or(ROOM * budget))
+                (budget, self.capacity.unwrap_or(budget.saturating_mul(ROOM)))
             }
-            Budget::Edges(edges) => (edges, self.capacity.unwrap_or(ROOM * edges.max(least))),
+            Budget::Edges(edges) => (edges, self.capacity.unwrap_or(edges.max(least).saturating_mul(ROOM))),
             Budget::Memory(bytes) => {
                 // A quarter for blocks of vectors, the rest for edges and what is kept for each node.
                 let block = (bytes / 4) as usize / (BLOCK_BYTES * n.max(1));
@@ -245,12 +251,14 @@ impl SparsifyParams {
                 (capacity / ROOM, capacity)
             }
         };
-        if capacity < 2 * edge_budget {
-            let expected = format!("at least {}, twice the edges to be kept", 2 * edge_budget);
+        if capacity < edge_budget.saturating_mul(2) {
+            let expected = format!("at least {}, twice the edges to be kept", edge_budget.saturating_mul(2));
             return Err(Error::param("capacity", capacity, expected));
         }
-        // A forest may come on top of the budget, and there must be room for new edges.
-        Ok(Sizes { edge_budget, capacity: capacity.max(edge_budget + 2 * n), columns })
+        // A forest may come on top of the budget, and there must be room for new edges; places are 32 bits wide.
+        let capacity = capacity.max(edge_budget.saturating_add(2 * n)).min(u32::MAX as usize);
+        let hysteresis = self.hysteresis.min(0.75 * capacity as f64 / edge_budget as f64).max(1.0);
+        Ok(Sizes { edge_budget, capacity, columns, hysteresis })
     }
 }
 

@@ -57,15 +57,18 @@ impl Probes {
         self.forms.iter_mut().zip(forms).for_each(|(sum, form)| *sum += form);
     }
 
-    /// Least and largest ratio of the forms of all `parts` with `weight` to those of the graph.
+    /// Least and largest ratio of the forms of all `parts` with `weight` to those of the graph, of which `new` edges have not
+    /// been added yet.
     pub fn ratios(
         &self,
         parts: &[&[Held]],
+        new: &[Held],
         weight: impl Fn(&Held) -> f64 + Send + Sync,
         run: &Run,
     ) -> Option<[f64; 2]> {
-        let forms = run.install(|| self.forms_of(parts, weight));
-        let ratios = forms.iter().zip(&self.forms).filter(|(_, whole)| **whole > 0.0).map(|(form, whole)| form / whole);
+        let (forms, rest) = run.install(|| (self.forms_of(parts, weight), self.forms_of(&[new], |edge| edge.weight)));
+        let wholes = self.forms.iter().zip(rest).map(|(seen, rest)| seen + rest);
+        let ratios = forms.iter().zip(wholes).filter(|(_, whole)| *whole > 0.0).map(|(form, whole)| form / whole);
         ratios.fold(None, |range, ratio| {
             let [low, high] = range.unwrap_or([ratio, ratio]);
             Some([ratio.min(low), ratio.max(high)])

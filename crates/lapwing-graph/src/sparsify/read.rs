@@ -31,8 +31,7 @@ pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> R
 }
 
 impl Sparsifier {
-    /// Takes the edges of a source, from the first that it has not seen yet; `checkpoint` is kept whenever edges have been
-    /// thinned. Tells the progress of `run` how many rows it has read, some hundred times.
+    /// Takes the edges of a source, from the first that it has not seen yet; `checkpoint` is kept from the first round on. Tells the progress of `run` how many rows it has read, some hundred times.
     ///
     /// # Errors
     /// As [`Sparsifier::add`]; what the source meets, and [`Checkpoint::keep`].
@@ -42,7 +41,6 @@ impl Sparsifier {
         let quiet = run.quiet();
         let (step, mut next) = (source.n_edges().map_or(WORD_ROWS, |total| total / WORDS), 0);
         for_each_portion(source, seen, run, |edges| {
-            let rounds = self.n_rounds();
             self.add(edges, &quiet)?;
             if self.n_rows() >= next {
                 next = self.n_rows() + step;
@@ -50,7 +48,7 @@ impl Sparsifier {
                 run.progress().update(self.n_rows(), &note);
             }
             match &mut checkpoint {
-                Some(checkpoint) if self.n_rounds() > rounds => checkpoint.keep(self),
+                Some(checkpoint) if self.n_rounds() > 0 => checkpoint.keep(self),
                 _ => Ok(()),
             }
         })

@@ -160,10 +160,11 @@ impl Projections {
     }
 
     /// Z for all projections in single precision, and iterations and residual of the worst system if one did not arrive.
-    pub fn embedding(&self, adjacency: &Csr<f64>, run: &Run) -> Result<(Embedding, Option<Stopped>)> {
+    /// Resistances are held in units of one over `unit`, a typical conductance.
+    pub fn embedding(&self, adjacency: &Csr<f64>, unit: f64, run: &Run) -> Result<(Embedding, Option<Stopped>)> {
         let (n, width) = (adjacency.n_rows(), self.n_projections);
         let mut values = vec![0f32; n * width];
-        let scale = (width as f64).sqrt().recip();
+        let scale = (unit / width as f64).sqrt();
         let mut first = 0;
         let worst = self.each_block(adjacency, run, |z| {
             let columns = first..first + z.n_cols();
@@ -175,7 +176,7 @@ impl Projections {
                 });
             });
         })?;
-        Ok((Embedding { values, width }, worst))
+        Ok((Embedding { values, width, unit }, worst))
     }
 
     /// Hands over Z block by block of columns (n, ≤ `columns`).
@@ -216,19 +217,20 @@ impl Projections {
 
 /// A place for every node, such that squared distances are resistances: Z/√k.
 ///
-/// In single precision: resistances of edges then differ by less than the solves leave open, up to ranges of 10¹⁰ or so.
+/// In single precision: where resistances range over more than 10¹⁰ or so, small ones come out as 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Embedding {
     /// Row by row (n, width).
     pub values: Vec<f32>,
     pub width: usize,
+    /// Conductance that distances are measured in.
+    pub unit: f64,
 }
 
 impl Embedding {
     /// Multiplies all resistances.
     pub fn scale(&mut self, factor: f64) {
-        let factor = factor.sqrt();
-        self.values.iter_mut().for_each(|value| *value = (f64::from(*value) * factor) as f32);
+        self.unit /= factor;
     }
 
     fn row(&self, node: u32) -> &[f32] {
@@ -237,7 +239,7 @@ impl Embedding {
 
     /// R̃ between two nodes of one component.
     pub fn resistance(&self, u: u32, v: u32) -> f64 {
-        pair_sum(self.row(u), self.row(v), Pair::Squared)
+        pair_sum(self.row(u), self.row(v), Pair::Squared) / self.unit
     }
 
     /// Asks for what [`resistance`](Self::resistance) will read.

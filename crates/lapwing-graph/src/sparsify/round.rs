@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use super::SparsifyParams;
 use super::forest::max_spanning_forest;
-use super::held::{Held, sort_and_merge};
+use super::held::Held;
 use super::params::{Sampler, Sizes};
 use super::resistance::Projections;
 use super::shares::{Gate, Rule, View, degrees};
@@ -39,7 +39,7 @@ pub(super) struct Round<'a> {
 /// What a round says afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
-    /// What it knows of edges to come, if it thinned any and its sampler lets it say so.
+    /// What it knows of edges to come, if its sampler lets it say so.
     pub gate: Option<Gate>,
     /// Seconds spent on systems.
     pub solve_seconds: f64,
@@ -62,19 +62,14 @@ impl Round<'_> {
         if params.sampler == Sampler::KelnerLevin { sizes.edge_budget.min(u32::MAX as usize) as u32 } else { 1 }
     }
 
-    /// Thins `held`, and leaves it in the order of its ends.
+    /// Thins `held`, which is in the order of its ends and stays so.
     pub fn thin(&self, held: &mut Vec<Held>, run: &Run) -> Result<Outcome> {
         run.install(|| self.thin_in_pool(held, run))
     }
 
     fn thin_in_pool(&self, held: &mut Vec<Held>, run: &Run) -> Result<Outcome> {
-        sort_and_merge(held);
         run.check()?;
         let literal = self.params.sampler == Sampler::KelnerLevin;
-        if held.len() <= self.sizes.edge_budget && !literal {
-            // Parallel edges have made room.
-            return Ok(Outcome::default());
-        }
         let trials = f64::from(Self::trials(self.params, self.sizes));
         if self.params.sampler == Sampler::Bundle {
             return self.thin_by_bundles(held, run);
@@ -90,10 +85,11 @@ impl Round<'_> {
             trials,
             forest: &forest,
             inverse_degrees: &inverse_degrees,
+            mean_degree,
             key: mix(mix(run.seed) ^ self.number),
         };
         let mut outcome = Outcome::default();
-        let rule = self.rule(&view, mean_degree, &mut outcome, run)?;
+        let rule = self.rule(&view, &mut outcome, run)?;
         let gate = Gate::new(rule, &view);
         let wanted = |at: usize, edge: &Held| {
             let share = if forest[at] && !literal { f64::INFINITY } else { gate.rule.share(edge) };
@@ -125,15 +121,15 @@ impl Round<'_> {
     fn lowered(&self, edge: &Held, share: f64) -> f32 {
         let (budget, hysteresis) = match self.params.sampler {
             Sampler::KelnerLevin => (1.0, 1.0),
-            _ => (self.sizes.edge_budget as f64, self.params.hysteresis),
+            _ => (self.sizes.edge_budget as f64, self.sizes.hysteresis),
         };
         let wanted = (budget * share).min(1.0) as f32;
         if wanted < edge.probability / hysteresis as f32 { wanted } else { edge.probability }
     }
 
-    fn rule(&self, view: &View<'_>, mean_degree: f64, outcome: &mut Outcome, run: &Run) -> Result<Rule> {
+    fn rule(&self, view: &View<'_>, outcome: &mut Outcome, run: &Run) -> Result<Rule> {
         let ridge = match self.params.sampler {
-            Sampler::Ridge => self.params.ridge.unwrap_or(RIDGE_SHARE * mean_degree),
+            Sampler::Ridge => self.params.ridge.unwrap_or(RIDGE_SHARE * view.mean_degree),
             _ => 0.0,
         };
         let projections = Projections {
@@ -144,12 +140,16 @@ impl Round<'_> {
             key: mix(view.key),
         };
         let start = Instant::now();
-        outcome.has_weak_cut = self.params.sampler == Sampler::Auto && view.has_weak_cut(&projections, run)?;
-        let rule = match self.params.sampler {
-            Sampler::Uniform => Rule::uniform(self.n_edges),
-            Sampler::Degree => view.degree(),
-            Sampler::Auto if !outcome.has_weak_cut => view.degree(),
-            sampler => {
+        let by_degree = match self.params.sampler {
+            Sampler::Uniform => Some(Rule::uniform(self.n_edges)),
+            Sampler::Degree => Some(view.degree()),
+            Sampler::Auto => view.degree_unless_weak(&projections, run)?,
+            _ => None,
+        };
+        outcome.has_weak_cut = self.params.sampler == Sampler::Auto && by_degree.is_none();
+        let rule = match (by_degree, self.params.sampler) {
+            (Some(rule), _) => rule,
+            (None, sampler) => {
                 // The literal routine, and the one that sees all edges at once, spare nothing.
                 let from_pilot = !matches!(sampler, Sampler::KelnerLevin | Sampler::Leverage);
                 let (rule, worst) = view.leverage(&projections, from_pilot, run)?;

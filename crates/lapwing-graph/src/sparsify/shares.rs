@@ -4,7 +4,7 @@
 //!
 //! | rule | importance of an edge of weight a | of all edges together |
 //! |---|---|---|
-//! | leverage | ℓ = min(1, a·R), R its resistance among the edges held | n − components |
+//! | leverage | ℓ = min(1, a·R), R its resistance among the edges held, at least 1/dᵤ and 1/d_v | n − components |
 //! | ridge | min(1, a·bᵀ(L + ρI)⁻¹b) | Σ λ/(λ + ρ) |
 //! | degree | min(1, a·(1/dᵤ + 1/d_v)) | nodes with edges |
 //! | uniform | 1 | edges read |
@@ -21,6 +21,7 @@ use lapwing_data::hash::uniform;
 use lapwing_data::{Csr, Result, Run};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::held::{Held, adjacency};
 use super::resistance::{Embedding, Projections, Stopped};
@@ -37,6 +38,8 @@ pub(super) struct View<'a> {
     pub forest: &'a [bool],
     /// 1/d of each node in the network of the moment, 0 for those without edges.
     pub inverse_degrees: &'a [f64],
+    /// Mean weighted degree of the network of the moment.
+    pub mean_degree: f64,
     /// Where random numbers of this round come from.
     pub key: u64,
 }
@@ -47,37 +50,57 @@ pub(super) struct Rule {
     pub kind: Kind,
     /// Importance of all edges together.
     pub total: f64,
+    /// 1/d of each node (n); empty for a uniform rule.
+    pub inverse_degrees: Vec<f64>,
+    /// Resistances, for rules that look at them.
+    pub embedding: Option<Embedding>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
     Uniform,
-    /// 1/d of each node.
-    Degree(Vec<f64>),
-    /// Resistances, already scaled.
-    Leverage(Embedding),
+    /// With an embedding: but by leverage over weak cuts.
+    Degree,
+    Leverage,
 }
 
 impl Rule {
     pub fn share(&self, edge: &Held) -> f64 {
-        let conductance = match &self.kind {
-            Kind::Uniform => 1.0,
-            Kind::Degree(inverse) => edge.weight * (inverse[edge.u as usize] + inverse[edge.v as usize]),
-            Kind::Leverage(embedding) => edge.weight * embedding.resistance(edge.u, edge.v),
-        };
-        conductance.min(1.0) / self.total
+        self.importance(edge, edge.weight).min(1.0) / self.total
+    }
+
+    /// a·R of an edge that weighs a, or what stands for it.
+    fn importance(&self, edge: &Held, weight: f64) -> f64 {
+        let inverse = |node: u32| self.inverse_degrees[node as usize];
+        let resistance = self.embedding.as_ref().map(|embedding| embedding.resistance(edge.u, edge.v));
+        weight
+            * match (self.kind, resistance) {
+                (Kind::Uniform, _) => return 1.0,
+                // A node is no nearer to another one than to all others joined. Single precision tells nodes far from the
+                // middle no further apart than that.
+                (Kind::Leverage, Some(resistance)) => resistance.max(inverse(edge.u)).max(inverse(edge.v)),
+                (_, Some(resistance)) if self.is_weak(edge, resistance) => resistance,
+                _ => inverse(edge.u) + inverse(edge.v),
+            }
+    }
+
+    /// Whether a resistance is far above what the ends of the edge have by themselves.
+    fn is_weak(&self, edge: &Held, resistance: f64) -> bool {
+        let inverse = |node: u32| self.inverse_degrees[node as usize];
+        resistance > WEAK_CUT * (inverse(edge.u) + inverse(edge.v))
     }
 
     /// Asks for what [`share`](Self::share) will read.
     pub fn prefetch(&self, edge: &Held) {
-        if let Kind::Leverage(embedding) = &self.kind {
+        if let Some(embedding) = &self.embedding {
             embedding.prefetch(edge.u, edge.v);
         }
     }
 
     /// All alike, of `n_edges` read.
     pub fn uniform(n_edges: u64) -> Self {
-        Self { kind: Kind::Uniform, total: n_edges.max(1) as f64 }
+        Self { kind: Kind::Uniform, total: n_edges.max(1) as f64, inverse_degrees: Vec::new(), embedding: None }
     }
 }
 
@@ -113,6 +136,8 @@ const LEAST_SHARE: f64 = 0.25;
 const CUT_EDGES: f64 = 10.0;
 /// Edges by which the sum of all importances is measured: to a part in a thousand.
 const MEASURED_EDGES: usize = 1 << 20;
+/// Estimates of leverages, which are 1 at most, count no more than this.
+const MOST_LEVERAGE: f64 = 4.0;
 /// Edges of more than a sixteenth of both degrees together are always in a pilot.
 const SURE_PART: f64 = 16.0;
 /// Resistance over 1/dᵤ + 1/d_v from which an edge counts as one of a weak cut. Measured maxima: below 4.5 on neighbour and
@@ -165,8 +190,13 @@ impl View<'_> {
     /// iterations and residual of a system that did not arrive.
     pub fn leverage(&self, projections: &Projections, from_pilot: bool, run: &Run) -> Result<(Rule, Option<Stopped>)> {
         let network = self.pilot(PILOT_EDGES, if from_pilot { LEAST_SHARE } else { 1.0 })?;
-        let (mut embedding, worst) = projections.embedding(&network, run)?;
+        let (embedding, worst) = projections.embedding(&network, self.mean_degree, run)?;
         drop(network);
+        let mut rule = self.rule(Kind::Leverage, Some(embedding));
+        if projections.ridge > 0.0 {
+            // Less than the degrees say.
+            rule.inverse_degrees.fill(0.0);
+        }
         // The forest, where the large ones are, and a part of the others that is large enough.
         let step = (self.edges.len() / MEASURED_EDGES).max(1);
         let measured = self.total(|at| {
@@ -174,34 +204,38 @@ impl View<'_> {
             let stands_for = if self.forest[at] { 1 } else { step * usize::from(at.is_multiple_of(step)) };
             match stands_for {
                 0 => 0.0,
-                edges => edges as f64 * self.weight(at) * embedding.resistance(edge.u, edge.v),
+                edges => edges as f64 * rule.importance(edge, self.weight(at)).min(MOST_LEVERAGE),
             }
         });
-        let n_tree = self.forest.iter().filter(|is_in| **is_in).count() as f64;
-        // n − components for resistances; what a ridge leaves of it is not known but measured.
-        let total = if projections.ridge > 0.0 {
-            measured
+        if projections.ridge > 0.0 {
+            // What a ridge leaves of n − components is not known but measured.
+            rule.total = measured;
         } else {
-            embedding.scale(n_tree / measured);
-            n_tree
-        };
-        Ok((Rule { kind: Kind::Leverage(embedding), total }, worst))
+            rule.total = self.forest.iter().filter(|is_in| **is_in).count() as f64;
+            rule.embedding.iter_mut().for_each(|embedding| embedding.scale(rule.total / measured));
+        }
+        Ok((rule, worst))
     }
 
     /// By degree.
     pub fn degree(&self) -> Rule {
-        let total = self.inverse_degrees.iter().filter(|inverse| **inverse > 0.0).count() as f64;
-        Rule { kind: Kind::Degree(self.inverse_degrees.to_vec()), total }
+        self.rule(Kind::Degree, None)
     }
 
-    /// Whether a small pilot finds an edge whose resistance is far above what its ends have by themselves.
-    pub fn has_weak_cut(&self, projections: &Projections, run: &Run) -> Result<bool> {
-        let (embedding, _) = projections.embedding(&self.pilot(CUT_EDGES, 0.0)?, run)?;
-        let is_weak = |at: usize| {
-            let edge = &self.edges[at];
-            embedding.resistance(edge.u, edge.v) > WEAK_CUT * self.inverse_sum(at)
+    /// By degree, with an eye on weak cuts, where a small pilot finds none among the edges held.
+    pub fn degree_unless_weak(&self, projections: &Projections, run: &Run) -> Result<Option<Rule>> {
+        let (embedding, _) = projections.embedding(&self.pilot(CUT_EDGES, 0.0)?, self.mean_degree, run)?;
+        let rule = self.rule(Kind::Degree, Some(embedding));
+        let is_weak = |edge: &Held| {
+            rule.embedding.as_ref().is_some_and(|embedding| rule.is_weak(edge, embedding.resistance(edge.u, edge.v)))
         };
-        Ok((0..self.edges.len()).into_par_iter().with_min_len(4096).any(is_weak))
+        let has_weak_cut = self.edges.par_iter().with_min_len(4096).any(is_weak);
+        Ok((!has_weak_cut).then_some(rule))
+    }
+
+    fn rule(&self, kind: Kind, embedding: Option<Embedding>) -> Rule {
+        let total = self.inverse_degrees.iter().filter(|inverse| **inverse > 0.0).count() as f64;
+        Rule { kind, total, inverse_degrees: self.inverse_degrees.to_vec(), embedding }
     }
 
     /// Σ over the edges, in blocks of a fixed size added in order.

@@ -1,7 +1,8 @@
 //! A sparsifier that edges are given to, a few at a time: what is held between rounds, and the order of rounds.
 //!
-//! Cost: constant for each edge, beside a round ([`super::round`]) whenever the capacity is reached; 24 bytes for each edge
-//! held. Rounds begin at the same edge however the edges are portioned.
+//! New edges are drawn portion by portion by what the last round knows of them; what passes is held until the capacity is
+//! reached and a round ([`super::round`]) is due. Cost: constant for each edge beside the rounds; 24 bytes for each edge held.
+//! Draws and rounds begin at the same edge however the edges are handed over.
 
 use std::time::Instant;
 
@@ -19,8 +20,8 @@ use crate::Graph;
 /// A sparsifier of a stream of edges: give it edges with [`add`](Self::add), ask for the graph so far with
 /// [`snapshot`](Self::snapshot), and for the last one with [`finish`](Self::finish).
 ///
-/// Edges are thinned whenever their number reaches the capacity, so that the result does not depend on how they were
-/// portioned, nor on the number of threads.
+/// When edges are drawn depends on their number alone, so that the result does not depend on how they were portioned, nor on
+/// the number of threads.
 ///
 /// # Example
 /// ```
@@ -46,12 +47,14 @@ pub struct Sparsifier {
     pub(super) n: usize,
     pub(super) seed: u64,
     pub(super) held: Vec<Held>,
-    /// Leading edges of `held` that were there when edges were thinned last.
+    /// Leading edges of `held` that have been drawn, and that the probes have seen.
     pub(super) n_old: usize,
     /// Whether a block is full and not thinned yet, because that was interrupted.
     pub(super) is_due: bool,
     /// Merge tree of the ridge sampler: at level i what 2ⁱ blocks left.
     pub(super) levels: Vec<Vec<Held>>,
+    /// Levels that have gone into the block that is due.
+    pub(super) n_merged: usize,
     pub(super) probes: Option<Probes>,
     pub(super) counts: Counts,
     pub(super) worst: Option<(usize, f64)>,
@@ -73,6 +76,8 @@ pub(super) struct Counts {
     pub seconds_before: f64,
 }
 
+/// Edges between two looks whether to stop.
+const UNCHECKED: usize = 1 << 20;
 /// New edges that are drawn together, at most.
 const MOST_PORTION: usize = 1 << 16;
 /// Tolerance above which resistances are not to be trusted.
@@ -105,6 +110,7 @@ impl Sparsifier {
             n_old: 0,
             is_due: false,
             levels: Vec::new(),
+            n_merged: 0,
             probes: None,
             counts: Counts::default(),
             worst: None,
@@ -168,14 +174,17 @@ impl Sparsifier {
     /// [`Error::Interrupted`].
     ///
     /// # Complexity
-    /// O(1) an edge, and a round of O(capacity) work whenever that many are held.
+    /// O(projections) an edge, and a round of O(capacity · projections) work whenever that many are held.
     pub fn add(&mut self, edges: &[Edge], run: &Run) -> Result<()> {
         if self.is_due {
             self.end_block(run)?;
         }
         let copies = Round::trials(&self.params, self.sizes);
         let mut limit = self.limit();
-        for edge in edges {
+        for (at, edge) in edges.iter().enumerate() {
+            if at > 0 && at.is_multiple_of(UNCHECKED) {
+                run.check()?;
+            }
             edge.check(self.n, self.counts.rows)?;
             self.counts.rows += 1;
             if edge.u == edge.v || edge.weight == 0.0 {
@@ -219,7 +228,7 @@ impl Sparsifier {
     /// What there is to say so far.
     pub fn report(&self, run: &Run) -> SparsifyReport {
         let parts: Vec<&[Held]> = self.levels.iter().chain([&self.held]).map(Vec::as_slice).collect();
-        self.report_of(&parts, run)
+        self.report_of(&parts, &self.held[self.n_old..], run)
     }
 
     /// The sparsifier of all edges, thinned to the budget a last time where more are held.
@@ -234,13 +243,10 @@ impl Sparsifier {
         for mut level in std::mem::take(&mut self.levels) {
             self.held.append(&mut level);
         }
-        run.install(|| sort_and_merge(&mut self.held));
         self.counts.peak = self.counts.peak.max(self.held.len());
-        if self.held.len() > self.sizes.edge_budget {
-            self.thin(run)?;
-        }
+        self.thin(run)?;
         let held = std::mem::take(&mut self.held);
-        let mut report = self.report_of(&[&held], run);
+        let mut report = self.report_of(&[&held], &[], run);
         let graph = run.install(|| self.graph(&held))?;
         report.n_kept = graph.n_edges();
         Ok((graph, report))
@@ -282,28 +288,30 @@ impl Sparsifier {
         self.thin(run)?;
         if self.params.sampler == Sampler::Ridge {
             // As a binary counter: two of a level make one of the next.
-            let mut level = 0;
-            while let Some(other) = self.levels.get_mut(level).filter(|other| !other.is_empty()) {
+            while let Some(other) = self.levels.get_mut(self.n_merged).filter(|other| !other.is_empty()) {
                 self.held.append(other);
+                self.n_merged += 1;
                 self.thin(run)?;
-                level += 1;
             }
-            if level == self.levels.len() {
+            if self.n_merged == self.levels.len() {
                 self.levels.push(Vec::new());
             }
-            self.levels[level] = std::mem::take(&mut self.held);
+            self.held.shrink_to_fit();
+            self.levels[self.n_merged] = std::mem::take(&mut self.held);
+            self.n_merged = 0;
         }
         self.n_old = self.held.len();
         self.is_due = false;
         Ok(())
     }
 
-    /// Lets the probes see edges that came since the last round, as they came.
+    /// Lets the probes see edges they have not seen, as they came.
     fn note_new(&mut self, run: &Run) -> Result<()> {
         if self.probes.is_none() && (self.is_due || self.held.len() > self.sizes.edge_budget) {
             // The first block: all of it is new.
             run.install(|| sort_and_merge(&mut self.held));
-            self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), run)?);
+            let run = run.with_seed(self.seed);
+            self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), &run)?);
         }
         self.add_to_probes(run);
         Ok(())
@@ -327,14 +335,19 @@ impl Sparsifier {
         }
     }
 
+    /// A round, unless the budget holds once parallel edges are one.
     fn thin(&mut self, run: &Run) -> Result<()> {
         let run = run.with_seed(self.seed);
+        run.install(|| sort_and_merge(&mut self.held));
+        self.n_old = self.held.len();
+        if self.held.len() <= self.sizes.edge_budget {
+            return Ok(());
+        }
         // Its room is needed, and what it knows is outdated.
         self.gate = None;
         let mut held = std::mem::take(&mut self.held);
         let outcome = self.round().thin(&mut held, &run);
         self.held = held;
-        // Also after an interruption: the probes have seen all that is held, which may have been merged.
         self.n_old = self.held.len();
         let Outcome { gate, solve_seconds, worst, has_weak_cut } = outcome?;
         self.gate = gate;
@@ -360,7 +373,7 @@ impl Sparsifier {
         self.counts.seconds_before + self.start.elapsed().as_secs_f64()
     }
 
-    fn report_of(&self, parts: &[&[Held]], run: &Run) -> SparsifyReport {
+    fn report_of(&self, parts: &[&[Held]], new: &[Held], run: &Run) -> SparsifyReport {
         let n_held = parts.iter().map(|edges| edges.len()).sum();
         let Counts { rows, dropped, rounds, peak, solve_seconds, .. } = self.counts;
         let trials = f64::from(Round::trials(&self.params, self.sizes));
@@ -384,7 +397,7 @@ impl Sparsifier {
             rounds,
             solve_seconds,
             seconds: self.seconds(),
-            probe_ratios: probes.and_then(|probes| probes.ratios(parts, |edge| edge.current(trials), run)),
+            probe_ratios: probes.and_then(|probes| probes.ratios(parts, new, |edge| edge.current(trials), run)),
             n_probes: probes.map_or(0, |probes| probes.forms.len()),
             warnings: self.warnings(is_thinned),
         }
