@@ -327,6 +327,30 @@ fn bytes_go_on_to_the_same_result() {
 }
 
 #[test]
+fn damaged_bytes_are_refused_or_harmless() {
+    let graph = neighbors(60, 30);
+    let edges = shuffled(&graph, 5);
+    let (first, rest) = edges.split_at(edges.len() * 2 / 3);
+    let mut rng = run(8).rng(Stream::Synthetic, 3);
+    for sampler in [Sampler::Streaming, Sampler::Degree, Sampler::Ridge] {
+        let mut sparsifier = Sparsifier::new(60, in_blocks(sampler, edges.len(), 150, 8), &run(4)).unwrap();
+        sparsifier.add(first, &run(4)).unwrap();
+        let bytes = sparsifier.to_bytes().unwrap();
+        let mut n_refused = 0;
+        for _ in 0..300 {
+            let mut damaged = bytes.clone();
+            let at = rng.random_range(0..damaged.len());
+            damaged[at] = rng.random();
+            match Sparsifier::from_bytes(&damaged) {
+                Ok(mut sparsifier) => drop(sparsifier.add(rest, &run(4)).and_then(|()| sparsifier.finish(&run(4)))),
+                Err(_) => n_refused += 1,
+            }
+        }
+        assert!(n_refused > 0, "{sampler:?}");
+    }
+}
+
+#[test]
 fn what_was_interrupted_is_done_again() {
     let graph = neighbors(300, 60);
     let edges = shuffled(&graph, 5);
