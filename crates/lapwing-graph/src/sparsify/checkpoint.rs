@@ -251,7 +251,8 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
             let values = file.array::<f32>("embedding", &[Some(n), Some(width)])?.1.as_slice().to_vec();
             embedding = Some(Embedding { values, width, unit });
         }
-        if !(total > 0.0 && unit > 0.0) || !sparsifier.params.has_gate() {
+        let is_sound = total > 0.0 && unit > 0.0 && sparsifier.params.has_gate();
+        if !is_sound {
             return Err(file.error("what the checkpoint knows of edges to come is damaged"));
         }
         sparsifier.gate = Some(Gate { rule: Rule { kind, total, inverse_degrees, embedding }, component });
