@@ -112,8 +112,8 @@ def test_interpreter_is_free_while_the_work_goes_on(endless):
 
 
 def test_interrupted_streams_go_on():
-    edges = np.random.default_rng(0).integers(0, 2000, size=(3_000_000, 2))
-    options = {"edge_budget": 30_000, "random_state": 1}
+    edges = np.random.default_rng(0).integers(0, 2000, size=(6_000_000, 2))
+    options = {"edge_budget": 30_000, "sampler": "kelner-levin", "random_state": 1}
     stream = StreamingSparsifier(2000, **options)
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()

@@ -115,7 +115,8 @@ fn a_killed_run_goes_on_to_the_same_labels() {
     folder.write("edges.csv", edges);
     folder.write("known.csv", "row,label\n5,left\n1400,right\n");
     let arguments = "label --graph edges.csv --nodes 1500 --labels known.csv --method sparse-harmonic \
-                     --edge-budget 45000 --capacity 180000 --seed 3 --refinements 0 --probabilities";
+                     --edge-budget 45000 --capacity 180000 --sampler kelner-levin --seed 3 --refinements 0 \
+                     --probabilities";
     folder.ok(&format!("{arguments} -o expected.csv"));
     let kept = format!("{arguments} -o out.csv --checkpoint state");
     let mut child = folder.command(&kept).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();

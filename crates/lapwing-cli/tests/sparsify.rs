@@ -45,14 +45,14 @@ fn records(edges: &[(u32, u32, f32)]) -> Vec<u8> {
     out
 }
 
-/// A folder with `edges.npy`, on which streaming takes a few seconds and some twenty rounds.
+/// A folder with `edges.npy`, and a sampler whose rounds are many enough to be stopped among them.
 fn folder_with_long_work() -> (Folder, &'static str) {
     let folder = Folder::new();
     let mut noise = Noise(5);
     let mut node = || (noise.next() * 1500.0) as u32;
     let edges: Vec<_> = (0..3_000_000).map(|_| (node(), node(), 1.0)).collect();
     folder.write("edges.npy", records(&edges));
-    (folder, "sparsify edges.npy --nodes 1500 --edge-budget 45000 --capacity 180000 --seed 3")
+    (folder, "sparsify edges.npy --nodes 1500 --edge-budget 45000 --capacity 180000 --sampler kelner-levin --seed 3")
 }
 
 #[test]
