@@ -137,7 +137,7 @@ def test_snapshots_do_not_disturb():
         asked.snapshot(), asked.result(), asked.report_
     assert same(asked.result(), quiet.result())
     assert asked.result().n_edges < asked.snapshot().n_edges <= asked.n_edges_held_ < 1400
-    assert asked.report_["rounds"] > 2 and asked.report_["n_edges"] == len(edges)
+    assert asked.report_["rounds"] >= 2 and asked.report_["n_edges"] == len(edges)
 
 
 def test_pickles_go_on_to_the_same_graph():
