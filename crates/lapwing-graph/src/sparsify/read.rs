@@ -31,7 +31,8 @@ pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> R
 }
 
 impl Sparsifier {
-    /// Takes the edges of a source, from the first that it has not seen yet; `checkpoint` is kept from the first round on. Tells the progress of `run` how many rows it has read, some hundred times.
+    /// Takes the edges of a source, from the first that it has not seen yet; `checkpoint` is kept from the first round on.
+    /// Tells the progress of `run` how many rows it has read, some hundred times.
     ///
     /// # Errors
     /// As [`Sparsifier::add`]; what the source meets, and [`Checkpoint::keep`].

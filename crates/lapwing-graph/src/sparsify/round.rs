@@ -90,15 +90,15 @@ impl Round<'_> {
         };
         let mut outcome = Outcome::default();
         let rule = self.rule(&view, &mut outcome, run)?;
-        let gate = Gate::new(rule, &view);
+        let components = self.params.has_gate().then(|| view.components());
         let wanted = |at: usize, edge: &Held| {
-            let share = if forest[at] && !literal { f64::INFINITY } else { gate.rule.share(edge) };
+            let share = if forest[at] && !literal { f64::INFINITY } else { rule.share(edge) };
             self.lowered(edge, share)
         };
         let stream = |chunk: usize| run.rng(Stream::Sampling, (self.number << 32) | chunk as u64);
-        draw(held, |edge| gate.rule.prefetch(edge), wanted, stream);
+        draw(held, |edge| rule.prefetch(edge), wanted, stream);
         held.retain(|edge| edge.copies > 0);
-        outcome.gate = self.params.has_gate().then_some(gate);
+        outcome.gate = components.map(|component| Gate { rule, component });
         Ok(outcome)
     }
 

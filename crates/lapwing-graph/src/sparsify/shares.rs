@@ -80,15 +80,9 @@ impl Rule {
                 // A node is no nearer to another one than to all others joined. Single precision tells nodes far from the
                 // middle no further apart than that.
                 (Kind::Leverage, Some(resistance)) => resistance.max(inverse(edge.u)).max(inverse(edge.v)),
-                (_, Some(resistance)) if self.is_weak(edge, resistance) => resistance,
-                _ => inverse(edge.u) + inverse(edge.v),
+                (_, Some(resistance)) if resistance > WEAK_CUT * inverse_sum(&self.inverse_degrees, edge) => resistance,
+                _ => inverse_sum(&self.inverse_degrees, edge),
             }
-    }
-
-    /// Whether a resistance is far above what the ends of the edge have by themselves.
-    fn is_weak(&self, edge: &Held, resistance: f64) -> bool {
-        let inverse = |node: u32| self.inverse_degrees[node as usize];
-        resistance > WEAK_CUT * (inverse(edge.u) + inverse(edge.v))
     }
 
     /// Asks for what [`share`](Self::share) will read.
@@ -113,14 +107,6 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub fn new(rule: Rule, view: &View<'_>) -> Self {
-        let mut sets = DisjointSets::new(view.n);
-        view.edges.iter().zip(view.forest).filter(|(_, is_in)| **is_in).for_each(|(edge, _)| {
-            sets.join(edge.u, edge.v);
-        });
-        Self { rule, component: (0..view.n as u32).map(|node| sets.root(node)).collect() }
-    }
-
     /// Bound on the share of an edge: none for one that joins components.
     pub fn share(&self, edge: &Held) -> f64 {
         let is_within = self.component[edge.u as usize] == self.component[edge.v as usize];
@@ -155,15 +141,23 @@ pub(super) fn degrees(n: usize, edges: &[Held], trials: f64) -> Vec<f64> {
     degrees
 }
 
+/// 1/dᵤ + 1/d_v.
+fn inverse_sum(inverse_degrees: &[f64], edge: &Held) -> f64 {
+    inverse_degrees[edge.u as usize] + inverse_degrees[edge.v as usize]
+}
+
 impl View<'_> {
-    fn weight(&self, at: usize) -> f64 {
-        self.edges[at].current(self.trials)
+    /// A node of the component of each node.
+    pub fn components(&self) -> Vec<u32> {
+        let mut sets = DisjointSets::new(self.n);
+        self.edges.iter().zip(self.forest).filter(|(_, is_in)| **is_in).for_each(|(edge, _)| {
+            sets.join(edge.u, edge.v);
+        });
+        (0..self.n as u32).map(|node| sets.root(node)).collect()
     }
 
-    /// 1/dᵤ + 1/d_v.
-    fn inverse_sum(&self, at: usize) -> f64 {
-        let edge = &self.edges[at];
-        self.inverse_degrees[edge.u as usize] + self.inverse_degrees[edge.v as usize]
+    fn weight(&self, at: usize) -> f64 {
+        self.edges[at].current(self.trials)
     }
 
     /// A network of about `per_node` edges for each node in the place of the one of the moment: the forest as it is, and of the
@@ -179,7 +173,7 @@ impl View<'_> {
             if share >= 1.0 || self.forest[at] {
                 return Some((edge.u, edge.v, single(weight)));
             }
-            let part = weight * self.inverse_sum(at);
+            let part = weight * inverse_sum(self.inverse_degrees, edge);
             let share = share.max(part * SURE_PART).min(1.0);
             (uniform(self.key ^ at as u64) < share).then(|| (edge.u, edge.v, single(weight / share)))
         });
@@ -225,12 +219,10 @@ impl View<'_> {
     /// By degree, with an eye on weak cuts, where a small pilot finds none among the edges held.
     pub fn degree_unless_weak(&self, projections: &Projections, run: &Run) -> Result<Option<Rule>> {
         let (embedding, _) = projections.embedding(&self.pilot(CUT_EDGES, 0.0)?, self.mean_degree, run)?;
-        let rule = self.rule(Kind::Degree, Some(embedding));
-        let is_weak = |edge: &Held| {
-            rule.embedding.as_ref().is_some_and(|embedding| rule.is_weak(edge, embedding.resistance(edge.u, edge.v)))
-        };
+        let is_weak =
+            |edge: &Held| embedding.resistance(edge.u, edge.v) > WEAK_CUT * inverse_sum(self.inverse_degrees, edge);
         let has_weak_cut = self.edges.par_iter().with_min_len(4096).any(is_weak);
-        Ok((!has_weak_cut).then_some(rule))
+        Ok((!has_weak_cut).then(|| self.rule(Kind::Degree, Some(embedding))))
     }
 
     fn rule(&self, kind: Kind, embedding: Option<Embedding>) -> Rule {
