@@ -18,6 +18,7 @@ True
 from . import baselines, exceptions, graph, metrics, model_selection
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
 from ._lapwing import build_info as _build_info
+from ._low_rank import LowRankPropagationClassifier
 from ._model_file import load_model, save_model
 from ._solver import LaplacianSolver
 from ._sparse_harmonic import SparseHarmonicClassifier
@@ -29,6 +30,7 @@ __all__ = [
     "HarmonicClassifier",
     "HarmonicRegressor",
     "LaplacianSolver",
+    "LowRankPropagationClassifier",
     "SparseHarmonicClassifier",
     "baselines",
     "exceptions",

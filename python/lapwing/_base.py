@@ -184,7 +184,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _warning_category(warning: str) -> type[Warning]:
-    if warning.startswith("no label reaches"):
+    if warning.startswith("no label reaches") or "have no evidence" in warning:
         return UnreachedWarning
     return ConvergenceWarning if warning.startswith("the solver stopped") else UserWarning
 

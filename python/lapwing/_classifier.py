@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
-from ._base import GraphEstimator
+from ._base import GraphEstimator, Source
 from ._labels import ClassLabels, as_label_array, class_labels, with_marker
 from .metrics import accuracy_score
+
+_Method = TypeVar("_Method", bound="MethodClassifier")
 
 
 class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
@@ -86,3 +88,64 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         self._require_length(array, n_samples)
         labels = class_labels(array, self.unlabeled, weights)
         return labels, (labels.codes, len(labels.classes))
+
+
+class MethodClassifier(SpreadingClassifier):
+    """Base of the classifiers of one fit, each by its own compiled function."""
+
+    def fit(self: _Method, X: Any, y: Any, sample_weight: Any = None) -> _Method:
+        """Label every row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As in :meth:`lapwing.HarmonicClassifier.fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Labels, with the marker in rows that have none; or soft labels: shares that sum to 1, rows of zeros
+            unlabelled.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Trust in each given label, at least 0, default 1. A row of weight 0 counts as unlabelled.
+
+        Returns
+        -------
+        self
+        """
+        self._require_y(y)
+        control = self._control()
+        source = self._source(X, control)
+        weights = self._label_weights(sample_weight, source.n_samples)
+        labels, argument = self._labels(y, source.n_samples, weights)
+        fitted = self._fitted(source, (source.argument, argument, weights), control)
+        self._take(source, fitted)
+        self._keep_labels(labels, fitted)
+        self._warn()
+        return self
+
+    def _source(self, X: Any, control: dict[str, Any]) -> Source:
+        """X, checked."""
+        raise NotImplementedError
+
+    def _fitted(self, source: Source, problem: tuple[Any, ...], control: dict[str, Any]) -> dict[str, Any]:
+        """Call the compiled part with rows, labels and trust."""
+        raise NotImplementedError
+
+    def _take(self, source: Source, fitted: dict[str, Any]) -> None:
+        """Take over what labels new rows."""
+        self._keep(source, fitted)
+
+
+class FeatureClassifier(MethodClassifier):
+    """Base of the classifiers that keep something other than all rows of the fit."""
+
+    def _source(self, X: Any, control: dict[str, Any]) -> Source:
+        return self._from_features(X, self._graph_options())
+
+    def _take(self, source: Source, fitted: dict[str, Any]) -> None:
+        self._fitted_extension = fitted["extension"]
+        self._keep_report(fitted)
+
+    def _new_scores(self, X: Any) -> NDArray[np.float64]:
+        return self._extend_features(X, self._fitted_extension)
+
+    def _extension(self) -> Any:
+        return self._fitted_extension

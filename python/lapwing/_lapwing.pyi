@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Eigenfunctions",
+    "Landmarks",
     "NeighborIndex",
     "Solver",
     "Sparsifier",
@@ -19,6 +20,7 @@ __all__ = [
     "extend",
     "fit_classifier",
     "fit_eigenfunction",
+    "fit_low_rank",
     "fit_nearest_label",
     "fit_regressor",
     "fit_simple_harmonic",
@@ -140,11 +142,28 @@ def fit_eigenfunction(
     options: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
+def fit_low_rank(
+    input: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    options: dict[str, Any],
+    landmarks: NDArray[np.float64] | None,
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
 @final
 class Eigenfunctions:
     def __new__(cls, parts: tuple[NDArray[Any], ...]) -> Eigenfunctions: ...
 
-def extend(fitted: dict[str, Any] | Eigenfunctions, new: _Features, control: dict[str, Any]) -> NDArray[np.float64]: ...
+@final
+class Landmarks:
+    def __new__(cls, state: bytes) -> Landmarks: ...
+    def values(self) -> NDArray[np.float64]: ...
+    def n_nearest(self) -> int | None: ...
+    def bandwidth(self) -> float: ...
+
+def extend(
+    fitted: dict[str, Any] | Eigenfunctions | Landmarks, new: _Features, control: dict[str, Any]
+) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
 ) -> dict[str, Any]: ...

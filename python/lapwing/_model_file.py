@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._classifier import SpreadingClassifier
+from ._classifier import FeatureClassifier, SpreadingClassifier
 from ._harmonic import HarmonicClassifier
-from ._sparse_harmonic import SparseHarmonicClassifier
 from ._inputs import csr_from_parts
+from ._low_rank import LowRankPropagationClassifier
+from ._sparse_harmonic import SparseHarmonicClassifier
 from .baselines import (
     EigenfunctionClassifier,
-    FeatureClassifier,
     NearestLabelClassifier,
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
@@ -26,12 +26,12 @@ from .baselines import (
 def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
     """Save a fitted classifier for :func:`load_model`, ``lapwing predict`` and Rust's ``Model::load``.
 
-    The file holds what labels new rows (features, scores, widths, classes), not the results of the fit; pickle keeps
+    The file holds what labels new rows (features, scores, widths, or landmarks; classes), not the results of the fit; pickle keeps
     those too. It appears whole or not at all, and contains no code.
 
     Parameters
     ----------
-    model : HarmonicClassifier or one of :mod:`lapwing.baselines`
+    model : a classifier of :mod:`lapwing` or :mod:`lapwing.baselines`
         Fitted on features, with integer or string classes.
     path : str or path-like
         Where to write; an existing file is replaced.
@@ -83,8 +83,8 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
 
     Returns
     -------
-    HarmonicClassifier or one of :mod:`lapwing.baselines`
-        Ready to predict. ``classes_`` is there, and where a model keeps all rows of the fit ``scores_``, ``reached_``
+    the classifier of that method
+        Ready to predict. ``classes_`` is there, ``landmarks_`` and ``bandwidth_`` if it has them, and where a model keeps all rows of the fit ``scores_``, ``reached_``
         and their labels; what only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
 
     Raises
@@ -103,6 +103,8 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     model.n_features_in_ = parts["n_features"]
     if parts["feature_names"] is not None:
         model.feature_names_in_ = np.asarray(parts["feature_names"], dtype=object)
+    if isinstance(model, LowRankPropagationClassifier):
+        model._keep_landmarks()
     if not isinstance(model, FeatureClassifier):
         _label_rows(model, parts["extension"]["scores"])
     return model
@@ -112,6 +114,8 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
     """The estimator of a method, with what labels new rows."""
     if method == "eigenfunction":
         return _with_extension(EigenfunctionClassifier(), extension)
+    if isinstance(extension, _lapwing.Landmarks):
+        return _with_extension(_low_rank(extension), extension)
     graph = extension["graph"]
     search = {"metric": graph["metric"], "zero_rows": graph["zero_rows"]}
     if method == "nearest-label":
@@ -133,6 +137,13 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
     model._widths = extension["widths"]
     model._index = extension["index"]
     return model
+
+
+def _low_rank(landmarks: _lapwing.Landmarks) -> LowRankPropagationClassifier:
+    k, width, n_nearest = len(landmarks.values()), landmarks.bandwidth(), landmarks.n_nearest()
+    if n_nearest is None:
+        return LowRankPropagationClassifier(k, factor="nystrom", bandwidth=width)
+    return LowRankPropagationClassifier(k, n_nearest=n_nearest, bandwidth=width)
 
 
 def _with_extension(model: FeatureClassifier, extension: Any) -> FeatureClassifier:

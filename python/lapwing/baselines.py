@@ -19,13 +19,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from . import _lapwing
 from ._arguments import graph_options, integer, number
 from ._base import Source
-from ._classifier import SpreadingClassifier
+from ._classifier import FeatureClassifier, MethodClassifier
 from ._control import Callback
 
 __all__ = [
@@ -34,67 +31,6 @@ __all__ = [
     "SimpleHarmonicClassifier",
     "SubsamplingHarmonicClassifier",
 ]
-
-
-class BaselineClassifier(SpreadingClassifier):
-    """What the baselines share: one fit, each by its own compiled function."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BaselineClassifier:
-        """Label every row of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As in :meth:`lapwing.HarmonicClassifier.fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, with the marker in rows that have none; or soft labels: shares that sum to 1, rows of zeros
-            unlabelled.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Trust in each given label, at least 0, default 1. A row of weight 0 counts as unlabelled.
-
-        Returns
-        -------
-        self
-        """
-        self._require_y(y)
-        control = self._control()
-        source = self._source(X, control)
-        weights = self._label_weights(sample_weight, source.n_samples)
-        labels, argument = self._labels(y, source.n_samples, weights)
-        fitted = self._fitted(source, (source.argument, argument, weights), control)
-        self._take(source, fitted)
-        self._keep_labels(labels, fitted)
-        self._warn()
-        return self
-
-    def _source(self, X: Any, control: dict[str, Any]) -> Source:
-        """X, checked."""
-        raise NotImplementedError
-
-    def _fitted(self, source: Source, problem: tuple[Any, ...], control: dict[str, Any]) -> dict[str, Any]:
-        """Call the compiled part with rows, labels and trust."""
-        raise NotImplementedError
-
-    def _take(self, source: Source, fitted: dict[str, Any]) -> None:
-        """Take over what labels new rows."""
-        self._keep(source, fitted)
-
-
-class FeatureClassifier(BaselineClassifier):
-    """Base of the baselines that keep something other than all rows of the fit."""
-
-    def _source(self, X: Any, control: dict[str, Any]) -> Source:
-        return self._from_features(X, self._graph_options())
-
-    def _take(self, source: Source, fitted: dict[str, Any]) -> None:
-        self._fitted_extension = fitted["extension"]
-        self._keep_report(fitted)
-
-    def _new_scores(self, X: Any) -> NDArray[np.float64]:
-        return self._extend_features(X, self._fitted_extension)
-
-    def _extension(self) -> Any:
-        return self._fitted_extension
 
 
 class NearestLabelClassifier(FeatureClassifier):
@@ -258,7 +194,7 @@ class SubsamplingHarmonicClassifier(FeatureClassifier):
         return _lapwing.fit_subsampling(*problem, source.options, options, size, control)
 
 
-class SimpleHarmonicClassifier(BaselineClassifier):
+class SimpleHarmonicClassifier(MethodClassifier):
     """Classifier by least squares on the smoothest eigenvectors of the graph of all rows (Ji et al. 2012).
 
     Parameters

@@ -4,4 +4,4 @@ __all__ = ["UnreachedWarning"]
 
 
 class UnreachedWarning(UserWarning):
-    """Some rows sit in parts of the graph that hold no label, so nothing is known about them."""
+    """No label reaches some rows, in their part of the graph or through any landmark: nothing is known about them."""

@@ -1,6 +1,5 @@
 //! Fitting the simple methods that others are measured against.
 
-use lapwing::models::Method;
 use lapwing::models::baselines::{
     Eigenfunction, NearestLabel, NearestLabelParams, SimpleHarmonic, SimpleHarmonicParams, Subsampling,
     SubsamplingParams,
@@ -11,8 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::control::Control;
 use crate::error::to_py;
-use crate::extension::extension_object;
-use crate::harmonic::{Input, LabelsInput, class_targets, classifier_dict, source};
+use crate::harmonic::{Input, LabelsInput, fit};
 use crate::options::{EigenfunctionOptions, GraphOptions, HarmonicOptions, count};
 
 /// Labels every row by its nearest labelled row.
@@ -84,24 +82,4 @@ pub fn fit_eigenfunction<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let method = options.params().and_then(Eigenfunction::new).map_err(to_py)?;
     fit(py, &method, &input, &labels, label_weights.as_ref(), control, true)
-}
-
-/// A dict of everything a fitted classifier keeps; with what labels new rows, where that is not all rows of the fit.
-fn fit<'py>(
-    py: Python<'py>,
-    method: &dyn Method,
-    input: &Input<'py>,
-    labels: &LabelsInput<'py>,
-    label_weights: Option<&PyReadonlyArray1<'py, f64>>,
-    control: Control,
-    hands_extension: bool,
-) -> PyResult<Bound<'py, PyDict>> {
-    let targets = class_targets(labels, label_weights)?;
-    let source = source(py, input)?;
-    let mut fitted = control.run(py, |run| method.fit(&source.problem(&targets), run))?;
-    let extension = if hands_extension { fitted.extension.take() } else { None };
-    let extension = extension.map(|extension| extension_object(py, extension)).transpose()?;
-    let dict = classifier_dict(py, fitted)?;
-    dict.set_item("extension", extension)?;
-    Ok(dict)
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
-use lapwing::models::{Extension, NeighborExtension};
+use lapwing::models::{Extension, LowRankExtension, NeighborExtension};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, vector};
 use crate::control::Control;
@@ -21,6 +21,9 @@ pub enum ExtensionInput<'py> {
     /// Functions of the features.
     #[pyo3(transparent)]
     Eigenfunctions(PyRef<'py, Eigenfunctions>),
+    /// Similarities to landmarks.
+    #[pyo3(transparent)]
+    Landmarks(PyRef<'py, Landmarks>),
     /// Fitted rows.
     #[pyo3(transparent)]
     Neighbors(FittedRows<'py>),
@@ -85,11 +88,44 @@ impl Eigenfunctions {
     }
 }
 
+/// Fitted landmarks with their coefficients. Pickled, they keep all of it as bytes.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+pub struct Landmarks(LowRankExtension);
+
+#[pymethods]
+impl Landmarks {
+    #[new]
+    fn new(state: &[u8]) -> PyResult<Self> {
+        LowRankExtension::from_bytes(state).map(Self).map_err(to_py)
+    }
+
+    /// Landmarks (k, d), in the units of the features.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        matrix_array(py, self.0.landmarks())
+    }
+
+    /// Landmarks that a row is a mixture of; none for a factor that is not of anchors.
+    fn n_nearest(&self) -> Option<usize> {
+        self.0.n_nearest()
+    }
+
+    /// Width of the kernel.
+    fn bandwidth(&self) -> f64 {
+        self.0.bandwidth()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
+        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    }
+}
+
 impl ExtensionInput<'_> {
     /// The same in the words of Rust; dense features are borrowed.
     pub fn extension(&self) -> PyResult<Extension<'_>> {
         Ok(match self {
             Self::Eigenfunctions(functions) => functions.0.clone().into(),
+            Self::Landmarks(landmarks) => landmarks.0.clone().into(),
             Self::Neighbors(fitted) => NeighborExtension {
                 features: fitted.features.features()?,
                 graph: fitted.graph.params().map_err(to_py)?,
@@ -106,6 +142,7 @@ impl ExtensionInput<'_> {
 pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyResult<Bound<'py, PyAny>> {
     let neighbors = match extension {
         Extension::Eigenfunctions(functions) => return Ok(Bound::new(py, Eigenfunctions(functions))?.into_any()),
+        Extension::Landmarks(landmarks) => return Ok(Bound::new(py, Landmarks(landmarks))?.into_any()),
         Extension::Neighbors(neighbors) => neighbors,
     };
     let dict = PyDict::new(py);

@@ -16,6 +16,7 @@ use pyo3::types::PyDict;
 use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, matrix_array, vector};
 use crate::control::Control;
 use crate::error::to_py;
+use crate::extension::extension_object;
 use crate::graph::given;
 use crate::options::{GraphOptions, HarmonicOptions, RuleInput, SparsifyOptions, count, rule_dict, widths_object};
 
@@ -61,7 +62,7 @@ pub enum LabelsInput<'py> {
 }
 
 /// Features and graph of an [`Input`]; one of them is absent.
-pub struct Source<'a> {
+struct Source<'a> {
     features: Option<Features<'a>>,
     graph: Option<AffinityGraph>,
 }
@@ -148,7 +149,7 @@ pub fn apply_rule<'py>(
 
 impl Source<'_> {
     /// With targets, what a method is given.
-    pub fn problem<'a>(&'a self, targets: &'a Targets) -> Problem<'a, 'a> {
+    fn problem<'a>(&'a self, targets: &'a Targets) -> Problem<'a, 'a> {
         Problem { features: self.features.as_ref(), graph: self.graph.as_ref(), ..Problem::new(targets) }
     }
 }
@@ -158,7 +159,7 @@ fn method(graph: &GraphOptions, options: &HarmonicOptions) -> PyResult<Harmonic>
 }
 
 /// Features or graph as Rust takes them.
-pub fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
+fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
     Ok(match input {
         Input::Graph(adjacency) => Source { features: None, graph: Some(given(py, adjacency)?) },
         Input::Features(features) => Source { features: Some(features.features()?), graph: None },
@@ -167,7 +168,7 @@ pub fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> 
 }
 
 /// One-hot or soft targets.
-pub fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
+fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
     let weights = weights.map(|w| vector(w)).transpose()?;
     match labels {
         LabelsInput::Classes((classes, n_classes)) => {
@@ -180,7 +181,7 @@ pub fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1
 }
 
 /// Everything a fitted classifier keeps, but what labels new rows.
-pub fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
+fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
     let report = json(&fitted.report).map_err(to_py)?;
     let widths = extension_widths(py, fitted.extension.as_ref())?;
     let mut items = vec![
@@ -192,6 +193,26 @@ pub fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bou
     drop(fitted.extension);
     items.extend(labeling_items(py, fitted.labeling)?);
     dict(py, items)
+}
+
+/// A dict of everything a fitted classifier keeps; with what labels new rows, where that is not all rows of the fit.
+pub fn fit<'py>(
+    py: Python<'py>,
+    method: &dyn Method,
+    input: &Input<'py>,
+    labels: &LabelsInput<'py>,
+    label_weights: Option<&PyReadonlyArray1<'py, f64>>,
+    control: Control,
+    hands_extension: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let targets = class_targets(labels, label_weights)?;
+    let source = source(py, input)?;
+    let mut fitted = control.run(py, |run| method.fit(&source.problem(&targets), run))?;
+    let extension = if hands_extension { fitted.extension.take() } else { None };
+    let extension = extension.map(|extension| extension_object(py, extension)).transpose()?;
+    let dict = classifier_dict(py, fitted)?;
+    dict.set_item("extension", extension)?;
+    Ok(dict)
 }
 
 fn extension_widths<'py>(py: Python<'py>, extension: Option<&Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {

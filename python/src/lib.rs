@@ -12,6 +12,7 @@ mod extension;
 mod graph;
 mod harmonic;
 mod index;
+mod low_rank;
 mod model;
 mod options;
 mod solver;
@@ -24,13 +25,15 @@ mod _lapwing {
     #[pymodule_export]
     use crate::baselines::{fit_eigenfunction, fit_nearest_label, fit_simple_harmonic, fit_subsampling};
     #[pymodule_export]
-    use crate::extension::{Eigenfunctions, extend};
+    use crate::extension::{Eigenfunctions, Landmarks, extend};
     #[pymodule_export]
     use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
     #[pymodule_export]
     use crate::harmonic::{apply_rule, fit_classifier, fit_regressor};
     #[pymodule_export]
     use crate::index::NeighborIndex;
+    #[pymodule_export]
+    use crate::low_rank::fit_low_rank;
     #[pymodule_export]
     use crate::model::{load_model, save_model};
     #[pymodule_export]

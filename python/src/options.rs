@@ -1,11 +1,13 @@
 //! Parameters as Python passes them, by the names of the estimators' arguments.
 
 use lapwing::data::{Error, Result};
+use lapwing::graph::low_rank::{LandmarkBandwidth, LandmarkRule};
 use lapwing::graph::sparsify::{Budget, Sampler, SparsifyParams};
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
 use lapwing::models::baselines::EigenfunctionParams;
 use lapwing::models::harmonic::ClassPrior;
-use lapwing::models::{Clamp, Decision, Form, HarmonicParams, Rule};
+use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
+use lapwing::models::{Clamp, Decision, Form, HarmonicParams, LowRankParams, Rule};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -49,6 +51,40 @@ pub struct EigenfunctionOptions {
     clip: f64,
     fit_weight: f64,
     constant: bool,
+}
+
+/// How to propagate labels through a factor of low rank.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct LowRankOptions {
+    n_landmarks: i64,
+    factor: String,
+    landmarks: String,
+    n_nearest: i64,
+    bandwidth: BandwidthInput,
+    alpha: f64,
+    balance: String,
+    class_prior: Option<Vec<f64>>,
+    head: String,
+    graph_reg: f64,
+    select: String,
+    solver: String,
+    tol: f64,
+    max_iter: i64,
+    rcond: f64,
+    degree_policy: String,
+    fit_rows: Option<i64>,
+}
+
+/// Width of a kernel, or the rule for it.
+#[derive(FromPyObject)]
+pub enum BandwidthInput {
+    /// A number.
+    #[pyo3(transparent)]
+    Value(f64),
+    /// A rule.
+    #[pyo3(transparent)]
+    Rule(String),
 }
 
 /// How to sparsify a graph; at most one of the budgets is given.
@@ -151,6 +187,37 @@ impl EigenfunctionOptions {
             clip: self.clip,
             fit_weight: self.fit_weight,
             constant: self.constant,
+        })
+    }
+}
+
+impl LowRankOptions {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<LowRankParams> {
+        let n_nearest = usize::try_from(self.n_nearest);
+        Ok(LowRankParams {
+            n_landmarks: count("n_landmarks", self.n_landmarks)?,
+            factor: FactorKind::parse(&self.factor)?,
+            landmarks: LandmarkRule::parse(&self.landmarks)?,
+            n_nearest: n_nearest
+                .map_err(|_| Error::param("n_nearest", self.n_nearest, "at least 0, which means all"))?,
+            bandwidth: match &self.bandwidth {
+                BandwidthInput::Value(width) => LandmarkBandwidth::Value(*width),
+                BandwidthInput::Rule(rule) => LandmarkBandwidth::parse(rule)?,
+            },
+            alpha: self.alpha,
+            balance: Balance::parse(&self.balance)?,
+            class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
+            head: Head::parse(&self.head)?,
+            graph_reg: self.graph_reg,
+            select: Select::parse(&self.select)?,
+            solver: PropagationSolver::parse(&self.solver)?,
+            tol: self.tol,
+            max_iter: count("max_iter", self.max_iter)?,
+            rcond: self.rcond,
+            degree_policy: DegreePolicy::parse(&self.degree_policy)?,
+            fit_rows: self.fit_rows.map(|rows| count("fit_rows", rows)).transpose()?,
+            ..LowRankParams::default()
         })
     }
 }

@@ -64,3 +64,28 @@ def _hard(laplacian, Y, labeled):
         right = -laplacian[np.ix_(free, labeled)] @ Y[labeled]
         f[free] = np.linalg.solve(laplacian[np.ix_(free, free)], right)
     return f
+
+
+def low_rank(X, landmarks, width, y, trust, *, factor, n_nearest, alpha, balance, class_prior):
+    """Scores (n, c) of local and global consistency on all pairs of rows, through similarities to landmarks."""
+    squared = ((X[:, None, :] - landmarks[None, :, :]) ** 2).sum(axis=2)
+    exponents = -squared / (2 * width**2)
+    if factor == "anchor":
+        shares = np.exp(exponents)
+        np.put_along_axis(shares, np.argsort(squared, axis=1)[:, n_nearest:], 0.0, axis=1)
+        shares /= shares.sum(axis=1, keepdims=True)
+        affinity = (shares / shares.sum(axis=0)) @ shares.T
+    else:
+        between = ((landmarks[:, None, :] - landmarks[None, :, :]) ** 2).sum(axis=2)
+        values, vectors = np.linalg.eigh(np.exp(-between / (2 * width**2)))
+        kept = values > 1e-6 * values[-1]
+        half = np.exp(exponents) @ (vectors[:, kept] / np.sqrt(values[kept]))
+        affinity = half @ half.T
+    degree = affinity.sum(axis=1)
+    root = np.sqrt(np.maximum(degree, 1e-3 * degree.mean()))
+    targets = trust[:, None] * np.eye(len(class_prior))[np.maximum(y, 0)]
+    if balance != "raw":
+        targets /= root @ targets
+    if balance == "prior":
+        targets *= class_prior
+    return np.linalg.solve(np.eye(len(X)) - alpha * affinity / np.outer(root, root), (1 - alpha) * targets)

@@ -8,6 +8,7 @@ import pytest
 NAMES = (
     "_graph",
     "_harmonic",
+    "_low_rank",
     "_model_file",
     "_neighbors",
     "_solver",

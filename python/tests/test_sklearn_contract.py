@@ -4,7 +4,12 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lapwing import HarmonicClassifier, HarmonicRegressor, SparseHarmonicClassifier
+from lapwing import (
+    HarmonicClassifier,
+    HarmonicRegressor,
+    LowRankPropagationClassifier,
+    SparseHarmonicClassifier,
+)
 from lapwing.baselines import (
     EigenfunctionClassifier,
     NearestLabelClassifier,
@@ -24,6 +29,9 @@ ESTIMATORS = [
     HarmonicRegressor(form="plain", weights="binary", symmetrize="mutual"),
     SparseHarmonicClassifier(),
     SparseHarmonicClassifier(n_neighbors=40, edge_budget=100, sampler="auto", random_state=0),
+    LowRankPropagationClassifier(),
+    LowRankPropagationClassifier(n_landmarks=5, unlabeled=-2, random_state=0),
+    LowRankPropagationClassifier(n_landmarks=20, factor="nystrom", random_state=0),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
     SimpleHarmonicClassifier(),
@@ -47,6 +55,8 @@ def expected_failed_checks(estimator):
 
 @pytest.mark.filterwarnings(
     "ignore:n_neighbors is:UserWarning",
+    "ignore:n_landmarks is:UserWarning",
+    r"ignore:\d+ landmarks are near no row:UserWarning",
     "ignore:all labels are of one class:UserWarning",
     "ignore:no function varies along any axis:UserWarning",
 )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapwing
-from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing import HarmonicClassifier, HarmonicRegressor, LowRankPropagationClassifier
 from lapwing.baselines import EigenfunctionClassifier
 from lapwing.graph import Graph, NeighborIndex, StreamingSparsifier, effective_resistances, kneighbors, knn_graph, sparsify
 from lapwing.metrics import accuracy_score
@@ -23,6 +23,10 @@ X = np.zeros((4, 2))
 clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain").fit(X, [0, 1, -1, -1])
 shares: NDArray[np.float64] = clf.predict_proba(X)
 functions: EigenfunctionClassifier = EigenfunctionClassifier(8, clip=1.0)
+fitted: EigenfunctionClassifier = functions.fit(X, [0, 1, -1, -1])
+few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[:2], bandwidth="knn:2").fit(X, [0, 1, -1, -1])
+chosen: NDArray[np.float64] = few.landmarks_
+width: float = few.bandwidth_
 values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]).predict(X)
 graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")
 distances, indices = kneighbors(X, 2)

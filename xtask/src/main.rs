@@ -1,12 +1,15 @@
 //! `cargo xtask`: what people and continuous integration run in this repository.
 //!
-//! Nothing but cargo, rustc and python3 is expected on the machine; what else a command needs it puts under `target/`.
+//! Nothing but cargo, rustc and python3 is expected on the machine; what else a command needs it puts under `target/`, but
+//! for packages of the system (MPI, for `test`), which it installs as root and names otherwise.
 //! Every call of cargo uses the release profile and the features of the whole workspace, so that a crate compiles once.
 
 mod bench;
+mod mpi;
 mod process;
 mod python;
 mod reproduce;
+mod system;
 mod test;
 mod wheel;
 
@@ -54,17 +57,18 @@ fn dispatch(args: &[String]) -> Result<()> {
         ["test"] => test::test(),
         ["wheel"] => wheel::wheel(None),
         ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
-        ["doc"] => doc(),
+        ["doc"] => doc(&[]),
         ["bench", name, options @ ..] => bench::bench(name, options),
         ["reproduce", paper, options @ ..] => reproduce::reproduce(paper, options),
         _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),
     }
 }
 
-/// Documentation of our crates, warnings counted as errors.
-fn doc() -> Result<()> {
+/// Documentation of our crates, with these features, warnings counted as errors.
+fn doc(features: &[&str]) -> Result<()> {
     Call::cargo("doc")
         .args(["--release", "--locked", "--workspace", "--no-deps"])
+        .args(features)
         .env("RUSTDOCFLAGS", "-D warnings")
         .run()
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::process::{Call, Result, target};
+use crate::system::provide;
 
 const OLDEST: (u32, u32) = (3, 10);
 const CANDIDATES: [&str; 7] =
@@ -92,21 +93,8 @@ fn interpreter() -> Result<String> {
     Err(format!("Python {}.{} or newer is needed on the search path ({seen})", OLDEST.0, OLDEST.1))
 }
 
-/// Debian ships `venv` apart from Python: fetch it where we may, else say how.
+/// Debian ships `venv` apart from Python.
 fn ensure_venv_module(python: &str) -> Result<()> {
-    let available = || Call::new(python).args(["-c", "import ensurepip, venv"]).read().is_ok();
-    if available() {
-        return Ok(());
-    }
-    let root = Call::new("id").args(["-u"]).read().is_ok_and(|id| id == "0");
-    if root && Call::new("apt-get").args(["--version"]).read().is_ok() {
-        eprintln!("{python} lacks the venv module; installing python3-venv");
-        Call::new("apt-get").args(["update", "-q"]).quiet_stdout().run()?;
-        let install = ["install", "-y", "-q", "--no-install-recommends", "python3-venv"];
-        Call::new("apt-get").args(install).env("DEBIAN_FRONTEND", "noninteractive").quiet_stdout().run()?;
-    }
-    if available() {
-        return Ok(());
-    }
-    Err(format!("{python} lacks the venv module; on Debian or Ubuntu run:\n  sudo apt-get install -y python3-venv"))
+    let is_there = || Call::new(python).args(["-c", "import ensurepip, venv"]).read().is_ok();
+    provide(&format!("{python} lacks the venv module"), &["python3-venv"], is_there)
 }

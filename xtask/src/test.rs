@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
-use crate::{doc, wheel};
+use crate::{doc, mpi, wheel};
 
 /// What the Python tests need beside the wheel's own requirements.
 const TEST_PACKAGES: [&str; 5] = ["pytest", "pandas", "polars", "pyarrow", "mypy"];
@@ -24,15 +24,17 @@ pub fn test() -> Result<()> {
 
 fn checks(log: &mut Log) -> Result<()> {
     log.step("format", || Call::cargo("fmt").args(["--all", "--", "--check"]).run())?;
+    log.step("MPI library", mpi::ensure)?;
     log.step("clippy", || {
-        let scope = ["--release", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        Call::cargo("clippy").args(scope).run()
+        let scope = ["--release", "--locked", "--workspace", "--all-targets"];
+        Call::cargo("clippy").args(scope).args(mpi::FEATURES).args(["--", "-D", "warnings"]).run()
     })?;
-    log.step("documentation", doc)?;
+    log.step("documentation", || doc(&mpi::FEATURES))?;
     log.step("lapwing-data without optional formats", || {
         Call::cargo("check").args(["--release", "--locked", "--package", "lapwing-data", "--no-default-features"]).run()
     })?;
     log.step("Rust tests", || Call::cargo("test").args(["--release", "--locked", "--workspace"]).run())?;
+    log.step("MPI tests", mpi::test)?;
     let wheel = log.step("wheel", || wheel::build(None))?;
     log.step("wheel in a clean environment", || smoke(&wheel))?;
     let venv = log.step("environment of the Python tests", || test_environment(&wheel))?;

@@ -6,11 +6,13 @@ use std::path::Path;
 use clap::CommandFactory;
 use lapwing::data::Error;
 
-use crate::Cli;
+use crate::{Cli, DONE, ERROR, INTERRUPTED};
 
 /// What ends a command early.
 #[derive(Debug)]
 pub enum Failure {
+    /// Arguments that make no sense, or a question: help or version.
+    Parse(clap::Error),
     /// Options that do not go together.
     Usage(String),
     /// Whatever the library refuses.
@@ -45,9 +47,20 @@ impl Failure {
         }
     }
 
-    /// One line that says what was wrong; `None` where there is nothing to say.
+    /// Exit code of a command that ends so.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Parse(parse) if !parse.use_stderr() => DONE,
+            Self::Parse(_) | Self::Usage(_) | Self::Library(_) => ERROR,
+            Self::ClosedPipe => DONE,
+            Self::Interrupted => INTERRUPTED,
+        }
+    }
+
+    /// One line that says what was wrong (several of arguments that make no sense); `None` where there is nothing to say.
     pub fn text(&self) -> Option<String> {
         match self {
+            Self::Parse(parse) => parse.use_stderr().then(|| parse.to_string()),
             Self::Usage(reason) => Some(reason.clone()),
             Self::Library(Error::Param { name, value, expected }) => {
                 Some(format!("{} is {value}; expected {expected}", option_name(name)))

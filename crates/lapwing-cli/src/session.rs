@@ -5,33 +5,47 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lapwing::data::{CancelToken, Error, Progress, Report, Run, Silent};
+use lapwing::data::{CancelToken, Communicator, Error, Progress, Report, Run, Silent};
 
 use crate::failure::Failure;
 use crate::options::{ProgressStyle, RunOptions};
 use crate::progress::{Bar, Both, JsonLines, PhaseLines, say};
+use crate::ranks::Ranks;
 use crate::summary::Row;
 use crate::text::summary;
 use crate::{INTERRUPTED, paint};
 
-/// One run of the program.
-pub struct Session {
+/// One run of the program, in one process or as one rank of several. Of several, rank 0 alone speaks.
+pub struct Session<'c> {
     /// What the library is given.
     pub run: Run,
+    /// The processes of this run.
+    pub communicator: &'c dyn Communicator,
     /// Whether results are printed as JSON.
     pub json: bool,
     quiet: bool,
     may_exit: Arc<AtomicBool>,
 }
 
-impl Session {
-    /// Starts threads, listens for Ctrl-C.
+impl Session<'static> {
+    /// Starts threads, listens for Ctrl-C; in one process.
     pub fn start(options: &RunOptions) -> Result<Self, Failure> {
+        Self::across(options, &Ranks::alone())
+    }
+}
+
+impl<'c> Session<'c> {
+    /// Starts threads, listens for Ctrl-C; as one of `ranks`.
+    pub fn across(options: &RunOptions, ranks: &Ranks<'c>) -> Result<Self, Failure> {
+        let communicator = ranks.communicator;
+        let speaks = communicator.is_root();
         let cancel = CancelToken::default();
         let may_exit = Arc::new(AtomicBool::new(false));
-        listen(cancel.clone(), may_exit.clone())?;
-        let run = Run::new(options.threads, options.seed)?.with_cancel(cancel).with_progress(progress(options));
-        Ok(Self { run, json: options.json, quiet: options.quiet, may_exit })
+        listen(cancel.clone(), may_exit.clone(), speaks)?;
+        let progress = if speaks { progress(options) } else { Arc::new(Silent) };
+        let threads = options.threads.or(ranks.threads);
+        let run = Run::new(threads, options.seed)?.with_cancel(cancel).with_progress(progress);
+        Ok(Self { run, communicator, json: options.json, quiet: options.quiet || !speaks, may_exit })
     }
 
     /// Reads input as the phase `read` of `report`. As there is nothing to tidy up yet, Ctrl-C ends the program at
@@ -62,7 +76,12 @@ impl Session {
             self.note(text.trim_end());
             return Ok(());
         }
-        print(&text)
+        self.print(&text)
+    }
+
+    /// Prints a result on standard output.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.communicator.is_root() { print(text) } else { Ok(()) }
     }
 
     /// Words for people, on standard error.
@@ -73,17 +92,19 @@ impl Session {
     }
 }
 
-/// Prints a result on standard output.
+/// Prints a result on standard output, whichever process this is.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
 }
 
 /// The first Ctrl-C asks the run to stop, the second ends the program at once.
-fn listen(cancel: CancelToken, may_exit: Arc<AtomicBool>) -> Result<(), Failure> {
+fn listen(cancel: CancelToken, may_exit: Arc<AtomicBool>, speaks: bool) -> Result<(), Failure> {
     let handler = move || {
         if cancel.is_cancelled() || may_exit.load(Ordering::SeqCst) {
-            say(&format!("{} interrupted", paint("error:", "31")));
+            if speaks {
+                say(&format!("{} interrupted", paint("error:", "31")));
+            }
             process::exit(INTERRUPTED.into());
         }
         cancel.cancel();

@@ -115,6 +115,7 @@ fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(n) => n.as_f64().map_or_else(|| n.to_string(), number),
+        Value::Array(table) => format!("{} candidates (see --json)", count(table.len())),
         other => other.to_string(),
     }
 }

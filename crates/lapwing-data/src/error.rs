@@ -108,6 +108,14 @@ pub enum Error {
         /// Relative residual asked for.
         tol: f64,
     },
+    /// Another process of the run failed, or could not be reached.
+    #[error("rank {rank}: {reason}")]
+    Comm {
+        /// The process, from 0.
+        rank: usize,
+        /// What it said, or what happened.
+        reason: String,
+    },
     /// The caller cancelled the run.
     #[error("interrupted")]
     Interrupted,

@@ -3,24 +3,31 @@
 //!
 //! Everything else of the workspace builds on this crate; it knows nothing of graphs or methods.
 
+pub mod communicator;
 mod edges;
 mod error;
+mod generated;
 pub mod hash;
 mod labels;
 mod matrix;
 pub mod model_file;
 pub mod read;
 mod report;
+mod rows;
 mod run;
 mod sparse;
 mod standardize;
+pub mod vectored;
 pub mod write;
 
+pub use communicator::{Alone, Communicator};
 pub use edges::{Edge, EdgeReader, EdgeSlice, EdgeSource};
 pub use error::{Error, Result, parse_choice};
-pub use labels::{ClassNames, Labels, Targets, UNLABELED};
+pub use generated::GeneratedRows;
+pub use labels::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
 pub use matrix::{Buffer, Dense, DenseValues, Features, Matrix};
 pub use report::{GraphSummary, Phase, Report, SolveSummary, peak_memory_bytes};
+pub use rows::{RowReader, RowSource, gather};
 pub use run::{CancelToken, Progress, Run, Silent, Stream};
 pub use sparse::Csr;
 pub use standardize::Standardizer;

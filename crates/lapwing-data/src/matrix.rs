@@ -203,6 +203,17 @@ impl<'a> Dense<'a> {
         }
     }
 
+    /// Copies the rows `rows`, less `shift` (one value per column, or empty for none), into `out` as f32: the difference
+    /// is taken in the type of the values, then rounded.
+    pub fn copy_rows_f32(&self, rows: Range<usize>, shift: &[f32], out: &mut [f32]) {
+        let range = rows.start * self.n_cols..rows.end * self.n_cols;
+        match &self.values {
+            DenseValues::F32(v) => single_rows(&v.as_slice()[range], shift, out, |x, s| x - s),
+            DenseValues::F64(v) => single_rows(&v.as_slice()[range], shift, out, |x, s| (x - f64::from(s)) as f32),
+            DenseValues::U8(v) => single_rows(&v.as_slice()[range], shift, out, |x, s| f32::from(x) - s),
+        }
+    }
+
     /// Copies row `row` into `out` as f64.
     pub fn copy_row_f64(&self, row: usize, out: &mut [f64]) {
         let range = row * self.n_cols..(row + 1) * self.n_cols;
@@ -278,6 +289,16 @@ fn shifted<T: Copy + Into<f64>>(row: &[T], shift: &[f64], scale: f64, out: &mut 
         out.iter_mut().zip(row).for_each(|(o, &x)| *o = (x.into() * scale) as f32);
     } else {
         out.iter_mut().zip(row).zip(shift).for_each(|((o, &x), &s)| *o = ((x.into() - s) * scale) as f32);
+    }
+}
+
+#[inline(always)]
+fn single_rows<T: Copy>(values: &[T], shift: &[f32], out: &mut [f32], less: impl Fn(T, f32) -> f32) {
+    if shift.is_empty() {
+        return out.iter_mut().zip(values).for_each(|(out, &x)| *out = less(x, 0.0));
+    }
+    for (out, values) in out.chunks_exact_mut(shift.len()).zip(values.chunks_exact(shift.len())) {
+        out.iter_mut().zip(values).zip(shift).for_each(|((out, &x), &s)| *out = less(x, s));
     }
 }
 

@@ -65,6 +65,8 @@ pub enum Stream {
     Sampling = 7,
     /// Nodes of a random sample.
     Nodes = 8,
+    /// Landmarks, and the rows they are chosen among.
+    Landmarks = 9,
 }
 
 /// Threads, seed, progress and cancellation of one run.

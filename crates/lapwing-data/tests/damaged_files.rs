@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::*;
-use lapwing_data::read::{ReadOptions, probe, read_graph, read_labels, read_samples};
+use lapwing_data::read::{ReadOptions, probe, read_graph, read_label_column, read_labels, read_samples};
 use proptest::prelude::*;
 
 /// One small file of each format, by name.
@@ -54,6 +54,7 @@ fn read_all(path: &Path) -> bool {
         path.extension().is_some_and(|ending| ending == "csv" || ending == "parquet").then(|| "label".into());
     let options = ReadOptions { label_column, ..ReadOptions::default() };
     let _ = (probe(path, &options), read_labels(path, 3, None), read_graph(path, None, &run()));
+    let _ = read_label_column(path, &options, &run());
     read_samples(path, &options, &run()).is_ok()
 }
 

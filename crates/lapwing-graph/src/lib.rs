@@ -7,11 +7,11 @@ mod affinity;
 mod graph;
 pub mod knn;
 mod knn_edges;
+pub mod low_rank;
 mod plan;
 pub mod sparsify;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
-mod vectored;
 
 pub use affinity::{
     AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,

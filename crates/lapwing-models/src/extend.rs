@@ -13,6 +13,7 @@ use lapwing_graph::{
 };
 use rayon::prelude::*;
 
+use crate::LowRankExtension;
 use crate::Problem;
 use crate::baselines::EigenfunctionExtension;
 
@@ -23,6 +24,8 @@ pub enum Extension<'a> {
     Neighbors(NeighborExtension<'a>),
     /// Functions of the features.
     Eigenfunctions(EigenfunctionExtension),
+    /// Similarities to landmarks.
+    Landmarks(LowRankExtension),
 }
 
 impl Extension<'_> {
@@ -31,13 +34,14 @@ impl Extension<'_> {
         match self {
             Self::Neighbors(neighbors) => neighbors.features.n_cols(),
             Self::Eigenfunctions(functions) => functions.n_features(),
+            Self::Landmarks(landmarks) => landmarks.n_features(),
         }
     }
 
     /// Scores (m, c) of new rows (m, d); NaN where no label reaches them.
     ///
     /// # Errors
-    /// As [`NeighborExtension::extend`] or [`EigenfunctionExtension::extend`].
+    /// As [`NeighborExtension::extend`], [`EigenfunctionExtension::extend`] or [`LowRankExtension::extend`].
     ///
     /// # Complexity
     /// See there.
@@ -45,6 +49,7 @@ impl Extension<'_> {
         match self {
             Self::Neighbors(neighbors) => neighbors.extend(new, run),
             Self::Eigenfunctions(functions) => functions.extend(new, run),
+            Self::Landmarks(landmarks) => landmarks.extend(new, run),
         }
     }
 
@@ -55,7 +60,7 @@ impl Extension<'_> {
     pub fn prepare(&self, run: &Run) -> Result<()> {
         match self {
             Self::Neighbors(neighbors) => neighbors.index(run).map(drop),
-            Self::Eigenfunctions(_) => Ok(()),
+            Self::Eigenfunctions(_) | Self::Landmarks(_) => Ok(()),
         }
     }
 }
@@ -69,6 +74,12 @@ impl<'a> From<NeighborExtension<'a>> for Extension<'a> {
 impl From<EigenfunctionExtension> for Extension<'_> {
     fn from(functions: EigenfunctionExtension) -> Self {
         Self::Eigenfunctions(functions)
+    }
+}
+
+impl From<LowRankExtension> for Extension<'_> {
+    fn from(landmarks: LowRankExtension) -> Self {
+        Self::Landmarks(landmarks)
     }
 }
 

@@ -8,6 +8,7 @@ mod compare;
 mod extend;
 pub mod harmonic;
 mod labeling;
+pub mod low_rank;
 mod method;
 pub mod metrics;
 mod model;
@@ -16,8 +17,9 @@ pub mod split;
 
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
-pub use harmonic::{Clamp, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
+pub use harmonic::{Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 pub use labeling::{Labeling, Rule};
+pub use low_rank::{LowRank, LowRankExtension, LowRankParams, RowFit};
 pub use method::{
     Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,
 };

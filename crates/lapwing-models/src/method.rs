@@ -11,11 +11,21 @@ use crate::baselines::{
     SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
 };
 use crate::harmonic::{Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
-use crate::{Extension, Labeling, Rule};
+use crate::low_rank::LOW_RANK;
+use crate::{Extension, Labeling, LowRank, LowRankParams, Rule};
 
 /// Names of the methods, as on the command line.
-pub const METHODS: &[&str] =
-    &["harmonic", "sparse-harmonic", EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL];
+pub const METHODS: &[&str] = &[
+    "harmonic",
+    "sparse-harmonic",
+    LOW_RANK,
+    "anchor",
+    "nystrom",
+    EIGENFUNCTION,
+    SUBSAMPLING,
+    SIMPLE_HARMONIC,
+    NEAREST_LABEL,
+];
 
 /// Parameters of every method; each takes what concerns it.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +36,8 @@ pub struct MethodOptions {
     pub harmonic: HarmonicParams,
     /// Sparsifying, for harmonic propagation on a sparsified graph.
     pub sparse: SparseHarmonicParams,
+    /// Low-rank propagation.
+    pub low_rank: LowRankParams,
     /// Harmonic propagation among a sample of the rows.
     pub subsampling: SubsamplingParams,
     /// Least squares on smooth eigenvectors of the graph.
@@ -56,7 +68,10 @@ pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
             let GraphParams { metric, zero_rows, .. } = options.graph;
             Ok(Box::new(NearestLabel::new(NearestLabelParams { metric, zero_rows })))
         }
-        _ => Err(Error::param("method", format!("'{name}'"), format!("one of {}", METHODS.join(", ")))),
+        _ => match LowRank::named(name, &options.low_rank)? {
+            Some(low_rank) => Ok(Box::new(low_rank)),
+            None => Err(Error::param("method", format!("'{name}'"), format!("one of {}", METHODS.join(", ")))),
+        },
     }
 }
 
@@ -135,6 +150,8 @@ pub struct ProblemSize {
     pub input_bytes: usize,
     /// Whether the features are sparse.
     pub sparse: bool,
+    /// Whether rows are read and labeled in blocks, and none are held.
+    pub streamed: bool,
     /// Classes.
     pub n_classes: usize,
     /// Rows with a label.
@@ -228,6 +245,11 @@ pub trait Method: Send + Sync {
 
     /// Whether it reads a graph as a stream of edges ([`Problem::edges`]) instead of holding it.
     fn reads_streams(&self) -> bool {
+        false
+    }
+
+    /// Whether it can read rows in blocks ([`LowRank::fit_rows`]) instead of holding them.
+    fn reads_rows(&self) -> bool {
         false
     }
 

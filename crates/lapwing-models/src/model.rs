@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
-use crate::{Extension, Labeling, LazyIndex, METHODS, NeighborExtension, Rule};
+use crate::{Extension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule};
 
 /// A fitted classifier for new rows.
 #[derive(Clone, Debug)]
@@ -87,6 +87,7 @@ impl Model<'_> {
         match &self.extension {
             Extension::Neighbors(neighbors) => store_neighbors(neighbors, &mut file)?,
             Extension::Eigenfunctions(functions) => functions.store(&mut file)?,
+            Extension::Landmarks(landmarks) => landmarks.store(&mut file)?,
         }
         file.save(path)
     }
@@ -106,6 +107,7 @@ impl Model<'_> {
         }
         let extension = match file.kind.as_str() {
             EIGENFUNCTION => EigenfunctionExtension::stored(&file, c)?.into(),
+            _ if file.meta.get("low_rank").is_some() => LowRankExtension::stored(&file, c)?.into(),
             _ => stored_neighbors(&file, c)?.into(),
         };
         Ok(Model {

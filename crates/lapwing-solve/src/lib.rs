@@ -2,7 +2,7 @@
 //!
 //! [`LaplacianSolver`] solves systems of graph Laplacians and what is made of them, for any number of right-hand sides at once; it
 //! chooses and builds its preconditioner. [`solve`] is the block preconditioned conjugate gradients underneath: one pass
-//! over the matrix serves all right-hand sides. [`eigen`] finds the smoothest eigenvectors of a Laplacian. Blocks of vectors are row-major (n, s), so that the s values of a row lie
+//! over the matrix serves all right-hand sides. [`eigen`] finds the smoothest eigenvectors of a Laplacian, [`dense`], [`products`] and [`Nnls`] serve small and dense problems. Blocks of vectors are row-major (n, s), so that the s values of a row lie
 //! together. This crate knows matrices, not graphs as affinities.
 
 mod cg;
@@ -13,10 +13,12 @@ mod dispatch;
 pub mod eigen;
 mod kernels;
 pub mod laplacian;
+mod nnls;
 mod operator;
 mod order;
 mod pages;
 pub mod precond;
+pub mod products;
 mod sets;
 mod steps;
 
@@ -25,5 +27,6 @@ pub use check::check_adjacency;
 pub use components::Components;
 pub use kernels::column_dots;
 pub use laplacian::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice};
+pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
 pub use sets::DisjointSets;

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::html::{ComparePage, write_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, SparseHarmonicOptions,
-    method_options,
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LowRankOptions, RunOptions,
+    SparseHarmonicOptions, method_options,
 };
 use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
-use crate::session::{Session, print};
+use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
 use crate::text::{count, percent, seconds, summary, table};
 
@@ -58,6 +58,9 @@ pub struct Compare {
 
     #[command(flatten)]
     sparse: SparseHarmonicOptions,
+
+    #[command(flatten)]
+    low_rank: LowRankOptions,
 
     #[command(flatten)]
     baselines: BaselineOptions,
@@ -108,7 +111,7 @@ impl Compare {
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.baselines);
+        let options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.baselines);
         if self.methods.is_empty() {
             // All that can do with what there is.
             let all = METHODS.iter().map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
@@ -140,10 +143,10 @@ impl Compare {
                 "n_labeled": report.n_labeled, "repeats": self.repeats, "phases": report.phases,
                 "peak_bytes": report.peak_bytes,
             });
-            return print(&json_object("compare", &body, json!({"results": results}), written)?);
+            return session.print(&json_object("compare", &body, json!({"results": results}), written)?);
         }
         let cells: Vec<_> = results.iter().map(cells).collect();
-        print(&format!("{}{}", table(HEADINGS, &cells), summary(&written.rows())))
+        session.print(&format!("{}{}", table(HEADINGS, &cells), summary(&written.rows())))
     }
 }
 

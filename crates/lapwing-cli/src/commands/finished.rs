@@ -11,13 +11,13 @@ use crate::failure::Failure;
 use crate::html::{FitPage, write_page};
 use crate::input::Input;
 use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded, is_stdout};
-use crate::session::{Session, print};
+use crate::session::Session;
 use crate::summary::{self, Row, row};
 use crate::text::count;
 
 /// A fit, and what has been made of it so far.
 pub struct Finished<'a> {
-    session: &'a Session,
+    session: &'a Session<'a>,
     input: &'a Input,
     given: &'a Labels,
     fitted: Fitted<'static>,
@@ -31,7 +31,7 @@ pub struct Finished<'a> {
 impl<'a> Finished<'a> {
     /// Takes a fit; `before` holds the phases that came before it.
     pub fn new(
-        session: &'a Session,
+        session: &'a Session<'a>,
         input: &'a Input,
         given: &'a Labels,
         mut fitted: Fitted<'static>,
@@ -120,7 +120,7 @@ impl<'a> Finished<'a> {
             if let Some(accuracy) = self.accuracy {
                 more["accuracy"] = json!(accuracy);
             }
-            return print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
+            return self.session.print(&output::json_object(command, &self.fitted.report, more, &self.written)?);
         }
         self.session.print_summary(&self.rows(), to_stderr)
     }

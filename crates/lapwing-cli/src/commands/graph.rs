@@ -14,7 +14,7 @@ use crate::html::{GraphPage, write_page};
 use crate::input::Input;
 use crate::options::{DataOptions, GraphOptions, RunOptions};
 use crate::output::{REPORT_ENDINGS, Written, check_output, is_stdout, json_object, two_on_stdout};
-use crate::session::{Session, print};
+use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, row};
 use crate::text::{count, number};
 
@@ -107,7 +107,7 @@ impl Graph {
                 "knn": affinity.knn, "chosen": report.chosen, "phases": report.phases,
                 "peak_bytes": report.peak_bytes,
             });
-            return print(&json_object("graph", &body, json!({}), written)?);
+            return session.print(&json_object("graph", &body, json!({}), written)?);
         }
         session.print_summary(&[rows(report), written.rows()].concat(), self.writes_to_stdout())
     }

@@ -1,24 +1,27 @@
 //! `lapwing label`: a label, with a confidence, for every row.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{METHODS, Method, method};
+use lapwing::models::{LowRank, METHODS, Method, MethodOptions, method};
 
 use super::finished::Finished;
+use super::label_rows::LabelRows;
 use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
 use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, RunOptions, SparseHarmonicOptions,
-    method_options,
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LowRankOptions, RunOptions,
+    SparseHarmonicOptions, method_options,
 };
 use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
+use crate::ranks::Ranks;
+use crate::rows::are_rows;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -31,6 +34,8 @@ Examples:
       a graph instead of features
   lapwing label big.parquet --label-column y --plan
       how much memory it would take
+  lapwing label huge.npy --labels known.csv --method low-rank -o labels.npy
+      any number of rows: they are read in blocks, twice, and never held
   lapwing label train.csv --label-column y -o train-labels.csv --model y.lapwing
       keep a model, for `lapwing predict` to label new rows";
 
@@ -61,6 +66,9 @@ pub struct Label {
     sparse: SparseHarmonicOptions,
 
     #[command(flatten)]
+    low_rank: LowRankOptions,
+
+    #[command(flatten)]
     stream: StreamOptions,
 
     #[command(flatten)]
@@ -81,26 +89,26 @@ struct StreamOptions {
     #[arg(long, value_name = "N", requires = "graph")]
     nodes: Option<usize>,
 
-    /// sparse-harmonic with --graph: keep in this file what was read so far, and go on from it if it is there; removed at
-    /// the end
-    #[arg(long, value_name = "FILE", requires = "graph")]
+    /// sparse-harmonic with --graph, and low-rank: keep in this file what was read so far, and go on from it if it is
+    /// there; removed at the end
+    #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
 }
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
-struct OutputOptions {
+pub struct OutputOptions {
     /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 
     /// Add a column per class with its share
     #[arg(long)]
-    probabilities: bool,
+    pub probabilities: bool,
 
     /// What rows get that no label reaches: no label, or the most frequent class of the prior
     #[arg(long, value_enum, default_value = "empty", hide_possible_values = true, value_name = "empty|prior")]
-    unreached: Unreached,
+    pub unreached: Unreached,
 
     /// Write a report to look at in a browser: one file, nothing is loaded from elsewhere
     #[arg(long, value_name = "FILE.html")]
@@ -108,11 +116,11 @@ struct OutputOptions {
 
     /// Save a model that labels new rows, for `lapwing predict`
     #[arg(long, value_name = "FILE")]
-    model: Option<PathBuf>,
+    pub model: Option<PathBuf>,
 
     /// Exit with code 1 if the solver did not converge or rows are not reached by any label
     #[arg(long)]
-    strict: bool,
+    pub strict: bool,
 
     /// Print rows, edges, memory and passes over the input, and stop
     #[arg(long)]
@@ -120,14 +128,54 @@ struct OutputOptions {
 }
 
 impl Label {
-    pub fn run(&self) -> Result<Outcome, Failure> {
+    pub fn run(&self, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
-        let mut options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.baselines);
+        let mut options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.baselines);
         options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
-        let method = method(&self.method, &options)?;
+        options.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
+        let low_rank = LowRank::named(&self.method, &options.low_rank)?;
+        if let (Some(method), Some(path)) = (&low_rank, &self.data.data)
+            && !self.outputs.plan
+            && self.reads_rows(path, ranks)?
+        {
+            return self.run_rows(method, path, &Session::across(&self.run, ranks)?);
+        }
+        self.run_held(&options, low_rank.is_some(), ranks)
+    }
+
+    /// Whether rows are read in blocks; several processes can do nothing else.
+    fn reads_rows(&self, path: &Path, ranks: &Ranks) -> Result<bool, Failure> {
+        let in_blocks = are_rows(path) && !self.data.table.standardize && self.outputs.report.is_none();
+        if !in_blocks {
+            let instead = "give .npy, .parquet or .csv, without --standardize and --report";
+            ranks.refuse_many("this", instead)?;
+            if self.stream.checkpoint.is_some() {
+                return Err(Failure::usage(format!("--checkpoint needs rows that are read in blocks: {instead}")));
+            }
+        }
+        Ok(in_blocks)
+    }
+
+    /// For rows that are read in blocks.
+    fn run_rows(&self, method: &LowRank, path: &Path, session: &Session) -> Result<Outcome, Failure> {
+        self.outputs.check()?;
+        let checkpoint = self.stream.checkpoint.as_deref();
+        if checkpoint.is_some_and(|own| own == path || self.outputs.output.as_deref() == Some(own)) {
+            return Err(Failure::usage("--checkpoint needs a file of its own"));
+        }
+        let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
+        LabelRows { method, path, data, labels, outputs, checkpoint }.run(session)
+    }
+
+    /// For everything that is held while it is labelled.
+    fn run_held(&self, options: &MethodOptions, is_low_rank: bool, ranks: &Ranks) -> Result<Outcome, Failure> {
+        ranks.refuse_many(&format!("--method {}", self.method), "low-rank methods run across ranks")?;
+        let method = method(&self.method, options)?;
         self.data.check_method(&*method)?;
-        self.check_stream(&*method)?;
-        let session = Session::start(&self.run)?;
+        if !is_low_rank {
+            self.check_stream(&*method)?;
+        }
+        let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
             return print_plan(&session, &self.data, &self.labels, &*method);
         }
@@ -180,9 +228,14 @@ impl Label {
         let StreamOptions { nodes, checkpoint } = &self.stream;
         let given = [("--nodes", nodes.is_some()), ("--checkpoint", checkpoint.is_some())];
         if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given && !method.reads_streams()) {
-            return Err(Failure::usage(format!("{option} needs --method sparse-harmonic")));
+            return Err(Failure::usage(format!("{option} needs --method sparse-harmonic and --graph, or low-rank")));
         }
-        let Some(edges) = &self.data.graph else { return Ok(()) };
+        let Some(edges) = &self.data.graph else {
+            return match checkpoint {
+                Some(_) => Err(Failure::usage("--checkpoint needs --graph, or a low-rank method")),
+                None => Ok(()),
+            };
+        };
         if self.sparse.refinements.is_some_and(|passes| passes > 0) && is_once(edges) {
             return Err(Failure::usage(
                 "--refinements needs edges that can be read again, not a pipe or standard input",

@@ -6,6 +6,7 @@ pub mod demo;
 mod finished;
 pub mod graph;
 pub mod label;
+mod label_rows;
 mod plan;
 pub mod predict;
 pub mod sparsify;

@@ -10,7 +10,8 @@ use crate::failure::Failure;
 use crate::input::{Input, Streamed, no_labels, read_options};
 use crate::options::{DataOptions, LabelOptions};
 use crate::output::{Written, json_object};
-use crate::session::{Session, print};
+use crate::rows::are_rows;
+use crate::session::Session;
 use crate::summary::{Row, row};
 use crate::text::{bytes, count, summary};
 
@@ -30,16 +31,20 @@ pub fn print_plan(
         n_edges: None,
         input_bytes: 0,
         sparse: false,
+        streamed: false,
         n_classes: 0,
         n_labeled: 0,
         threads: session.run.threads(),
     };
+    let mut read_bytes = 0;
     let plan = match (&data.graph, &data.data) {
         (None, Some(path)) => {
             let file = probe(path, &read_options(&data.table, Some(labels)))?;
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
             count_labels(session, data, labels, &mut size)?;
+            size.streamed = method.reads_rows() && are_rows(path) && !data.table.standardize;
+            read_bytes = size.input_bytes;
             if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
         }
         _ => {
@@ -54,9 +59,14 @@ pub fn print_plan(
         }
     };
     if session.json {
-        print(&json_object("plan", &plan, json!({"size": size}), &Written::default())?)?;
+        session.print(&json_object(
+            "plan",
+            &plan,
+            json!({"size": size, "read_bytes": plan.passes * read_bytes}),
+            &Written::default(),
+        )?)?;
     } else {
-        print(&summary(&rows(&size, &plan)))?;
+        session.print(&summary(&rows(&size, &plan, read_bytes)))?;
     }
     Ok(Outcome::Done)
 }
@@ -99,7 +109,7 @@ fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
     plan
 }
 
-fn rows(size: &ProblemSize, plan: &Plan) -> Vec<Row> {
+fn rows(size: &ProblemSize, plan: &Plan, read_bytes: usize) -> Vec<Row> {
     let edges = if size.n_edges.is_some() { "" } else { "about " };
     let mut rows = vec![
         row("rows", count(plan.n_samples)),
@@ -108,5 +118,8 @@ fn rows(size: &ProblemSize, plan: &Plan) -> Vec<Row> {
     ];
     rows.extend(plan.steps.iter().map(|step| row(format!("  {}", step.name), bytes(step.peak_bytes))));
     rows.push(row("passes over the input", count(plan.passes)));
+    if read_bytes > 0 {
+        rows.push(row("bytes read", bytes((plan.passes * read_bytes) as u64)));
+    }
     rows
 }

@@ -1,12 +1,13 @@
 //! `lapwing predict`: labels for new rows from a saved model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::read::{names_columns, read_samples};
-use lapwing::data::write::LABEL_ENDINGS;
-use lapwing::data::{Features, Report, peak_memory_bytes};
-use lapwing::models::{Labeling, Model};
+use lapwing::data::write::{LABEL_ENDINGS, LabelWriter, LabeledRows};
+use lapwing::data::{Features, Matrix, Report, peak_memory_bytes};
+use lapwing::models::{Extension, LowRankExtension, Model};
 use serde_json::json;
 
 use crate::Outcome;
@@ -14,7 +15,8 @@ use crate::failure::Failure;
 use crate::input::{read_options, widen};
 use crate::options::{RunOptions, TableOptions};
 use crate::output::{self, Unreached, Written, check_output, folded, is_stdout, two_on_stdout};
-use crate::session::{Session, print};
+use crate::rows::{Rows, are_rows};
+use crate::session::Session;
 use crate::summary::{self, row};
 use crate::text::count;
 
@@ -27,7 +29,8 @@ Examples:
 /// Label new rows with a saved model
 ///
 /// Columns are found by their names where the model has them; otherwise they are taken in order. Each row gets the
-/// weighted mean of the scores of its nearest fitted rows; with a model of eigenfunctions, their values at the row.
+/// weighted mean of the scores of its nearest fitted rows; with a model of eigenfunctions, their values at the row; with one of landmarks, by its similarities to
+/// these, in blocks, for any number of rows.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
@@ -74,9 +77,16 @@ impl Predict {
         let session = Session::start(&self.run)?;
         check_output("output", Some(&self.output), &LABEL_ENDINGS)?;
         let mut report = Report::default();
-        let (model, features) = session.read(&mut report, || self.read(&session))?;
+        let model = session.read(&mut report, || Model::load(&self.model))?;
+        if let (Extension::Landmarks(landmarks), None) = (&model.extension, &model.standardizer)
+            && are_rows(&self.data)
+        {
+            return self.run_rows(&model, landmarks, report, &session);
+        }
+        let features = session.read(&mut report, || self.read(&model, &session))?;
         let labeling = report.time("predict", &session.run, |_| model.predict(&features, &session.run))?;
-        describe(&mut report, &model, &features, &labeling);
+        let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
+        describe(&mut report, &model, (features.n_rows(), features.n_cols()), n_unreached);
 
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
@@ -92,21 +102,63 @@ impl Predict {
         Ok(if self.strict && report.n_unreached > 0 { Outcome::Look } else { Outcome::Done })
     }
 
-    fn read(&self, session: &Session) -> Result<(Model<'static>, Features<'static>), Failure> {
-        let model = Model::load(&self.model)?;
+    /// For models that label rows one by one: in blocks, without holding any.
+    fn run_rows(
+        &self,
+        model: &Model<'_>,
+        landmarks: &LowRankExtension,
+        mut report: Report,
+        session: &Session,
+    ) -> Result<Outcome, Failure> {
+        let run = &session.run;
+        let rows = session.read(&mut report, || Rows::open(&self.data, &self.table(model), None, run))?;
+        let n = rows.source().n_rows();
+        let mut n_unreached = 0;
+        report.time_steps("predict", n as u64, run, |_| -> Result<(), Failure> {
+            let mut writer = LabelWriter::create(&self.output, &model.classes, n, self.probabilities)?;
+            let label = |_: usize, scores: Vec<f64>| {
+                let c = model.classes.len();
+                Ok(model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?)))
+            };
+            landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
+                n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
+                let labels = folded(&labeling, self.unreached);
+                let probabilities = self.probabilities.then_some(&labeling.label_distributions);
+                let (confidence, reached) = (&labeling.confidence, &labeling.reached);
+                let classes = &model.classes;
+                writer.write(first, &LabeledRows { classes, labels: &labels, confidence, reached, probabilities })
+            })?;
+            run.check()?;
+            Ok(writer.finish()?)
+        })?;
+        describe(&mut report, model, (n, rows.source().n_cols()), n_unreached);
+        let mut written = Written::default();
+        if !is_stdout(&self.output) {
+            written.add("labels", &self.output);
+        }
+        report.peak_bytes = peak_memory_bytes();
+        self.print(session, &report, &written)?;
+        Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// The columns to read: those of the model, where they have names.
+    fn table(&self, model: &Model<'_>) -> TableOptions {
         let mut table = TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), standardize: false };
         if table.columns.is_none() && names_columns(&self.data) {
             table.columns = model.feature_names.clone();
         }
-        let samples = read_samples(&self.data, &read_options(&table, None), &session.run)?;
-        let features = widen(samples.features, model.extension.n_features())?;
-        Ok((model, features))
+        table
+    }
+
+    fn read(&self, model: &Model<'_>, session: &Session) -> Result<Features<'static>, Failure> {
+        let samples = read_samples(&self.data, &read_options(&self.table(model), None), &session.run)?;
+        Ok(widen(samples.features, model.extension.n_features())?)
     }
 
     fn print(&self, session: &Session, report: &Report, written: &Written) -> Result<(), Failure> {
         report.warnings.iter().for_each(|warning| session.warn(warning));
         if session.json {
-            return print(&output::json_object("predict", report, json!({}), written)?);
+            return session.print(&output::json_object("predict", report, json!({}), written)?);
         }
         let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
         rows.extend(report.n_features.map(|n| row("features", count(n))));
@@ -118,14 +170,15 @@ impl Predict {
     }
 }
 
-fn describe(report: &mut Report, model: &Model<'_>, features: &Features<'_>, labeling: &Labeling) {
+fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, usize), n_unreached: usize) {
     report.method = model.method.clone();
-    report.n_samples = features.n_rows();
-    report.n_features = Some(features.n_cols());
+    report.n_samples = n_rows;
+    report.n_features = Some(n_cols);
     report.n_classes = Some(model.classes.len());
-    report.n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
+    report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
         let (unreached, all) = (count(report.n_unreached), count(report.n_samples));
-        report.warnings.push(format!("no label reaches the neighbours of {unreached} of {all} rows"));
+        let whom = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbours of " };
+        report.warnings.push(format!("no label reaches {whom}{unreached} of {all} rows"));
     }
 }

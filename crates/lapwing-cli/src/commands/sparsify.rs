@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::input::{check_checkpoint, is_matrix};
 use crate::options::{RunOptions, SparsifyOptions};
 use crate::output::{ANY_ENDING, Written, check_output, is_stdout, json_object, two_on_stdout};
-use crate::session::{Session, print};
+use crate::session::Session;
 use crate::summary::{of_cost, of_graph, of_sparsifier, row};
 use crate::text::count;
 
@@ -169,7 +169,7 @@ impl Sparsify {
                 "resumed_at": resumed_at, "graph": summary, "phases": report.phases,
                 "peak_bytes": report.peak_bytes, "warnings": sparsifier.warnings,
             });
-            return print(&json_object("sparsify", &body, json!({}), written)?);
+            return session.print(&json_object("sparsify", &body, json!({}), written)?);
         }
         let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
         rows.extend(of_sparsifier(sparsifier));

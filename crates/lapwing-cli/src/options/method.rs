@@ -6,7 +6,7 @@ use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
 use super::choice::{choice, real};
-use super::{BaselineOptions, SparseHarmonicOptions};
+use super::{BaselineOptions, LowRankOptions, SparseHarmonicOptions};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
 #[derive(Args)]
@@ -128,10 +128,12 @@ pub fn method_options(
     graph: &GraphOptions,
     harmonic: &HarmonicOptions,
     sparse: &SparseHarmonicOptions,
+    low_rank: &LowRankOptions,
     baselines: &BaselineOptions,
 ) -> MethodOptions {
+    let low_rank = low_rank.params(harmonic);
     let (graph, harmonic, sparse) = (graph.params(), harmonic.params(), sparse.params());
-    let mut options = MethodOptions { graph, harmonic, sparse, ..MethodOptions::default() };
+    let mut options = MethodOptions { graph, harmonic, sparse, low_rank, ..MethodOptions::default() };
     baselines.add_to(&mut options);
     options
 }

@@ -3,6 +3,7 @@
 mod baselines;
 mod choice;
 mod data;
+mod low_rank;
 mod method;
 mod run;
 mod sparse_harmonic;
@@ -10,6 +11,7 @@ mod sparsify;
 
 pub use baselines::BaselineOptions;
 pub use data::{DataOptions, LabelOptions, TableOptions};
+pub use low_rank::LowRankOptions;
 pub use method::{GraphOptions, HarmonicOptions, method_options};
 pub use run::{ProgressStyle, RunOptions};
 pub use sparse_harmonic::SparseHarmonicOptions;

@@ -71,7 +71,8 @@ fn distinct(wanted: Vec<usize>, dropped: &HashSet<usize>, name: impl Fn(usize) -
     Ok(kept)
 }
 
-fn find_name(path: &Path, names: &[String], name: &str) -> Result<usize> {
+/// The column that is called `name`.
+pub(super) fn find_name(path: &Path, names: &[String], name: &str) -> Result<usize> {
     let mut matches = (0..names.len()).filter(|&at| names[at] == name);
     match (matches.next(), matches.next()) {
         (Some(at), None) => Ok(at),

@@ -1,18 +1,27 @@
 //! CSV, plain or compressed, from a file or standard input.
 
-use std::io::BufRead;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ::csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
+use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
 use super::columns::{self, Choice};
-use super::format::open_text;
+use super::format::{TEXT_BYTES, open, open_text};
 use super::labels::LabelTexts;
 use super::{ReadOptions, Samples, Size};
-use crate::{Error, Features, Result, Run};
+use crate::{Error, Features, Labels, Result, Run, SparseLabels};
 
 /// Rows read between two looks at the run's cancellation.
 const CHECK_ROWS: u64 = 1024;
+
+/// Where a record starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    pub byte: u64,
+    /// Lines before it.
+    pub lines: u64,
+}
 
 /// Records of a CSV file, all of one length.
 pub(super) struct Records {
@@ -20,17 +29,17 @@ pub(super) struct Records {
     reader: Reader<Box<dyn BufRead + Send>>,
     record: ByteRecord,
     /// Names of the columns; their numbers where the file has no header.
-    pub names: Vec<String>,
+    pub names: Arc<[String]>,
     /// Whether `record` is the first line of a file without a header, to be read again.
     is_pending: bool,
+    /// Lines of the file before the first that `reader` saw.
+    lines_before: u64,
 }
 
 impl Records {
     /// Opens the file and reads its first line: a header, unless every cell of it is a number.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let reader = ReaderBuilder::new().has_headers(false).from_reader(open_text(path)?);
-        let (path, record) = (path.to_owned(), ByteRecord::new());
-        let mut records = Self { path, reader, record, names: Vec::new(), is_pending: false };
+        let mut records = Self::of_text(path, open_text(path)?, Arc::default(), 0);
         if !records.next()? {
             return Err(Error::format(records.path, None, "the file is empty"));
         }
@@ -44,12 +53,38 @@ impl Records {
         Ok(records)
     }
 
+    /// Opens a file that is not compressed at the start of a record.
+    pub(super) fn open_at(path: &Path, mark: Mark, names: Arc<[String]>) -> Result<Self> {
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(mark.byte)).map_err(|e| Error::io(path, e))?;
+        Ok(Self::of_text(path, Box::new(BufReader::with_capacity(TEXT_BYTES, file)), names, mark.lines))
+    }
+
+    fn of_text(path: &Path, text: Box<dyn BufRead + Send>, names: Arc<[String]>, lines_before: u64) -> Self {
+        let reader = ReaderBuilder::new().has_headers(false).from_reader(text);
+        Self { path: path.to_owned(), reader, record: ByteRecord::new(), names, is_pending: false, lines_before }
+    }
+
+    /// Where the current record starts.
+    pub(super) fn mark(&self) -> Mark {
+        let position = self.record.position();
+        position.map_or_else(Mark::default, |at| Mark {
+            byte: at.byte(),
+            lines: self.lines_before + at.line().saturating_sub(1),
+        })
+    }
+
     /// Goes to the next record; false at the end.
     pub(super) fn next(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_pending) {
             return Ok(true);
         }
-        self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(&self.path, e))
+        self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(&self.path, self.lines_before, e))
+    }
+
+    /// Number of cells of the current record.
+    pub(super) fn width(&self) -> usize {
+        self.record.len()
     }
 
     /// The text of column `at` without spaces around it; empty where there is no such column.
@@ -59,7 +94,13 @@ impl Records {
 
     /// An error about the current record.
     pub(super) fn error(&self, reason: impl Into<String>) -> Error {
-        Error::format(&self.path, self.record.position().map(Position::line), reason)
+        let line = self.record.position().map(|at| self.lines_before + at.line());
+        Error::format(&self.path, line, reason)
+    }
+
+    /// The label in column `at`.
+    fn label(&self, at: usize) -> Result<&str> {
+        text(self.cell(at)).ok_or_else(|| self.error("the label is not UTF-8 text"))
     }
 
     /// The number in column `at`, NaN where it is missing.
@@ -85,8 +126,8 @@ fn parse_number(text: &str) -> Option<f64> {
     text.parse().ok().or_else(|| is_missing().then_some(f64::NAN))
 }
 
-fn csv_error(path: &Path, error: ::csv::Error) -> Error {
-    let line = error.position().map(Position::line);
+fn csv_error(path: &Path, lines_before: u64, error: ::csv::Error) -> Error {
+    let line = error.position().map(|at| lines_before + at.line());
     match error.into_kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
             Error::format(path, line, format!("{len} fields; the lines before have {expected_len}"))
@@ -107,7 +148,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let mut records = Records::open(path)?;
     let Choice { features, label } = columns::by_name(path, &records.names, options)?;
     let mut values = Vec::new();
-    let mut texts = LabelTexts::default();
+    let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let mut n_rows = 0u64;
     while records.next()? {
         if n_rows.is_multiple_of(CHECK_ROWS) {
@@ -117,20 +158,40 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
             values.push(records.number(at)?);
         }
         if let Some(label) = label {
-            let cell = records.cell(label);
-            texts.push(text(cell).ok_or_else(|| records.error("the label is not UTF-8 text"))?);
+            texts.push(records.label(label)?);
         }
         n_rows += 1;
     }
     if n_rows == 0 {
-        return Err(Error::format(path, None, "no rows after the header"));
+        return Err(no_rows(path));
     }
     let names = features.iter().map(|&at| records.names[at].clone()).collect();
     Ok(Samples {
         features: Features::from_f64(n_rows as usize, features.len(), values)?,
         feature_names: Some(names),
-        labels: label.map(|_| texts.finish(options.unlabeled.as_deref())),
+        labels: label.map(|_| texts.finish().map(Labels::from)).transpose()?,
     })
+}
+
+/// Reads the labels alone.
+pub(super) fn read_labels(path: &Path, column: &str, unlabeled: Option<&str>, run: &Run) -> Result<SparseLabels> {
+    let mut records = Records::open(path)?;
+    let label = columns::find_name(path, &records.names, column)?;
+    let mut texts = LabelTexts::new(unlabeled);
+    let mut n_rows = 0u64;
+    while records.next()? {
+        if n_rows.is_multiple_of(CHECK_ROWS) {
+            run.check()?;
+        }
+        texts.push(records.label(label)?);
+        n_rows += 1;
+    }
+    if n_rows == 0 { Err(no_rows(path)) } else { texts.finish() }
+}
+
+/// The error for a file that is nothing but a header.
+pub(super) fn no_rows(path: &Path) -> Error {
+    Error::format(path, None, "no rows after the header")
 }
 
 /// Counts the rows.

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use crate::{Error, Result};
 
 /// Bytes of text read at a time.
-const TEXT_BYTES: usize = 1 << 18;
+pub(super) const TEXT_BYTES: usize = 1 << 18;
 
 /// Formats of input files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,12 @@ impl Format {
             _ => Self::Other,
         }
     }
+}
+
+/// Whether the text of `path` is compressed, so that it can only be read from the start.
+pub(super) fn is_compressed(path: &Path) -> bool {
+    let name = lowercase_name(path);
+    name.ends_with(".gz") || name.ends_with(".zst")
 }
 
 /// Whether `path` stands for standard input or output.
@@ -79,9 +85,8 @@ pub(super) fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
         return Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, std::io::stdin())));
     }
     let file = open(path)?;
-    let name = lowercase_name(path);
-    if name.ends_with(".gz") || name.ends_with(".zst") {
-        return open_compressed(path, file, name.ends_with(".gz"));
+    if is_compressed(path) {
+        return open_compressed(path, file, lowercase_name(path).ends_with(".gz"));
     }
     Ok(Box::new(BufReader::with_capacity(TEXT_BYTES, file)))
 }

@@ -1,4 +1,4 @@
-//! Readers: features with or without labels, labels alone, graphs, edges in blocks.
+//! Readers: features with or without labels, labels alone, graphs, rows and edges in blocks.
 //!
 //! The format is told by the ending of the file name. Arrays (`.npy`) are memory-mapped where their layout allows it,
 //! tables are read into one row-major buffer, sparse files stay sparse. No length that a file states about itself is
@@ -8,6 +8,7 @@ mod array;
 mod columns;
 mod csv;
 mod edges;
+mod fingerprint;
 pub(crate) mod format;
 mod graph;
 mod labels;
@@ -16,6 +17,7 @@ mod npz;
 #[cfg(feature = "tables")]
 mod parquet;
 mod record;
+mod rows;
 mod svmlight;
 
 use std::path::Path;
@@ -23,7 +25,8 @@ use std::path::Path;
 pub use self::edges::EdgeFile;
 use self::format::{Format, unknown_ending};
 pub use self::graph::read_graph;
-pub use self::labels::read_labels;
+pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
+pub use self::rows::{RowFile, can_stream};
 use crate::{Features, Labels, Result, Run};
 
 const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .libsvm";

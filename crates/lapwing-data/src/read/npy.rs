@@ -283,26 +283,40 @@ impl<R: Read> NpyReader<'_, R> {
         Ok(values)
     }
 
-    /// The values as text; numbers are an error.
-    pub(super) fn texts(mut self, run: &Run) -> Result<Vec<String>> {
+    /// Calls `visit` with each number in turn, in the order of the file.
+    pub(super) fn each_number<N: Number>(mut self, run: &Run, mut visit: impl FnMut(N)) -> Result<()> {
         let dtype = self.header.dtype;
+        self.each_chunk(run, |bytes| decode(bytes, dtype, &mut visit))
+    }
+
+    /// The values as text; numbers are an error.
+    pub(super) fn texts(self, run: &Run) -> Result<Vec<String>> {
         let mut values = reserved(self.n_elements, self.origin)?;
-        if dtype.size == 0 {
-            values.resize(self.n_elements, String::new());
-            return Ok(values);
-        }
-        self.each_chunk(run, |bytes| {
-            values.extend(bytes.chunks_exact(dtype.size).map(|bytes| match dtype.kind {
-                Kind::Unicode => {
-                    let code =
-                        |b: &[u8; 4]| if dtype.big_endian { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
-                    let chars = bytes.as_chunks::<4>().0.iter().map(|b| char::from_u32(code(b)).unwrap_or('\u{fffd}'));
-                    chars.collect::<String>().trim_end_matches('\0').to_owned()
-                }
-                _ => String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned(),
-            }));
-        })?;
+        self.each_text(run, |text| values.push(text.to_owned()))?;
         Ok(values)
+    }
+
+    /// Calls `visit` with each text in turn.
+    pub(super) fn each_text(mut self, run: &Run, mut visit: impl FnMut(&str)) -> Result<()> {
+        let dtype = self.header.dtype;
+        if dtype.size == 0 {
+            (0..self.n_elements).for_each(|_| visit(""));
+            return Ok(());
+        }
+        let mut text = String::new();
+        self.each_chunk(run, |bytes| {
+            for bytes in bytes.chunks_exact(dtype.size) {
+                text.clear();
+                match dtype.kind {
+                    Kind::Unicode => text.extend(bytes.as_chunks::<4>().0.iter().map(|&code| {
+                        let code = if dtype.big_endian { u32::from_be_bytes(code) } else { u32::from_le_bytes(code) };
+                        char::from_u32(code).unwrap_or('\u{fffd}')
+                    })),
+                    _ => text.push_str(&String::from_utf8_lossy(bytes)),
+                }
+                visit(text.trim_end_matches('\0'));
+            }
+        })
     }
 }
 

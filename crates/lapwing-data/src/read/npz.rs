@@ -13,7 +13,7 @@ use super::array::{Width, dense};
 use super::format::open_filled;
 use super::npy::{Dtype, Element, Header, NpyReader, Number, Origin};
 use super::{ReadOptions, Samples, Size, columns, labels};
-use crate::{Csr, Error, Features, Result, Run};
+use crate::{Csr, Error, Features, Labels, Result, Run};
 
 /// Bytes a deflated byte can stand for at most, rounded up.
 const MAX_DEFLATE_RATIO: u64 = 1040;
@@ -255,7 +255,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let label = options.label_column.as_deref().or_else(|| archive.has("y").then_some("y"));
     let unlabeled = options.unlabeled.as_deref();
     let labels = label.map(|name| labels::from_array(archive.array(name)?, features.n_rows(), unlabeled, run));
-    let labels = labels.transpose()?;
+    let labels = labels.transpose()?.map(Labels::from);
     let keep = columns::by_number(path, features.n_cols(), options)?;
     Ok(Samples { features: columns::select(features, keep.as_deref())?, feature_names: None, labels })
 }

@@ -1,69 +1,101 @@
 //! Parquet tables.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::RowGroupMetaData;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int64Type};
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType};
 
 use super::columns::{self, Choice};
 use super::format::open_filled;
-use super::labels::{self, LabelTexts};
+use super::labels::LabelColumn;
 use super::{ReadOptions, Samples, Size};
 use crate::{Error, Features, Labels, Result, Run};
 
 /// Rows decoded at a time.
-const BATCH_ROWS: usize = 8192;
+pub(super) const BATCH_ROWS: usize = 8192;
 
-/// An open file whose schema and number of rows are known.
-pub(super) struct Table<'a> {
-    path: &'a Path,
-    builder: ParquetRecordBatchReaderBuilder<std::fs::File>,
+/// A file whose footer has been read: schema, number of rows, where the row groups are.
+#[derive(Debug)]
+pub(super) struct Table {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
     pub names: Vec<String>,
-    types: Vec<DataType>,
+    pub types: Vec<DataType>,
     pub n_rows: usize,
 }
 
-impl<'a> Table<'a> {
-    pub(super) fn open(path: &'a Path) -> Result<Self> {
+impl Table {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let (file, _) = open_filled(path)?;
-        let builder =
-            guarded(path, || ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| parquet_error(path, e)))?;
-        let fields = builder.schema().fields();
+        let load = || ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| parquet_error(path, e));
+        let metadata = guarded(path, load)?;
+        let fields = metadata.schema().fields();
         let names = fields.iter().map(|field| field.name().clone()).collect();
         let types = fields.iter().map(|field| field.data_type().clone()).collect();
-        let n_rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        Ok(Self { path, builder, names, types, n_rows })
+        let n_rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
+        Ok(Self { path: path.to_owned(), metadata, names, types, n_rows })
     }
 
-    /// Starts to read the chosen columns behind the first `skip` rows; row groups before these are not touched.
-    pub(super) fn batches(self, columns: &[usize], skip: u64) -> Result<Batches<'a>> {
-        let path = self.path;
-        let mask = ProjectionMask::roots(self.builder.parquet_schema(), columns.iter().copied());
+    /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` at a time; row groups
+    /// before these are not touched, and the footer is not read again.
+    pub(super) fn batches(&self, columns: &[usize], skip: u64, batch_rows: usize) -> Result<Batches> {
+        let path = &self.path;
+        let (file, _) = open_filled(path)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
         // The reader returns the columns in the order of the file.
         let mut in_file: Vec<usize> = columns.to_vec();
         in_file.sort_unstable();
         let places = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
-        let groups = self.builder.metadata().row_groups();
+        let groups = builder.metadata().row_groups();
         let (first, left) = first_group(groups.iter().map(|group| group.num_rows()), skip);
-        let mut builder = self.builder.with_projection(mask).with_batch_size(BATCH_ROWS);
+        let mut builder = builder.with_projection(mask).with_batch_size(batch_rows);
         if skip > 0 {
             let groups = (first..builder.metadata().num_row_groups()).collect();
             builder = builder.with_row_groups(groups).with_offset(usize::try_from(left).unwrap_or(usize::MAX));
         }
         let reader = guarded(path, || builder.build().map_err(|e| parquet_error(path, e)))?;
-        Ok(Batches { path, reader, places })
+        Ok(Batches { path: path.clone(), reader, places })
+    }
+
+    /// Number of rows, which must be that of the row groups together.
+    pub(super) fn checked_rows(&self) -> Result<usize> {
+        let groups = self.metadata.metadata().row_groups();
+        let total = groups.iter().try_fold(0usize, |sum, group| sum.checked_add(group.num_rows().try_into().ok()?));
+        match total == Some(self.n_rows) {
+            true => Ok(self.n_rows),
+            false => {
+                let reason = format!("the file is damaged (it states {} rows, and others in its parts)", self.n_rows);
+                Err(Error::format(&self.path, None, reason))
+            }
+        }
+    }
+
+    /// Bytes that columns take in the file.
+    pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
+        let schema = self.metadata.parquet_schema();
+        let columns: HashSet<usize> = columns.iter().copied().collect();
+        let is_kept = |leaf: &usize| columns.contains(&schema.get_column_root_idx(*leaf));
+        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_kept).collect();
+        let of_group = |group: &RowGroupMetaData| -> u64 {
+            let chunks = leaves.iter().filter_map(|&leaf| group.columns().get(leaf));
+            chunks.map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(0)).sum()
+        };
+        self.metadata.metadata().row_groups().iter().map(of_group).sum()
     }
 
     /// The error for a column whose type is of no use.
     pub(super) fn type_error(&self, at: usize, expected: &str) -> Error {
         let reason = format!("column '{}' holds {}; {expected}", self.names[at], self.types[at]);
-        Error::format(self.path, None, reason)
+        Error::format(&self.path, None, reason)
     }
 
     pub(super) fn is_number(&self, at: usize) -> bool {
@@ -79,13 +111,13 @@ impl<'a> Table<'a> {
     }
 
     /// Whether single precision keeps the values of a column.
-    fn is_single(&self, at: usize) -> bool {
+    pub(super) fn is_single(&self, at: usize) -> bool {
         use DataType::{Boolean, Float16, Float32, Int8, Int16, Null, UInt8, UInt16};
         matches!(self.types[at], Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16)
     }
 
-    fn choose(&self, options: &ReadOptions) -> Result<Choice> {
-        let choice = columns::by_name(self.path, &self.names, options)?;
+    pub(super) fn choose(&self, options: &ReadOptions) -> Result<Choice> {
+        let choice = columns::by_name(&self.path, &self.names, options)?;
         match choice.features.iter().find(|&&at| !self.is_number(at)) {
             Some(&at) => Err(self.type_error(at, "features are numbers: leave it out (drop it)")),
             None => Ok(choice),
@@ -107,18 +139,18 @@ fn first_group(sizes: impl Iterator<Item = i64>, skip: u64) -> (usize, u64) {
 }
 
 /// Chosen columns of a table, some thousand rows at a time.
-pub(super) struct Batches<'a> {
-    path: &'a Path,
+pub(super) struct Batches {
+    path: PathBuf,
     reader: ParquetRecordBatchReader,
     /// Where each chosen column stands in a batch.
     places: Vec<usize>,
 }
 
-impl Batches<'_> {
+impl Batches {
     /// The next rows, in the order in which the columns were chosen; `None` at the end.
     pub(super) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         run.check()?;
-        let (path, reader) = (self.path, &mut self.reader);
+        let (path, reader) = (&self.path, &mut self.reader);
         let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;
         let Some(batch) = batch else { return Ok(None) };
         let arrays: Vec<ArrayRef> = self.places.iter().filter_map(|&at| batch.columns().get(at).cloned()).collect();
@@ -146,7 +178,7 @@ pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {
     Error::format(path, None, reason)
 }
 
-fn arrow_error(path: &Path, error: ArrowError) -> Error {
+pub(super) fn arrow_error(path: &Path, error: ArrowError) -> Error {
     Error::format(path, None, format!("the file is damaged ({error})"))
 }
 
@@ -174,30 +206,31 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let n_cols = features.len();
     let is_single = features.iter().all(|&at| table.is_single(at));
     let (features, labels) = if is_single {
-        let (values, labels) = read_values::<Float32Type>(table, &features, label, options, run, f32::NAN)?;
+        let (values, labels) = read_values::<Float32Type>(&table, &features, label, options, run, f32::NAN)?;
         (Features::from_f32(values.len() / n_cols, n_cols, values)?, labels)
     } else {
-        let (values, labels) = read_values::<Float64Type>(table, &features, label, options, run, f64::NAN)?;
+        let (values, labels) = read_values::<Float64Type>(&table, &features, label, options, run, f64::NAN)?;
         (Features::from_f64(values.len() / n_cols, n_cols, values)?, labels)
     };
     Ok(Samples { features, feature_names: Some(names), labels })
 }
 
 fn read_values<T: ArrowPrimitiveType>(
-    table: Table<'_>,
+    table: &Table,
     features: &[usize],
     label: Option<usize>,
     options: &ReadOptions,
     run: &Run,
     missing: T::Native,
 ) -> Result<(Vec<T::Native>, Option<Labels>)> {
-    let (path, n_cols) = (table.path, features.len());
-    let mut labels = label.map(|at| LabelColumn::new(&table, at)).transpose()?;
+    let (path, n_cols) = (&table.path, features.len());
+    let unlabeled = options.unlabeled.as_deref();
+    let mut labels = label.map(|at| LabelColumn::new(table, at, unlabeled)).transpose()?;
     let mut values: Vec<T::Native> = Vec::new();
     // A damaged file may state any number of rows; one too large to reserve is not believed, the buffer then grows.
     let _ = values.try_reserve_exact(table.n_rows.saturating_mul(n_cols));
     let wanted: Vec<usize> = features.iter().copied().chain(label).collect();
-    let mut batches = table.batches(&wanted, 0)?;
+    let mut batches = table.batches(&wanted, 0, BATCH_ROWS)?;
     while let Some(arrays) = batches.next(run)? {
         let start = values.len();
         let n_rows = arrays.first().map_or(0, Array::len);
@@ -214,55 +247,8 @@ fn read_values<T: ArrowPrimitiveType>(
             labels.extend(path, array)?;
         }
     }
-    Ok((values, labels.map(|labels| labels.finish(options.unlabeled.as_deref()))))
-}
-
-/// Labels gathered batch by batch.
-enum LabelColumn {
-    Integers(Vec<Option<i64>>),
-    Numbers(LabelTexts),
-    Texts(LabelTexts),
-}
-
-impl LabelColumn {
-    fn new(table: &Table<'_>, at: usize) -> Result<Self> {
-        let inner = match &table.types[at] {
-            DataType::Dictionary(_, values) => values,
-            other => other,
-        };
-        match inner {
-            DataType::Boolean => Ok(Self::Integers(Vec::new())),
-            kind if kind.is_integer() => Ok(Self::Integers(Vec::new())),
-            kind if kind.is_floating() => Ok(Self::Numbers(LabelTexts::default())),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
-                Ok(Self::Texts(LabelTexts::default()))
-            }
-            _ => Err(table.type_error(at, "labels are integers or text")),
-        }
-    }
-
-    fn extend(&mut self, path: &Path, array: &ArrayRef) -> Result<()> {
-        match self {
-            Self::Integers(values) => {
-                let array = cast(array, &DataType::Int64).map_err(|e| arrow_error(path, e))?;
-                values.extend(array.as_primitive::<Int64Type>());
-                Ok(())
-            }
-            Self::Numbers(texts) => primitives::<Float64Type>(path, array, f64::NAN, |value| texts.push_number(value)),
-            Self::Texts(texts) => {
-                let array = cast(array, &DataType::Utf8).map_err(|e| arrow_error(path, e))?;
-                array.as_string::<i32>().iter().for_each(|text| texts.push(text.unwrap_or_default()));
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(self, unlabeled: Option<&str>) -> Labels {
-        match self {
-            Self::Integers(values) => labels::from_integers(values, unlabeled),
-            Self::Numbers(texts) | Self::Texts(texts) => texts.finish(unlabeled),
-        }
-    }
+    let labels = labels.map(LabelColumn::finish).transpose()?;
+    Ok((values, labels.map(Labels::from)))
 }
 
 /// Size of the features, from the file's footer.

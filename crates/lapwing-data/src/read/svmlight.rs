@@ -11,7 +11,7 @@ use super::array::refuse_label_column;
 use super::format::open_text;
 use super::labels::LabelTexts;
 use super::{ReadOptions, Samples, Size, columns};
-use crate::{Csr, Error, Features, Result, Run};
+use crate::{Csr, Error, Features, Labels, Result, Run};
 
 /// Lines read between two looks at the run's cancellation.
 const CHECK_LINES: u64 = 1024;
@@ -19,7 +19,7 @@ const CHECK_LINES: u64 = 1024;
 /// Reads samples and their labels.
 pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     refuse_label_column(options)?;
-    let mut texts = LabelTexts::default();
+    let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
     let bounds = each_line(path, run, |label, entries| {
         texts.push(label);
@@ -35,7 +35,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     Ok(Samples {
         features: columns::select(Features::Sparse(Arc::new(sparse)), keep.as_deref())?,
         feature_names: None,
-        labels: Some(texts.finish(options.unlabeled.as_deref())),
+        labels: Some(Labels::from(texts.finish()?)),
     })
 }
 

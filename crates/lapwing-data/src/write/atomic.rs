@@ -1,58 +1,208 @@
 //! Files that are either written whole or not at all.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 use crate::read::format::is_stdin as is_stdout;
 use crate::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Writes a file through a temporary one in the same folder, which is synced and then renamed.
+/// A file that appears under its name, in the place of an older one, when it is [committed](Self::commit), and leaves
+/// nothing behind when it is dropped before.
 ///
-/// On an error nothing is left behind and an older file of that name stays as it was. Symbolic links are followed.
-/// What is no regular file (a pipe, a device) is written directly; `-` is standard output.
+/// It is written beside its place. Symbolic links are followed. What is no regular file (a pipe, a device) is written
+/// directly, and so is standard output, `-`.
+///
+/// # Example
+/// ```
+/// use std::io::Write;
+/// # use lapwing_data::write::AtomicFile;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("notes.txt");
+/// let mut file = AtomicFile::create(&path)?;
+/// file.write_all(b"half of it, ")?;
+/// assert!(!path.exists());
+/// file.write_all(b"all of it")?;
+/// file.commit()?;
+/// assert_eq!(std::fs::read(&path)?, b"half of it, all of it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    path: PathBuf,
+    // Before the temporary name, so that what is buffered is gone when that is removed.
+    out: BufWriter<Sink>,
+    temporary: Option<(TempPath, Place)>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Stdout(io::Stdout),
+    File(File, Ahead),
+}
+
+/// Bytes since the system was last asked to begin with writing them down.
+#[derive(Debug, Default)]
+struct Ahead(u64);
+
+impl Ahead {
+    /// Of large files the disk is kept busy from the beginning, so that little is left to wait for at the end.
+    fn written(&mut self, file: &File, bytes: u64) {
+        const STEP: u64 = 32 << 20;
+        self.0 += bytes;
+        if self.0 >= STEP {
+            self.0 = 0;
+            begin_to_store(file);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn begin_to_store(file: &File) {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open; a wish that is not granted changes nothing.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn begin_to_store(_: &File) {}
+
+impl AtomicFile {
+    /// Begins to write what will be `path`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming `path`.
+    pub fn create(path: &Path) -> Result<Self> {
+        Self::try_create(path).map_err(|e| Error::io(path, e))
+    }
+
+    fn try_create(path: &Path) -> io::Result<Self> {
+        let (sink, temporary) = if is_stdout(path) {
+            (Sink::Stdout(io::stdout()), None)
+        } else if let Some(place) = Place::of(path)? {
+            let (file, temporary) = temporary_beside(&place.target)?.into_parts();
+            (Sink::File(file, Ahead::default()), Some((temporary, place)))
+        } else {
+            (Sink::File(File::options().write(true).open(path)?, Ahead::default()), None)
+        };
+        Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(BUFFER_BYTES, sink), temporary })
+    }
+
+    /// Makes what was written durable and gives it its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the path, with the kind that the system gave; the older file is then still there.
+    pub fn commit(self) -> Result<()> {
+        let Self { path, out, temporary } = self;
+        Self::try_commit(out, temporary).map_err(|e| Error::io(path, e))
+    }
+
+    fn try_commit(mut out: BufWriter<Sink>, temporary: Option<(TempPath, Place)>) -> io::Result<()> {
+        out.flush()?;
+        match (out.get_ref(), temporary) {
+            (Sink::File(file, _), Some((temporary, place))) => place.take(file, temporary),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Not of standard output.
+impl Seek for AtomicFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.out.seek(to)
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(file, ahead) => {
+                let written = file.write(bytes)?;
+                ahead.written(file, written as u64);
+                Ok(written)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(file, _) => file.flush(),
+        }
+    }
+}
+
+impl Seek for Sink {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::Stdout(_) => Err(io::ErrorKind::Unsupported.into()),
+            Self::File(file, _) => file.seek(to),
+        }
+    }
+}
+
+/// Where a file will be.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub target: PathBuf,
+    /// Those of the file that is there already.
+    permissions: Option<Permissions>,
+}
+
+impl Place {
+    /// The place of `path`; none where that is there and no regular file.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        Ok(match std::fs::metadata(path).ok() {
+            None => Some(Self { target: path.to_owned(), permissions: None }),
+            Some(metadata) if !metadata.is_file() => None,
+            // Through a link, the file it leads to is replaced and the link stays.
+            Some(metadata) => {
+                Some(Self { target: std::fs::canonicalize(path)?, permissions: Some(metadata.permissions()) })
+            }
+        })
+    }
+
+    /// Puts a file, durably, where the place is.
+    pub(super) fn take(self, file: &File, temporary: TempPath) -> io::Result<()> {
+        if let Some(permissions) = self.permissions {
+            file.set_permissions(permissions)?;
+        }
+        file.sync_all()?;
+        temporary.persist(&self.target).map_err(|e| e.error)?;
+        sync_folder(&self.target);
+        Ok(())
+    }
+}
+
+/// Writes a file through a temporary one in the same folder, which is synced and then renamed: an [`AtomicFile`] that
+/// is committed if `write` succeeds.
 ///
 /// # Errors
 /// [`Error::Io`] naming `path`, with the kind that the system gave (a full disk, a closed pipe).
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
-    if is_stdout(path) {
-        let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
-        return write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::io(path, e));
-    }
     write_file(path, |file| write(file))
 }
 
 /// [`write_atomic`] for formats whose writer goes back in the file; these cannot go to standard output.
-pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
-    try_write_file(path, write).map_err(|e| Error::io(path, e))
-}
-
-fn try_write_file(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
-    let existing = std::fs::metadata(path).ok();
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        let file = File::options().write(true).open(path)?;
-        return write_through(&file, write);
-    }
-    // Through a link, the file it leads to is replaced and the link stays.
-    let target = if existing.is_some() { std::fs::canonicalize(path)? } else { path.to_owned() };
-    let temporary = temporary_beside(&target)?;
-    write_through(temporary.as_file(), write)?;
-    if let Some(metadata) = existing {
-        temporary.as_file().set_permissions(metadata.permissions())?;
-    }
-    temporary.as_file().sync_all()?;
-    temporary.persist(&target).map_err(|e| e.error)?;
-    sync_folder(&target);
-    Ok(())
-}
-
-fn write_through(file: &File, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
-    write(&mut out).and_then(|()| out.flush())
+pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    write(&mut file).map_err(|e| Error::io(path, e))?;
+    file.commit()
 }
 
 /// A new empty file, hidden, in the folder of `target`, removed when dropped.
@@ -63,12 +213,12 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
     {
         // As any new file: the user's mask decides, not the narrow default of temporary files.
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder_of(target))
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

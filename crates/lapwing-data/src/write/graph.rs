@@ -7,8 +7,8 @@ use zip::write::FileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::atomic::{check_writable, write_atomic, write_file};
+use super::csv::push_float;
 use super::npy::npy_header;
-use super::table::write_float;
 use crate::{Csr, Result};
 
 /// Endings that [`write_graph`] knows.
@@ -50,7 +50,7 @@ fn edges(graph: &Csr<f64>) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
 }
 
 fn write_csv(out: &mut (dyn Write + Send), graph: &Csr<f64>) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(["u", "v", "weight"])?;
     let mut cell = Vec::new();
     for (u, v, weight) in edges(graph) {
@@ -59,7 +59,9 @@ fn write_csv(out: &mut (dyn Write + Send), graph: &Csr<f64>) -> io::Result<()> {
             write!(cell, "{node}")?;
             csv.write_field(&cell)?;
         }
-        write_float(&mut csv, &mut cell, Some(weight))?;
+        cell.clear();
+        push_float(&mut cell, weight);
+        csv.write_field(&cell)?;
         csv.write_record(None::<&[u8]>)?;
     }
     csv.flush()

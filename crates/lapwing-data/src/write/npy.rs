@@ -1,8 +1,9 @@
 //! NumPy arrays: headers and the structured array of labeled rows.
 
-use std::io::{self, Write};
+use std::ops::Range;
 
-use super::table::LabeledRows;
+use super::encode::Encode;
+use super::table::{LabeledRows, probability_names};
 use crate::ClassNames;
 
 /// Header of an array in C order; `descr` is the type as a Python literal.
@@ -28,26 +29,74 @@ pub(crate) fn npy_header(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Writes the fields row, label, confidence, reached, and p_… of each row.
-pub(super) fn write_labels(out: &mut (dyn Write + Send), rows: &LabeledRows<'_>) -> io::Result<()> {
-    let missing = vec![f64::NAN; rows.probability_names().len()];
-    let (label_type, labels, no_label) = encoded_labels(rows.classes);
-    let mut descr = format!("[('row', '<i8'), ('label', '{label_type}'), ('confidence', '<f8'), ('reached', '|b1')");
-    for name in rows.probability_names() {
-        descr.push_str(&format!(", ({}, '<f8')", python_literal(&name)));
+/// How labeled rows are laid out as records: row, label, confidence, reached, and p_… of each row.
+#[derive(Debug)]
+pub(super) struct Records {
+    header: Vec<u8>,
+    /// Bytes of a record.
+    pub size: usize,
+    /// The label field of each class.
+    labels: Vec<Vec<u8>>,
+    no_label: Vec<u8>,
+    n_probabilities: usize,
+}
+
+impl Records {
+    pub(super) fn new(classes: &ClassNames, n_rows: usize, probabilities: bool) -> Self {
+        let (label_type, labels, no_label) = encoded_labels(classes);
+        Self::with_labels(&label_type, labels, no_label, &probability_names(classes, probabilities), n_rows)
     }
-    descr.push(']');
-    out.write_all(&npy_header(&descr, &[rows.labels.len()]))?;
-    for (row, label) in rows.labels.iter().enumerate() {
-        out.write_all(&(row as i64).to_le_bytes())?;
-        out.write_all(label.map_or(&no_label, |class| &labels[class]))?;
-        out.write_all(&rows.confidence_of(row).unwrap_or(f64::NAN).to_le_bytes())?;
-        out.write_all(&[u8::from(rows.reached[row])])?;
-        for p in rows.probabilities.map_or(&missing[..], |matrix| matrix.row(row)) {
-            out.write_all(&p.to_le_bytes())?;
+
+    /// Records whose labels are numbers of classes and not their names, `u32::MAX` for none.
+    pub(super) fn by_index(classes: &ClassNames, n_rows: usize, probabilities: bool) -> Self {
+        let labels = (0..classes.len() as u32).map(|class| class.to_le_bytes().to_vec()).collect();
+        let names = probability_names(classes, probabilities);
+        Self::with_labels("<u4", labels, NO_CLASS.to_le_bytes().to_vec(), &names, n_rows)
+    }
+
+    fn with_labels(
+        label_type: &str,
+        labels: Vec<Vec<u8>>,
+        no_label: Vec<u8>,
+        probabilities: &[String],
+        n_rows: usize,
+    ) -> Self {
+        let mut descr =
+            format!("[('row', '<i8'), ('label', '{label_type}'), ('confidence', '<f8'), ('reached', '|b1')");
+        for name in probabilities {
+            descr.push_str(&format!(", ({}, '<f8')", python_literal(name)));
+        }
+        descr.push(']');
+        let size = 8 + no_label.len() + 8 + 1 + 8 * probabilities.len();
+        let (header, n_probabilities) = (npy_header(&descr, &[n_rows]), probabilities.len());
+        Self { header, size, labels, no_label, n_probabilities }
+    }
+
+    /// What stands before the records.
+    pub(super) fn header(&self) -> &[u8] {
+        &self.header
+    }
+}
+
+/// In place of the number of a class, of which there are fewer.
+pub(super) const NO_CLASS: u32 = u32::MAX;
+
+impl Encode for Records {
+    fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>) {
+        out.reserve(range.len() * self.size);
+        for at in range {
+            out.extend_from_slice(&((first_row + at) as i64).to_le_bytes());
+            out.extend_from_slice(rows.labels[at].map_or(&self.no_label, |class| &self.labels[class]));
+            out.extend_from_slice(&rows.confidence_of(at).unwrap_or(f64::NAN).to_le_bytes());
+            out.push(u8::from(rows.reached[at]));
+            let probabilities = rows.probabilities.map_or(&[][..], |matrix| matrix.row(at));
+            probabilities.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
         }
     }
-    Ok(())
+
+    fn n_columns(&self) -> usize {
+        4 + self.n_probabilities
+    }
 }
 
 /// Type of the label field, the bytes of each class name, and those of no label.

@@ -10,45 +10,106 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::table::LabeledRows;
+use super::atomic::AtomicFile;
+use super::table::{LabeledRows, probability_names};
 use crate::ClassNames;
 
 /// Rows handed over at a time.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Writes the table of labels.
-pub(super) fn write_labels(out: &mut (dyn Write + Send), rows: &LabeledRows<'_>) -> io::Result<()> {
-    let label_type = match rows.classes {
-        ClassNames::Integers(_) => DataType::Int64,
-        ClassNames::Texts(_) => DataType::Utf8,
-    };
-    let mut fields = vec![
-        Field::new("row", DataType::Int64, false),
-        Field::new("label", label_type, true),
-        Field::new("confidence", DataType::Float64, true),
-        Field::new("reached", DataType::Boolean, false),
-    ];
-    fields.extend(rows.probability_names().into_iter().map(|name| Field::new(name, DataType::Float64, true)));
-    write_batches(out, Schema::new(fields), rows.labels.len(), |range| {
-        let labels = rows.labels[range.clone()].iter().copied();
-        let labels: ArrayRef = match rows.classes {
+/// A table of labels that is being written, some rows at a time.
+///
+/// Rows are gathered to batches of one size, so that the same table gives the same bytes in whatever blocks it comes.
+pub(super) struct LabelTable {
+    writer: ArrowWriter<AtomicFile>,
+    schema: Arc<Schema>,
+    first_row: usize,
+    labels: Vec<Option<usize>>,
+    confidence: Vec<Option<f64>>,
+    reached: Vec<bool>,
+    /// Row by row.
+    probabilities: Vec<f64>,
+    n_probabilities: usize,
+}
+
+impl LabelTable {
+    pub(super) fn new(file: AtomicFile, classes: &ClassNames, probabilities: bool) -> io::Result<Self> {
+        let label_type = match classes {
+            ClassNames::Integers(_) => DataType::Int64,
+            ClassNames::Texts(_) => DataType::Utf8,
+        };
+        let mut fields = vec![
+            Field::new("row", DataType::Int64, false),
+            Field::new("label", label_type, true),
+            Field::new("confidence", DataType::Float64, true),
+            Field::new("reached", DataType::Boolean, false),
+        ];
+        let names = probability_names(classes, probabilities);
+        let n_probabilities = names.len();
+        fields.extend(names.into_iter().map(|name| Field::new(name, DataType::Float64, true)));
+        let schema = Arc::new(Schema::new(fields));
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(io_error)?;
+        let (labels, confidence, reached, probabilities) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { writer, schema, first_row: 0, labels, confidence, reached, probabilities, n_probabilities })
+    }
+
+    /// Appends rows.
+    pub(super) fn write(&mut self, rows: &LabeledRows<'_>) -> io::Result<()> {
+        let mut start = 0;
+        while start < rows.labels.len() {
+            let end = rows.labels.len().min(start + BATCH_ROWS - self.labels.len());
+            self.labels.extend_from_slice(&rows.labels[start..end]);
+            self.confidence.extend((start..end).map(|row| rows.confidence_of(row)));
+            self.reached.extend_from_slice(&rows.reached[start..end]);
+            if let Some(matrix) = rows.probabilities {
+                (start..end).for_each(|row| self.probabilities.extend_from_slice(matrix.row(row)));
+            }
+            if self.labels.len() == BATCH_ROWS {
+                self.write_batch(rows.classes)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn write_batch(&mut self, classes: &ClassNames) -> io::Result<()> {
+        let n_rows = self.labels.len();
+        let labels = self.labels.iter().copied();
+        let labels: ArrayRef = match classes {
             ClassNames::Integers(names) => Arc::new(Int64Array::from_iter(labels.map(|c| c.map(|c| names[c])))),
             ClassNames::Texts(names) => Arc::new(StringArray::from_iter(labels.map(|c| c.map(|c| &names[c])))),
         };
+        let numbers = self.first_row..self.first_row + n_rows;
         let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from_iter_values(range.clone().map(|row| row as i64))),
+            Arc::new(Int64Array::from_iter_values(numbers.map(|row| row as i64))),
             labels,
-            Arc::new(Float64Array::from_iter(range.clone().map(|row| rows.confidence_of(row)))),
-            Arc::new(BooleanArray::from(rows.reached[range.clone()].to_vec())),
+            Arc::new(Float64Array::from_iter(self.confidence.iter().copied())),
+            Arc::new(BooleanArray::from(std::mem::take(&mut self.reached))),
         ];
-        if let Some(matrix) = rows.probabilities {
-            columns.extend((0..matrix.n_cols()).map(|col| -> ArrayRef {
-                let cells = range.clone().map(|row| Some(matrix.row(row)[col]).filter(|p| !p.is_nan()));
-                Arc::new(Float64Array::from_iter(cells))
-            }));
+        columns.extend((0..self.n_probabilities).map(|col| -> ArrayRef {
+            let cells = self.probabilities[col..].iter().step_by(self.n_probabilities);
+            Arc::new(Float64Array::from_iter(cells.map(|&p| Some(p).filter(|p| !p.is_nan()))))
+        }));
+        let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(io::Error::other)?;
+        self.writer.write(&batch).map_err(io_error)?;
+        self.first_row += n_rows;
+        self.labels.clear();
+        self.confidence.clear();
+        self.probabilities.clear();
+        Ok(())
+    }
+
+    /// Writes what is left, and gives the file back.
+    pub(super) fn finish(mut self, classes: &ClassNames) -> io::Result<AtomicFile> {
+        if !self.labels.is_empty() {
+            self.write_batch(classes)?;
         }
-        columns
-    })
+        self.writer.into_inner().map_err(io_error)
+    }
+}
+
+fn properties() -> WriterProperties {
+    WriterProperties::builder().set_compression(Compression::SNAPPY).build()
 }
 
 /// Writes a list of edges (u, v, weight).
@@ -58,27 +119,14 @@ pub(super) fn write_edges(out: &mut (dyn Write + Send), edges: &[(u32, u32, f64)
         Field::new("v", DataType::Int64, false),
         Field::new("weight", DataType::Float64, false),
     ];
-    write_batches(out, Schema::new(fields), edges.len(), |range| {
-        let edges = &edges[range];
-        vec![
+    let schema = Arc::new(Schema::new(fields));
+    let mut writer = ArrowWriter::try_new(out, schema.clone(), Some(properties())).map_err(io_error)?;
+    for edges in edges.chunks(BATCH_ROWS) {
+        let columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from_iter_values(edges.iter().map(|edge| i64::from(edge.0)))),
             Arc::new(Int64Array::from_iter_values(edges.iter().map(|edge| i64::from(edge.1)))),
             Arc::new(Float64Array::from_iter_values(edges.iter().map(|edge| edge.2))),
-        ]
-    })
-}
-
-fn write_batches(
-    out: &mut (dyn Write + Send),
-    schema: Schema,
-    n_rows: usize,
-    columns: impl Fn(std::ops::Range<usize>) -> Vec<ArrayRef>,
-) -> io::Result<()> {
-    let schema = Arc::new(schema);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = ArrowWriter::try_new(out, schema.clone(), Some(properties)).map_err(io_error)?;
-    for start in (0..n_rows).step_by(BATCH_ROWS) {
-        let columns = columns(start..(start + BATCH_ROWS).min(n_rows));
+        ];
         let batch = RecordBatch::try_new(schema.clone(), columns).map_err(io::Error::other)?;
         writer.write(&batch).map_err(io_error)?;
     }

@@ -1,9 +1,8 @@
 //! The labeled table: row, label, confidence, whether a label reached the row, and perhaps class probabilities.
 
-use std::io::{self, Write};
 use std::path::Path;
 
-use super::atomic::{check_writable, write_atomic};
+use super::writer::LabelWriter;
 use crate::{ClassNames, Error, Matrix, Result};
 
 /// Endings that [`write_labels`] knows.
@@ -25,7 +24,8 @@ pub struct LabeledRows<'a> {
 }
 
 impl LabeledRows<'_> {
-    fn check(&self) -> Result<()> {
+    /// Refuses rows that do not fit together; the first of them is row `first_row`.
+    pub(super) fn check(&self, first_row: usize) -> Result<()> {
         let (n, n_classes) = (self.labels.len(), self.classes.len());
         for (what, len) in [("confidence", self.confidence.len()), ("reached", self.reached.len())] {
             if len != n {
@@ -37,15 +37,11 @@ impl LabeledRows<'_> {
             return Err(Error::shape("probabilities", format!("{n} × {n_classes} values"), got));
         }
         match self.labels.iter().position(|label| label.is_some_and(|class| class >= n_classes)) {
-            Some(row) => Err(Error::labels(format!("row {row} has a class beyond the {n_classes} there are"))),
+            Some(at) => {
+                Err(Error::labels(format!("row {} has a class beyond the {n_classes} there are", first_row + at)))
+            }
             None => Ok(()),
         }
-    }
-
-    /// Names of the columns of probabilities.
-    pub(super) fn probability_names(&self) -> Vec<String> {
-        let names = self.probabilities.map(|_| self.classes.names()).unwrap_or_default();
-        names.iter().map(|name| format!("p_{name}")).collect()
     }
 
     /// Confidence of a row, `None` to be left empty.
@@ -64,53 +60,23 @@ impl LabeledRows<'_> {
 /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
 /// [`Error::Io`] when the file cannot be written; nothing half-written is left.
 pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
-    rows.check()?;
-    check_writable(path, &LABEL_ENDINGS)?;
-    match path.extension().map(|ending| ending.to_ascii_lowercase()).as_deref().and_then(|ending| ending.to_str()) {
-        Some("npy") => write_atomic(path, |out| super::npy::write_labels(out, rows)),
-        #[cfg(feature = "tables")]
-        Some("parquet") => write_atomic(path, |out| super::parquet::write_labels(out, rows)),
-        _ => write_atomic(path, |out| write_csv(out, rows)),
-    }
+    rows.check(0)?;
+    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.probabilities.is_some())?;
+    writer.write(0, rows)?;
+    writer.finish()
 }
 
-fn write_csv(out: &mut (dyn Write + Send), rows: &LabeledRows<'_>) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(
-        ["row", "label", "confidence", "reached"].map(String::from).iter().chain(&rows.probability_names()),
-    )?;
-    let names = rows.classes.names();
-    let mut cell = Vec::new();
-    for (row, label) in rows.labels.iter().enumerate() {
-        cell.clear();
-        write!(cell, "{row}")?;
-        csv.write_field(&cell)?;
-        csv.write_field(label.map_or("", |class| &names[class]))?;
-        write_float(&mut csv, &mut cell, rows.confidence_of(row))?;
-        csv.write_field(if rows.reached[row] { "true" } else { "false" })?;
-        for &p in rows.probabilities.map_or(&[][..], |matrix| matrix.row(row)) {
-            write_float(&mut csv, &mut cell, Some(p).filter(|p| !p.is_nan()))?;
-        }
-        csv.write_record(None::<&[u8]>)?;
-    }
-    csv.flush()
-}
-
-/// Writes one cell: the shortest text that reads back as the same number, or nothing.
-pub(super) fn write_float<W: Write>(
-    csv: &mut csv::Writer<W>,
-    cell: &mut Vec<u8>,
-    value: Option<f64>,
-) -> io::Result<()> {
-    cell.clear();
-    if let Some(value) = value {
-        write!(cell, "{value:?}")?;
-    }
-    Ok(csv.write_field(&cell)?)
+/// Names of the columns of probabilities, if there are any.
+pub(super) fn probability_names(classes: &ClassNames, probabilities: bool) -> Vec<String> {
+    let names = if probabilities { classes.names() } else { Vec::new() };
+    names.iter().map(|name| format!("p_{name}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use std::io;
+
     use super::*;
 
     #[test]

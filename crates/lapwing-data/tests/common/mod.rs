@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test file uses some of these")]
 
 pub mod edges;
+pub mod rows;
 
 use std::io::{Cursor, Write};
 use std::path::PathBuf;

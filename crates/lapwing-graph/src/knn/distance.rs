@@ -83,7 +83,7 @@ impl<'a> Distances<'a> {
                 .iter()
                 .step_by(64 / size_of::<T>())
                 .take(LINES)
-                .for_each(crate::vectored::prefetch);
+                .for_each(lapwing_data::vectored::prefetch);
         }
         if let Features::Dense(dense) = self.right {
             match dense.values() {

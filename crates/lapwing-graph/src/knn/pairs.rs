@@ -3,7 +3,7 @@
 //! The vector and plain versions are compiled from one source, without fused multiply-add, and add in one order: they
 //! agree to the bit.
 
-use crate::vectored::vectored;
+use lapwing_data::vectored;
 
 /// What is summed over the columns.
 #[derive(Clone, Copy, Debug, PartialEq)]

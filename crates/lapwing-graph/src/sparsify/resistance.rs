@@ -20,7 +20,8 @@ use rayon::prelude::*;
 use super::params::MOST_COLUMNS;
 use crate::Graph;
 use crate::knn::pairs::{Pair, pair_sum};
-use crate::vectored::{prefetch, vectored};
+use lapwing_data::vectored;
+use lapwing_data::vectored::prefetch;
 
 /// How to find effective resistances.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -248,6 +248,7 @@ fn plans_have_steps_and_grow_with_the_rows() {
         n_edges: None,
         input_bytes: 200 * n,
         sparse: false,
+        streamed: false,
         n_classes: 3,
         n_labeled: 60,
         threads: 2,

@@ -98,7 +98,7 @@ fn candidates(params: &HarmonicParams, mean_degree: f64, targets: &Targets) -> V
 }
 
 /// Fold of each labeled row: those of a class, shuffled, go round, so that every fold has its share of each.
-fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
+pub(crate) fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
     let mut folds = vec![0; classes.len()];
     for class in 0..c {
         let mut members: Vec<usize> = (0..classes.len()).filter(|&at| classes[at] == class).collect();
@@ -117,7 +117,7 @@ fn is_right(standing: &[f64], class: usize) -> bool {
 ///
 /// Held-out rows that are all right say nothing of how wrong others may be: T is raised until the mean confidence is at
 /// most (right + 1) / (rows + 2), Laplace's estimate.
-fn fitted_temperature(held_out: &[(Vec<f64>, usize)]) -> f64 {
+pub(crate) fn fitted_temperature(held_out: &[(Vec<f64>, usize)]) -> f64 {
     let rows: Vec<&(Vec<f64>, usize)> = held_out.iter().filter(|(s, _)| !s.iter().any(|s| s.is_nan())).collect();
     // −log share of the class, and the share of the highest.
     let terms = |row: &(Vec<f64>, usize), t: f64| {

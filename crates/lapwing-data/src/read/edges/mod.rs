@@ -6,7 +6,6 @@
 
 mod array;
 mod csv;
-mod fingerprint;
 mod layout;
 #[cfg(feature = "tables")]
 mod parquet;
@@ -19,6 +18,7 @@ pub(super) use self::array::ArrayEdges;
 use self::csv::CsvEdges;
 use self::rows::check_count;
 pub(super) use self::rows::{Checks, Rows, WEIGHTS, is_weight, nodes_of};
+use super::fingerprint::fingerprint;
 use super::format::{Format, ONLY_ONCE, is_rereadable, only_once};
 use crate::{EdgeReader, EdgeSource, Error, Result, Run};
 
@@ -123,7 +123,7 @@ impl EdgeFile {
     /// # Errors
     /// [`Error::Param`] for what can be read only once; [`Error::Io`].
     pub fn fingerprint(&self) -> Result<u64> {
-        if self.is_rereadable() { fingerprint::fingerprint(&self.path) } else { Err(only_once(&self.path)) }
+        if self.is_rereadable() { fingerprint(&self.path) } else { Err(only_once(&self.path)) }
     }
 }
 

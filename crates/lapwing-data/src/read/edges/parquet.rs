@@ -6,7 +6,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 
 use super::rows::{Checks, NO_WEIGHT, row_text, width_text};
-use crate::read::parquet::{Batches, Table, primitives};
+use crate::read::parquet::{BATCH_ROWS, Batches, Table, primitives};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
 /// A table of two integer columns and perhaps one of weights.
@@ -16,8 +16,8 @@ pub(super) struct ParquetEdges<'a> {
     checks: Checks,
     n_rows: u64,
     /// The file until its first row is read: what is skipped before costs nothing.
-    table: Option<Table<'a>>,
-    batches: Option<Batches<'a>>,
+    table: Option<Table>,
+    batches: Option<Batches>,
     /// Rows decoded and not handed on yet: those of `batch` from `at` on.
     batch: Batch,
     at: usize,
@@ -49,7 +49,7 @@ impl<'a> ParquetEdges<'a> {
     /// Makes sure that there are decoded rows; false at the end.
     fn refill(&mut self, run: &Run) -> Result<bool> {
         if let Some(table) = self.table.take() {
-            self.batches = Some(table.batches(&self.columns, self.row)?);
+            self.batches = Some(table.batches(&self.columns, self.row, BATCH_ROWS)?);
         }
         while self.at == self.batch.weights.len() {
             let next = self.batches.as_mut().map_or(Ok(None), |batches| batches.next(run))?;
@@ -101,7 +101,7 @@ impl Batch {
 }
 
 /// The columns of the nodes and of the weights; what pandas keeps of its index is none of them.
-fn edge_columns(path: &Path, table: &Table<'_>) -> Result<Vec<usize>> {
+fn edge_columns(path: &Path, table: &Table) -> Result<Vec<usize>> {
     let columns: Vec<usize> =
         (0..table.names.len()).filter(|&at| !table.names[at].starts_with("__index_level_")).collect();
     if !matches!(columns.len(), 2 | 3) {

@@ -2,7 +2,7 @@
 //!
 //! Cost: one reading of the bounds each, in vectors of the processor at hand.
 
-use crate::vectored::vectored;
+use lapwing_data::vectored;
 
 /// Below this, a value in the unit of the search is below `value` as a distance in f32, too.
 pub(crate) fn before(value: f32) -> f32 {

@@ -3,7 +3,7 @@
 //! With v = h(y) − xᵀy a pair is looked at where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading of
 //! the products.
 
-use crate::vectored::vectored;
+use lapwing_data::vectored;
 
 /// What one pair may go into.
 pub(crate) struct Limits<'a> {

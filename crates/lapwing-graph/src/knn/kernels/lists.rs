@@ -7,7 +7,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::vectored::prefetch;
+use lapwing_data::vectored::prefetch;
 
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(crate) const EMPTY: u64 = u64::MAX;

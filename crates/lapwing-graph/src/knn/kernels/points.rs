@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::knn::kernels::lanes::{Bytes, Element, Floats};
 use crate::knn::kernels::tile::PANEL;
 use crate::knn::rows::Frame;
-use crate::vectored::prefetch;
+use lapwing_data::vectored::prefetch;
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 1024;

@@ -9,7 +9,7 @@
 use crate::knn::kernels::lanes::{Element, Kernel, LANES, Word};
 use crate::knn::kernels::lists::{SharedLists, distance_of, key};
 use crate::knn::kernels::points::{Panels, Points};
-use crate::vectored::prefetch;
+use lapwing_data::vectored::prefetch;
 
 /// Rows of a panel: two registers.
 pub(crate) const PANEL: usize = 2 * LANES;

@@ -15,7 +15,7 @@ use crate::knn::kernels::lanes::{Element, Kernel};
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use crate::knn::kernels::points::Points;
 use crate::knn::kernels::tile::dispatched;
-use crate::vectored::prefetch;
+use lapwing_data::vectored::prefetch;
 
 /// Rows between two looks at whether to stop.
 const CHECK: usize = 1 << 16;

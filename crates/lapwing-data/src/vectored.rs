@@ -3,6 +3,7 @@
 
 /// Declares `$name`, which runs `$plain`, `#[inline(always)]` and of the same arguments, compiled for AVX-512, AVX2 or any
 /// processor: `vectored! { name = plain[Type: Bound, …](argument: Type, …) -> Type }`.
+#[macro_export]
 macro_rules! vectored {
     ($(#[$doc:meta])* $name:ident = $plain:ident $([$($type:ident: $bound:path),+])? ($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)?) => {
         $(#[$doc])*
@@ -31,11 +32,9 @@ macro_rules! vectored {
         }
     };
 }
-pub(crate) use vectored;
-
 /// Asks for the memory at an address that will be read soon.
 #[inline(always)]
-pub(crate) fn prefetch<T>(place: &T) {
+pub fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: any address may be asked for; this one is even valid.
     unsafe {

@@ -1,144 +1,7 @@
-//! Given labels: classes, the unlabeled marker, and the targets that solvers are given.
+//! What solvers are asked to fit.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
-
+use super::{Labels, SparseLabels, UNLABELED};
 use crate::{Error, Matrix, Result};
-
-/// Class index of a row without a label.
-pub const UNLABELED: i32 = -1;
-
-/// Names of the classes, ascending: integers or strings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum ClassNames {
-    /// Integer labels.
-    Integers(Vec<i64>),
-    /// Text labels.
-    Texts(Vec<String>),
-}
-
-impl ClassNames {
-    /// Number of classes.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Integers(names) => names.len(),
-            Self::Texts(names) => names.len(),
-        }
-    }
-
-    /// Whether there is no class at all.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Name of class `class` as text.
-    pub fn name(&self, class: usize) -> String {
-        match self {
-            Self::Integers(names) => names[class].to_string(),
-            Self::Texts(names) => names[class].clone(),
-        }
-    }
-
-    /// All names as text, in class order.
-    pub fn names(&self) -> Vec<String> {
-        (0..self.len()).map(|class| self.name(class)).collect()
-    }
-}
-
-/// A class per row, or none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Labels {
-    /// Names of the classes, ascending.
-    pub classes: ClassNames,
-    /// Class index of each row (n), [`UNLABELED`] where it has none.
-    pub index: Vec<i32>,
-}
-
-impl Labels {
-    /// Labels from integers, `None` marking the unlabeled rows.
-    pub fn from_integers(labels: impl IntoIterator<Item = Option<i64>>) -> Self {
-        let labels: Vec<Option<i64>> = labels.into_iter().collect();
-        let names: Vec<i64> = labels.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        let index = labels.iter().map(|label| position(&names, label.as_ref())).collect();
-        Self { classes: ClassNames::Integers(names), index }
-    }
-
-    /// Labels from texts. Unlabeled are empty texts, and what equals `unlabeled`; where no marker is given, −1,
-    /// `nan`, `null`, `none` and `na` (in any case) as well. If every label left is an integer, classes are integers.
-    pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
-        let is_marker = |text: &str| match unlabeled {
-            Some(marker) => text == marker,
-            None => {
-                text.parse() == Ok(-1.0) || ["nan", "null", "none", "na"].iter().any(|m| text.eq_ignore_ascii_case(m))
-            }
-        };
-        let mut ids: BTreeMap<String, i32> = BTreeMap::new();
-        let provisional: Vec<Option<String>> = labels
-            .into_iter()
-            .map(|label| {
-                let text = label.as_ref().trim();
-                let keep = !text.is_empty() && !is_marker(text);
-                keep.then(|| text.to_owned())
-            })
-            .collect();
-        let as_integer =
-            |label: &Option<String>| label.as_deref().map_or(Some(None), |text| parse_integer(text).map(Some));
-        if let Some(integers) = provisional.iter().map(as_integer).collect::<Option<Vec<_>>>() {
-            return Self::from_integers(integers);
-        }
-        for label in provisional.iter().flatten() {
-            ids.entry(label.clone()).or_insert(0);
-        }
-        let names: Vec<String> = ids.into_keys().collect();
-        let index = provisional.iter().map(|label| position(&names, label.as_ref())).collect();
-        Self { classes: ClassNames::Texts(names), index }
-    }
-
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    /// Whether there is no row at all.
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
-    /// Number of classes.
-    pub fn n_classes(&self) -> usize {
-        self.classes.len()
-    }
-
-    /// Number of rows that have a label.
-    pub fn n_labeled(&self) -> usize {
-        self.index.iter().filter(|&&class| class != UNLABELED).count()
-    }
-
-    /// Rows of each class, ascending.
-    pub fn rows_by_class(&self) -> Vec<Vec<usize>> {
-        let mut rows = vec![Vec::new(); self.n_classes()];
-        for (row, &class) in self.index.iter().enumerate() {
-            if class != UNLABELED {
-                rows[class as usize].push(row);
-            }
-        }
-        rows
-    }
-}
-
-fn position<T: Ord>(names: &[T], label: Option<&T>) -> i32 {
-    label.map_or(UNLABELED, |label| names.binary_search(label).expect("every label is among the names") as i32)
-}
-
-/// Integers as people and data frames write them: `3`, `3.0`.
-fn parse_integer(text: &str) -> Option<i64> {
-    text.parse().ok().or_else(|| {
-        let x: f64 = text.parse().ok()?;
-        (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64)
-    })
-}
 
 /// What a solver is asked to fit: target values at the labeled rows, with a trust in each.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,12 +60,29 @@ impl Targets {
             return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
         }
         let rows = labeled_rows(labels.len(), label_weights, |row| labels.index[row] != UNLABELED)?;
-        let mut values = Matrix::filled(rows.len(), labels.n_classes(), 0.0);
-        for (at, &row) in rows.iter().enumerate() {
-            values.row_mut(at)[labels.index[row as usize] as usize] = 1.0;
-        }
+        let classes = rows.iter().map(|&row| labels.index[row as usize] as usize);
+        let values = indicators(classes, rows.len(), n_classes);
         let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
         Self::new(labels.len(), rows, values, weights)
+    }
+
+    /// One-hot targets of the rows that have labels, each trusted by 1: those of [`Targets::one_hot`] for the same
+    /// labels.
+    ///
+    /// # Errors
+    /// [`Error::Labels`] when no row has a label, or rows or classes are out of order or range; [`Error::Shape`] when
+    /// there is not one class per row.
+    pub fn of_sparse(labels: &SparseLabels) -> Result<Self> {
+        let SparseLabels { n_samples, classes, rows, index } = labels;
+        if rows.len() != index.len() {
+            return Err(Error::shape("labels", format!("{} classes, one per row", rows.len()), index.len()));
+        }
+        if let Some((row, class)) = rows.iter().zip(index).find(|&(_, &class)| class as usize >= classes.len()) {
+            let n_classes = classes.len();
+            return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
+        }
+        let values = indicators(index.iter().map(|&class| class as usize), rows.len(), classes.len());
+        Self::new(*n_samples, rows.clone(), values, vec![1.0; rows.len()])
     }
 
     /// Soft targets (n, c): rows of non-negative shares that sum to 1 within 1e-6, all-zero rows unlabeled.
@@ -313,19 +193,17 @@ fn labeled_rows(n: usize, weights: Option<&[f64]>, is_labeled: impl Fn(usize) ->
     Ok((0..n32).filter(|&row| is_labeled(row as usize) && weights.is_none_or(|w| w[row as usize] > 0.0)).collect())
 }
 
+/// A row for each class: 1 at the class, 0 elsewhere.
+fn indicators(classes: impl Iterator<Item = usize>, n_rows: usize, n_classes: usize) -> Matrix {
+    let mut values = Matrix::filled(n_rows, n_classes, 0.0);
+    classes.enumerate().for_each(|(at, class)| values.row_mut(at)[class] = 1.0);
+    values
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_that_are_integers_become_integers() {
-        let labels = Labels::from_texts(["3", "", "-1", "1.0", "NaN", "3"], None);
-        assert_eq!(labels.classes, ClassNames::Integers(vec![1, 3]));
-        assert_eq!(labels.index, [1, UNLABELED, UNLABELED, 0, UNLABELED, 1]);
-        let labels = Labels::from_texts(["spam", "?", "ham", "-1"], Some("?"));
-        assert_eq!(labels.classes, ClassNames::Texts(vec!["-1".into(), "ham".into(), "spam".into()]));
-        assert_eq!(labels.index, [2, UNLABELED, 1, 0]);
-    }
+    use crate::ClassNames;
 
     #[test]
     fn targets_know_their_mean_and_refuse_nonsense() {
@@ -341,5 +219,19 @@ mod tests {
         assert!(Targets::soft(&soft, None).unwrap_err().to_string().contains("row 1"));
         assert_eq!(Targets::regression(&[f64::NAN, 2.0], None).unwrap().rows(), [1]);
         assert!(Targets::regression(&[f64::NAN, f64::INFINITY], None).is_err());
+    }
+
+    #[test]
+    fn sparse_labels_are_the_same_targets() {
+        let labels = Labels::from_integers([Some(4), None, Some(2), Some(4), None]);
+        let sparse = SparseLabels::from(&labels);
+        assert_eq!(Targets::of_sparse(&sparse).unwrap(), Targets::one_hot(&labels, None).unwrap());
+        let text = |sparse| Targets::of_sparse(&sparse).unwrap_err().to_string();
+        assert!(text(SparseLabels { index: vec![0, 0, 2], ..sparse.clone() }).contains("row 3 has class index 2"));
+        assert!(text(SparseLabels { index: vec![0], ..sparse.clone() }).contains("one per row"));
+        assert!(text(SparseLabels { rows: vec![0, 0, 1], ..sparse.clone() }).contains("ascending"));
+        assert!(text(SparseLabels { n_samples: 3, ..sparse }).contains("below 3"));
+        let none = SparseLabels { n_samples: 2, classes: ClassNames::Integers(vec![]), rows: vec![], index: vec![] };
+        assert!(text(none).contains("no row has a label"));
     }
 }

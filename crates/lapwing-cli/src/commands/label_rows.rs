@@ -1,0 +1,261 @@
+//! `lapwing label` for methods that read rows in blocks: nothing of the length of the data is held, and several processes
+//! may share the rows.
+
+use std::path::Path;
+
+use lapwing::data::communicator::agree;
+use lapwing::data::write::{LabelWriter, LabeledRows, RecordFile};
+use lapwing::data::{Error, Report, SparseLabels, Targets, peak_memory_bytes};
+use lapwing::graph::low_rank::{Blocks, labeled_within};
+use lapwing::models::low_rank::remove_checkpoint;
+use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit};
+use serde_json::json;
+
+use super::label::OutputOptions;
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::options::{DataOptions, LabelOptions};
+use crate::output::{self, ClassSize, Written, folded, is_stdout};
+use crate::rows::Rows;
+use crate::session::Session;
+use crate::summary::{self, row};
+use crate::text::{bytes, count};
+
+/// What is to be labeled, and what is to be left behind.
+pub struct LabelRows<'l> {
+    pub method: &'l LowRank,
+    pub path: &'l Path,
+    pub data: &'l DataOptions,
+    pub labels: &'l LabelOptions,
+    pub outputs: &'l OutputOptions,
+    pub checkpoint: Option<&'l Path>,
+}
+
+/// What was counted while rows were labeled; by class, and what is not.
+struct Counts {
+    inferred: Vec<u64>,
+    unreached: u64,
+    /// Rows without a given label whose class is known, and those of them that were labeled so.
+    hidden: u64,
+    right: u64,
+}
+
+impl LabelRows<'_> {
+    pub fn run(&self, session: &Session) -> Result<Outcome, Failure> {
+        let mut before = Report::default();
+        let read = session.read(&mut before, || self.read(session));
+        let (rows, labels, targets) = self.agree(session, read)?;
+        let mut fit = self.method.fit_rows(rows.source(), &targets, session.communicator, &session.run)?;
+        let mut counts = Counts::new(labels.classes.len());
+        let mut written = Written::default();
+        if let Some(path) = &self.outputs.output {
+            let mut report = std::mem::take(&mut fit.report);
+            let total = rows.source().n_rows() as u64;
+            counts = report.time_steps("write", total, &session.run, |_| {
+                self.write(path, &fit, &rows, &labels, &targets, session)
+            })?;
+            fit.report = report;
+            if !is_stdout(path) {
+                written.add("labels", path);
+            }
+        }
+        fit.report.n_unreached = counts.unreached as usize;
+        RowFit::note_unreached(&mut fit.report);
+        let finished =
+            if session.communicator.is_root() { self.leave(&fit, &rows, &labels, &mut written) } else { Ok(()) };
+        self.agree(session, finished)?;
+        fit.report.phases.splice(0..0, before.phases);
+        fit.report.peak_bytes = peak_memory_bytes();
+        self.print(session, &fit.report, &labels, &counts, &written)?;
+        let is_fine = counts.unreached == 0 && fit.report.solve.as_ref().is_none_or(|solve| solve.converged);
+        Ok(if self.outputs.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// What this rank did, once all ranks have done theirs; failures of the program are those of the library here.
+    fn agree<T>(&self, session: &Session, done: Result<T, Failure>) -> Result<T, Failure> {
+        let mut failure = None;
+        let done = done.map_err(|error| match error {
+            Failure::Library(error) => error,
+            other => {
+                let reason = other.text().unwrap_or_default();
+                failure = Some(other);
+                Error::Internal { reason }
+            }
+        });
+        agree(session.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
+    }
+
+    fn read(&self, session: &Session) -> Result<(Rows, SparseLabels, Targets), Failure> {
+        let rows = Rows::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
+        let labels = rows.labels(self.path, &self.data.table, self.labels, &session.run)?;
+        let targets = Targets::of_sparse(&labels)?;
+        Ok((rows, labels, targets))
+    }
+
+    /// Labels all rows and writes them, each rank its own part.
+    fn write(
+        &self,
+        path: &Path,
+        fit: &RowFit,
+        rows: &Rows,
+        labels: &SparseLabels,
+        targets: &Targets,
+        session: &Session,
+    ) -> Result<Counts, Failure> {
+        let (communicator, run) = (session.communicator, &session.run);
+        let (n, probabilities) = (rows.source().n_rows(), self.outputs.probabilities);
+        if communicator.size() == 1 {
+            let mut writer = LabelWriter::create(path, &labels.classes, n, probabilities)?;
+            let counts =
+                self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
+            run.check()?;
+            writer.finish()?;
+            return Ok(counts);
+        }
+        // Rank 0 makes the file, the others open it; no name changes before all have written.
+        let root = communicator.is_root();
+        let made = root.then(|| RecordFile::create_shared(path, &labels.classes, n, probabilities)).transpose();
+        let made = agree(communicator, made)?;
+        let file = match made {
+            Some(file) => Ok(file),
+            None => RecordFile::open_shared(path, &labels.classes, n, probabilities),
+        };
+        let mut file = agree(communicator, file)?;
+        let blocks = Blocks::of(n);
+        let own = blocks.owned(communicator);
+        let own = blocks.rows(own.start).start..blocks.rows(own.end).start;
+        let counts = self.each(fit, rows, targets, labels, own, session, |first, block| file.write_at(first, block));
+        let counts = counts.and_then(|counts| file.sync().map(|()| counts));
+        let counts = agree(communicator, counts)?.over(communicator)?;
+        let is_records = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
+        let finished = match root {
+            true if is_records => file.commit(),
+            true => file.transcode(path),
+            false => Ok(()),
+        };
+        agree(communicator, finished)?;
+        Ok(counts)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn each(
+        &self,
+        fit: &RowFit,
+        rows: &Rows,
+        targets: &Targets,
+        labels: &SparseLabels,
+        own: std::ops::Range<usize>,
+        session: &Session,
+        mut write: impl FnMut(usize, &LabeledRows<'_>) -> Result<(), Error> + Send,
+    ) -> Result<Counts, Error> {
+        let mut counts = Counts::new(labels.classes.len());
+        fit.label_rows(rows.source(), targets, own, &session.run, |first, labeling| {
+            let folded = folded(&labeling, self.outputs.unreached);
+            counts.add(first, &labeling, &folded, rows, targets);
+            let block = LabeledRows {
+                classes: &labels.classes,
+                labels: &folded,
+                confidence: &labeling.confidence,
+                reached: &labeling.reached,
+                probabilities: self.outputs.probabilities.then_some(&labeling.label_distributions),
+            };
+            write(first, &block)
+        })?;
+        Ok(counts)
+    }
+
+    /// Model and checkpoint, by rank 0.
+    fn leave(&self, fit: &RowFit, rows: &Rows, labels: &SparseLabels, written: &mut Written) -> Result<(), Failure> {
+        if let Some(path) = &self.outputs.model {
+            let model = Model {
+                method: fit.report.method.clone(),
+                classes: labels.classes.clone(),
+                feature_names: rows.feature_names(),
+                standardizer: None,
+                rule: fit.rule.clone(),
+                extension: Extension::from(fit.extension.clone()),
+            };
+            model.save(path)?;
+            written.add("model", path);
+        }
+        self.checkpoint.map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
+    }
+
+    fn print(
+        &self,
+        session: &Session,
+        report: &Report,
+        labels: &SparseLabels,
+        counts: &Counts,
+        written: &Written,
+    ) -> Result<(), Failure> {
+        report.warnings.iter().for_each(|warning| session.warn(warning));
+        let accuracy = (counts.hidden > 0).then(|| counts.right as f64 / counts.hidden as f64);
+        if session.json {
+            let sizes: Vec<ClassSize> = counts.class_sizes(labels);
+            let more = json!({"classes": sizes, "ranks": session.communicator.size(), "accuracy": accuracy});
+            return session.print(&output::json_object("label", report, more, written)?);
+        }
+        let mut rows = summary::of_fit(report);
+        if let Some(accuracy) = accuracy {
+            rows.push(row("accuracy", format!("{accuracy:.4} on {} hidden labels", count(counts.hidden as usize))));
+        }
+        if session.communicator.size() > 1 {
+            rows.push(row("processes", count(session.communicator.size())));
+        }
+        let choices = summary::of_choices(report).into_iter();
+        rows.extend(choices.map(|(name, value)| row(format!("{name} (auto)"), value)));
+        if let Some(read) = report.parts.get("passes").and_then(|part| part["bytes"].as_u64()).filter(|n| *n > 0) {
+            rows.push(row("read to fit", bytes(read)));
+        }
+        rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
+        rows.extend(written.rows());
+        session.print_summary(&rows, self.outputs.output.as_deref().is_some_and(is_stdout))
+    }
+}
+
+impl Counts {
+    fn new(n_classes: usize) -> Self {
+        Self { inferred: vec![0; n_classes], unreached: 0, hidden: 0, right: 0 }
+    }
+
+    fn add(&mut self, first: usize, labeling: &Labeling, folded: &[Option<usize>], rows: &Rows, targets: &Targets) {
+        folded.iter().flatten().for_each(|class| self.inferred[*class] += 1);
+        self.unreached += labeling.reached.iter().filter(|reached| !**reached).count() as u64;
+        if rows.class(first).is_none() {
+            return;
+        }
+        let is_right = |row: usize| rows.class(row) == folded[row - first];
+        self.hidden += folded.len() as u64;
+        self.right += (first..first + folded.len()).filter(|row| is_right(*row)).count() as u64;
+        // Given labels are no guesses.
+        for at in labeled_within(targets, first..first + folded.len()) {
+            self.hidden -= 1;
+            self.right -= u64::from(is_right(targets.rows()[at] as usize));
+        }
+    }
+
+    /// Those of all ranks.
+    fn over(self, communicator: &dyn lapwing::data::Communicator) -> Result<Self, Error> {
+        let own = self.inferred.iter().chain([&self.unreached, &self.hidden, &self.right]);
+        let own: Vec<u8> = own.flat_map(|count| count.to_le_bytes()).collect();
+        let mut sums = vec![0u64; self.inferred.len() + 3];
+        for part in communicator.gather(&own)? {
+            let counts = part.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        let sums = communicator.broadcast(sums.iter().flat_map(|sum| sum.to_le_bytes()).collect())?;
+        let mut sums = sums.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
+        let inferred = sums.by_ref().take(self.inferred.len()).collect();
+        let mut next = || sums.next().unwrap_or(0);
+        Ok(Self { inferred, unreached: next(), hidden: next(), right: next() })
+    }
+
+    fn class_sizes(&self, labels: &SparseLabels) -> Vec<ClassSize> {
+        let mut given = vec![0; self.inferred.len()];
+        labels.index.iter().for_each(|class| given[*class as usize] += 1);
+        let names = labels.classes.names().into_iter();
+        let sizes = names.zip(given).zip(&self.inferred);
+        sizes.map(|((name, given), inferred)| ClassSize { name, given, inferred: *inferred as usize }).collect()
+    }
+}

@@ -1,0 +1,153 @@
+//! How the program ends: one exit code and one text, whatever happened in which rank.
+
+use lapwing::data::{Communicator, Error, Result};
+
+use crate::failure::Failure;
+use crate::{DONE, ERROR, INTERRUPTED, LOOK, Outcome};
+
+/// How the program ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Exit code, the same in all ranks.
+    pub code: u8,
+    /// What rank 0 has to say; always `None` elsewhere.
+    pub text: Option<String>,
+}
+
+/// How one rank's part ended.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    kind: Kind,
+    code: u8,
+    text: String,
+}
+
+/// Whose fault it was, most telling last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Done,
+    /// Stopped because another rank did.
+    Followed,
+    Failed,
+}
+
+/// Waits for all ranks, and makes one ending of theirs.
+pub fn settle(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> Ending {
+    let own = Part::of(result);
+    // Ranks that cannot meet any more end as they were.
+    meet(communicator, &own).unwrap_or_else(|_| Ending { code: own.code.max(ERROR), text: own.text() })
+}
+
+fn meet(communicator: &dyn Communicator, own: &Part) -> Result<Ending> {
+    communicator.leave()?;
+    let parts = communicator.gather(&own.bytes())?;
+    let ending = together(&parts.iter().map(|part| Part::from_bytes(part)).collect::<Vec<_>>());
+    let code = communicator.broadcast(vec![ending.code])?;
+    Ok(Ending { code: code.first().copied().unwrap_or(ERROR), text: ending.text })
+}
+
+/// The first failure speaks for all, with its rank unless it is that of every rank.
+fn together(parts: &[Part]) -> Ending {
+    let telling = parts.iter().map(|part| part.kind).max().unwrap_or(Kind::Done);
+    if telling == Kind::Done {
+        return Ending { code: parts.iter().map(|part| part.code).max().unwrap_or(DONE), text: None };
+    }
+    let Some((rank, part)) = parts.iter().enumerate().find(|(_, part)| part.kind == telling) else {
+        return Ending { code: ERROR, text: None };
+    };
+    // Interruptions reach the ranks at any moment and are nobody's fault.
+    let is_common = parts.iter().all(|other| other == part) || part.code == INTERRUPTED;
+    let names_rank = is_common || telling == Kind::Followed;
+    let text = part.text().map(|text| if names_rank { text } else { format!("rank {rank}: {text}") });
+    Ending { code: part.code, text }
+}
+
+impl Part {
+    fn of(result: &Result<Outcome, Failure>) -> Self {
+        let (kind, code) = match result {
+            Ok(Outcome::Done) => (Kind::Done, DONE),
+            Ok(Outcome::Look) => (Kind::Done, LOOK),
+            Err(failure @ Failure::Library(Error::Comm { .. })) => (Kind::Followed, failure.code()),
+            // Nobody reads what rank 0 prints: the work is done.
+            Err(failure) if failure.code() == DONE => (Kind::Done, DONE),
+            Err(failure) => (Kind::Failed, failure.code()),
+        };
+        let text = result.as_ref().err().and_then(Failure::text).unwrap_or_default();
+        Self { kind, code, text }
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.text.clone()).filter(|text| !text.is_empty())
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        [&[self.kind as u8, self.code], self.text.as_bytes()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let kind = match bytes.first() {
+            Some(0) => Kind::Done,
+            Some(1) => Kind::Followed,
+            _ => Kind::Failed,
+        };
+        let text = String::from_utf8_lossy(bytes.get(2..).unwrap_or_default()).into_owned();
+        Self { kind, code: bytes.get(1).copied().unwrap_or(ERROR), text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing::data::Alone;
+
+    use super::*;
+
+    fn part(result: Result<Outcome, Failure>) -> Part {
+        Part::of(&result)
+    }
+
+    fn failed(text: &str) -> Part {
+        part(Err(Failure::usage(text)))
+    }
+
+    fn heard() -> Part {
+        part(Err(Failure::Library(Error::Comm { rank: 1, reason: "disk full".into() })))
+    }
+
+    fn of(parts: &[Part]) -> (u8, Option<String>) {
+        let Ending { code, text } = together(parts);
+        (code, text)
+    }
+
+    #[test]
+    fn one_text_for_all_ranks() {
+        let done = || part(Ok(Outcome::Done));
+        assert_eq!(of(&[done(), done()]), (DONE, None));
+        assert_eq!(of(&[done(), part(Ok(Outcome::Look))]), (LOOK, None));
+        assert_eq!(of(&[part(Err(Failure::ClosedPipe)), done()]), (DONE, None));
+        assert_eq!(of(&[failed("no labels"), failed("no labels")]), (ERROR, Some("no labels".into())));
+        assert_eq!(of(&[heard(), failed("disk full"), heard()]), (ERROR, Some("rank 1: disk full".into())));
+        assert_eq!(of(&[done(), failed("a"), failed("b")]), (ERROR, Some("rank 1: a".into())));
+        assert_eq!(of(&[heard(), heard()]), (ERROR, Some("rank 1: disk full".into())));
+    }
+
+    #[test]
+    fn interruptions_have_no_rank() {
+        let interrupted = part(Err(Failure::Interrupted));
+        assert_eq!(of(&[heard(), interrupted]), (INTERRUPTED, Some("interrupted".into())));
+    }
+
+    #[test]
+    fn parts_survive_the_journey() {
+        for part in [failed("naïve"), heard(), part(Ok(Outcome::Look))] {
+            assert_eq!(Part::from_bytes(&part.bytes()), part);
+        }
+        assert_eq!(Part::from_bytes(&[]).code, ERROR);
+    }
+
+    #[test]
+    fn alone_it_ends_as_it_ended() {
+        let ending = settle(&Alone, &Err(Failure::usage("no labels")));
+        assert_eq!(ending, Ending { code: ERROR, text: Some("no labels".into()) });
+        assert_eq!(settle(&Alone, &Ok(Outcome::Done)), Ending { code: DONE, text: None });
+    }
+}

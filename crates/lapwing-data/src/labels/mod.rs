@@ -1,0 +1,130 @@
+//! Given labels: classes, the unlabeled marker, and the targets that solvers are given.
+
+mod classes;
+mod sparse;
+mod targets;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::classes::{IntegerClasses, TextClasses};
+pub(crate) use self::sparse::LabelRows;
+pub use self::sparse::SparseLabels;
+pub use self::targets::Targets;
+
+/// Class index of a row without a label.
+pub const UNLABELED: i32 = -1;
+
+/// Names of the classes, ascending: integers or strings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClassNames {
+    /// Integer labels.
+    Integers(Vec<i64>),
+    /// Text labels.
+    Texts(Vec<String>),
+}
+
+impl ClassNames {
+    /// Number of classes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(names) => names.len(),
+            Self::Texts(names) => names.len(),
+        }
+    }
+
+    /// Whether there is no class at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Name of class `class` as text.
+    pub fn name(&self, class: usize) -> String {
+        match self {
+            Self::Integers(names) => names[class].to_string(),
+            Self::Texts(names) => names[class].clone(),
+        }
+    }
+
+    /// All names as text, in class order.
+    pub fn names(&self) -> Vec<String> {
+        (0..self.len()).map(|class| self.name(class)).collect()
+    }
+}
+
+/// A class per row, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// Names of the classes, ascending.
+    pub classes: ClassNames,
+    /// Class index of each row (n), [`UNLABELED`] where it has none.
+    pub index: Vec<i32>,
+}
+
+impl Labels {
+    /// Labels from integers, `None` marking the unlabeled rows.
+    pub fn from_integers(labels: impl IntoIterator<Item = Option<i64>>) -> Self {
+        let mut classes = IntegerClasses::default();
+        let ids: Vec<_> = labels.into_iter().map(|label| label.map(|label| classes.id(label))).collect();
+        Self::of_ids(&ids, classes.finish())
+    }
+
+    /// Labels from texts. Unlabeled are empty texts, and what equals `unlabeled`; where no marker is given, −1,
+    /// `nan`, `null`, `none` and `na` (in any case) as well. If every label left is an integer, classes are integers.
+    pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
+        let mut classes = TextClasses::new(unlabeled);
+        let ids: Vec<_> = labels.into_iter().map(|label| classes.id(label.as_ref())).collect();
+        Self::of_ids(&ids, classes.finish())
+    }
+
+    fn of_ids(ids: &[Option<u32>], (classes, class_of): (ClassNames, Vec<u32>)) -> Self {
+        let index = ids.iter().map(|id| id.map_or(UNLABELED, |id| class_of[id as usize] as i32)).collect();
+        Self { classes, index }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there is no row at all.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// Number of rows that have a label.
+    pub fn n_labeled(&self) -> usize {
+        self.index.iter().filter(|&&class| class != UNLABELED).count()
+    }
+
+    /// Rows of each class, ascending.
+    pub fn rows_by_class(&self) -> Vec<Vec<usize>> {
+        let mut rows = vec![Vec::new(); self.n_classes()];
+        for (row, &class) in self.index.iter().enumerate() {
+            if class != UNLABELED {
+                rows[class as usize].push(row);
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_are_integers_become_integers() {
+        let labels = Labels::from_texts(["3", "", "-1", "1.0", "NaN", "3"], None);
+        assert_eq!(labels.classes, ClassNames::Integers(vec![1, 3]));
+        assert_eq!(labels.index, [1, UNLABELED, UNLABELED, 0, UNLABELED, 1]);
+        let labels = Labels::from_texts(["spam", "?", "ham", "-1"], Some("?"));
+        assert_eq!(labels.classes, ClassNames::Texts(vec!["-1".into(), "ham".into(), "spam".into()]));
+        assert_eq!(labels.index, [2, UNLABELED, 1, 0]);
+    }
+}

@@ -1,0 +1,33 @@
+//! Labels from arrays.
+
+use std::io::Read;
+
+use super::{LabelIntegers, LabelTexts, check_count};
+use crate::read::npy::NpyReader;
+use crate::{Result, Run, SparseLabels};
+
+/// Labels from an array of one dimension (or one column).
+pub(in crate::read) fn from_array<R: Read>(
+    reader: NpyReader<'_, R>,
+    n_rows: usize,
+    unlabeled: Option<&str>,
+    run: &Run,
+) -> Result<SparseLabels> {
+    if !matches!(reader.header.shape[..], [_] | [_, 1]) {
+        let shape = reader.header.shape_text();
+        return Err(reader.origin.error(format!("shape {shape}; expected one label per row")));
+    }
+    check_count(reader.origin, n_rows, reader.n_rows())?;
+    if reader.header.dtype.is_integer() {
+        let mut integers = LabelIntegers::new(unlabeled);
+        reader.each_number(run, |value| integers.push(Some(value)))?;
+        return integers.finish();
+    }
+    let mut texts = LabelTexts::new(unlabeled);
+    if reader.header.dtype.is_number() {
+        reader.each_number(run, |value| texts.push_number(value))?;
+    } else {
+        reader.each_text(run, |text| texts.push(text))?;
+    }
+    texts.finish()
+}

@@ -1,0 +1,160 @@
+//! Labels: columns of tables, arrays, and files of their own.
+//!
+//! Whatever they are read from, labels are gathered one by one ([`LabelTexts`], [`LabelIntegers`]), and only rows that
+//! have one are kept.
+
+mod array;
+#[cfg(feature = "tables")]
+mod parquet;
+mod text;
+
+use std::path::Path;
+
+pub(super) use self::array::from_array;
+#[cfg(feature = "tables")]
+pub(super) use self::parquet::LabelColumn;
+use super::ReadOptions;
+use super::format::{Format, open_filled, unknown_ending};
+use super::npy::{NpyReader, Origin};
+use crate::labels::{IntegerClasses, LabelRows, TextClasses};
+use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED};
+
+/// Labels as texts, one for each row or for chosen ones.
+pub(super) struct LabelTexts {
+    classes: TextClasses,
+    rows: LabelRows,
+}
+
+impl LabelTexts {
+    /// No rows yet; `unlabeled` marks those without a label, as in [`Labels::from_texts`].
+    pub(super) fn new(unlabeled: Option<&str>) -> Self {
+        Self { classes: TextClasses::new(unlabeled), rows: LabelRows::default() }
+    }
+
+    /// No labels yet, among `n_rows` rows.
+    fn among(n_rows: usize, unlabeled: Option<&str>) -> Result<Self> {
+        Ok(Self { rows: LabelRows::among(n_rows)?, ..Self::new(unlabeled) })
+    }
+
+    /// The label of one row more.
+    pub(super) fn push(&mut self, text: &str) {
+        self.rows.push(self.classes.id(text));
+    }
+
+    /// A number as text; NaN is no label.
+    pub(super) fn push_number(&mut self, value: f64) {
+        if value.is_nan() { self.push("") } else { self.push(&value.to_string()) }
+    }
+
+    /// The label of a row that has none yet.
+    fn put(&mut self, row: u32, text: &str) {
+        if let Some(id) = self.classes.id(text) {
+            self.rows.put(row, id);
+        }
+    }
+
+    fn n_rows(&self) -> usize {
+        self.rows.n_samples()
+    }
+
+    pub(super) fn finish(self) -> Result<SparseLabels> {
+        self.rows.finish(self.classes.finish())
+    }
+}
+
+/// Labels as whole numbers, one for each row.
+pub(super) struct LabelIntegers {
+    classes: IntegerClasses,
+    rows: LabelRows,
+    marker: Option<i64>,
+}
+
+impl LabelIntegers {
+    /// No rows yet; −1, or the number that `unlabeled` spells, marks rows without one.
+    pub(super) fn new(unlabeled: Option<&str>) -> Self {
+        let marker = match unlabeled {
+            None => Some(i64::from(UNLABELED)),
+            Some(text) => text.trim().parse().ok(),
+        };
+        Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker }
+    }
+
+    /// The label of one row more.
+    pub(super) fn push(&mut self, label: Option<i64>) {
+        let label = label.filter(|_| label != self.marker);
+        self.rows.push(label.map(|label| self.classes.id(label)));
+    }
+
+    pub(super) fn finish(self) -> Result<SparseLabels> {
+        self.rows.finish(self.classes.finish())
+    }
+}
+
+/// Reads the labels of `n_rows` rows from a file of their own.
+///
+/// `.npy`: one per row, integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label a
+/// line, a first line `label`, `labels` or `y` being a header; or `row,label` pairs, rows counted from 0, with or
+/// without a header `row,label` (columns after these two are ignored), rows left out being unlabeled.
+/// Unlabeled are −1, empty, NaN and null, or what equals `unlabeled`.
+///
+/// # Errors
+/// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;
+/// [`Error::Format`] naming the line of a pair that is malformed, out of range, or a second one for its row.
+pub fn read_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<Labels> {
+    read_sparse_labels(path, n_rows, unlabeled).map(Labels::from)
+}
+
+/// The labels of [`read_labels`] without a place for every row.
+///
+/// # Errors
+/// As [`read_labels`].
+///
+/// # Complexity
+/// One pass; 8 bytes for each row that has a label, and a bit for every row where the file holds pairs.
+pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
+    match Format::of(path) {
+        Format::Npy => {
+            let (file, length) = open_filled(path)?;
+            let reader = NpyReader::new(file, length, Origin { path, array: "" })?;
+            from_array(reader, n_rows, unlabeled, &Run::new(Some(1), 0)?)
+        }
+        Format::Csv | Format::Other => text::read(path, n_rows, unlabeled),
+        _ => Err(unknown_ending(path, "labels as .npy, or as text with one label or row,label pair a line")),
+    }
+}
+
+/// Reads the label column of a table alone: the labels of [`read_samples`](super::read_samples), without the features.
+///
+/// `options` names the column and what marks rows without a label; the other columns are not looked at.
+///
+/// # Errors
+/// [`Error::Param`] where no label column is named; [`Error::Format`] for files that are no tables, an unknown column,
+/// and what cannot be a label; [`Error::Shape`] for 2³² rows and more; [`Error::Io`], [`Error::Interrupted`].
+///
+/// # Complexity
+/// One pass over the text, or over that column of a Parquet file; 8 bytes for each row that has a label.
+pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Result<SparseLabels> {
+    let Some(column) = &options.label_column else {
+        return Err(Error::param("label column", "not given", "the name of a column"));
+    };
+    let unlabeled = options.unlabeled.as_deref();
+    match Format::of(path) {
+        Format::Csv => super::csv::read_labels(path, column, unlabeled, run),
+        #[cfg(feature = "tables")]
+        Format::Parquet => parquet::read(path, column, unlabeled, run),
+        #[cfg(not(feature = "tables"))]
+        Format::Parquet => Err(super::format::without_tables(path)),
+        _ => Err(unknown_ending(path, "a table: .parquet, .csv, .csv.gz or .csv.zst")),
+    }
+}
+
+fn check_count(origin: Origin<'_>, n_rows: usize, found: usize) -> Result<()> {
+    if found == n_rows {
+        return Ok(());
+    }
+    let what = match origin.array {
+        "" => origin.path.display().to_string(),
+        array => format!("array '{array}' of {}", origin.path.display()),
+    };
+    Err(Error::shape(what, format!("{n_rows} labels, one per row of the data"), format!("{found} labels")))
+}

@@ -1,0 +1,143 @@
+//! Labels as lines of text: one for each row, or pairs of a row and its label.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use super::{LabelTexts, check_count};
+use crate::read::format::open_text;
+use crate::read::npy::Origin;
+use crate::{Error, Result, SparseLabels};
+
+/// Reads lines in either of the two layouts; the first line decides.
+pub(super) fn read(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
+    let mut lines = Lines::open(path)?;
+    if !lines.next()? {
+        return Err(Error::format(path, None, "the file is empty"));
+    }
+    let has_pair_header = lines.n_fields() >= 2 && lines.field(0) == "row" && lines.field(1) == "label";
+    if has_pair_header || (lines.n_fields() == 2 && lines.field(0).parse::<u64>().is_ok()) {
+        return read_pairs(lines, LabelTexts::among(n_rows, unlabeled)?, n_rows, has_pair_header);
+    }
+    let is_header = lines.n_fields() == 1 && ["label", "labels", "y"].contains(&lines.field(0));
+    read_column(lines, LabelTexts::new(unlabeled), n_rows, is_header)
+}
+
+fn read_column(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header: bool) -> Result<SparseLabels> {
+    let mut has_line = !header || lines.next()?;
+    while has_line {
+        match lines.n_fields() {
+            1 => texts.push(lines.field(0)),
+            found => {
+                return Err(lines.error(format!("{found} fields; expected one label, or a row number and a label")));
+            }
+        }
+        has_line = lines.next()?;
+    }
+    check_count(Origin { path: lines.path, array: "" }, n_rows, texts.n_rows())?;
+    texts.finish()
+}
+
+fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header: bool) -> Result<SparseLabels> {
+    // Pages of zeros that are never written take no memory.
+    let mut seen = vec![0u64; n_rows.div_ceil(64)];
+    let mut has_line = !header || lines.next()?;
+    while has_line {
+        let n_fields = lines.n_fields();
+        if n_fields < 2 {
+            return Err(lines.error("expected a row number and a label"));
+        }
+        if n_fields > 2 && !header {
+            return Err(lines.error(format!("{n_fields} fields; expected a row number and a label")));
+        }
+        let Ok(row) = lines.field(0).parse::<usize>() else {
+            return Err(lines.error(format!("'{}' is no row number", lines.field(0))));
+        };
+        if row >= n_rows {
+            return Err(lines.error(format!("row {row} is out of range; the data has {n_rows} rows, counted from 0")));
+        }
+        let (word, bit) = (&mut seen[row / 64], 1 << (row % 64));
+        if *word & bit != 0 {
+            return Err(lines.error(format!("a second label for row {row}")));
+        }
+        *word |= bit;
+        // There are fewer rows than 2³².
+        texts.put(row as u32, lines.field(1));
+        has_line = lines.next()?;
+    }
+    texts.finish()
+}
+
+/// Lines of a text file split into fields; unlike a CSV reader it keeps empty lines, which are rows without a label.
+struct Lines<'a> {
+    path: &'a Path,
+    reader: Box<dyn BufRead>,
+    number: u64,
+    line: String,
+    /// The fields of the line, one behind the other, without their quotes.
+    content: String,
+    /// Where each field ends.
+    ends: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        let (reader, content) = (open_text(path)?, String::new());
+        Ok(Self { path, reader, number: 0, line: String::new(), content, ends: Vec::new() })
+    }
+
+    /// Goes to the next line; false at the end.
+    fn next(&mut self) -> Result<bool> {
+        self.line.clear();
+        self.number += 1;
+        let n = self.reader.read_line(&mut self.line).map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidData => self.error("not UTF-8 text"),
+            std::io::ErrorKind::UnexpectedEof => self.error("the file is truncated"),
+            _ => Error::io(self.path, e),
+        })?;
+        let line = self.line.trim_start_matches('\u{feff}');
+        split_fields(line.trim(), &mut self.content, &mut self.ends);
+        Ok(n > 0)
+    }
+
+    /// Number of fields of the line, at least one.
+    fn n_fields(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A field without spaces around it; empty where there is none.
+    fn field(&self, at: usize) -> &str {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.ends.get(at).map_or("", |&end| self.content[start..end].trim())
+    }
+
+    fn error(&self, reason: impl Into<String>) -> Error {
+        Error::format(self.path, Some(self.number), reason)
+    }
+}
+
+/// Splits at commas outside double quotes; at least one field.
+fn split_fields(line: &str, content: &mut String, ends: &mut Vec<usize>) {
+    content.clear();
+    ends.clear();
+    if !line.contains('"') {
+        for field in line.split(',') {
+            content.push_str(field);
+            ends.push(content.len());
+        }
+        return;
+    }
+    let mut is_quoted = false;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if is_quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                content.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => ends.push(content.len()),
+            _ => content.push(c),
+        }
+    }
+    ends.push(content.len());
+}

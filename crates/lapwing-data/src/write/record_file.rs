@@ -1,0 +1,280 @@
+//! A labeled table that several processes write at once, each its rows at their place.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+
+use super::atomic::{Place, check_writable, folder_of};
+use super::encode::encode_rows;
+use super::npy::{NO_CLASS, Records};
+use super::table::{LABEL_ENDINGS, LabeledRows};
+use super::writer::{LabelWriter, Table, ending};
+use crate::{ClassNames, Error, Matrix, Result};
+
+/// Bytes of records read at a time.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// A file of as many records as the table has rows, written by several processes and then given its name.
+///
+/// One process creates it; when it is there, the others open it. Each writes its rows where they belong and
+/// [syncs](Self::sync) them. When all have, one of them commits a `.npy`, whose records these are, or transcodes them
+/// into the `.csv` or `.parquet` that is wanted. That they wait for each other is up to them.
+///
+/// The file is called `.NAME.part` and stands beside the one that it will be, so that a later run takes the place of
+/// one that was killed. Where the creator drops it before the end, it is removed.
+///
+/// # Complexity
+/// A record takes 17 bytes, and those of the label (4, or in `.npy` 8 or 4 for each letter of the longest name) and 8
+/// for each probability. Memory for some thousand rows.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{ClassNames, write::{LabeledRows, RecordFile}};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("labels.csv");
+/// let classes = ClassNames::Integers(vec![3, 8]);
+/// let block = |labels| LabeledRows {
+///     classes: &classes, labels, confidence: &[0.5], reached: &[true], probabilities: None,
+/// };
+/// let mut first = RecordFile::create_shared(&path, &classes, 2, false)?;
+/// let mut second = RecordFile::open_shared(&path, &classes, 2, false)?; // in another process
+/// second.write_at(1, &block(&[Some(0)]))?;
+/// second.sync()?;
+/// first.write_at(0, &block(&[Some(1)]))?;
+/// first.transcode(&path)?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "row,label,confidence,reached\n0,8,0.5,true\n1,3,0.5,true\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RecordFile {
+    shape: Table,
+    records: Records,
+    /// Whether the labels are numbers of classes.
+    by_index: bool,
+    file: File,
+    part: PathBuf,
+    place: Place,
+    /// Removes the file when the process that made it drops it.
+    owned: Option<TempPath>,
+}
+
+impl RecordFile {
+    /// Begins a table of `n_rows` rows that will be `path`, for all processes.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown ending, or for what is no file; [`Error::TooLarge`];
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn create_shared(path: &Path, classes: &ClassNames, n_rows: usize, probabilities: bool) -> Result<Self> {
+        Self::new(path, classes, n_rows, probabilities, |part, records, length| {
+            // Removed and not overwritten: a process of a killed run may still be writing.
+            match std::fs::remove_file(part) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+            let mut file = File::options().read(true).write(true).create_new(true).open(part)?;
+            let owned = TempPath::try_from_path(part)?;
+            file.write_all(records.header())?;
+            file.set_len(length)?;
+            // Rows never written are told by their number, which is 0: but for the first.
+            if length > records.header().len() as u64 {
+                file.write_all(&(-1i64).to_le_bytes())?;
+            }
+            Ok((file, Some(owned)))
+        })
+    }
+
+    /// Opens the table that another process has begun with the same arguments.
+    ///
+    /// # Errors
+    /// [`Error::Format`] where the file is another table; [`Error::Io`] where there is none.
+    pub fn open_shared(path: &Path, classes: &ClassNames, n_rows: usize, probabilities: bool) -> Result<Self> {
+        let opened = Self::new(path, classes, n_rows, probabilities, |part, _, _| {
+            File::options().read(true).write(true).open(part).map(|file| (file, None))
+        })?;
+        let is_same = opened.is_same().map_err(|e| Error::io(&opened.part, e))?;
+        is_same.then_some(()).ok_or_else(|| Error::format(&opened.part, None, "begun for another table of labels"))?;
+        Ok(opened)
+    }
+
+    fn new(
+        path: &Path,
+        classes: &ClassNames,
+        n_rows: usize,
+        probabilities: bool,
+        open: impl FnOnce(&Path, &Records, u64) -> io::Result<(File, Option<TempPath>)>,
+    ) -> Result<Self> {
+        let is_file = || Error::param("output", path.display(), "a file, which several processes can write");
+        if path.as_os_str() == "-" {
+            return Err(is_file());
+        }
+        check_writable(path, &LABEL_ENDINGS)?;
+        let place = Place::of(path).map_err(|e| Error::io(path, e))?.ok_or_else(is_file)?;
+        let part = part_of(&place.target);
+        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, probabilities };
+        let by_index = ending(path).as_deref() != Some("npy");
+        let records = if by_index { Records::by_index } else { Records::new }(classes, n_rows, probabilities);
+        let length = length_of(&records, n_rows).ok_or_else(|| Error::TooLarge {
+            what: path.display().to_string(),
+            bytes: u64::MAX,
+            limit: i64::MAX as u64,
+        })?;
+        let (file, owned) = open(&part, &records, length).map_err(|e| Error::io(&part, e))?;
+        Ok(Self { shape, records, by_index, file, part, place, owned })
+    }
+
+    /// Whether the file is the table it should be.
+    fn is_same(&self) -> io::Result<bool> {
+        let expected = self.records.header();
+        let mut header = Vec::new();
+        (&self.file).take(expected.len() as u64).read_to_end(&mut header)?;
+        Ok(header == expected && Some(self.file.metadata()?.len()) == length_of(&self.records, self.shape.n_rows))
+    }
+
+    /// Writes the rows of `block` at their place, `first_row` and those behind it; any number of times, in any order.
+    ///
+    /// They are encoded by the threads of the pool this is called in, by one where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together or into the table, [`Error::Io`] when
+    /// the file cannot be written.
+    pub fn write_at(&mut self, first_row: usize, block: &LabeledRows<'_>) -> Result<()> {
+        self.shape.check(first_row, block)?;
+        let (start, file) = (self.byte_of(first_row), &mut self.file);
+        let written = file
+            .seek(SeekFrom::Start(start))
+            .and_then(|_| encode_rows(&self.records, first_row, block, |bytes| file.write_all(bytes)));
+        written.map_err(|e| Error::io(&self.part, e))
+    }
+
+    /// Makes durable, and known to other machines, what this process wrote.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(|e| Error::io(&self.part, e))
+    }
+
+    /// Gives a `.npy` its name, when all processes have written and synced their rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where a row is missing; [`Error::Param`] for other endings, which are to be transcoded;
+    /// [`Error::Io`]. The file is removed then, and an older one of that name stays as it was.
+    ///
+    /// # Complexity
+    /// One pass, which looks for rows that are missing.
+    pub fn commit(mut self) -> Result<()> {
+        let owned = self.take_part()?;
+        if self.by_index {
+            return Err(Error::param("output", self.shape.path.display(), "a .npy; others are transcoded"));
+        }
+        self.each_block(|_, _, _| Ok(()))?;
+        self.place.take(&self.file, owned).map_err(|e| Error::io(&self.shape.path, e))
+    }
+
+    /// Writes the records as the table `final_path`, in the format of its ending, to the bytes of
+    /// [`write_labels`](super::write_labels), and removes the file.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where a row is missing; [`Error::Format`] for records that were damaged; [`Error::Param`] for a
+    /// table begun as `.npy`, which is to be committed; [`Error::Io`]. The file is removed in any case.
+    pub fn transcode(mut self, final_path: &Path) -> Result<()> {
+        let _owned = self.take_part()?;
+        if !self.by_index {
+            return Err(Error::param("output", self.shape.path.display(), "a .csv or .parquet; a .npy is committed"));
+        }
+        let Table { classes, n_rows, probabilities, .. } = self.shape.clone();
+        let mut writer = LabelWriter::create(final_path, &classes, n_rows, probabilities)?;
+        let mut block = Block::default();
+        self.each_block(|this, first_row, bytes| {
+            block.decode(this, bytes)?;
+            let probabilities = probabilities.then(|| block.probabilities(classes.len())).transpose()?;
+            let Block { labels, confidence, reached, .. } = &block;
+            let rows =
+                LabeledRows { classes: &classes, labels, confidence, reached, probabilities: probabilities.as_ref() };
+            writer.write(first_row, &rows)
+        })?;
+        writer.finish()
+    }
+
+    /// The name of the file, for whoever ends it: it is removed with this, whoever made it.
+    fn take_part(&mut self) -> Result<TempPath> {
+        match self.owned.take() {
+            Some(owned) => Ok(owned),
+            None => TempPath::try_from_path(&self.part).map_err(|e| Error::io(&self.part, e)),
+        }
+    }
+
+    /// Hands over the records, block by block, with the row of the first.
+    fn each_block(&mut self, mut take: impl FnMut(&Self, usize, &[u8]) -> Result<()>) -> Result<()> {
+        let size = self.records.size;
+        let block_rows = (BLOCK_BYTES / size).max(1);
+        let mut bytes = Vec::new();
+        for first_row in (0..self.shape.n_rows).step_by(block_rows) {
+            bytes.resize(block_rows.min(self.shape.n_rows - first_row) * size, 0);
+            let start = self.byte_of(first_row);
+            let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut bytes));
+            read.map_err(|e| Error::io(&self.part, e))?;
+            let mut numbers =
+                bytes.chunks_exact(size).map(|record| record.first_chunk().copied().map(i64::from_le_bytes));
+            if let Some(at) = numbers.by_ref().zip(first_row as i64..).position(|(found, row)| found != Some(row)) {
+                let got = format!("none for row {}", first_row + at);
+                return Err(Error::shape("the table of labels", format!("{} rows", self.shape.n_rows), got));
+            }
+            take(self, first_row, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn byte_of(&self, row: usize) -> u64 {
+        (self.records.header().len() + row * self.records.size) as u64
+    }
+}
+
+/// Bytes of a file of records.
+fn length_of(records: &Records, n_rows: usize) -> Option<u64> {
+    let length = n_rows.checked_mul(records.size)?.checked_add(records.header().len())?;
+    i64::try_from(length).ok().map(|length| length as u64)
+}
+
+/// The file that will be `target`, hidden beside it.
+fn part_of(target: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".part");
+    folder_of(target).join(name)
+}
+
+/// Records taken apart.
+#[derive(Default)]
+struct Block {
+    labels: Vec<Option<usize>>,
+    confidence: Vec<f64>,
+    reached: Vec<bool>,
+    probabilities: Vec<f64>,
+}
+
+impl Block {
+    /// Takes records apart whose labels are numbers of classes.
+    fn decode(&mut self, file: &RecordFile, bytes: &[u8]) -> Result<()> {
+        let n_classes = file.shape.classes.len();
+        *self = Self::default();
+        for record in bytes.chunks_exact(file.records.size) {
+            // Row (8 bytes), label (4), confidence (8), reached (1), and probabilities (8 each).
+            let class = record[8..].first_chunk().map_or(NO_CLASS, |bytes| u32::from_le_bytes(*bytes));
+            if class != NO_CLASS && class as usize >= n_classes {
+                return Err(Error::format(&file.part, None, format!("the file is damaged (class {class})")));
+            }
+            self.labels.push((class != NO_CLASS).then_some(class as usize));
+            self.confidence.extend(record[12..20].first_chunk().map(|bytes| f64::from_le_bytes(*bytes)));
+            self.reached.push(record[20] != 0);
+            self.probabilities.extend(record[21..].as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+        }
+        Ok(())
+    }
+
+    fn probabilities(&mut self, n_classes: usize) -> Result<Matrix> {
+        Matrix::new(self.labels.len(), n_classes, std::mem::take(&mut self.probabilities))
+    }
+}

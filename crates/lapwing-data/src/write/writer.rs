@@ -1,0 +1,186 @@
+//! The labeled table, written in blocks of rows.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::atomic::{AtomicFile, check_writable};
+use super::csv::CsvLines;
+use super::encode::encode_rows;
+use super::npy::Records;
+#[cfg(feature = "tables")]
+use super::parquet::LabelTable;
+use super::table::{LABEL_ENDINGS, LabeledRows};
+use crate::{ClassNames, Error, Result};
+
+/// A labeled table that is written in blocks of rows, one after the other, to the bytes of
+/// [`write_labels`](super::write_labels) for all of them.
+///
+/// The file appears under its name when it is [finished](Self::finish); dropped before, it leaves nothing. Rows of
+/// `.csv` and `.npy` are encoded by the threads of the pool that [`write`](Self::write) is called in
+/// ([`Run::install`](crate::Run::install)), by one where there is none.
+///
+/// # Complexity
+/// Memory for some thousand rows, and in `.parquet` for about a million of them, compressed.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{ClassNames, write::{LabelWriter, LabeledRows}};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("labels.csv");
+/// let classes = ClassNames::Texts(vec!["ham".into(), "spam".into()]);
+/// let mut writer = LabelWriter::create(&path, &classes, 3, false)?;
+/// let block = |labels, confidence, reached| LabeledRows {
+///     classes: &classes, labels, confidence, reached, probabilities: None,
+/// };
+/// writer.write(0, &block(&[Some(1), None], &[0.75, f64::NAN], &[true, false]))?;
+/// writer.write(2, &block(&[Some(0)], &[1.0], &[true]))?;
+/// writer.finish()?;
+/// let text = std::fs::read_to_string(&path)?;
+/// assert_eq!(text, "row,label,confidence,reached\n0,spam,0.75,true\n1,,,false\n2,ham,1.0,true\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LabelWriter {
+    shape: Table,
+    /// The row that is to come next; none after a failure.
+    next: Option<usize>,
+    format: Format,
+}
+
+enum Format {
+    Csv(CsvLines, AtomicFile),
+    Npy(Records, AtomicFile),
+    #[cfg(feature = "tables")]
+    Parquet(Box<LabelTable>),
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Csv(..) => "Csv",
+            Self::Npy(..) => "Npy",
+            #[cfg(feature = "tables")]
+            Self::Parquet(_) => "Parquet",
+        })
+    }
+}
+
+/// What a table is to hold.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub path: std::path::PathBuf,
+    pub classes: ClassNames,
+    pub n_rows: usize,
+    pub probabilities: bool,
+}
+
+impl Table {
+    /// Refuses a block that does not belong, or reaches beyond the rows; else says where it ends.
+    pub(super) fn check(&self, first_row: usize, block: &LabeledRows<'_>) -> Result<usize> {
+        block.check(first_row)?;
+        if *block.classes != self.classes {
+            return Err(Error::labels("the classes of the block are not those of the table"));
+        }
+        let (expected, found) = (self.probabilities, block.probabilities.is_some());
+        if expected != found {
+            let text = |has| if has { "probabilities" } else { "no probabilities" };
+            return Err(Error::shape("the block of labels", text(expected), text(found)));
+        }
+        first_row.checked_add(block.labels.len()).filter(|&end| end <= self.n_rows).ok_or_else(|| {
+            let got = format!("{} rows from row {first_row} on", block.labels.len());
+            Error::shape("the block of labels", format!("at most {} rows in all", self.n_rows), got)
+        })
+    }
+
+    pub(super) fn io(&self, error: io::Error) -> Error {
+        Error::io(&self.path, error)
+    }
+}
+
+impl LabelWriter {
+    /// Begins a table of `n_rows` rows, in the format of the ending; `-` is CSV on standard output. With
+    /// `probabilities` it has a column for each class.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown ending, [`Error::Io`] when the file cannot be written.
+    pub fn create(path: &Path, classes: &ClassNames, n_rows: usize, probabilities: bool) -> Result<Self> {
+        check_writable(path, &LABEL_ENDINGS)?;
+        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, probabilities };
+        let format = Format::begin(&shape, AtomicFile::create(path)?).map_err(|e| shape.io(e))?;
+        Ok(Self { shape, next: Some(0), format })
+    }
+
+    /// Writes the rows of `block`, which are numbered from `first_row` on: the row behind the last of the block before.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together or into the table, [`Error::Param`] for
+    /// a block out of order, [`Error::Io`] when the file cannot be written; after that the table cannot be finished.
+    pub fn write(&mut self, first_row: usize, block: &LabeledRows<'_>) -> Result<()> {
+        let end = self.shape.check(first_row, block)?;
+        match self.next {
+            Some(next) if next == first_row => {}
+            Some(next) => return Err(Error::param("first row of the block", first_row, format!("row {next}"))),
+            None => return Err(failed_before()),
+        }
+        self.next = None;
+        match &mut self.format {
+            Format::Csv(lines, file) => encode_rows(lines, first_row, block, |bytes| file.write_all(bytes)),
+            Format::Npy(records, file) => encode_rows(records, first_row, block, |bytes| file.write_all(bytes)),
+            #[cfg(feature = "tables")]
+            Format::Parquet(table) => table.write(block),
+        }
+        .map_err(|e| self.shape.io(e))?;
+        self.next = Some(end);
+        Ok(())
+    }
+
+    /// Makes the table durable and gives it its name.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where rows are missing, [`Error::Io`] when the file cannot be written; nothing is left then,
+    /// and an older file of that name stays as it was.
+    pub fn finish(self) -> Result<()> {
+        let Self { shape, next, format } = self;
+        match next {
+            Some(next) if next == shape.n_rows => {}
+            Some(next) => return Err(Error::shape("the table of labels", format!("{} rows", shape.n_rows), next)),
+            None => return Err(failed_before()),
+        }
+        let file = match format {
+            Format::Csv(_, file) | Format::Npy(_, file) => file,
+            #[cfg(feature = "tables")]
+            Format::Parquet(table) => table.finish(&shape.classes).map_err(|e| shape.io(e))?,
+        };
+        file.commit()
+    }
+}
+
+fn failed_before() -> Error {
+    Error::labels("a block before could not be written")
+}
+
+impl Format {
+    fn begin(shape: &Table, mut file: AtomicFile) -> io::Result<Self> {
+        match ending(&shape.path).as_deref() {
+            Some("npy") => {
+                let records = Records::new(&shape.classes, shape.n_rows, shape.probabilities);
+                file.write_all(records.header())?;
+                Ok(Self::Npy(records, file))
+            }
+            #[cfg(feature = "tables")]
+            Some("parquet") => {
+                LabelTable::new(file, &shape.classes, shape.probabilities).map(|table| Self::Parquet(Box::new(table)))
+            }
+            _ => {
+                let lines = CsvLines::new(&shape.classes, shape.probabilities)?;
+                file.write_all(lines.header())?;
+                Ok(Self::Csv(lines, file))
+            }
+        }
+    }
+}
+
+/// The ending of a name in small letters.
+pub(super) fn ending(path: &Path) -> Option<String> {
+    path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase())
+}

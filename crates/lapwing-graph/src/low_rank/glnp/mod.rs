@@ -1,0 +1,225 @@
+//! Global linear neighbourhoods (GLNP): a factor F ≥ 0 (n, k) with F·Fᵀ·X close to X, every row a combination of all others
+//! with weights F·Fᵀ.
+//!
+//! Q(F) = ‖X − F·Fᵀ·X‖² is brought down over F ≥ 0 (Tian & Kuang 2012, "Global linear neighborhoods for efficient label
+//! propagation"; accelerated and at scale in Petegrosso, Zhang, Li, Saad & Kuang 2017, "Low-rank label propagation for
+//! semi-supervised learning with 100 millions samples", arXiv:1702.08884). W̃ = F·Fᵀ is the affinity: no negative entry, no
+//! negative degree, rank k.
+//!
+//! With E = XᵀF, P = EᵀE, T = FᵀF (`moments.rs`):
+//!
+//! ```text
+//! Q(F)  = ‖X‖² − 2·tr P + ⟨P, T⟩
+//! ∇Q(F) = −4·X·E + 2·F·P + 2·X·E·T
+//! ```
+//!
+//! 1. F₀ at the clusters of given centers, or uniform (`start.rs`), times t = √(tr P/⟨P, T⟩), which minimises Q(tF₀);
+//! 2. accelerated projected gradients (`accelerated.rs`), multiplicative updates (`multiplicative.rs`) or the published
+//!    algorithm (`paper.rs`), the first and the last by the fused pass of `step.rs`;
+//! 3. new rows by non-negative least squares on E (`extend.rs`).
+//!
+//! Departures: the start. Uniform in [0, 1] and unscaled, as published, Q starts at 10⁷ to 10⁹ times ‖X‖², growing as
+//! (n·k)², and thousands of steps of length 1 are spent on the way back; scaled it is near a saddle still. Data is shifted
+//! for multiplicative updates alone. Do not center or standardise features for this method: lines through the origin are
+//! what it looks for.
+//!
+//! Cost: 4·n·d·k + 6·n·k² operations and one pass over X for each step tried; passes of rows come from a stream and are not
+//! held. Memory 8·n·k bytes times three (one for multiplicative updates, four for the published algorithm), which is what
+//! bounds n: of more rows, fit a sample and extend it. Parallel over blocks of 1,024 rows, products by blocks in f64; what a block
+//! adds to which partial sum, and in which order, depends on n, d and k alone (`rows.rs`).
+//!
+//! Where rows are far more than memory or k is to be large, take landmarks instead: their factor is a function of the row.
+
+mod accelerated;
+mod extend;
+mod moments;
+mod multiplicative;
+mod paper;
+mod params;
+mod rows;
+mod start;
+mod step;
+
+use lapwing_data::{Error, Matrix, Result, RowSource, Run};
+
+pub use extend::GlnpExtension;
+pub use params::{GlnpParams, GlnpSolver, GlnpStart};
+pub use start::GlnpCenters;
+
+use moments::Moments;
+use multiplicative::Exponent;
+use rows::Rows;
+
+/// Iterations over which a decrease of Q is judged.
+const WINDOW: usize = 5;
+
+/// A factor, and how it came about.
+#[derive(Clone, Debug)]
+pub struct GlnpFactor {
+    /// F (n, k), none below 0; a row of zeros is a row that nothing reaches.
+    pub factor: Matrix,
+    /// E = XᵀF, EᵀE and the shift, which give new rows their f.
+    pub extension: GlnpExtension,
+    /// Q at the start and after each iteration, in squared units of the features; falls from one to the next, but for the
+    /// published algorithm, whose best F is returned.
+    pub objective: Vec<f64>,
+    /// ‖X‖² of the shifted features, which Q is to be compared with.
+    pub squared_norm: f64,
+    /// Iterations.
+    pub n_iter: usize,
+    /// Whether Q has settled, rather than iterations run out.
+    pub converged: bool,
+    /// Passes over the rows, those before the first iteration included.
+    pub n_passes: usize,
+}
+
+/// Factors the rows of `source` (n, d); `centers` (k, d) are asked for where the start is at clusters.
+///
+/// # Errors
+/// [`Error::Param`] for a parameter outside its range, a rank above n, or centers that are missing; [`Error::Shape`] for
+/// centers of another size, or no rows or columns; [`Error::TooLarge`] where `memory` does not suffice; [`Error::Value`] naming
+/// row and column of a value that is not finite; [`Error::Interrupted`]; those of the source.
+///
+/// # Complexity
+/// O(n·(d·k + k²)) time and one pass for each of about 1.1 steps an iteration, two passes before; memory
+/// [`GlnpParams::plan_bytes`].
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Features, Run};
+/// use lapwing_graph::low_rank::{GlnpCenters, GlnpParams, glnp};
+///
+/// // Rows on two lines through the origin: rank 2 says all.
+/// let values = (0..100).flat_map(|i| [i % 2, 1 - i % 2].map(|on| (on * (1 + i)) as f32)).collect();
+/// let features = Features::from_f32(100, 2, values)?;
+/// let centers = GlnpCenters { values: &[50.0, 0.0, 0.0, 50.0], shift: &[] };
+/// let params = GlnpParams { rank: 2, tol: 0.0, ..GlnpParams::default() };
+/// let found = glnp(&features, Some(centers), &params, &Run::new(None, 0)?)?;
+/// assert!(found.objective[found.n_iter] < 1e-3 * found.squared_norm);
+/// // Row 0 is on the second line, row 1 on the first: no weight between them.
+/// let weight = |i: usize, j: usize| -> f64 {
+///     found.factor.row(i).iter().zip(found.factor.row(j)).map(|(a, b)| a * b).sum()
+/// };
+/// assert!(weight(90, 91) < 0.01 * weight(90, 92));
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+pub fn glnp(
+    source: &dyn RowSource,
+    centers: Option<GlnpCenters<'_>>,
+    params: &GlnpParams,
+    run: &Run,
+) -> Result<GlnpFactor> {
+    params.fit_to(source.n_rows(), source.n_cols(), run.threads())?;
+    let mut rows = Rows::new(source, run);
+    let factor = start(&mut rows, centers, params)?;
+    let (mut at, squared_norm) = start::begin(&rows, factor, params.rank)?;
+    at.scale(run);
+    let course = Course { squared_norm, tol: params.tol, max_iter: params.max_iter };
+    let (at, trace) = match params.solver {
+        GlnpSolver::AcceleratedGradient => accelerated::accelerated(&rows, at, course)?,
+        GlnpSolver::Multiplicative => multiplicative::multiplicative(&rows, at, Exponent::Half, course)?,
+        GlnpSolver::PaperGradient => paper::paper(&rows, at, course)?,
+    };
+    let Moments { k, basis, .. } = at.moments;
+    Ok(GlnpFactor {
+        factor: Matrix::new(rows.n, k, at.factor)?,
+        extension: GlnpExtension::new(Matrix::new(rows.d, k, basis)?, rows.shift)?,
+        objective: trace.objective,
+        squared_norm,
+        n_iter: trace.n_iter,
+        converged: trace.converged,
+        n_passes: rows.passes(),
+    })
+}
+
+/// F before it is scaled; what the rows are shifted by is known afterwards.
+fn start(rows: &mut Rows<'_>, centers: Option<GlnpCenters<'_>>, params: &GlnpParams) -> Result<Vec<f64>> {
+    let k = params.rank;
+    let shifts = params.solver == GlnpSolver::Multiplicative;
+    let (nearest, least) = match (params.start, centers) {
+        (GlnpStart::KMeans, Some(centers)) => {
+            let (nearest, least) = start::clusters(rows, centers, k)?;
+            (Some(nearest), least)
+        }
+        (GlnpStart::KMeans, None) => {
+            return Err(Error::param("centers", "none", "those of clusters, one for each column"));
+        }
+        (GlnpStart::Uniform, _) => (None, if shifts { start::minimum(rows)? } else { 0.0 }),
+    };
+    if shifts {
+        rows.shift = least.min(0.0);
+    }
+    Ok(match nearest {
+        Some(nearest) => start::at_clusters(rows, &nearest, k, start::NOISE),
+        None => start::uniform(rows, k, 1.0),
+    })
+}
+
+/// An F with what Q needs of it.
+#[derive(Clone, Debug)]
+struct Iterate {
+    /// F (n, k), row-major.
+    factor: Vec<f64>,
+    moments: Moments,
+}
+
+impl Iterate {
+    /// tF with the t that minimises Q.
+    fn scale(&mut self, run: &Run) {
+        use rayon::prelude::*;
+        let t = self.moments.best_scale();
+        run.install(|| self.factor.par_iter_mut().with_min_len(1 << 16).for_each(|f| *f *= t));
+        self.moments.scale(t);
+    }
+}
+
+/// When an iteration ends.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    squared_norm: f64,
+    tol: f64,
+    max_iter: usize,
+}
+
+impl Course {
+    /// Nothing done yet; X = 0 leaves nothing to do.
+    fn begin(&self, at: &Iterate) -> Trace {
+        let objective = vec![at.moments.objective(self.squared_norm)];
+        Trace { objective, n_iter: 0, converged: self.squared_norm == 0.0 }
+    }
+
+    /// Whether the last iterations lowered Q by too little.
+    fn has_settled(&self, objective: &[f64]) -> bool {
+        let last = objective.len() - 1;
+        last >= WINDOW && objective[last - WINDOW] - objective[last] <= self.tol * self.squared_norm
+    }
+
+    /// Whether the last iteration changed Q by too little.
+    fn stands_still(&self, objective: &[f64]) -> bool {
+        let last = objective.len() - 1;
+        last >= 1 && (objective[last - 1] - objective[last]).abs() <= self.tol * self.squared_norm
+    }
+}
+
+/// The way an iteration has come.
+#[derive(Clone, Debug)]
+struct Trace {
+    objective: Vec<f64>,
+    n_iter: usize,
+    converged: bool,
+}
+
+impl Trace {
+    fn goes_on(&self, course: &Course) -> bool {
+        !self.converged && self.n_iter < course.max_iter
+    }
+
+    fn record(&mut self, objective: f64, course: &Course, run: &Run) {
+        self.objective.push(objective);
+        self.n_iter += 1;
+        run.progress().update(self.n_iter as u64, &format!("Q/|X|² {:.4}", objective / course.squared_norm));
+    }
+}
+
+#[cfg(test)]
+mod tests;

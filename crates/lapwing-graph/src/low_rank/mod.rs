@@ -1,0 +1,18 @@
+//! Affinities of low rank: W̃ = F·Fᵀ with a factor F (n, r), r far below n, which is all that propagation needs: from
+//! similarities to landmarks, which are never held, or learned as global linear neighbourhoods.
+
+mod blocks;
+mod factor;
+mod glnp;
+mod kernel;
+mod landmarks;
+mod nystrom;
+mod passes;
+
+pub use blocks::{Blocks, SumTree, Sums};
+pub use factor::{Coefficients, DegreeCounts, FactorSpace, FactorSums, RowFactor, Statistics, labeled_within};
+pub use glnp::{GlnpCenters, GlnpExtension, GlnpFactor, GlnpParams, GlnpSolver, GlnpStart, glnp};
+pub use kernel::RowKernel;
+pub use landmarks::{LandmarkBandwidth, LandmarkRule, Landmarks, RowSample};
+pub use nystrom::NystromMap;
+pub use passes::{Chunk, RowPass};

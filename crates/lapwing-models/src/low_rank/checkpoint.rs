@@ -1,0 +1,210 @@
+//! Sums of a fit, kept in files while it lasts: another run goes on from them to the same bytes, with any number of
+//! processes.
+//!
+//! Every process keeps the sums of its own blocks, rank 0 in the file that was named, rank r in the same with `.r` behind it.
+//! A run that finds such files takes all their sums. The container is that of model files, of the kind `low-rank-sums`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use lapwing_data::communicator::agree;
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Communicator, Error, Result};
+use lapwing_graph::low_rank::SumTree;
+use serde_json::json;
+
+const KIND: &str = "low-rank-sums";
+
+/// Share of the time that writing may take.
+const SHARE: u32 = 20;
+/// Least time between two writings.
+const LEAST: Duration = Duration::from_millis(200);
+
+/// Where the sums of a fit are kept, and those that were found there.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    path: PathBuf,
+    rank: usize,
+    /// What the sums are of: another fit must not take them.
+    of: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By pass.
+    trees: Vec<Option<SumTree>>,
+    written: Option<(Instant, Duration)>,
+}
+
+impl Keeper {
+    /// Takes what files there are; `of` tells this fit from others.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a file of another fit, or damaged; [`Error::Io`].
+    pub fn open(path: &Path, of: String, communicator: &dyn Communicator) -> Result<Self> {
+        let found = files(path).and_then(|files| read(&files, &of));
+        let trees = agree(communicator, found)?;
+        let state = Mutex::new(State { trees, written: None });
+        Ok(Self { path: path.to_owned(), rank: communicator.rank(), of, state })
+    }
+
+    /// The sums of a pass that were found, if they are of that many blocks and sums.
+    pub fn tree(&self, pass: usize, n_blocks: usize, n_sums: usize) -> Option<SumTree> {
+        let tree = lock(&self.state).trees.get(pass)?.clone()?;
+        (tree.n_blocks() == n_blocks && tree.n_sums() == n_sums).then_some(tree)
+    }
+
+    /// Writes the file, unless that would take more than a twentieth of the time.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the file of before is left as it was.
+    pub fn keep(&self, pass: usize, tree: &Mutex<SumTree>) -> Result<()> {
+        let is_due =
+            |state: &State| state.written.is_none_or(|(when, took)| when.elapsed() >= (took * SHARE).max(LEAST));
+        // One thread writes; the others go on.
+        let Ok(mut state) = self.state.try_lock() else { return Ok(()) };
+        if !is_due(&state) {
+            return Ok(());
+        }
+        let tree = lock(tree).clone();
+        self.write(pass, tree, &mut state)
+    }
+
+    /// Writes the file now: a pass is over.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn keep_now(&self, pass: usize, tree: &SumTree) -> Result<()> {
+        self.write(pass, tree.clone(), &mut lock(&self.state))
+    }
+
+    fn write(&self, pass: usize, tree: SumTree, state: &mut State) -> Result<()> {
+        let start = Instant::now();
+        if state.trees.len() <= pass {
+            state.trees.resize(pass + 1, None);
+        }
+        state.trees[pass] = Some(tree);
+        let mut file = ModelFile::new(KIND, json!({ "of": self.of, "passes": state.trees.len() }));
+        for (pass, tree) in state.trees.iter().enumerate() {
+            if let Some(tree) = tree {
+                let bytes = tree.to_bytes();
+                file.insert(format!("pass{pass}"), &[bytes.len()], bytes)?;
+            }
+        }
+        file.save(&own(&self.path, self.rank))?;
+        state.written = Some((Instant::now(), start.elapsed()));
+        Ok(())
+    }
+}
+
+/// Removes the files: the fit has come to its end.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn remove(path: &Path) -> Result<()> {
+    files(path)?.iter().try_for_each(|file| std::fs::remove_file(file).map_err(|e| Error::io(file, e)))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // Trees are replaced whole.
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn own(path: &Path, rank: usize) -> PathBuf {
+    if rank == 0 {
+        return path.to_owned();
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{rank}"));
+    name.into()
+}
+
+/// The files that are there, of all ranks of whatever run wrote them.
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_own = |other: &str| {
+        let rest = other.strip_prefix(&name);
+        let number = |rest: &str| rest.strip_prefix('.').is_some_and(|rank| rank.parse::<u32>().is_ok());
+        rest.is_some_and(|rest| rest.is_empty() || number(rest))
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
+        let entry = entry.map_err(|e| Error::io(folder, e))?;
+        if is_own(&entry.file_name().to_string_lossy()) {
+            found.push(folder.join(entry.file_name()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn read(files: &[PathBuf], of: &str) -> Result<Vec<Option<SumTree>>> {
+    let mut trees: Vec<Option<SumTree>> = Vec::new();
+    for path in files {
+        let file = ModelFile::load(path)?;
+        file.expect_kind(&[KIND])?;
+        if file.meta["of"].as_str() != Some(of) {
+            let reason = "a checkpoint of another fit: other rows, labels, parameters or seed; remove it, or go on with \
+                          what it was made of";
+            return Err(file.error(reason));
+        }
+        let passes = file.meta["passes"].as_u64().unwrap_or(0).min(16) as usize;
+        trees.resize(trees.len().max(passes), None);
+        for (pass, tree) in trees.iter_mut().enumerate() {
+            let name = format!("pass{pass}");
+            if !file.contains(&name) {
+                continue;
+            }
+            let bytes = file.array::<u8>(&name, &[None])?.1;
+            let found = SumTree::from_bytes(bytes.as_slice()).ok_or_else(|| file.error("its sums are damaged"))?;
+            match tree {
+                Some(tree) if (tree.n_blocks(), tree.n_sums()) != (found.n_blocks(), found.n_sums()) => {
+                    return Err(file.error("its sums do not fit those of other processes"));
+                }
+                Some(tree) => tree.merge(found),
+                None => *tree = Some(found),
+            }
+        }
+    }
+    Ok(trees)
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::Alone;
+    use lapwing_graph::low_rank::Sums;
+
+    use super::*;
+
+    fn tree(blocks: &[usize]) -> SumTree {
+        blocks.iter().fold(SumTree::new(5, 1), |mut tree, &block| {
+            tree.insert(block, Sums { added: vec![block as f64], least: [0.0; 2] });
+            tree
+        })
+    }
+
+    #[test]
+    fn sums_of_all_processes_are_found_and_those_of_other_fits_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sums");
+        let keeper = Keeper::open(&path, "a".into(), &Alone).unwrap();
+        assert!(keeper.tree(0, 5, 1).is_none());
+        keeper.keep_now(0, &tree(&[0, 1, 2, 3, 4])).unwrap();
+        keeper.keep_now(1, &tree(&[0, 2])).unwrap();
+        let second = Keeper { rank: 1, ..Keeper::open(&path, "a".into(), &Alone).unwrap() };
+        second.keep_now(1, &tree(&[4])).unwrap();
+        std::fs::write(folder.path().join("sums.old"), "of somebody else").unwrap();
+
+        let found = Keeper::open(&path, "a".into(), &Alone).unwrap();
+        assert_eq!(found.tree(0, 5, 1).unwrap().total().unwrap().added, [10.0]);
+        assert_eq!(found.tree(1, 5, 1).unwrap(), tree(&[0, 2, 4]));
+        assert!(found.tree(1, 6, 1).is_none() && found.tree(2, 5, 1).is_none());
+        let text = Keeper::open(&path, "b".into(), &Alone).unwrap_err().to_string();
+        assert!(text.contains("a checkpoint of another fit"), "{text}");
+        remove(&path).unwrap();
+        assert!(!path.exists() && !folder.path().join("sums.1").exists() && folder.path().join("sums.old").exists());
+    }
+}

@@ -1,0 +1,234 @@
+//! The passes of a fit: from rows, landmarks and labels to coefficients.
+
+use std::sync::Mutex;
+
+use lapwing_data::communicator::agree;
+use lapwing_data::{Communicator, Error, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_graph::low_rank::{
+    Blocks, FactorSpace, FactorSums, Landmarks, NystromMap, RowFactor, RowKernel, RowPass, Statistics, SumTree, Sums,
+};
+use serde::Serialize;
+
+use super::checkpoint::Keeper;
+use super::solve::{Propagated, Spectrum, anchor_map, regress};
+use super::{Balance, DegreePolicy, FactorKind, Head, LowRankParams};
+
+/// Least degree, in units of the mean.
+const FLOOR: f64 = 1e-3;
+/// Share of rows of degree 0 or less above which the width cannot be right.
+const MOST_NONPOSITIVE: f64 = 0.2;
+/// The same, for a warning.
+const MANY_NONPOSITIVE: f64 = 0.01;
+/// Above this the largest eigenvalue is worth a warning.
+const TOLERATED: f64 = 1.0 + 1e-6;
+
+/// Rows, landmarks, and who sums over the rows.
+pub(super) struct Fit<'f> {
+    pub source: &'f dyn RowSource,
+    /// Taken from the rows (d), as it was from the landmarks; empty where it was taken before.
+    pub center: &'f [f32],
+    pub landmarks: &'f Landmarks,
+    pub targets: &'f Targets,
+    pub communicator: &'f dyn Communicator,
+    pub keeper: Option<&'f Keeper>,
+}
+
+/// Rows of the factor, what they sum to, and the map N from landmarks to the factor.
+pub(super) struct Summed {
+    pub factor: RowFactor,
+    pub statistics: Statistics,
+    pub map: Matrix,
+    pub nystrom: Option<NystromMap>,
+    pub passes: usize,
+}
+
+/// A fit as it was solved.
+pub(super) struct Solved {
+    /// Coefficients (k, c) of rows of the factor, (1−α) included.
+    pub coefficients: Matrix,
+    /// What is added to the score of a labeled row, times trust and target (c).
+    pub own: Vec<f64>,
+    pub largest_eigenvalue: f64,
+    pub how: Propagated,
+}
+
+/// What the report says of the factor.
+#[derive(Serialize)]
+struct FactorSummary {
+    n_landmarks: usize,
+    rank: usize,
+    bandwidth: f64,
+    mean_distance: f64,
+    landmark_eigenvalues: Option<(f64, f64)>,
+    largest_eigenvalue: f64,
+    unused_landmarks: usize,
+    least_degree: Option<f64>,
+    mean_degree: Option<f64>,
+    n_nonpositive_degrees: u64,
+    n_floored_degrees: u64,
+}
+
+impl Fit<'_> {
+    /// One pass, over the blocks of all processes.
+    fn pass(&self, number: usize, factor: &RowFactor, sums: FactorSums, run: &Run) -> Result<Sums> {
+        let kernel = RowKernel::new(&self.landmarks.values, self.landmarks.center.len(), self.landmarks.width);
+        let pass = RowPass { source: self.source, center: self.center, kernel: &kernel };
+        let blocks = Blocks::of(self.source.n_rows());
+        let kept = self.keeper.and_then(|keeper| keeper.tree(number, blocks.count(), sums.count()));
+        let tree = Mutex::new(kept.unwrap_or_else(|| SumTree::new(blocks.count(), sums.count())));
+        // The communicator stays with this thread.
+        let (targets, keeper) = (self.targets, self.keeper);
+        let done = pass.sum(
+            blocks,
+            blocks.owned(self.communicator),
+            &tree,
+            run,
+            FactorSpace::default,
+            |space, chunk, out| {
+                sums.add(factor, chunk, targets, space, out);
+                Ok(())
+            },
+            |tree| keeper.map_or(Ok(()), |keeper| keeper.keep(number, tree)),
+        );
+        agree(self.communicator, done)?;
+        let tree = tree.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let total = tree.total_over(self.communicator)?;
+        if let Some(keeper) = self.keeper {
+            agree(self.communicator, keeper.keep_now(number, &tree))?;
+        }
+        Ok(total)
+    }
+
+    /// The passes that a factor takes.
+    pub fn sum(&self, kind: FactorKind, params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Summed> {
+        let k = self.landmarks.values.len() / self.landmarks.center.len().max(1);
+        let blocks = Blocks::of(self.source.n_rows()).owned(self.communicator).len() as u64;
+        let sums = FactorSums::new(k, self.targets.n_columns(), params.head == Head::Regression);
+        match kind {
+            FactorKind::Anchor => {
+                let factor = RowFactor::Anchor { n_nearest: params.n_nearest };
+                let total = report.time_steps("sums", blocks, run, |_| self.pass(0, &factor, sums, run))?;
+                let statistics = sums.statistics(total)?;
+                let map = anchor_map(&statistics.sums);
+                Ok(Summed { factor, statistics, map, nystrom: None, passes: 1 })
+            }
+            FactorKind::Nystrom => {
+                let Landmarks { center, values, width, .. } = self.landmarks;
+                let nystrom = NystromMap::of(values, center.len(), *width, params.rcond)?;
+                let total =
+                    report.time_steps("degrees", blocks, run, |_| self.pass(0, &RowFactor::Similarities, sums, run))?;
+                let totals = sums.statistics(total)?.sums;
+                let weights = nystrom.degree_weights(&totals);
+                let volume: f64 = totals.iter().zip(&weights).map(|(c, v)| c * v).sum();
+                let mean = volume / self.source.n_rows() as f64;
+                if !(mean > 0.0 && mean.is_finite()) {
+                    return Err(Error::param(
+                        "bandwidth",
+                        width,
+                        "a larger one: no row is similar to any landmark in single precision",
+                    ));
+                }
+                let factor = RowFactor::Nystrom { weights, floor: FLOOR * mean };
+                let total = report.time_steps("sums", blocks, run, |_| self.pass(1, &factor, sums, run))?;
+                let statistics = sums.statistics(total)?;
+                self.check_degrees(&statistics, params, report)?;
+                Ok(Summed { factor, statistics, map: nystrom.map.clone(), nystrom: Some(nystrom), passes: 2 })
+            }
+        }
+    }
+
+    fn check_degrees(&self, statistics: &Statistics, params: &LowRankParams, report: &mut Report) -> Result<()> {
+        let (found, n) = (&statistics.degrees, self.source.n_rows());
+        if let (DegreePolicy::Error, Some(row)) = (params.degree_policy, found.first_nonpositive) {
+            let value = format!("what gives it a degree of 0 or less (least degree {:.3e})", found.least);
+            let advice = "use degree_policy floor, a wider bandwidth, or factor anchor".into();
+            return Err(Error::Value { what: "features".into(), row: row as usize, col: None, value, advice });
+        }
+        let share = found.n_nonpositive as f64 / n as f64;
+        if share > MOST_NONPOSITIVE {
+            let expected =
+                format!("a wider one: {:.0} % of the rows have degree 0 or less; or factor anchor", 100.0 * share);
+            return Err(Error::param("bandwidth", self.landmarks.width, expected));
+        }
+        if share > MANY_NONPOSITIVE {
+            report.warnings.push(format!(
+                "{} of {n} rows have degree 0 or less and were given the least degree; a wider bandwidth or factor \
+                 anchor avoids that",
+                found.n_nonpositive
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Factors (c) that label columns are scaled by, for masses Σ t·y·√d (c); 0 for classes without a label.
+pub(super) fn column_scale(mass: &[f64], balance: Balance, prior: &[f64]) -> Vec<f64> {
+    let balanced = |class: usize| if mass[class] > 0.0 { 1.0 / mass[class] } else { 0.0 };
+    (0..mass.len())
+        .map(|class| match balance {
+            Balance::Raw => 1.0,
+            Balance::Balanced => balanced(class),
+            Balance::Prior => prior[class] * balanced(class),
+        })
+        .collect()
+}
+
+impl Summed {
+    /// Scales columns and solves. `share` is the part of all rows that was summed over.
+    pub fn solve(&self, params: &LowRankParams, prior: &[f64], share: f64) -> Result<Solved> {
+        let Statistics { gram, cross, mass, .. } = &self.statistics;
+        let scale = column_scale(mass, params.balance, prior);
+        let mut cross = cross.clone();
+        for row in 0..cross.n_rows() {
+            cross.row_mut(row).iter_mut().zip(&scale).for_each(|(x, scale)| *x *= scale);
+        }
+        let spectrum = Spectrum::of(&self.map, gram)?;
+        let largest_eigenvalue = spectrum.largest();
+        let (coefficients, own, how) = match (params.head, &self.statistics.labeled_gram) {
+            (Head::Regression, Some(labeled)) => {
+                let graph_reg = params.graph_reg / share;
+                let coefficients = regress(labeled, gram, &self.statistics.sums, &cross, graph_reg)?;
+                (coefficients, vec![0.0; scale.len()], Propagated { n_iter: 0, residual: 0.0, converged: true })
+            }
+            _ => {
+                let (coefficients, how) = spectrum.propagate(&cross, params.alpha, params);
+                (coefficients, scale.iter().map(|scale| (1.0 - params.alpha) * scale).collect(), how)
+            }
+        };
+        Ok(Solved { coefficients, own, largest_eigenvalue, how })
+    }
+
+    /// Notes what was found.
+    pub fn note(&self, landmarks: &Landmarks, solved: &Solved, n: usize, report: &mut Report) -> Result<()> {
+        let degrees = self.statistics.degrees;
+        let is_nystrom = self.nystrom.is_some();
+        let unused = if is_nystrom { 0 } else { self.statistics.sums.iter().filter(|sum| **sum <= 0.0).count() };
+        report.add_part(
+            "low_rank",
+            &FactorSummary {
+                n_landmarks: self.map.n_rows(),
+                rank: self.map.n_cols() - unused,
+                bandwidth: landmarks.width,
+                mean_distance: landmarks.mean_distance,
+                landmark_eigenvalues: self.nystrom.as_ref().map(|nystrom| nystrom.eigenvalues),
+                largest_eigenvalue: solved.largest_eigenvalue,
+                unused_landmarks: unused,
+                least_degree: is_nystrom.then_some(degrees.least),
+                mean_degree: is_nystrom.then_some(degrees.sum / n as f64),
+                n_nonpositive_degrees: degrees.n_nonpositive,
+                n_floored_degrees: degrees.n_floored,
+            },
+        )?;
+        if solved.largest_eigenvalue > TOLERATED {
+            report.warnings.push(format!(
+                "the largest eigenvalue of the scaled affinity is {:.6}, above 1: alpha was divided by it; a wider \
+                 bandwidth or factor anchor avoids that",
+                solved.largest_eigenvalue
+            ));
+        }
+        if unused > 0 {
+            report.warnings.push(format!("{unused} landmarks are near no row and were left out"));
+        }
+        Ok(())
+    }
+}

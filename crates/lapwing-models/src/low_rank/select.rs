@@ -1,0 +1,271 @@
+//! Choosing factor, head and α by cross-validation over the labeled rows, on the sample that the landmarks came from.
+//!
+//! Candidates for anchors: the shares as given, of the 3 nearest landmarks, of all, and of all with twice the width; for each
+//! the propagation with α as given and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström: α. What is given stays unless
+//! the best of them is right more often by more than one standard error √(p(1−p)/l) of the l labeled rows: with few labels
+//! the best of many candidates is mostly the luckiest.
+//!
+//! Sums over rows are those of the sample; every fold then costs matrices (k, k) only. At most 20,000 labeled rows are
+//! looked at.
+
+use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather};
+use lapwing_graph::low_rank::{FactorSpace, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
+use serde_json::{Value, json};
+
+use super::fit::{Fit, Summed, column_scale};
+use super::solve::{Spectrum, regress, times, transposed_times};
+use super::{FactorKind, Head, LowRankParams, Select};
+use crate::harmonic::{fitted_temperature, folds};
+use crate::labeling::largest;
+
+/// Labels every class needs before there is anything to choose by.
+const LABELS_PER_CLASS: usize = 2;
+/// Labels every class needs before held-out rows say how sure to be.
+const LABELS_FOR_CONFIDENCE: usize = 5;
+/// Most labeled rows that are looked at.
+const MOST_LABELED: usize = 20_000;
+/// Folds.
+const FOLDS: usize = 5;
+/// α of the candidates.
+const ALPHAS: [f64; 4] = [0.01, 0.5, 0.9, 0.99];
+
+/// What was chosen.
+pub(super) struct Selected {
+    pub params: LowRankParams,
+    /// Factor on the width.
+    pub widening: f64,
+    /// Temperature fitted on held-out rows.
+    pub temperature: Option<f64>,
+}
+
+/// How rows become rows of a factor.
+#[derive(Clone, Copy, PartialEq)]
+struct View {
+    n_nearest: usize,
+    widening: f64,
+}
+
+/// A way from a view to scores.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Propagate(f64),
+    Regress,
+}
+
+/// One candidate and the scores of the rows that were held out.
+struct Trial {
+    view: View,
+    way: Way,
+    held_out: Vec<(Vec<f64>, usize)>,
+}
+
+impl Trial {
+    fn accuracy(&self) -> f64 {
+        let right = self.held_out.iter().filter(|(scores, class)| largest(scores) == *class).count();
+        right as f64 / self.held_out.len().max(1) as f64
+    }
+
+    fn describe(&self, kind: FactorKind) -> Value {
+        let mut out = json!({ "accuracy": self.accuracy() });
+        if kind == FactorKind::Anchor {
+            out["n_nearest"] = json!(self.view.n_nearest);
+            out["bandwidth_factor"] = json!(self.view.widening);
+        }
+        match self.way {
+            Way::Propagate(alpha) => out["alpha"] = json!(alpha),
+            Way::Regress => out["head"] = json!("regression"),
+        }
+        out
+    }
+}
+
+/// Labeled rows as the folds see them.
+struct Known {
+    /// Rows of the factor (l, k).
+    rows: Matrix,
+    /// Roots of their degrees (l).
+    roots: Vec<f64>,
+}
+
+/// The parameters to fit with.
+pub(super) fn select(
+    source: &dyn RowSource,
+    sample: &RowSample,
+    landmarks: &Landmarks,
+    targets: &Targets,
+    params: &LowRankParams,
+    report: &mut Report,
+    run: &Run,
+) -> Result<Selected> {
+    let given = || Selected { params: params.clone(), widening: 1.0, temperature: None };
+    let c = targets.n_columns();
+    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+    let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
+    if params.select == Select::Off || c < 2 || fewest < LABELS_PER_CLASS {
+        return Ok(given());
+    }
+    let stride = targets.rows().len().div_ceil(MOST_LABELED);
+    let targets = &targets.subset(|at| at % stride == 0)?;
+    let classes: Vec<usize> = classes.into_iter().step_by(stride).collect();
+    let folds = folds(&classes, c, run);
+    let sampled = Features::from_f32(sample.rows.len(), sample.center.len().max(1), sample.values.clone())?;
+    let labeled = gather(source, targets.rows(), &sample.center, run)?;
+    let labeled = Features::from_f32(targets.rows().len(), sample.center.len().max(1), labeled)?;
+    let share = sample.rows.len() as f64 / source.n_rows() as f64;
+
+    let first = View { n_nearest: params.n_nearest, widening: 1.0 };
+    let mut views = vec![first];
+    if params.factor == FactorKind::Anchor {
+        let others = [(3, 1.0), (0, 1.0), (0, 2.0)].map(|(n_nearest, widening)| View { n_nearest, widening });
+        views.extend(others.into_iter().filter(|view| *view != first));
+    }
+    let mut trials: Vec<Trial> = Vec::new();
+    for view in views {
+        run.check()?;
+        let landmarks = Landmarks { width: landmarks.width * view.widening, ..landmarks.clone() };
+        let viewed = LowRankParams { n_nearest: view.n_nearest, head: Head::Propagation, ..params.clone() };
+        let summed = summed(&sampled, &landmarks, &viewed, &labeled, targets, run)?;
+        let Ok((summed, known)) = summed else { continue };
+        trials.extend(trials_of(view, &summed, &known, &classes, &folds, targets, params, share, run)?);
+    }
+    let accuracies: Vec<f64> = trials.iter().map(Trial::accuracy).collect();
+    let Some(standard) = accuracies.first().copied() else { return Ok(given()) };
+    let error = (standard * (1.0 - standard) / classes.len() as f64).sqrt();
+    let best = largest(&accuracies);
+    let chosen = if accuracies[best] > standard + error { best } else { 0 };
+    let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
+    report.choose("cross_validation", table);
+    let trial = &trials[chosen];
+    let mut params = LowRankParams { n_nearest: trial.view.n_nearest, ..params.clone() };
+    match trial.way {
+        Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
+        Way::Regress => params.head = Head::Regression,
+    }
+    let temperature = (fewest >= LABELS_FOR_CONFIDENCE).then(|| fitted_temperature(&trial.held_out));
+    Ok(Selected { params, widening: trial.view.widening, temperature })
+}
+
+/// Sums over the sample, and the labeled rows. A factor that fails on the sample is no candidate.
+fn summed(
+    sampled: &Features<'_>,
+    landmarks: &Landmarks,
+    params: &LowRankParams,
+    labeled: &Features<'_>,
+    targets: &Targets,
+    run: &Run,
+) -> Result<Result<(Summed, Known)>> {
+    // Labels do not stand among the rows of the sample: they are added fold by fold.
+    let none = Targets::new(sampled.n_rows(), vec![0], Matrix::filled(1, targets.n_columns(), 0.0), vec![1.0])?;
+    let fit = Fit { source: sampled, center: &[], landmarks, targets: &none, communicator: &Alone, keeper: None };
+    let summed = match fit.sum(params.factor, params, &mut Report::default(), &run.quiet()) {
+        Ok(summed) => summed,
+        Err(lapwing_data::Error::Interrupted) => return Err(lapwing_data::Error::Interrupted),
+        Err(error) => return Ok(Err(error)),
+    };
+    let known = known(labeled, landmarks, &summed.factor, run)?;
+    Ok(Ok((summed, known)))
+}
+
+fn known(labeled: &Features<'_>, landmarks: &Landmarks, factor: &RowFactor, run: &Run) -> Result<Known> {
+    let kernel = RowKernel::new(&landmarks.values, landmarks.center.len(), landmarks.width);
+    let k = kernel.n_landmarks();
+    let pass = RowPass { source: labeled, center: &[], kernel: &kernel };
+    let (mut rows, mut roots) = (Vec::new(), Vec::new());
+    pass.visit(
+        0..labeled.n_rows(),
+        &run.quiet(),
+        FactorSpace::default,
+        |space, chunk| Ok(factor.rows(chunk, k, space)),
+        |_, (more, more_roots)| {
+            rows.extend(more);
+            roots.extend(more_roots);
+            Ok(())
+        },
+    )?;
+    Ok(Known { rows: Matrix::new(labeled.n_rows(), k, rows)?, roots })
+}
+
+/// All ways from one view, each with the scores of the rows that every fold held out.
+#[allow(clippy::too_many_arguments)]
+fn trials_of(
+    view: View,
+    summed: &Summed,
+    known: &Known,
+    classes: &[usize],
+    folds: &[usize],
+    targets: &Targets,
+    params: &LowRankParams,
+    share: f64,
+    run: &Run,
+) -> Result<Vec<Trial>> {
+    let is_first = view == View { n_nearest: params.n_nearest, widening: 1.0 };
+    let mut ways: Vec<Way> = match (is_first, params.head) {
+        (true, Head::Regression) => vec![Way::Regress, Way::Propagate(params.alpha)],
+        _ => vec![Way::Propagate(params.alpha)],
+    };
+    ways.extend(ALPHAS.iter().filter(|alpha| **alpha != params.alpha).map(|alpha| Way::Propagate(*alpha)));
+    if params.factor == FactorKind::Anchor && !ways.contains(&Way::Regress) {
+        ways.push(Way::Regress);
+    }
+    let spectrum = Spectrum::of(&summed.map, &summed.statistics.gram)?;
+    // Coordinates along the eigenvectors: then each α costs a scaling.
+    let turned = times(&known.rows, &spectrum.basis);
+    let mut trials: Vec<Trial> = ways.into_iter().map(|way| Trial { view, way, held_out: Vec::new() }).collect();
+    let prior = params.class_prior.shares(&targets.mean())?;
+    for fold in 0..FOLDS {
+        run.check()?;
+        let kept: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] != fold).collect();
+        let held_out: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] == fold).collect();
+        if kept.is_empty() || held_out.is_empty() {
+            continue;
+        }
+        let labels = scaled_labels(&kept, known, targets, params, &prior);
+        let start = transposed_times(&select_rows(&turned, &kept), &labels);
+        for trial in &mut trials {
+            let scores = match trial.way {
+                Way::Propagate(alpha) => {
+                    let mut solved = start.clone();
+                    let damped = spectrum.damped(alpha);
+                    for (row, value) in spectrum.values.iter().enumerate() {
+                        let factor = (1.0 - alpha) * damped / (1.0 - damped * value);
+                        solved.row_mut(row).iter_mut().for_each(|x| *x *= factor);
+                    }
+                    times(&select_rows(&turned, &held_out), &solved)
+                }
+                Way::Regress => {
+                    let rows = select_rows(&known.rows, &kept);
+                    let (labeled_gram, cross) = (transposed_times(&rows, &rows), transposed_times(&rows, &labels));
+                    let statistics = &summed.statistics;
+                    let graph_reg = params.graph_reg / share;
+                    let found = regress(&labeled_gram, &statistics.gram, &statistics.sums, &cross, graph_reg)?;
+                    times(&select_rows(&known.rows, &held_out), &found)
+                }
+            };
+            let pairs = held_out.iter().zip(scores.rows()).map(|(&at, scores)| (scores.to_vec(), classes[at]));
+            trial.held_out.extend(pairs);
+        }
+    }
+    Ok(trials)
+}
+
+/// Trust times target of the kept rows, columns scaled as the fit will scale them (kept, c).
+fn scaled_labels(kept: &[usize], known: &Known, targets: &Targets, params: &LowRankParams, prior: &[f64]) -> Matrix {
+    let c = targets.n_columns();
+    let (mut out, mut mass) = (Matrix::filled(kept.len(), c, 0.0), vec![0.0; c]);
+    for (row, &at) in kept.iter().enumerate() {
+        let trust = targets.weights()[at];
+        for (class, y) in targets.values().row(at).iter().enumerate() {
+            out.row_mut(row)[class] = trust * y;
+            mass[class] += trust * y * known.roots[at];
+        }
+    }
+    let scale = column_scale(&mass, params.balance, prior);
+    (0..kept.len()).for_each(|row| out.row_mut(row).iter_mut().zip(&scale).for_each(|(x, scale)| *x *= scale));
+    out
+}
+
+fn select_rows(matrix: &Matrix, rows: &[usize]) -> Matrix {
+    let mut out = Matrix::filled(rows.len(), matrix.n_cols(), 0.0);
+    rows.iter().enumerate().for_each(|(to, &from)| out.row_mut(to).copy_from_slice(matrix.row(from)));
+    out
+}

@@ -1,0 +1,246 @@
+//! Propagation through a factor of low rank: local and global consistency (Zhou et al. 2003) on matrices (k, k).
+//!
+//! With the scaled affinity S = A·N·Nᵀ·Aᵀ for rows A (n, k) and a map N (k, r), the fixed point of
+//! f ← α·S·f + (1−α)·f0 is, by Woodbury's identity,
+//!
+//! > f = (1−α)·(f0 + A·P),  P = α·N·(I − α·H)⁻¹·R,  H = Nᵀ(AᵀA)N,  R = Nᵀ(Aᵀf0).
+//!
+//! All eigenvalues of H are found: the largest is 1 where no degree was raised, more where some were or the kernel was cut,
+//! and then α is divided by it. Iteration runs on g = Nᵀ·Aᵀ·f (r, c): g ← α·H·g + (1−α)·R, and never touches rows.
+//!
+//! Anchor graph regularisation (Liu, He & Chang 2010): scores A·P with P = (Z_lᵀZ_l + γ·L̃)⁻¹·Z_lᵀ·y, where
+//! L̃ = ZᵀZ − ZᵀZ·Λ⁻¹·ZᵀZ.
+
+use lapwing_data::{Matrix, Result};
+use lapwing_solve::dense::{eigen_symmetric, least_squares, solve_spd};
+
+use super::{LowRankParams, PropagationSolver};
+
+/// Landmarks that no row has a share of are told by a sum this small.
+const LEAST_SUM: f64 = 1e-300;
+/// Added to the diagonal of the regression, in units of its mean.
+const RIDGE: f64 = 1e-10;
+
+/// H by its eigenvectors, brought back to landmarks.
+pub(super) struct Spectrum {
+    /// N·Q (k, r): rows times this are coordinates along the eigenvectors of H.
+    pub basis: Matrix,
+    /// Eigenvalues of H (r), ascending.
+    pub values: Vec<f64>,
+}
+
+/// How the propagation went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Propagated {
+    pub n_iter: usize,
+    pub residual: f64,
+    pub converged: bool,
+}
+
+/// Nᵀ·B for N (k, r) and B (k, c).
+pub(super) fn transposed_times(map: &Matrix, right: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(map.n_cols(), right.n_cols(), 0.0);
+    for (left, right) in map.rows().zip(right.rows()) {
+        for (row, factor) in left.iter().enumerate() {
+            out.row_mut(row).iter_mut().zip(right).for_each(|(out, x)| *out += factor * x);
+        }
+    }
+    out
+}
+
+/// A·B.
+pub(super) fn times(left: &Matrix, right: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(left.n_rows(), right.n_cols(), 0.0);
+    for (at, left) in left.rows().enumerate() {
+        let out = out.row_mut(at);
+        for (factor, right) in left.iter().zip(right.rows()) {
+            out.iter_mut().zip(right).for_each(|(out, x)| *out += factor * x);
+        }
+    }
+    out
+}
+
+/// N of anchors: Λ^(−1/2), 0 for landmarks without a share of any row. `sums` are Zᵀ1 (k).
+pub(super) fn anchor_map(sums: &[f64]) -> Matrix {
+    let mut map = Matrix::filled(sums.len(), sums.len(), 0.0);
+    for (l, sum) in sums.iter().enumerate() {
+        map.row_mut(l)[l] = if *sum > LEAST_SUM { sum.sqrt().recip() } else { 0.0 };
+    }
+    map
+}
+
+impl Spectrum {
+    /// Of H = Nᵀ·gram·N.
+    pub fn of(map: &Matrix, gram: &Matrix) -> Result<Self> {
+        let mut h = transposed_times(map, &times(gram, map));
+        // Products of both orders round differently; the eigenvalue iteration takes one triangle.
+        for a in 0..h.n_rows() {
+            for b in 0..a {
+                let mean = (h.row(a)[b] + h.row(b)[a]) / 2.0;
+                (h.row_mut(a)[b], h.row_mut(b)[a]) = (mean, mean);
+            }
+        }
+        let (values, vectors) = eigen_symmetric(&h)?;
+        Ok(Self { basis: times(map, &vectors), values })
+    }
+
+    /// Largest eigenvalue.
+    pub fn largest(&self) -> f64 {
+        self.values.last().copied().unwrap_or(0.0)
+    }
+
+    /// α/max(1, λ) for the largest eigenvalue λ.
+    pub fn damped(&self, alpha: f64) -> f64 {
+        alpha / self.largest().max(1.0)
+    }
+
+    /// (1−α)·P (k, c) for `cross` = Aᵀ·f0 (k, c).
+    pub fn propagate(&self, cross: &Matrix, alpha: f64, params: &LowRankParams) -> (Matrix, Propagated) {
+        let start = transposed_times(&self.basis, cross);
+        let damped = self.damped(alpha);
+        let (solved, how) = match params.solver {
+            PropagationSolver::Closed => {
+                let mut solved = start;
+                for (row, value) in self.values.iter().enumerate() {
+                    let factor = damped / (1.0 - damped * value);
+                    solved.row_mut(row).iter_mut().for_each(|x| *x *= factor);
+                }
+                (solved, Propagated { n_iter: 0, residual: 0.0, converged: true })
+            }
+            PropagationSolver::Iterative => self.iterate(&start, damped, params),
+        };
+        let mut out = times(&self.basis, &solved);
+        out.values_mut().iter_mut().for_each(|x| *x *= 1.0 - alpha);
+        (out, how)
+    }
+
+    /// g ← α·H·g + (1−α)·R from R; then α·g/(1−α).
+    fn iterate(&self, start: &Matrix, alpha: f64, params: &LowRankParams) -> (Matrix, Propagated) {
+        let mut g = start.clone();
+        let mut how = Propagated { n_iter: 0, residual: f64::INFINITY, converged: false };
+        while how.n_iter < params.max_iter && !how.converged {
+            let (mut change, mut largest) = (0.0f64, 0.0f64);
+            for (row, value) in self.values.iter().enumerate() {
+                for (x, r) in g.row_mut(row).iter_mut().zip(start.row(row)) {
+                    let new = alpha * value * *x + (1.0 - alpha) * r;
+                    (change, largest) = (change.max((new - *x).abs()), largest.max(new.abs()));
+                    *x = new;
+                }
+            }
+            how.n_iter += 1;
+            how.residual = if largest > 0.0 { change / largest } else { 0.0 };
+            // What is still to come is a geometric series of ratio α at most.
+            how.converged = how.residual <= params.tol * (1.0 - alpha);
+        }
+        g.values_mut().iter_mut().for_each(|x| *x *= alpha / (1.0 - alpha));
+        (g, how)
+    }
+}
+
+/// Coefficients (k, c) of the regression, from Z_lᵀZ_l, ZᵀZ, Zᵀ1 and Z_lᵀy.
+pub(super) fn regress(
+    labeled_gram: &Matrix,
+    gram: &Matrix,
+    sums: &[f64],
+    cross: &Matrix,
+    graph_reg: f64,
+) -> Result<Matrix> {
+    let k = sums.len();
+    let mut scaled = gram.clone();
+    for (l, sum) in sums.iter().enumerate() {
+        let factor = if *sum > LEAST_SUM { 1.0 / sum } else { 0.0 };
+        scaled.row_mut(l).iter_mut().for_each(|x| *x *= factor);
+    }
+    let mut system = times(gram, &scaled);
+    for l in 0..k {
+        let row = system.row_mut(l);
+        for (m, x) in row.iter_mut().enumerate() {
+            *x = labeled_gram.row(l)[m] + graph_reg * (gram.row(l)[m] - *x);
+        }
+    }
+    // Landmarks that no label reaches are left at 0: the right-hand side is in the range of the matrix.
+    let ridge = RIDGE * (0..k).map(|l| system.row(l)[l]).sum::<f64>() / k as f64;
+    (0..k).for_each(|l| system.row_mut(l)[l] += ridge);
+    solve_spd(&system, cross).or_else(|_| least_squares(&system, cross, 1e-12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem() -> (Matrix, Matrix, Matrix) {
+        let (n, k, c) = (12, 4, 3);
+        let shares: Vec<f64> = (0..n * k).map(|at| 0.05 + ((at * 7) % 13) as f64 / 13.0).collect();
+        let mut z = Matrix::new(n, k, shares).unwrap();
+        for row in 0..n {
+            let sum: f64 = z.row(row).iter().sum();
+            z.row_mut(row).iter_mut().for_each(|x| *x /= sum);
+        }
+        let mut f0 = Matrix::filled(n, c, 0.0);
+        (0..5).for_each(|row| f0.row_mut(row)[row % c] = 1.0 + row as f64);
+        let gram = transposed_times(&z, &z);
+        (z, f0, gram)
+    }
+
+    #[test]
+    fn closed_form_iteration_and_the_whole_system_agree() {
+        let (z, f0, gram) = problem();
+        let sums: Vec<f64> = (0..4).map(|l| z.rows().map(|row| row[l]).sum()).collect();
+        let spectrum = Spectrum::of(&anchor_map(&sums), &gram).unwrap();
+        assert!((spectrum.largest() - 1.0).abs() < 1e-12);
+        let cross = transposed_times(&z, &f0);
+        for alpha in [0.0, 0.01, 0.5, 0.9, 0.99, 0.999] {
+            // (I − αS)f = (1−α)f0, all rows at once.
+            let mut system = Matrix::filled(12, 12, 0.0);
+            for i in 0..12 {
+                for j in 0..12 {
+                    let s: f64 = (0..4).map(|l| z.row(i)[l] * z.row(j)[l] / sums[l]).sum();
+                    system.row_mut(i)[j] = f64::from(u8::from(i == j)) - alpha * s;
+                }
+            }
+            let mut right = f0.clone();
+            right.values_mut().iter_mut().for_each(|x| *x *= 1.0 - alpha);
+            let expected = solve_spd(&system, &right).unwrap();
+            for solver in [PropagationSolver::Closed, PropagationSolver::Iterative] {
+                let params = LowRankParams { solver, tol: 1e-12, max_iter: 100_000, ..LowRankParams::default() };
+                let (coefficients, how) = spectrum.propagate(&cross, alpha, &params);
+                assert!(how.converged);
+                let spread = times(&z, &coefficients);
+                for ((found, given), expected) in spread.values().iter().zip(f0.values()).zip(expected.values()) {
+                    assert!((found + (1.0 - alpha) * given - expected).abs() < 1e-9, "{alpha} {solver:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_regression_solves_its_normal_equations() {
+        let (z, f0, gram) = problem();
+        let sums: Vec<f64> = (0..4).map(|l| z.rows().map(|row| row[l]).sum()).collect();
+        let labeled = Matrix::new(5, 4, z.values()[..20].to_vec()).unwrap();
+        let y = Matrix::new(5, 3, f0.values()[..15].to_vec()).unwrap();
+        let (labeled_gram, cross) = (transposed_times(&labeled, &labeled), transposed_times(&labeled, &y));
+        let found = regress(&labeled_gram, &gram, &sums, &cross, 0.01).unwrap();
+        for l in 0..4 {
+            for class in 0..3 {
+                let mut left = 0.0;
+                for m in 0..4 {
+                    let through: f64 = (0..4).map(|p| gram.row(l)[p] * gram.row(p)[m] / sums[p]).sum();
+                    left += (labeled_gram.row(l)[m] + 0.01 * (gram.row(l)[m] - through)) * found.row(m)[class];
+                }
+                assert!((left - cross.row(l)[class]).abs() < 1e-7);
+            }
+        }
+        // A landmark of no row has no part in it.
+        let mut lonely = sums.clone();
+        lonely.push(0.0);
+        let wide = |a: &Matrix, rows: usize, cols: usize| {
+            let mut out = Matrix::filled(rows, cols, 0.0);
+            (0..a.n_rows()).for_each(|row| out.row_mut(row)[..a.n_cols()].copy_from_slice(a.row(row)));
+            out
+        };
+        let more = regress(&wide(&labeled_gram, 5, 5), &wide(&gram, 5, 5), &lonely, &wide(&cross, 5, 3), 0.01).unwrap();
+        assert!(more.row(4).iter().all(|x| *x == 0.0));
+        assert!(more.values().iter().zip(found.values()).all(|(a, b)| (a - b).abs() < 1e-6));
+    }
+}

@@ -1,0 +1,359 @@
+use std::path::PathBuf;
+
+use lapwing_data::{Labels, UNLABELED};
+use lapwing_graph::low_rank::{LandmarkBandwidth, LandmarkRule, NystromMap};
+use lapwing_graph::testkit::{blobs, dense_values};
+use lapwing_solve::dense::solve_spd;
+
+use super::solve::{Spectrum, times, transposed_times};
+use super::*;
+use crate::{Extension, Model};
+
+fn problem(n: usize, d: usize) -> (Features<'static>, Targets, Labels) {
+    let features = blobs(n, d, 3);
+    let labels = Labels::from_integers((0..n).map(|i| (i % (n / 12) == 0).then_some((i % 3) as i64)));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    (features, targets, labels)
+}
+
+fn fitted<'a>(params: &LowRankParams, features: &'a Features<'a>, targets: &Targets, threads: usize) -> Fitted<'a> {
+    let run = Run::new(Some(threads), 7).unwrap();
+    let problem = Problem { features: Some(features), ..Problem::new(targets) };
+    LowRank::new(params.clone()).unwrap().fit(&problem, &run).unwrap()
+}
+
+fn variants() -> Vec<LowRankParams> {
+    let base = LowRankParams { n_landmarks: 12, select: Select::Off, ..LowRankParams::default() };
+    vec![
+        base.clone(),
+        LowRankParams { n_nearest: 0, ..base.clone() },
+        LowRankParams { head: Head::Regression, ..base.clone() },
+        LowRankParams { n_nearest: 7, landmarks: LandmarkRule::Uniform, ..base.clone() },
+        LowRankParams { factor: FactorKind::Nystrom, ..base.clone() },
+        LowRankParams { factor: FactorKind::Nystrom, select: Select::Auto, ..base.clone() },
+        LowRankParams { balance: Balance::Raw, alpha: 0.5, ..base.clone() },
+        LowRankParams { fit_rows: Some(500), ..base.clone() },
+        LowRankParams { select: Select::Auto, ..base },
+    ]
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let (features, targets, _) = problem(5000, 6);
+    for params in variants() {
+        let first = fitted(&params, &features, &targets, 1);
+        for threads in [2, 7] {
+            let other = fitted(&params, &features, &targets, threads);
+            assert_eq!(first.labeling.scores.values(), other.labeling.scores.values(), "{params:?}");
+            assert_eq!(first.labeling.label_distributions, other.labeling.label_distributions);
+        }
+    }
+}
+
+/// Dense twin: C, G and everything after them in double precision and all rows at once.
+#[test]
+fn scores_are_those_of_the_dense_system() {
+    let (features, targets, _) = problem(1500, 5);
+    for kind in [FactorKind::Anchor, FactorKind::Nystrom] {
+        for (n_nearest, alpha) in [(3, 0.9), (0, 0.99), (12, 0.01)] {
+            let params = LowRankParams {
+                n_landmarks: 12,
+                factor: kind,
+                n_nearest,
+                alpha,
+                select: Select::Off,
+                ..LowRankParams::default()
+            };
+            let found = fitted(&params, &features, &targets, 2);
+            let run = Run::new(Some(1), 7).unwrap();
+            let sample = RowSample::draw(&features, 12, &run).unwrap();
+            let landmarks = sample.landmarks(12, params.landmarks, params.bandwidth, &run).unwrap();
+            let expected = dense_scores(&dense_values(&features), &landmarks, &targets, &params);
+            let largest = expected.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            for (found, expected) in found.labeling.scores.values().iter().zip(expected.values()) {
+                assert!((found - expected).abs() < 1e-4 * largest, "{kind:?} {n_nearest} {alpha}: {found} {expected}");
+            }
+        }
+    }
+}
+
+/// Scores by (I − α·S)⁻¹ on all rows, from the definition.
+fn dense_scores(x: &[f64], landmarks: &Landmarks, targets: &Targets, params: &LowRankParams) -> Matrix {
+    let d = landmarks.center.len();
+    let (n, k, c) = (x.len() / d, landmarks.values.len() / d, targets.n_columns());
+    let squared = |i: usize, l: usize| -> f64 {
+        (0..d)
+            .map(|j| x[i * d + j] - f64::from(landmarks.center[j]) - f64::from(landmarks.values[l * d + j]))
+            .map(|difference| difference * difference)
+            .sum()
+    };
+    let rate = 1.0 / (2.0 * landmarks.width * landmarks.width);
+    let mut affinity = Matrix::filled(n, n, 0.0);
+    if params.factor == FactorKind::Anchor {
+        let s = if params.n_nearest == 0 { k } else { params.n_nearest };
+        let mut z = Matrix::filled(n, k, 0.0);
+        for i in 0..n {
+            let mut order: Vec<usize> = (0..k).collect();
+            order.sort_by(|&a, &b| squared(i, a).total_cmp(&squared(i, b)));
+            let nearest = squared(i, order[0]);
+            let weight = |l: usize| (-rate * (squared(i, l) - nearest)).exp();
+            let total: f64 = order[..s].iter().map(|&l| weight(l)).sum();
+            order[..s].iter().for_each(|&l| z.row_mut(i)[l] = weight(l) / total);
+        }
+        let sums: Vec<f64> = (0..k).map(|l| z.rows().map(|row| row[l]).sum()).collect();
+        for i in 0..n {
+            for j in 0..n {
+                affinity.row_mut(i)[j] = (0..k).map(|l| z.row(i)[l] * z.row(j)[l] / sums[l]).sum();
+            }
+        }
+    } else {
+        let mut similarities = Matrix::filled(n, k, 0.0);
+        (0..n).for_each(|i| (0..k).for_each(|l| similarities.row_mut(i)[l] = (-rate * squared(i, l)).exp()));
+        let map = NystromMap::of(&landmarks.values, d, landmarks.width, params.rcond).unwrap().map;
+        let factor = times(&similarities, &map);
+        for i in 0..n {
+            for j in 0..n {
+                affinity.row_mut(i)[j] = factor.row(i).iter().zip(factor.row(j)).map(|(a, b)| a * b).sum();
+            }
+        }
+    }
+    let degrees: Vec<f64> = affinity.rows().map(|row| row.iter().sum()).collect();
+    let floor = 1e-3 * degrees.iter().sum::<f64>() / n as f64;
+    let roots: Vec<f64> = degrees.iter().map(|degree| degree.max(floor).sqrt()).collect();
+    let mut f0 = Matrix::filled(n, c, 0.0);
+    let mut mass = vec![0.0; c];
+    for (&row, y) in targets.rows().iter().zip(targets.values().rows()) {
+        mass.iter_mut().zip(y).for_each(|(mass, y)| *mass += y * roots[row as usize]);
+    }
+    for (&row, y) in targets.rows().iter().zip(targets.values().rows()) {
+        let out = f0.row_mut(row as usize).iter_mut().zip(y).zip(&mass);
+        out.for_each(|((out, y), mass)| *out = (1.0 - params.alpha) * y / mass);
+    }
+    let mut system = Matrix::filled(n, n, 0.0);
+    for i in 0..n {
+        for j in 0..n {
+            let scaled = affinity.row(i)[j] / (roots[i] * roots[j]);
+            system.row_mut(i)[j] = f64::from(u8::from(i == j)) - params.alpha * scaled;
+        }
+    }
+    solve_spd(&system, &f0).unwrap()
+}
+
+#[test]
+fn new_rows_are_scored_as_they_were_in_the_fit() {
+    let (features, targets, labels) = problem(3000, 6);
+    let run = Run::new(Some(2), 7).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for params in variants() {
+        let fit = fitted(&params, &features, &targets, 2);
+        let extension = fit.extension.unwrap();
+        let again = extension.extend(&features, &run).unwrap();
+        for row in (0..3000).filter(|&row| labels.index[row] == UNLABELED) {
+            assert_eq!(again.row(row), fit.labeling.scores.row(row), "{params:?}");
+        }
+        let model = Model {
+            method: LOW_RANK.into(),
+            classes: labels.classes.clone(),
+            feature_names: None,
+            standardizer: None,
+            rule: fit.rule,
+            extension,
+        };
+        let Extension::Landmarks(landmarks) = &model.extension else { panic!("rows are compared with landmarks") };
+        let copy = LowRankExtension::from_bytes(&landmarks.to_bytes().unwrap()).unwrap();
+        assert_eq!(copy.extend(&features, &run).unwrap(), again);
+        assert_eq!((copy.landmarks(), copy.bandwidth()), (landmarks.landmarks(), landmarks.bandwidth()));
+        let path = folder.path().join("model");
+        model.save(&path).unwrap();
+        assert!(path.metadata().unwrap().len() < 4000);
+        let loaded = Model::load(&path).unwrap();
+        assert!(matches!(loaded.extension, Extension::Landmarks(_)));
+        let (expected, found) = (model.predict(&features, &run).unwrap(), loaded.predict(&features, &run).unwrap());
+        assert_eq!(expected.label_distributions, found.label_distributions);
+    }
+}
+
+#[test]
+fn an_offset_changes_nothing() {
+    let (features, targets, _) = problem(2000, 4);
+    let moved: Vec<f64> = dense_values(&features).iter().map(|x| x + 1000.0).collect();
+    let moved = Features::from_f64(2000, 4, moved).unwrap();
+    for params in variants() {
+        let (here, there) = (fitted(&params, &features, &targets, 2), fitted(&params, &moved, &targets, 2));
+        assert_eq!(here.labeling.labels, there.labeling.labels);
+    }
+}
+
+#[test]
+fn an_outlier_without_evidence_is_told() {
+    let (features, targets, _) = problem(1200, 3);
+    let mut values = dense_values(&features);
+    values[1199 * 3] = 1e6;
+    let features = Features::from_f64(1200, 3, values).unwrap();
+    let params = LowRankParams {
+        n_landmarks: 12,
+        factor: FactorKind::Nystrom,
+        // Of k-means the outlier would be a landmark itself.
+        landmarks: LandmarkRule::Uniform,
+        bandwidth: LandmarkBandwidth::Value(1.0),
+        ..LowRankParams::default()
+    };
+    let fit = fitted(&params, &features, &targets, 2);
+    assert!(fit.labeling.scores.row(1199).iter().all(|score| score.is_nan()));
+    assert_eq!((fit.labeling.reached[1199], fit.report.n_unreached), (false, 1));
+    assert!(fit.report.warnings.iter().any(|text| text.contains("1 of 1200 rows")), "{:?}", fit.report.warnings);
+    let anchors = LowRankParams { factor: FactorKind::Anchor, ..params.clone() };
+    assert_eq!(fitted(&anchors, &features, &targets, 2).report.n_unreached, 0);
+
+    let strict = LowRank::new(LowRankParams { degree_policy: DegreePolicy::Error, ..params }).unwrap();
+    let run = Run::new(Some(1), 7).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let text = strict.fit(&problem, &run).unwrap_err().to_string();
+    assert!(text.starts_with("row 1199 of features holds what gives it a degree of 0 or less"), "{text}");
+}
+
+#[test]
+fn edge_cases_give_labels() {
+    let (features, targets, _) = problem(60, 2);
+    for params in [
+        LowRankParams { n_landmarks: 1, ..LowRankParams::default() },
+        LowRankParams { n_landmarks: 60, landmarks: LandmarkRule::Uniform, ..LowRankParams::default() },
+        LowRankParams { n_landmarks: 60, factor: FactorKind::Nystrom, ..LowRankParams::default() },
+        LowRankParams { n_landmarks: 5, alpha: 0.0, select: Select::Off, ..LowRankParams::default() },
+    ] {
+        let fit = fitted(&params, &features, &targets, 2);
+        assert!(fit.labeling.label_distributions.values().iter().all(|p| p.is_finite()));
+    }
+    // α = 0: only labeled rows have evidence.
+    let params = LowRankParams { n_landmarks: 5, alpha: 0.0, select: Select::Off, ..LowRankParams::default() };
+    assert_eq!(fitted(&params, &features, &targets, 2).report.n_unreached, 60 - targets.rows().len());
+    let all = Labels::from_integers((0..60).map(|i| Some(i % 2)));
+    let one = Labels::from_integers((0..60).map(|i| (i < 3).then_some(5)));
+    for labels in [all, one] {
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let fit = fitted(&LowRankParams { n_landmarks: 6, ..LowRankParams::default() }, &features, &targets, 2);
+        assert_eq!(fit.report.n_unreached, 0);
+    }
+    // Many classes.
+    let many = Labels::from_integers((0..60).map(Some));
+    let targets = Targets::one_hot(&many, None).unwrap();
+    let fit = fitted(&LowRankParams { n_landmarks: 60, ..LowRankParams::default() }, &features, &targets, 2);
+    assert_eq!(fit.labeling.scores.n_cols(), 60);
+
+    // More landmarks than rows: all rows are taken.
+    let of = |n_landmarks| fitted(&LowRankParams { n_landmarks, ..LowRankParams::default() }, &features, &targets, 2);
+    let (all, more) = (of(60), of(61));
+    assert_eq!(more.labeling.scores, all.labeling.scores);
+    assert_eq!(
+        (&more.report.chosen["n_landmarks"], all.report.chosen.contains_key("n_landmarks")),
+        (&60.into(), false)
+    );
+    assert!(more.report.warnings[0].starts_with("n_landmarks is 61, but there are only 60 rows"));
+}
+
+/// The width cannot come from rows that are landmarks themselves.
+#[test]
+fn few_rows_are_labeled_with_the_defaults() {
+    for n in [48, 84, 96, 132] {
+        let (features, targets, _) = problem(n, 4);
+        for factor in [FactorKind::Anchor, FactorKind::Nystrom] {
+            let fit = fitted(&LowRankParams { factor, ..LowRankParams::default() }, &features, &targets, 2);
+            let right = (0..n).filter(|&i| fit.labeling.labels[i] as usize == i % 3).count();
+            assert!(right * 10 >= n * 9 && fit.report.n_unreached == 0, "{n} {factor:?}: {right}");
+        }
+    }
+}
+
+#[test]
+fn balanced_columns_do_not_favor_the_class_with_more_labels() {
+    let features = blobs(3000, 8, 3);
+    // 100 labels of class 0, two of each other.
+    let labels = Labels::from_integers((0..3000i64).map(|i| (i < 300 && (i % 3 == 0 || i < 6)).then_some(i % 3)));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let accuracy = |balance, alpha| {
+        let params = LowRankParams {
+            n_landmarks: 20,
+            n_nearest: 0,
+            bandwidth: LandmarkBandwidth::Median,
+            balance,
+            alpha,
+            select: Select::Off,
+            ..LowRankParams::default()
+        };
+        let fit = fitted(&params, &features, &targets, 2);
+        (0..3000).filter(|&i| fit.labeling.labels[i] as usize == i % 3).count() as f64 / 3000.0
+    };
+    assert!(accuracy(Balance::Balanced, 0.99) > 0.9);
+    assert!(accuracy(Balance::Raw, 0.999) < accuracy(Balance::Balanced, 0.999));
+}
+
+fn golden(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name);
+    path.exists().then_some(path)
+}
+
+/// An array of an `.npz`, as f64.
+fn array(path: &PathBuf, name: &str) -> Vec<f64> {
+    let mut archive = npyz::npz::NpzArchive::open(path).unwrap();
+    let kind = archive.by_name(name).unwrap().unwrap().dtype().descr();
+    let file = archive.by_name(name).unwrap().unwrap();
+    if kind.contains("f8") {
+        file.into_vec().unwrap()
+    } else if kind.contains("i8") {
+        file.into_vec::<i64>().unwrap().into_iter().map(|x| x as f64).collect()
+    } else {
+        file.into_vec::<i32>().unwrap().into_iter().map(f64::from).collect()
+    }
+}
+
+/// Everything behind the similarities, in double precision, against another program's figures.
+#[test]
+fn the_nystrom_propagation_is_that_of_the_oracle() {
+    let path = golden("lp_nystrom_500.npz").expect("tests/golden holds it");
+    let get = |name: &str| array(&path, name);
+    let (x, landmarks, sigma) = (get("X"), get("landmarks"), get("sigma")[0]);
+    let (n, k, d) = (500, landmarks.len(), x.len() / 500);
+    let f0 = get("f0");
+    let c = f0.len() / n;
+    let squared = |i: usize, j: usize| (0..d).map(|t| (x[i * d + t] - x[j * d + t]).powi(2)).sum::<f64>();
+    let similarity = |i: usize, j: usize| (-squared(i, j) / (2.0 * sigma * sigma)).exp();
+    let mut similarities = Matrix::filled(n, k, 0.0);
+    let mut kernel = Matrix::filled(k, k, 0.0);
+    for l in 0..k {
+        (0..n).for_each(|i| similarities.row_mut(i)[l] = similarity(i, landmarks[l] as usize));
+        (0..k).for_each(|m| kernel.row_mut(l)[m] = similarity(landmarks[l] as usize, landmarks[m] as usize));
+    }
+    let nystrom = NystromMap::of_kernel(&kernel, 1e-10).unwrap();
+    assert_eq!(nystrom.rank() as f64, get("rank_kept")[0]);
+    let factor = times(&similarities, &nystrom.map);
+    let block = get("Wtilde_block");
+    for i in 0..20 {
+        for j in 0..20 {
+            let product: f64 = factor.row(i).iter().zip(factor.row(j)).map(|(a, b)| a * b).sum();
+            assert!((product - block[i * 20 + j]).abs() < 1e-8);
+        }
+    }
+    let totals: Vec<f64> = (0..k).map(|l| similarities.rows().map(|row| row[l]).sum()).collect();
+    let weights = nystrom.degree_weights(&totals);
+    let degrees: Vec<f64> = similarities.rows().map(|row| row.iter().zip(&weights).map(|(c, v)| c * v).sum()).collect();
+    for (found, expected) in degrees.iter().zip(get("degrees")) {
+        assert!((found / expected - 1.0).abs() < 1e-9);
+    }
+    let mut scaled = similarities.clone();
+    (0..n).for_each(|i| scaled.row_mut(i).iter_mut().for_each(|c| *c /= degrees[i].sqrt()));
+    let f0 = Matrix::new(n, c, f0).unwrap();
+    let spectrum = Spectrum::of(&nystrom.map, &transposed_times(&scaled, &scaled)).unwrap();
+    let cross = transposed_times(&scaled, &f0);
+    for (at, alpha) in get("alphas").into_iter().enumerate() {
+        for solver in [PropagationSolver::Closed, PropagationSolver::Iterative] {
+            let params = LowRankParams { solver, tol: 1e-13, max_iter: 1_000_000, ..LowRankParams::default() };
+            let spread = times(&scaled, &spectrum.propagate(&cross, alpha, &params).0);
+            let expected = get(&format!("f_closed_{at}"));
+            let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            for ((found, given), expected) in spread.values().iter().zip(f0.values()).zip(&expected) {
+                let found = found + (1.0 - alpha) * given;
+                assert!((found - expected).abs() < 1e-9 * largest, "{alpha} {solver:?}: {found} {expected}");
+            }
+        }
+    }
+}

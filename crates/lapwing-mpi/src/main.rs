@@ -1,0 +1,23 @@
+//! The program `lapwing-mpi`: `lapwing` as one rank of several.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use lapwing_mpi::MpiCommunicator;
+
+/// Exit code of a fault of the program, as Rust has it.
+const PANICKED: i32 = 101;
+
+fn main() -> ExitCode {
+    let communicator = match MpiCommunicator::start() {
+        Ok(communicator) => communicator,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let threads = communicator.threads();
+    let ended = catch_unwind(AssertUnwindSafe(|| lapwing_cli::main(&communicator, threads)));
+    // The others wait in a collective that this rank will not come to.
+    ended.unwrap_or_else(|_| communicator.abort(PANICKED))
+}

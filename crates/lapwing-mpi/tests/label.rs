@@ -1,0 +1,123 @@
+//! `lapwing-mpi label` with low-rank methods: any number of ranks leaves the bytes of one process, and a rank that is lost
+//! leaves nothing.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Job, Ran, mpirun, run};
+use tempfile::TempDir;
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_lapwing-mpi"))
+}
+
+fn ranks(n: usize, folder: &TempDir, arguments: &str) -> Ran {
+    run(mpirun(n, program()).args(arguments.split_whitespace()).current_dir(folder.path()))
+}
+
+fn alone(folder: &TempDir, arguments: &str) -> Ran {
+    run(Command::new(program()).args(arguments.split_whitespace()).current_dir(folder.path()))
+}
+
+fn read(folder: &TempDir, name: &str) -> Vec<u8> {
+    std::fs::read(folder.path().join(name)).unwrap()
+}
+
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// 5,000 rows in two groups, with a few labels: five blocks, fewer than some jobs have ranks.
+fn table(folder: &TempDir) {
+    let row = |row: usize| {
+        let noise = |salt: usize| ((row * 7919 + salt * 104_729) % 1009) as f64 / 1009.0;
+        let group = (row % 2) as f64;
+        format!(
+            "{:?},{:?},{}\n",
+            group + noise(1),
+            2.0 * group + noise(2),
+            if row < 20 { ["a", "b"][row % 2] } else { "" }
+        )
+    };
+    let rows: String = (0..5000).map(row).collect();
+    std::fs::write(folder.path().join("table.csv"), format!("x,y,kind\n{rows}")).unwrap();
+}
+
+#[test]
+fn any_number_of_ranks_leaves_the_bytes_of_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    table(&folder);
+    for (method, ending) in
+        [("low-rank", "npy"), ("nystrom", "csv"), ("anchor", "parquet"), ("nystrom --fit-rows 900", "npy")]
+    {
+        let run = format!("label table.csv --label-column kind --method {method} --n-landmarks 12 --probabilities");
+        let ran = alone(&folder, &format!("{run} -o one.{ending} --model one.model"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        for n in [1, 2, 3, 4, 16] {
+            let ran = ranks(n, &folder, &format!("{run} -o many.{ending} --model many.model"));
+            assert_eq!(ran.code, Some(0), "{method}, {n} ranks: {ran:?}");
+            assert_eq!(ran.stdout.matches("labels written to").count(), 1, "{ran:?}");
+            let (one, many) = (read(&folder, &format!("one.{ending}")), read(&folder, &format!("many.{ending}")));
+            assert!(one == many, "{method}, {n} ranks: other labels");
+            assert!(read(&folder, "one.model") == read(&folder, "many.model"), "{method}, {n} ranks: another model");
+            std::fs::remove_file(folder.path().join(format!("many.{ending}"))).unwrap();
+        }
+    }
+}
+
+#[test]
+fn bad_values_are_named_once_whichever_rank_meets_them() {
+    let folder = tempfile::tempdir().unwrap();
+    table(&folder);
+    let text = String::from_utf8(read(&folder, "table.csv")).unwrap();
+    let bad: String = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| if at == 4501 { "1,nan,\n".into() } else { format!("{line}\n") })
+        .collect();
+    std::fs::write(folder.path().join("bad.csv"), bad).unwrap();
+    let ran = ranks(3, &folder, "label bad.csv --label-column kind --method low-rank --n-landmarks 5 -o out.csv");
+    let errors = ran.errors();
+    assert!(errors.len() == 1 && errors[0].contains("row 4500 of features holds NaN (column 1)"), "{ran:?}");
+    assert_eq!((ran.code, names(&folder)), (Some(2), vec!["bad.csv".into(), "table.csv".into()]));
+}
+
+/// The processes of a job that are ranks.
+fn children(job: &Job) -> Vec<u32> {
+    let out = Command::new("pgrep").args(["-P", &job.id().to_string()]).output().unwrap();
+    String::from_utf8_lossy(&out.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_job_that_lost_a_rank_is_resumed_by_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let run =
+        "label generated:600000x80x4 --labels generated:5 --method nystrom --n-landmarks 80 --select off --threads 1";
+    assert_eq!(alone(&folder, &format!("{run} -o whole.npy")).code, Some(0));
+    let arguments = format!("{run} -o out.npy --checkpoint sums");
+    let job = Job::start(mpirun(2, program()).args(arguments.split_whitespace()).current_dir(folder.path()));
+    let start = Instant::now();
+    while !folder.path().join("sums").exists() || !folder.path().join("sums.1").exists() {
+        assert!(start.elapsed() < Duration::from_secs(25), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let ranks_of_job = children(&job);
+    let last = ranks_of_job.last().expect("mpirun starts ranks as its children");
+    Command::new("kill").args(["-KILL", &last.to_string()]).status().unwrap();
+    let ran = job.wait();
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(!folder.path().join("out.npy").exists());
+
+    let resumed = ranks(3, &folder, &arguments);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(read(&folder, "whole.npy") == read(&folder, "out.npy"));
+    // What the lost job had begun to write is written over.
+    assert_eq!(names(&folder), ["out.npy", "whole.npy"]);
+}
