@@ -29,9 +29,11 @@ class LowRankPropagationClassifier(FeatureClassifier):
     ----------
     n_landmarks : int, default=100
         k, in [1, 65536]; accuracy rises with it. Above n_samples it is lowered to that, with a warning.
-    factor : {"anchor", "nystrom"}, default="anchor"
-        Shares of the nearest landmarks (anchor graph, Liu et al. 2010), or the Nyström approximation of a Gaussian
-        kernel (Petegrosso et al. 2017).
+    factor : {"anchor", "nystrom", "glnp"}, default="anchor"
+        Shares of the nearest landmarks (anchor graph, Liu et al. 2010), the Nyström approximation of a Gaussian kernel
+        (Petegrosso et al. 2017), or global linear neighbourhoods (Tian & Kuang 2012): a factor learned from the rows so
+        that each is a combination of the others. The last reads all rows once an iteration and holds 24·k bytes for each;
+        do not center its features.
     landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_features), default="kmeans"
         Centers of k-means among a sample of max(20,000, 50·k) rows, rows drawn from it, or the landmarks themselves;
         then `n_landmarks` means nothing.
@@ -68,6 +70,15 @@ class LowRankPropagationClassifier(FeatureClassifier):
         Eigenvalues of the landmarks' kernel below this share of the largest are left out. For ``factor="nystrom"``.
     degree_policy : {"floor", "error"}, default="floor"
         Degrees of the Nyström factor can be tiny or negative: raise them to a thousandth of the mean, or name the first.
+    glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
+        How ``factor="glnp"`` is learned: accelerated projected gradients; multiplicative updates, in a third of the
+        memory; the accelerated gradients of Petegrosso et al., for comparison.
+    glnp_start : {"kmeans", "uniform"}, default="kmeans"
+        Where it starts: at the clusters of the landmarks, or uniform, which takes tens of iterations more.
+    glnp_max_iter : int, default=100
+        Most iterations.
+    glnp_tol : float in [0, 1), default=1e-5
+        Share of the rows' squared norm by which five iterations must lower the objective to go on.
     fit_rows : int or None, default=None
         Rows drawn to fit on, beside the labelled ones; None takes all. With a fixed number of landmarks scores soon stop
         to change as rows are added, and the rows are then read once.
@@ -100,15 +111,15 @@ class LowRankPropagationClassifier(FeatureClassifier):
     reached_ : ndarray of shape (n_samples,), bool
         Whether the row has evidence. A row has none if it is so far from all landmarks, or its own are so far from those
         of any label, that similarities are 0 in single precision.
-    landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks, in the units of X.
-    bandwidth_ : float
-        σ.
+    landmarks_ : ndarray of shape (n_landmarks, n_features) or None
+        The landmarks, in the units of X; None for ``factor="glnp"``.
+    bandwidth_ : float or None
+        σ; None for ``factor="glnp"``.
     n_iter_, residual_, converged_ : int, float, bool
         Iterations, last relative change and whether it is below `tol`; 1, 0 and True in closed form.
     report_ : dict
         The summary: rows, seconds of each phase, passes over the rows, peak bytes, everything "auto" chose, and the
-        factor (``report_["parts"]["low_rank"]``).
+        factor (``report_["parts"]["low_rank"]``, and ``["glnp"]`` with the objective of each iteration).
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -126,9 +137,10 @@ class LowRankPropagationClassifier(FeatureClassifier):
     Notes
     -----
     O(n·k·d) time for anchors of few landmarks, O(n·k·d + n·k²) for all landmarks and for Nyström, two passes then; O(k³)
-    to solve. Memory: n·(16·c + 13) bytes for the results, the sample, and 4·k² bytes for each thread and 32 blocks. A
+    to solve. GLNP: O(n·k·(d + k)) an iteration. Memory: n·(16·c + 13) bytes for the results, the sample, and 4·k² bytes for each thread and 32 blocks. A
     memory-mapped float32 array in C order is read from its file and never held; sparse rows are made dense block by block.
-    A fitted estimator keeps the landmarks and k·c coefficients, whatever n is, and scores new rows as rows of the fit.
+    A fitted estimator keeps the landmarks and k·c coefficients, whatever n is, and scores new rows as rows of the fit; with
+    ``factor="glnp"`` new rows are placed by non-negative least squares, which is a little less accurate.
 
     Classes that lie in each other's bends need the neighbourhoods of :class:`lapwing.HarmonicClassifier`, or many
     landmarks.
@@ -137,6 +149,8 @@ class LowRankPropagationClassifier(FeatureClassifier):
     ----------
     R. Petegrosso, W. Zhang, Z. Li, Y. Saad, R. Kuang: Low-rank label propagation for semi-supervised learning with 100
     millions samples, 2017, arXiv 1702.08884.
+
+    Z. Tian, R. Kuang: Global linear neighborhoods for efficient label propagation, 2012.
 
     W. Liu, J. He, S.-F. Chang: Large graph construction for scalable semi-supervised learning, 2010.
 
@@ -165,7 +179,7 @@ class LowRankPropagationClassifier(FeatureClassifier):
         self,
         n_landmarks: int = 100,
         *,
-        factor: Literal["anchor", "nystrom"] = "anchor",
+        factor: Literal["anchor", "nystrom", "glnp"] = "anchor",
         landmarks: Literal["kmeans", "uniform"] | ArrayLike = "kmeans",
         n_nearest: int = 3,
         bandwidth: float | str = "auto",
@@ -180,6 +194,10 @@ class LowRankPropagationClassifier(FeatureClassifier):
         max_iter: int = 10000,
         rcond: float = 1e-6,
         degree_policy: Literal["floor", "error"] = "floor",
+        glnp_solver: Literal["apgd", "mu", "apgd-paper"] = "apgd",
+        glnp_start: Literal["kmeans", "uniform"] = "kmeans",
+        glnp_max_iter: int = 100,
+        glnp_tol: float = 1e-5,
         fit_rows: int | None = None,
         unlabeled: Any = None,
         abstain: bool = False,
@@ -204,6 +222,10 @@ class LowRankPropagationClassifier(FeatureClassifier):
         self.max_iter = max_iter
         self.rcond = rcond
         self.degree_policy = degree_policy
+        self.glnp_solver = glnp_solver
+        self.glnp_start = glnp_start
+        self.glnp_max_iter = glnp_max_iter
+        self.glnp_tol = glnp_tol
         self.fit_rows = fit_rows
         self.unlabeled = unlabeled
         self.abstain = abstain
@@ -247,6 +269,10 @@ class LowRankPropagationClassifier(FeatureClassifier):
             "max_iter": integer("max_iter", self.max_iter),
             "rcond": number("rcond", self.rcond),
             "degree_policy": text("degree_policy", self.degree_policy),
+            "glnp_solver": text("glnp_solver", self.glnp_solver),
+            "glnp_start": text("glnp_start", self.glnp_start),
+            "glnp_max_iter": integer("glnp_max_iter", self.glnp_max_iter),
+            "glnp_tol": number("glnp_tol", self.glnp_tol),
             "fit_rows": None if self.fit_rows is None else integer("fit_rows", self.fit_rows),
         }
 
@@ -259,7 +285,7 @@ class LowRankPropagationClassifier(FeatureClassifier):
     def _keep_landmarks(self) -> None:
         """Take over the landmarks, in the units of X."""
         landmarks, self.bandwidth_ = self._fitted_extension.values(), self._fitted_extension.bandwidth()
-        if self._standardizer is not None:
+        if landmarks is not None and self._standardizer is not None:
             mean, scale = self._standardizer
             landmarks = landmarks * scale + mean
-        self.landmarks_: NDArray[np.float64] = landmarks
+        self.landmarks_: NDArray[np.float64] | None = landmarks

@@ -140,10 +140,13 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
 
 
 def _low_rank(landmarks: _lapwing.Landmarks) -> LowRankPropagationClassifier:
-    k, width, n_nearest = len(landmarks.values()), landmarks.bandwidth(), landmarks.n_nearest()
-    if n_nearest is None:
-        return LowRankPropagationClassifier(k, factor="nystrom", bandwidth=width)
-    return LowRankPropagationClassifier(k, n_nearest=n_nearest, bandwidth=width)
+    width, n_nearest = landmarks.bandwidth(), landmarks.n_nearest()
+    options: dict[str, Any] = {"factor": landmarks.factor()}
+    if width is not None:
+        options["bandwidth"] = width
+    if n_nearest is not None:
+        options["n_nearest"] = n_nearest
+    return LowRankPropagationClassifier(landmarks.n_landmarks(), **options)
 
 
 def _with_extension(model: FeatureClassifier, extension: Any) -> FeatureClassifier:

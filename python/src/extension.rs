@@ -12,7 +12,7 @@ use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, vector
 use crate::control::Control;
 use crate::error::to_py;
 use crate::index::NeighborIndex;
-use crate::options::{GraphOptions, WidthsInput, graph_dict, widths_object};
+use crate::options::{GraphOptions, WidthsInput, graph_dict, name, widths_object};
 
 /// What labels new rows, as a fitted estimator keeps it.
 #[derive(FromPyObject)]
@@ -99,9 +99,19 @@ impl Landmarks {
         LowRankExtension::from_bytes(state).map(Self).map_err(to_py)
     }
 
-    /// Landmarks (k, d), in the units of the features.
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        matrix_array(py, self.0.landmarks())
+    /// Landmarks (k, d), in the units of the features; none for a factor that was learned.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.0.landmarks().map(|landmarks| matrix_array(py, landmarks)).transpose()
+    }
+
+    /// Landmarks, or columns of a learned factor.
+    fn n_landmarks(&self) -> usize {
+        self.0.n_landmarks()
+    }
+
+    /// Name of the factor.
+    fn factor(&self) -> Option<String> {
+        name(&self.0.factor())
     }
 
     /// Landmarks that a row is a mixture of; none for a factor that is not of anchors.
@@ -109,8 +119,8 @@ impl Landmarks {
         self.0.n_nearest()
     }
 
-    /// Width of the kernel.
-    fn bandwidth(&self) -> f64 {
+    /// Width of the kernel; none for a factor that was learned.
+    fn bandwidth(&self) -> Option<f64> {
         self.0.bandwidth()
     }
 

@@ -1,7 +1,7 @@
 //! Parameters as Python passes them, by the names of the estimators' arguments.
 
 use lapwing::data::{Error, Result};
-use lapwing::graph::low_rank::{LandmarkBandwidth, LandmarkRule};
+use lapwing::graph::low_rank::{GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use lapwing::graph::sparsify::{Budget, Sampler, SparsifyParams};
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
 use lapwing::models::baselines::EigenfunctionParams;
@@ -73,6 +73,10 @@ pub struct LowRankOptions {
     max_iter: i64,
     rcond: f64,
     degree_policy: String,
+    glnp_solver: String,
+    glnp_start: String,
+    glnp_max_iter: i64,
+    glnp_tol: f64,
     fit_rows: Option<i64>,
 }
 
@@ -216,6 +220,10 @@ impl LowRankOptions {
             max_iter: count("max_iter", self.max_iter)?,
             rcond: self.rcond,
             degree_policy: DegreePolicy::parse(&self.degree_policy)?,
+            glnp_solver: GlnpSolver::parse(&self.glnp_solver)?,
+            glnp_start: GlnpStart::parse(&self.glnp_start)?,
+            glnp_max_iter: count("glnp_max_iter", self.glnp_max_iter)?,
+            glnp_tol: self.glnp_tol,
             fit_rows: self.fit_rows.map(|rows| count("fit_rows", rows)).transpose()?,
             ..LowRankParams::default()
         })
@@ -262,7 +270,8 @@ pub fn graph_dict<'py>(py: Python<'py>, params: &GraphParams) -> PyResult<Bound<
 }
 
 /// The name of a choice, which is also its serialized form.
-fn name(choice: &impl serde::Serialize) -> Option<String> {
+/// The name of a choice.
+pub fn name(choice: &impl serde::Serialize) -> Option<String> {
     serde_json::to_value(choice).ok()?.as_str().map(str::to_owned)
 }
 

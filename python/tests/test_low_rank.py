@@ -17,8 +17,9 @@ from lapwing import LowRankPropagationClassifier, load_model, save_model
 from lapwing.exceptions import UnreachedWarning
 from lapwing.model_selection import SemiSupervisedKFold
 
-#: One for each way to a factor.
-FACTORS = ["anchor", "nystrom"]
+#: Factors of landmarks, and all.
+LANDMARK_FACTORS = ["anchor", "nystrom"]
+FACTORS = [*LANDMARK_FACTORS, "glnp"]
 
 
 def blobs(n=600, n_labeled=30):
@@ -30,7 +31,7 @@ def estimator(**params):
     return LowRankPropagationClassifier(**{"n_landmarks": 20, "random_state": 0, **params})
 
 
-@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("factor", LANDMARK_FACTORS)
 def test_rows_get_the_label_of_their_blob(factor):
     X, truth, y = blobs()
     clf = estimator(factor=factor).fit(X, y)
@@ -49,7 +50,7 @@ def test_rows_get_the_label_of_their_blob(factor):
 
 
 @pytest.mark.parametrize("balance", ["balanced", "raw", "prior"])
-@pytest.mark.parametrize("factor", ["anchor", "nystrom"])
+@pytest.mark.parametrize("factor", LANDMARK_FACTORS)
 def test_scores_are_those_of_the_dense_system(factor, balance):
     X, _, y = blobs(200, 9)
     trust = np.where(np.arange(200) % 2, 1.0, 0.5)
@@ -112,14 +113,31 @@ def test_pickled_copied_and_saved_classifiers_predict_the_same(factor, names, tm
     save_model(clf, tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert type(loaded) is LowRankPropagationClassifier
-    assert (loaded.factor, loaded.n_landmarks, loaded.bandwidth) == (factor, 20, clf.bandwidth_)
+    assert (loaded.factor, loaded.n_landmarks) == (factor, 20)
+    assert loaded.bandwidth == ("auto" if factor == "glnp" else clf.bandwidth_)
     assert factor != "anchor" or loaded.n_nearest == clf.report_["chosen"]["n_nearest"]
     np.testing.assert_array_equal(loaded.predict_proba(new), expected)
-    np.testing.assert_array_equal(loaded.landmarks_, clf.landmarks_)
+    assert (loaded.landmarks_ is None) == (factor == "glnp") == (clf.landmarks_ is None)
+    if factor != "glnp":
+        np.testing.assert_array_equal(loaded.landmarks_, clf.landmarks_)
     np.testing.assert_array_equal(loaded.predict(new), clf.predict(new))
     save_model(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
     assert (tmp_path / "model").stat().st_size < 5000
+
+
+def test_a_learned_factor_labels_rows_and_new_rows():
+    X, truth, y = blobs()
+    X = X - X.min() + 1.0
+    clf = estimator(factor="glnp").fit(X, y)
+    assert (clf.transduction_ == truth).mean() > 0.9 and clf.score(X, truth) > 0.85
+    assert clf.landmarks_ is None and clf.bandwidth_ is None
+    learned = clf.report_["parts"]["glnp"]
+    assert len(learned["objective"]) == learned["n_iter"] + 1 and (np.diff(learned["objective"]) <= 0).all()
+    short = estimator(factor="glnp", glnp_max_iter=2, glnp_tol=0.0).fit(X, y)
+    assert short.report_["parts"]["glnp"]["n_iter"] == 2
+    for other in ({"glnp_solver": "mu"}, {"glnp_start": "uniform"}, {"landmarks": X[:20]}):
+        assert np.abs(estimator(factor="glnp", **other).fit(X, y).scores_ - clf.scores_).max() > 1e-6
 
 
 def test_landmarks_of_ones_own_stay_as_they_are():
@@ -190,7 +208,7 @@ def test_what_the_report_warns_of_is_a_warning():
     [
         ({"n_landmarks": 0}, ValueError, "n_landmarks is 0; expected at least 1"),
         ({"n_landmarks": 2.5}, TypeError, "n_landmarks must be an integer, not float"),
-        ({"factor": "svd"}, ValueError, "factor is 'svd'; expected one of anchor, nystrom"),
+        ({"factor": "svd"}, ValueError, "factor is 'svd'; expected one of anchor, nystrom, glnp"),
         ({"factor": None}, TypeError, "factor must be a string, not NoneType"),
         ({"landmarks": "grid"}, ValueError, "landmarks is 'grid'; expected one of kmeans, uniform"),
         ({"landmarks": None}, TypeError, "landmarks must be a string, not NoneType"),
@@ -209,6 +227,10 @@ def test_what_the_report_warns_of_is_a_warning():
         ({"tol": 1}, ValueError, "tol is 1"),
         ({"max_iter": 0}, ValueError, "max_iter is 0"),
         ({"rcond": 1e-12}, ValueError, "rcond is"),
+        ({"glnp_solver": "sgd"}, ValueError, "expected one of apgd, mu, apgd-paper"),
+        ({"glnp_start": "zero"}, ValueError, "expected one of kmeans, uniform"),
+        ({"glnp_max_iter": -1}, ValueError, "glnp_max_iter is -1"),
+        ({"glnp_tol": 1.0}, ValueError, "glnp_tol is 1"),
         ({"degree_policy": "drop"}, ValueError, "expected one of floor, error"),
         ({"fit_rows": 0}, ValueError, "fit_rows is 0"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),

@@ -32,6 +32,7 @@ ESTIMATORS = [
     LowRankPropagationClassifier(),
     LowRankPropagationClassifier(n_landmarks=5, unlabeled=-2, random_state=0),
     LowRankPropagationClassifier(n_landmarks=20, factor="nystrom", random_state=0),
+    LowRankPropagationClassifier(n_landmarks=20, factor="glnp", random_state=0),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
     SimpleHarmonicClassifier(),

@@ -61,7 +61,7 @@ fn tables() -> TempDir {
 #[test]
 fn rows_in_blocks_and_rows_that_are_held_get_the_same_labels() {
     let folder = tables();
-    for method in ["low-rank", "anchor", "nystrom"] {
+    for method in ["low-rank", "anchor", "nystrom", "glnp"] {
         let common = format!("--method {method} --n-landmarks 9 --probabilities");
         ok(&folder, &format!("label table.csv --label-column kind -o a.csv {common}"));
         ok(&folder, &format!("label array.npy --labels known.csv -o b.csv {common} --threads 1"));

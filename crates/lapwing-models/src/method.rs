@@ -21,6 +21,7 @@ pub const METHODS: &[&str] = &[
     LOW_RANK,
     "anchor",
     "nystrom",
+    "glnp",
     EIGENFUNCTION,
     SUBSAMPLING,
     SIMPLE_HARMONIC,

@@ -53,9 +53,14 @@ fn table(folder: &TempDir) {
 fn any_number_of_ranks_leaves_the_bytes_of_one_process() {
     let folder = tempfile::tempdir().unwrap();
     table(&folder);
-    for (method, ending) in
-        [("low-rank", "npy"), ("nystrom", "csv"), ("anchor", "parquet"), ("nystrom --fit-rows 900", "npy")]
-    {
+    for (method, ending) in [
+        ("low-rank", "npy"),
+        ("nystrom", "csv"),
+        ("anchor", "parquet"),
+        ("nystrom --fit-rows 900", "npy"),
+        ("glnp", "npy"),
+        ("glnp --fit-rows 900", "npy"),
+    ] {
         let run = format!("label table.csv --label-column kind --method {method} --n-landmarks 12 --probabilities");
         let ran = alone(&folder, &format!("{run} -o one.{ending} --model one.model"));
         assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,7 +1,7 @@
 //! Parameters of low-rank propagation.
 
 use clap::Args;
-use lapwing::graph::low_rank::{LandmarkBandwidth, LandmarkRule};
+use lapwing::graph::low_rank::{GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use lapwing::models::LowRankParams;
 use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
 
@@ -12,8 +12,8 @@ use super::choice::{choice, real};
 #[derive(Args)]
 #[command(next_help_heading = "Low-rank propagation")]
 pub struct LowRankOptions {
-    /// low-rank: what stands for the affinity; the methods anchor and nystrom are low-rank with that factor
-    #[arg(long, default_value = "anchor", value_parser = choice(&["anchor", "nystrom"], FactorKind::parse))]
+    /// low-rank: what stands for the affinity; the methods anchor, nystrom and glnp are low-rank with that factor
+    #[arg(long, default_value = "anchor", value_parser = choice(&["anchor", "nystrom", "glnp"], FactorKind::parse))]
     pub factor: FactorKind,
 
     /// Landmarks: more are more accurate, and take longer
@@ -60,6 +60,22 @@ pub struct LowRankOptions {
     #[arg(long, default_value = "floor", value_parser = choice(&["floor", "error"], DegreePolicy::parse))]
     pub degree_policy: DegreePolicy,
 
+    /// glnp: how the factor is learned; the last two are for comparison
+    #[arg(long, value_name = "SOLVER", default_value = "apgd", value_parser = choice(&["apgd", "mu", "apgd-paper"], GlnpSolver::parse))]
+    pub glnp_solver: GlnpSolver,
+
+    /// glnp: where the factor starts, at the clusters of k-means or uniform
+    #[arg(long, value_name = "START", default_value = "kmeans", value_parser = choice(&["kmeans", "uniform"], GlnpStart::parse))]
+    pub glnp_start: GlnpStart,
+
+    /// glnp: most iterations, each of which reads all rows
+    #[arg(long, value_name = "N", default_value_t = LowRankParams::default().glnp_max_iter)]
+    pub glnp_max_iter: usize,
+
+    /// glnp: end where five iterations lower the objective by less than this share of the rows' squared norm
+    #[arg(long, value_name = "SHARE", default_value = "1e-5", value_parser = real, allow_negative_numbers = true)]
+    pub glnp_tol: f64,
+
     /// Fit on so many rows, drawn at random, and those with labels [default: all]
     #[arg(long, value_name = "N")]
     pub fit_rows: Option<usize>,
@@ -82,6 +98,10 @@ impl LowRankOptions {
             solver: self.propagation,
             rcond: self.rcond,
             degree_policy: self.degree_policy,
+            glnp_solver: self.glnp_solver,
+            glnp_start: self.glnp_start,
+            glnp_max_iter: self.glnp_max_iter,
+            glnp_tol: self.glnp_tol,
             fit_rows: self.fit_rows,
             ..LowRankParams::default()
         }

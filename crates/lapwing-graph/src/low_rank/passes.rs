@@ -191,60 +191,81 @@ impl<'p> RowPass<'p> {
         run: &Run,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, &mut Chunk<'_>) -> Result<T> + Sync,
-        mut take: impl FnMut(usize, T) -> Result<()> + Send,
+        take: impl FnMut(usize, T) -> Result<()> + Send,
     ) -> Result<()> {
-        if !self.source.is_seekable() {
-            return run.install(|| {
-                let (mut desk, mut state) = (self.desk(), state());
-                let mut reader = self.source.open(rows.start, self.center, run)?;
-                for first in rows.clone().step_by(CHUNK_ROWS) {
-                    let n_rows = (rows.end - first).min(CHUNK_ROWS);
-                    let made = visit(&mut state, &mut self.chunk(&mut *reader, first, n_rows, &mut desk, run)?)?;
-                    take(first, made)?;
-                    run.progress().update((first + n_rows - rows.start) as u64, "rows");
-                }
-                Ok(())
-            });
-        }
-        // Windows of a few spans for each thread: while one is made, what was made of the one before is taken.
-        let span = SPAN_CHUNKS * CHUNK_ROWS;
-        let window = span * 4 * run.threads();
-        let make = |start: usize| -> Result<Vec<Vec<T>>> {
-            let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
-            let spans = spans.par_iter().with_max_len(1).map_init(
-                || (self.desk(), state()),
-                |(desk, state), &start| -> Result<Vec<T>> {
-                    let mut reader = self.source.open(start, self.center, run)?;
-                    let chunks = (start..rows.end.min(start + span)).step_by(CHUNK_ROWS);
-                    chunks
-                        .map(|first| {
-                            let n_rows = (rows.end - first).min(CHUNK_ROWS);
-                            visit(state, &mut self.chunk(&mut *reader, first, n_rows, desk, run)?)
-                        })
-                        .collect()
-                },
-            );
-            spans.collect()
-        };
-        let mut take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
-            for (at, made) in made.into_iter().flatten().enumerate() {
-                take(start + at * CHUNK_ROWS, made)?;
-            }
-            run.progress().update((rows.end.min(start + window) - rows.start) as u64, "rows");
-            Ok(())
-        };
-        run.install(|| {
-            let mut before: Option<(usize, Vec<Vec<T>>)> = None;
-            for start in rows.clone().step_by(window) {
-                let last = before.take();
-                let take_last = || last.map_or(Ok(()), |(start, made)| take_window(start, made));
-                let (made, taken) = rayon::join(|| make(start), take_last);
-                taken?;
-                before = Some((start, made?));
-            }
-            before.map_or(Ok(()), |(start, made)| take_window(start, made))
-        })
+        in_order(
+            self.source,
+            self.center,
+            rows,
+            run,
+            || (self.desk(), state()),
+            |(desk, state), reader, rows| visit(state, &mut self.chunk(reader, rows.start, rows.len(), desk, run)?),
+            take,
+        )
     }
+}
+
+/// Opens the rows `rows` of a source, less `center`, for `make` to read them in chunks of up to 1,024, several at a time;
+/// what it makes of each goes to `take` in the order of the rows, one at a time, with the number of the first row.
+pub(super) fn in_order<S, T: Send>(
+    source: &dyn RowSource,
+    center: &[f32],
+    rows: Range<usize>,
+    run: &Run,
+    state: impl Fn() -> S + Sync,
+    make: impl Fn(&mut S, &mut dyn RowReader, Range<usize>) -> Result<T> + Sync,
+    mut take: impl FnMut(usize, T) -> Result<()> + Send,
+) -> Result<()> {
+    let chunks = |rows: Range<usize>| {
+        let end = rows.end;
+        rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
+    };
+    if !source.is_seekable() {
+        return run.install(|| {
+            let mut state = state();
+            let mut reader = source.open(rows.start, center, run)?;
+            for chunk in chunks(rows.clone()) {
+                run.check()?;
+                take(chunk.start, make(&mut state, &mut *reader, chunk.clone())?)?;
+                run.progress().update((chunk.end - rows.start) as u64, "rows");
+            }
+            Ok(())
+        });
+    }
+    // Windows of a few spans for each thread: while one is made, what was made of the one before is taken.
+    let span = SPAN_CHUNKS * CHUNK_ROWS;
+    let window = span * 4 * run.threads();
+    let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
+        let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
+        let spans = spans.par_iter().with_max_len(1).map_init(&state, |state, &start| -> Result<Vec<T>> {
+            let mut reader = source.open(start, center, run)?;
+            chunks(start..rows.end.min(start + span))
+                .map(|chunk| {
+                    run.check()?;
+                    make(state, &mut *reader, chunk)
+                })
+                .collect()
+        });
+        spans.collect()
+    };
+    let mut take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
+        for (at, made) in made.into_iter().flatten().enumerate() {
+            take(start + at * CHUNK_ROWS, made)?;
+        }
+        run.progress().update((rows.end.min(start + window) - rows.start) as u64, "rows");
+        Ok(())
+    };
+    run.install(|| {
+        let mut before: Option<(usize, Vec<Vec<T>>)> = None;
+        for start in rows.clone().step_by(window) {
+            let last = before.take();
+            let take_last = || last.map_or(Ok(()), |(start, made)| take_window(start, made));
+            let (made, taken) = rayon::join(|| make_window(start), take_last);
+            taken?;
+            before = Some((start, made?));
+        }
+        before.map_or(Ok(()), |(start, made)| take_window(start, made))
+    })
 }
 
 /// Chunks that one reader reads in a row.
@@ -256,7 +277,7 @@ fn lock(tree: &Mutex<SumTree>) -> std::sync::MutexGuard<'_, SumTree> {
 }
 
 /// The error for a row whose squares do not add up to a finite number.
-fn bad_value(row: &[f32], number: usize) -> Error {
+pub(super) fn bad_value(row: &[f32], number: usize) -> Error {
     let bad = row.iter().position(|x| !x.is_finite());
     let (value, advice) = match bad {
         Some(at) => (row[at].to_string(), "remove or impute it"),

@@ -4,63 +4,89 @@ use std::ops::Range;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Error, Features, Matrix, Result, RowSource, Run};
-use lapwing_graph::low_rank::{Coefficients, FactorSpace, Landmarks, RowFactor, RowKernel, RowPass};
+use lapwing_graph::low_rank::{Coefficients, FactorSpace, GlnpExtension, Landmarks, RowFactor, RowKernel, RowPass};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::LOW_RANK;
+use super::learned::LearnedFactor;
+use super::{FactorKind, LOW_RANK};
 
-/// What scores rows by their similarities to landmarks: f(x) = a(x)·P.
+/// What scores rows: f(x) = a(x)·P for rows a(x) of the scaled factor, which are made of similarities to landmarks, or
+/// found by non-negative least squares where the factor was learned.
 ///
-/// An unlabeled row of the fit has the same score as it was given there. A row so far from all landmarks that every
-/// similarity is 0 in single precision has no evidence: its scores are NaN.
+/// An unlabeled row of the fit has the same score as it was given there, but for learned factors. A row so far from all
+/// landmarks that every similarity is 0 in single precision has no evidence: its scores are NaN.
 #[derive(Clone, Debug)]
 pub struct LowRankExtension {
+    factor: Factor,
+    coefficients: Coefficients,
+}
+
+/// How a row of features becomes one of the factor.
+#[derive(Clone, Debug)]
+enum Factor {
+    Landmarks(LandmarkFactor),
+    Learned(LearnedFactor),
+}
+
+#[derive(Clone, Debug)]
+struct LandmarkFactor {
     center: Vec<f32>,
     landmarks: Vec<f32>,
     width: f64,
-    factor: RowFactor,
-    coefficients: Coefficients,
+    rows: RowFactor,
     kernel: RowKernel,
 }
 
 /// Everything but the arrays.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Meta {
-    width: f64,
+    /// Width σ, for landmarks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<f64>,
     /// Landmarks nearest to a row, for anchors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     n_nearest: Option<usize>,
-    /// Least degree, for Nyström.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Least degree, for Nyström and learned factors.
+    #[serde(skip_serializing_if = "Option::is_none")]
     floor: Option<f64>,
+    /// Taken from every value, for learned factors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shift: Option<f64>,
+}
+
+impl LandmarkFactor {
+    fn of(center: Vec<f32>, landmarks: Vec<f32>, width: f64, rows: RowFactor) -> Self {
+        let kernel = RowKernel::new(&landmarks, center.len(), width);
+        Self { center, landmarks, width, rows, kernel }
+    }
 }
 
 impl LowRankExtension {
     /// `coefficients` (k, c) are those of the rows of `factor`, (1−α) included.
     pub(super) fn new(landmarks: &Landmarks, factor: RowFactor, coefficients: &Matrix) -> Self {
-        Self::of(
-            landmarks.center.clone(),
-            landmarks.values.clone(),
-            landmarks.width,
-            factor,
-            Coefficients::new(coefficients),
-        )
+        let Landmarks { center, values, width, .. } = landmarks;
+        let factor = LandmarkFactor::of(center.clone(), values.clone(), *width, factor);
+        Self { factor: Factor::Landmarks(factor), coefficients: Coefficients::new(coefficients) }
     }
 
-    fn of(center: Vec<f32>, landmarks: Vec<f32>, width: f64, factor: RowFactor, coefficients: Coefficients) -> Self {
-        let kernel = RowKernel::new(&landmarks, center.len(), width);
-        Self { center, landmarks, width, factor, coefficients, kernel }
+    /// The same for a factor that was learned.
+    pub(super) fn learned(factor: LearnedFactor, coefficients: Coefficients) -> Self {
+        Self { factor: Factor::Learned(factor), coefficients }
     }
 
     /// Columns of the features.
     pub fn n_features(&self) -> usize {
-        self.center.len()
+        match &self.factor {
+            Factor::Landmarks(factor) => factor.center.len(),
+            Factor::Learned(factor) => factor.rows.basis().n_rows(),
+        }
     }
 
-    /// Landmarks k.
+    /// Landmarks k, or columns of a learned factor.
     pub fn n_landmarks(&self) -> usize {
-        self.kernel.n_landmarks()
+        self.coefficients.n_landmarks()
     }
 
     /// Classes c.
@@ -68,23 +94,36 @@ impl LowRankExtension {
         self.coefficients.n_classes()
     }
 
-    /// Landmarks (k, d), in the units of the features.
-    pub fn landmarks(&self) -> Matrix {
+    /// Which factor it is.
+    pub fn factor(&self) -> FactorKind {
+        match &self.factor {
+            Factor::Learned(_) => FactorKind::Glnp,
+            Factor::Landmarks(LandmarkFactor { rows: RowFactor::Anchor { .. }, .. }) => FactorKind::Anchor,
+            Factor::Landmarks(_) => FactorKind::Nystrom,
+        }
+    }
+
+    /// Landmarks (k, d), in the units of the features; `None` for a learned factor.
+    pub fn landmarks(&self) -> Option<Matrix> {
+        let Factor::Landmarks(factor) = &self.factor else { return None };
         let mut out = Matrix::filled(self.n_landmarks(), self.n_features(), 0.0);
-        let values = self.landmarks.iter().zip(self.center.iter().cycle());
+        let values = factor.landmarks.iter().zip(factor.center.iter().cycle());
         let values = values.map(|(value, center)| f64::from(*value) + f64::from(*center));
         out.values_mut().iter_mut().zip(values).for_each(|(out, value)| *out = value);
-        out
+        Some(out)
     }
 
     /// Landmarks that a row is a mixture of, 0 for all; `None` for a factor that is not of anchors.
     pub fn n_nearest(&self) -> Option<usize> {
-        if let RowFactor::Anchor { n_nearest } = self.factor { Some(n_nearest) } else { None }
+        match &self.factor {
+            Factor::Landmarks(LandmarkFactor { rows: RowFactor::Anchor { n_nearest }, .. }) => Some(*n_nearest),
+            _ => None,
+        }
     }
 
-    /// Width σ of the kernel.
-    pub fn bandwidth(&self) -> f64 {
-        self.width
+    /// Width σ of the kernel; `None` for a learned factor.
+    pub fn bandwidth(&self) -> Option<f64> {
+        if let Factor::Landmarks(factor) = &self.factor { Some(factor.width) } else { None }
     }
 
     /// Scores (m, c) of new rows (m, d); NaN without evidence.
@@ -129,23 +168,34 @@ impl LowRankExtension {
             return Err(Error::shape("features", expected, format!("{} columns", source.n_cols())));
         }
         let c = self.n_classes();
-        let pass = RowPass { source, center: &self.center, kernel: &self.kernel };
-        pass.visit(
-            rows,
-            run,
-            FactorSpace::default,
-            |space, chunk| {
-                let mut scores = vec![0.0; chunk.n_rows * c];
-                self.factor.scores(chunk, &self.coefficients, space, &mut scores);
-                for row in scores.chunks_exact_mut(c) {
-                    if row.iter().all(|score| *score == 0.0) {
-                        row.fill(f64::NAN);
-                    }
-                }
-                make(chunk.first, scores)
-            },
-            take,
-        )
+        match &self.factor {
+            Factor::Landmarks(factor) => {
+                let pass = RowPass { source, center: &factor.center, kernel: &factor.kernel };
+                pass.visit(
+                    rows,
+                    run,
+                    FactorSpace::default,
+                    |space, chunk| {
+                        let mut scores = vec![0.0; chunk.n_rows * c];
+                        factor.rows.scores(chunk, &self.coefficients, space, &mut scores);
+                        tell_unreached(&mut scores, c);
+                        make(chunk.first, scores)
+                    },
+                    take,
+                )
+            }
+            Factor::Learned(factor) => factor.rows.each(
+                source,
+                rows,
+                run,
+                |first, rows| {
+                    let mut scores = factor.scores(rows, &self.coefficients);
+                    tell_unreached(&mut scores, c);
+                    make(first, scores)
+                },
+                take,
+            ),
+        }
     }
 
     /// All of it as bytes, for [`from_bytes`](Self::from_bytes).
@@ -176,20 +226,32 @@ impl LowRankExtension {
     /// None in practice; see [`ModelFile::insert`].
     pub(crate) fn store(&self, file: &mut ModelFile) -> Result<()> {
         let (k, d, c) = (self.n_landmarks(), self.n_features(), self.n_classes());
-        let mut meta = Meta { width: self.width, n_nearest: None, floor: None };
+        let mut meta = Meta::default();
         match &self.factor {
-            RowFactor::Anchor { n_nearest } => meta.n_nearest = Some(*n_nearest),
-            RowFactor::Nystrom { weights, floor } => {
-                meta.floor = Some(*floor);
-                file.insert("degree_weights", &[k], weights.clone())?;
+            Factor::Landmarks(factor) => {
+                meta.width = Some(factor.width);
+                match &factor.rows {
+                    RowFactor::Anchor { n_nearest } => meta.n_nearest = Some(*n_nearest),
+                    RowFactor::Nystrom { weights, floor } => {
+                        meta.floor = Some(*floor);
+                        file.insert("degree_weights", &[k], weights.clone())?;
+                    }
+                    RowFactor::Similarities => {
+                        return Err(Error::Internal { reason: "a model without a factor".into() });
+                    }
+                }
+                file.insert("landmarks", &[k, d], factor.landmarks.clone())?;
+                file.insert("center", &[d], factor.center.clone())?;
             }
-            RowFactor::Similarities => return Err(Error::Internal { reason: "a model without a factor".into() }),
+            Factor::Learned(factor) => {
+                (meta.floor, meta.shift) = (Some(factor.floor), Some(factor.rows.shift()));
+                file.insert("degree_weights", &[k], factor.weights.clone())?;
+                file.insert("basis", &[d, k], factor.rows.basis().values().to_vec())?;
+            }
         }
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
         file.meta["low_rank"] = serde_json::to_value(meta).map_err(fault)?;
-        file.insert("landmarks", &[k, d], self.landmarks.clone())?;
-        file.insert("coefficients", &[k, c], self.coefficients.values().to_vec())?;
-        file.insert("center", &[d], self.center.clone())
+        file.insert("coefficients", &[k, c], self.coefficients.values().to_vec())
     }
 
     /// The same from a model of `n_classes` classes.
@@ -199,25 +261,54 @@ impl LowRankExtension {
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<Self> {
         let meta = Meta::deserialize(&file.meta["low_rank"])
             .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
-        let (shape, landmarks) = file.array::<f32>("landmarks", &[None, None])?;
-        let (k, d) = (shape[0], shape[1]);
-        let center = file.array::<f32>("center", &[Some(d)])?.1.as_slice().to_vec();
-        let coefficients = file.array::<f32>("coefficients", &[Some(k), Some(n_classes)])?.1.as_slice();
-        let wide = coefficients.iter().map(|x| f64::from(*x)).collect();
-        let factor = match (meta.n_nearest, meta.floor) {
-            (Some(n_nearest), None) => RowFactor::Anchor { n_nearest },
-            (None, Some(floor)) if floor > 0.0 && floor.is_finite() => {
-                let weights = file.array::<f64>("degree_weights", &[Some(k)])?.1.as_slice().to_vec();
-                RowFactor::Nystrom { weights, floor }
-            }
-            _ => return Err(file.error("it is neither of anchors nor of a Nyström factor")),
-        };
-        let values = [landmarks.as_slice(), &center, coefficients];
-        let is_finite = values.iter().all(|values| values.iter().all(|x| x.is_finite()));
-        if k == 0 || d == 0 || !is_finite || !(meta.width > 0.0 && meta.width.is_finite()) {
-            return Err(file.error("its landmarks, coefficients or width are out of range"));
+        let (shape, coefficients) = file.array::<f32>("coefficients", &[None, Some(n_classes)])?;
+        let (k, coefficients) = (shape[0], coefficients.as_slice());
+        if k == 0 || !coefficients.iter().all(|x| x.is_finite()) {
+            return Err(file.error("its coefficients are out of range"));
         }
-        let coefficients = Coefficients::new(&Matrix::new(k, n_classes, wide)?);
-        Ok(Self::of(center, landmarks.as_slice().to_vec(), meta.width, factor, coefficients))
+        let floor = meta.floor.filter(|floor| *floor > 0.0 && floor.is_finite());
+        let weights = || -> Result<Vec<f64>> {
+            let weights = file.array::<f64>("degree_weights", &[Some(k)])?.1.as_slice().to_vec();
+            let is_finite = weights.iter().all(|x| x.is_finite());
+            is_finite.then_some(weights).ok_or_else(|| file.error("its degrees are out of range"))
+        };
+        let factor = match (meta.shift, meta.width, meta.n_nearest, floor) {
+            (Some(shift), None, None, Some(floor)) => {
+                let (shape, basis) = file.array::<f64>("basis", &[None, Some(k)])?;
+                let rows = GlnpExtension::new(Matrix::new(shape[0], k, basis.as_slice().to_vec())?, shift);
+                let rows = rows.map_err(|e| file.error(e.to_string()))?;
+                Factor::Learned(LearnedFactor { rows, weights: weights()?, floor })
+            }
+            (None, Some(width), Some(n_nearest), None) => {
+                Factor::Landmarks(stored_landmarks(file, k, width, RowFactor::Anchor { n_nearest })?)
+            }
+            (None, Some(width), None, Some(floor)) => {
+                let rows = RowFactor::Nystrom { weights: weights()?, floor };
+                Factor::Landmarks(stored_landmarks(file, k, width, rows)?)
+            }
+            _ => return Err(file.error("it is neither of anchors nor of a Nyström or a learned factor")),
+        };
+        let wide = coefficients.iter().map(|x| f64::from(*x)).collect();
+        Ok(Self { factor, coefficients: Coefficients::new(&Matrix::new(k, n_classes, wide)?) })
+    }
+}
+
+fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> Result<LandmarkFactor> {
+    let (shape, landmarks) = file.array::<f32>("landmarks", &[Some(k), None])?;
+    let d = shape[1];
+    let center = file.array::<f32>("center", &[Some(d)])?.1.as_slice().to_vec();
+    let is_finite = [landmarks.as_slice(), &center].iter().all(|values| values.iter().all(|x| x.is_finite()));
+    if d == 0 || !is_finite || !(width > 0.0 && width.is_finite()) {
+        return Err(file.error("its landmarks or width are out of range"));
+    }
+    Ok(LandmarkFactor::of(center, landmarks.as_slice().to_vec(), width, rows))
+}
+
+/// Scores of rows without evidence (rows, c) are NaN.
+pub(super) fn tell_unreached(scores: &mut [f64], n_classes: usize) {
+    for row in scores.chunks_exact_mut(n_classes) {
+        if row.iter().all(|score| *score == 0.0) {
+            row.fill(f64::NAN);
+        }
     }
 }

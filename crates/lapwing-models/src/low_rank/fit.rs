@@ -14,7 +14,7 @@ use super::solve::{Propagated, Spectrum, anchor_map, regress};
 use super::{Balance, DegreePolicy, FactorKind, Head, LowRankParams};
 
 /// Least degree, in units of the mean.
-const FLOOR: f64 = 1e-3;
+pub(super) const FLOOR: f64 = 1e-3;
 /// Share of rows of degree 0 or less above which the width cannot be right.
 const MOST_NONPOSITIVE: f64 = 0.2;
 /// The same, for a warning.
@@ -33,9 +33,9 @@ pub(super) struct Fit<'f> {
     pub keeper: Option<&'f Keeper>,
 }
 
-/// Rows of the factor, what they sum to, and the map N from landmarks to the factor.
-pub(super) struct Summed {
-    pub factor: RowFactor,
+/// How rows become rows of the factor, what these sum to, and the map N from landmarks to the factor.
+pub(super) struct Summed<F = RowFactor> {
+    pub factor: F,
     pub statistics: Statistics,
     pub map: Matrix,
     pub nystrom: Option<NystromMap>,
@@ -57,8 +57,8 @@ pub(super) struct Solved {
 struct FactorSummary {
     n_landmarks: usize,
     rank: usize,
-    bandwidth: f64,
-    mean_distance: f64,
+    bandwidth: Option<f64>,
+    mean_distance: Option<f64>,
     landmark_eigenvalues: Option<(f64, f64)>,
     largest_eigenvalue: f64,
     unused_landmarks: usize,
@@ -134,6 +134,9 @@ impl Fit<'_> {
                 self.check_degrees(&statistics, params, report)?;
                 Ok(Summed { factor, statistics, map: nystrom.map.clone(), nystrom: Some(nystrom), passes: 2 })
             }
+            FactorKind::Glnp => {
+                Err(Error::Internal { reason: "a factor that is learned has no pass of its own".into() })
+            }
         }
     }
 
@@ -173,7 +176,7 @@ pub(super) fn column_scale(mass: &[f64], balance: Balance, prior: &[f64]) -> Vec
         .collect()
 }
 
-impl Summed {
+impl<F> Summed<F> {
     /// Scales columns and solves. `share` is the part of all rows that was summed over.
     pub fn solve(&self, params: &LowRankParams, prior: &[f64], share: f64) -> Result<Solved> {
         let Statistics { gram, cross, mass, .. } = &self.statistics;
@@ -198,23 +201,24 @@ impl Summed {
         Ok(Solved { coefficients, own, largest_eigenvalue, how })
     }
 
-    /// Notes what was found.
-    pub fn note(&self, landmarks: &Landmarks, solved: &Solved, n: usize, report: &mut Report) -> Result<()> {
+    /// Notes what was found; of `n` rows, by `landmarks` where the factor is made of them.
+    pub fn note(&self, landmarks: Option<&Landmarks>, solved: &Solved, n: usize, report: &mut Report) -> Result<()> {
         let degrees = self.statistics.degrees;
-        let is_nystrom = self.nystrom.is_some();
-        let unused = if is_nystrom { 0 } else { self.statistics.sums.iter().filter(|sum| **sum <= 0.0).count() };
+        // The degrees of anchors are 1.
+        let has_degrees = self.nystrom.is_some() || landmarks.is_none();
+        let unused = if has_degrees { 0 } else { self.statistics.sums.iter().filter(|sum| **sum <= 0.0).count() };
         report.add_part(
             "low_rank",
             &FactorSummary {
                 n_landmarks: self.map.n_rows(),
                 rank: self.map.n_cols() - unused,
-                bandwidth: landmarks.width,
-                mean_distance: landmarks.mean_distance,
+                bandwidth: landmarks.map(|landmarks| landmarks.width),
+                mean_distance: landmarks.map(|landmarks| landmarks.mean_distance),
                 landmark_eigenvalues: self.nystrom.as_ref().map(|nystrom| nystrom.eigenvalues),
                 largest_eigenvalue: solved.largest_eigenvalue,
                 unused_landmarks: unused,
-                least_degree: is_nystrom.then_some(degrees.least),
-                mean_degree: is_nystrom.then_some(degrees.sum / n as f64),
+                least_degree: has_degrees.then_some(degrees.least),
+                mean_degree: has_degrees.then_some(degrees.sum / n as f64),
                 n_nonpositive_degrees: degrees.n_nonpositive,
                 n_floored_degrees: degrees.n_floored,
             },

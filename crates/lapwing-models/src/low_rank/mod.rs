@@ -16,12 +16,15 @@
 //! each thread, k²·8 bytes for each block that waits for its neighbour, and the sample. Rows are read by all threads at
 //! once; sums meet in a fixed tree of at most 256 blocks, so that any number of threads or processes gives the same bits.
 //!
+//! A factor that is learned instead (GLNP) is another way from rows to sums (`learned.rs`).
+//!
 //! With a fixed number of landmarks the scores soon stop to change as rows are added: [`LowRankParams::fit_rows`] fits on a
 //! part of the rows, which then takes one pass over all.
 
 mod checkpoint;
 mod extension;
 mod fit;
+mod learned;
 mod params;
 mod plan;
 mod select;
@@ -38,7 +41,7 @@ use lapwing_data::{
     gather, hash, peak_memory_bytes,
 };
 use lapwing_graph::GraphParams;
-use lapwing_graph::low_rank::{Landmarks, RowSample, labeled_within};
+use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample, labeled_within};
 use rand::seq::index;
 
 pub use checkpoint::remove as remove_checkpoint;
@@ -51,11 +54,15 @@ use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
 use select::Selected;
+use solve::Propagated;
 
+/// Rows labeled at a time where their scores are held.
+const LABEL_ROWS: usize = 1 << 16;
 /// Name of the method.
 pub const LOW_RANK: &str = "low-rank";
 /// Names of the method with a factor that goes without saying.
-const FACTORS: [(&str, FactorKind); 2] = [("anchor", FactorKind::Anchor), ("nystrom", FactorKind::Nystrom)];
+const FACTORS: [(&str, FactorKind); 3] =
+    [("anchor", FactorKind::Anchor), ("nystrom", FactorKind::Nystrom), ("glnp", FactorKind::Glnp)];
 
 /// Classifier by low-rank label propagation: parameters, checked.
 ///
@@ -98,6 +105,8 @@ pub struct RowFit {
     pub report: Report,
     /// What a labeled row adds to its own score, times trust and target (c).
     own: Vec<f64>,
+    /// Scores of all rows (n, c), where a factor was learned from all of them.
+    scores: Option<Matrix>,
 }
 
 /// Landmarks and parameters as rank 0 chose them.
@@ -171,17 +180,64 @@ impl LowRank {
         notes::one_class(&mut report, &targets.mean());
         let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
         let setup = Setup::share(agree(communicator, setup)?, communicator)?;
-        let (summed, solved) = self.sum_and_solve(source, targets, &setup, communicator, &mut report, run)?;
+        let mut fit = match setup.params.factor {
+            FactorKind::Glnp => {
+                let fit = self.learn(source, targets, &setup, report, run);
+                agree(communicator, fit)?
+            }
+            FactorKind::Anchor | FactorKind::Nystrom => {
+                self.stream(source, targets, &setup, communicator, report, run)?
+            }
+        };
+        fit.report.peak_bytes = peak_memory_bytes();
+        Ok(fit)
+    }
+
+    /// Learns a factor, as every process does for itself.
+    fn learn(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        mut report: Report,
+        run: &Run,
+    ) -> Result<RowFit> {
+        let fit_rows = setup.params.fit_rows.filter(|rows| *rows < source.n_rows());
+        let part = fit_rows.map(|rows| Part::draw(source, targets, &[], rows, run)).transpose()?;
+        let fit = match &part {
+            Some(part) => learned::fit(&part.rows, &part.targets, setup, &mut report, run)?,
+            None => learned::fit(source, targets, setup, &mut report, run)?,
+        };
+        note_solve(&mut report, &fit.solved, self.params.tol);
+        let mut rule = untempered(&fit.params, targets)?;
+        let typical = || run.install(|| typical_temperature(&rule, &fit.scores, TYPICAL_CONFIDENCE));
+        let temperature = fit.temperature.unwrap_or_else(typical);
+        report.choose("temperature", temperature);
+        rule.temperature = Some(temperature);
+        let scores = part.is_none().then_some(fit.scores);
+        Ok(RowFit { extension: fit.extension, rule, report, own: fit.solved.own, scores })
+    }
+
+    /// Sums over the rows of all processes, and solves.
+    fn stream(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        communicator: &dyn Communicator,
+        mut report: Report,
+        run: &Run,
+    ) -> Result<RowFit> {
+        let (summed, solved) = self.sum_and_solve(source, targets, setup, communicator, &mut report, run)?;
         let model = match &setup.sample {
             Some(sample) => {
-                let model = self.finish(&setup, sample, &summed, &solved, targets, &mut report, run);
+                let model = self.finish(setup, sample, &summed, &solved, targets, &mut report, run);
                 model.map(Some)
             }
             None => Ok(None),
         };
         let (extension, rule) = share_model(agree(communicator, model)?, targets.n_columns(), communicator)?;
-        report.peak_bytes = peak_memory_bytes();
-        Ok(RowFit { extension, rule, report, own: solved.own })
+        Ok(RowFit { extension, rule, report, own: solved.own, scores: None })
     }
 
     /// At rank 0: sample, landmarks, width, and what cross-validation says.
@@ -202,12 +258,19 @@ impl LowRank {
         }
         let (sample, mut landmarks) = report.time("landmarks", run, |_| -> Result<_> {
             let sample = RowSample::draw(source, n_landmarks, run)?;
+            // Centers of clusters are all that a learned factor asks of them.
+            let is_learned = params.factor == FactorKind::Glnp;
+            let bandwidth = if is_learned { LandmarkBandwidth::Value(1.0) } else { params.bandwidth };
             let landmarks = match &self.given {
-                Some(given) => sample.given(given, params.bandwidth, run)?,
-                None => sample.landmarks(n_landmarks, params.landmarks, params.bandwidth, run)?,
+                Some(given) => sample.given(given, bandwidth, run)?,
+                None => sample.landmarks(n_landmarks, params.landmarks, bandwidth, run)?,
             };
             Ok((sample, landmarks))
         })?;
+        if params.factor == FactorKind::Glnp {
+            // Its α is chosen by its own sums, once there are any.
+            return Ok(Some(Setup { landmarks, params: params.clone(), temperature: None, sample: None }));
+        }
         let Selected { params, widening, temperature } = report
             .time("select", run, |report| select::select(source, &sample, &landmarks, targets, params, report, run))?;
         landmarks.width *= widening;
@@ -259,10 +322,8 @@ impl LowRank {
         };
         let solved = report.time("solve", run, |_| summed.solve(params, &prior, share))?;
         let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
-        summed.note(landmarks, &solved, n_summed, report)?;
-        let (n_iter, residual, converged) = (solved.how.n_iter, solved.how.residual, solved.how.converged);
-        report.solve = Some(SolveSummary { n_iter, residual, converged, ..SolveSummary::default() });
-        notes::stopped_short(report, params.tol);
+        summed.note(Some(landmarks), &solved, n_summed, report)?;
+        note_solve(report, &solved, params.tol);
         let passes = if share < 1.0 { 0 } else { summed.passes };
         report.add_part("passes", &serde_json::json!({ "fit": passes, "bytes": passes as u64 * source.bytes() }))?;
         Ok((summed, solved))
@@ -281,10 +342,7 @@ impl LowRank {
         run: &Run,
     ) -> Result<(LowRankExtension, Rule)> {
         let extension = LowRankExtension::new(&setup.landmarks, summed.factor.clone(), &solved.coefficients);
-        let mean = targets.mean();
-        let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
-        let prior = setup.params.class_prior.shares(&mean)?;
-        let mut rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior };
+        let mut rule = untempered(&setup.params, targets)?;
         let temperature = match setup.temperature {
             Some(temperature) => temperature,
             None => {
@@ -303,6 +361,21 @@ impl LowRank {
         rule.temperature = Some(temperature);
         Ok((extension, rule))
     }
+}
+
+/// Notes how the propagation went.
+fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
+    let Propagated { n_iter, residual, converged } = solved.how;
+    report.solve = Some(SolveSummary { n_iter, residual, converged, ..SolveSummary::default() });
+    notes::stopped_short(report, tol);
+}
+
+/// How scores become labels, but for the temperature.
+fn untempered(params: &LowRankParams, targets: &Targets) -> Result<Rule> {
+    let mean = targets.mean();
+    let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+    let prior = params.class_prior.shares(&mean)?;
+    Ok(Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior })
 }
 
 /// Checks that rows and targets fit together, before anything is read.
@@ -346,7 +419,7 @@ impl Part {
         let values = gather(source, &rows, center, run)?;
         let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
         let targets = Targets::new(rows.len(), places, targets.values().clone(), targets.weights().to_vec())?;
-        Ok(Self { rows: Features::from_f32(rows.len(), center.len(), values)?, targets })
+        Ok(Self { rows: Features::from_f32(rows.len(), source.n_cols(), values)?, targets })
     }
 }
 
@@ -426,14 +499,14 @@ impl RowFit {
     /// As [`LowRankExtension::each`].
     ///
     /// # Complexity
-    /// One pass.
+    /// One pass; none where a factor was learned from all rows.
     pub fn label_rows(
         &self,
         source: &dyn RowSource,
         targets: &Targets,
         rows: std::ops::Range<usize>,
         run: &Run,
-        take: impl FnMut(usize, Labeling) -> Result<()> + Send,
+        mut take: impl FnMut(usize, Labeling) -> Result<()> + Send,
     ) -> Result<()> {
         let c = targets.n_columns();
         let label = |first: usize, mut scores: Vec<f64>| {
@@ -451,7 +524,14 @@ impl RowFit {
             }
             Ok(self.rule.apply(Arc::new(Matrix::new(n_rows, c, scores)?)))
         };
-        self.extension.each(source, rows, run, label, take)
+        let Some(scores) = &self.scores else { return self.extension.each(source, rows, run, label, take) };
+        for first in rows.clone().step_by(LABEL_ROWS) {
+            run.check()?;
+            let end = rows.end.min(first + LABEL_ROWS);
+            take(first, run.install(|| label(first, scores.values()[first * c..end * c].to_vec()))?)?;
+            run.progress().update((end - rows.start) as u64, "rows");
+        }
+        Ok(())
     }
 
     /// Counts the rows that were left without evidence, for the report.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lapwing_data::{Error, Result, parse_choice};
-use lapwing_graph::low_rank::{LandmarkBandwidth, LandmarkRule};
+use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use serde::{Deserialize, Serialize};
 
 use crate::ClassPrior;
@@ -17,6 +17,9 @@ pub enum FactorKind {
     Anchor,
     /// Nyström approximation of a Gaussian kernel: two passes to fit.
     Nystrom,
+    /// Global linear neighbourhoods: learned from the rows so that each is a combination of the others (GLNP). A pass for
+    /// each of its iterations, and k numbers held for each row of the fit.
+    Glnp,
 }
 
 /// How label columns are scaled before they are propagated.
@@ -111,6 +114,14 @@ pub struct LowRankParams {
     pub rcond: f64,
     /// What becomes of tiny and negative degrees; default floor.
     pub degree_policy: DegreePolicy,
+    /// How a factor is learned; default accelerated gradient.
+    pub glnp_solver: GlnpSolver,
+    /// Where a learned factor starts; default at the clusters of the landmarks.
+    pub glnp_start: GlnpStart,
+    /// Most iterations of learning a factor; default 100, which usually ends it.
+    pub glnp_max_iter: usize,
+    /// Share of the squared norm of the rows that five iterations must lower the objective by; in [0, 1), default 1e-5.
+    pub glnp_tol: f64,
     /// Rows drawn to fit on beside the labeled ones; default all.
     pub fit_rows: Option<usize>,
     /// File that keeps the sums of a fit while it lasts, from which another run goes on; default none.
@@ -137,6 +148,10 @@ impl Default for LowRankParams {
             max_iter: 10_000,
             rcond: 1e-6,
             degree_policy: DegreePolicy::default(),
+            glnp_solver: GlnpSolver::default(),
+            glnp_start: GlnpStart::default(),
+            glnp_max_iter: 100,
+            glnp_tol: 1e-5,
             fit_rows: None,
             checkpoint: None,
         }
@@ -156,7 +171,7 @@ macro_rules! named {
         }
     };
 }
-named!(FactorKind, "factor", "anchor" => Anchor, "nystrom" => Nystrom);
+named!(FactorKind, "factor", "anchor" => Anchor, "nystrom" => Nystrom, "glnp" => Glnp);
 named!(Balance, "balance", "balanced" => Balanced, "raw" => Raw, "prior" => Prior);
 named!(Head, "head", "propagation" => Propagation, "regression" => Regression);
 named!(Select, "select", "auto" => Auto, "off" => Off);
@@ -198,7 +213,29 @@ impl LowRankParams {
         {
             return Err(Error::param("class_prior", bad, "positive shares, one per class"));
         }
+        if !(self.glnp_tol >= 0.0 && self.glnp_tol < 1.0) {
+            return Err(Error::param("glnp_tol", self.glnp_tol, "at least 0 and below 1"));
+        }
+        if self.factor == FactorKind::Glnp && self.checkpoint.is_some() {
+            return Err(Error::param(
+                "checkpoint",
+                "given",
+                "none, or factor anchor or nystrom: a learned factor has no sums",
+            ));
+        }
         self.bandwidth.validate()
+    }
+
+    /// What is asked of a factor that is learned.
+    pub(super) fn glnp(&self) -> GlnpParams {
+        GlnpParams {
+            rank: self.n_landmarks,
+            solver: self.glnp_solver,
+            start: self.glnp_start,
+            max_iter: self.glnp_max_iter,
+            tol: self.glnp_tol,
+            memory: None,
+        }
     }
 }
 
@@ -218,6 +255,9 @@ mod tests {
         assert!(text(LowRankParams { bandwidth: LandmarkBandwidth::Value(-1.0), ..base() }).starts_with("bandwidth"));
         let nystrom = LowRankParams { factor: FactorKind::Nystrom, head: Head::Regression, ..base() };
         assert!(text(nystrom).starts_with("head is regression"));
+        let kept = LowRankParams { factor: FactorKind::Glnp, checkpoint: Some("sums".into()), ..base() };
+        assert!(text(kept).starts_with("checkpoint is given"));
+        assert!(text(LowRankParams { glnp_tol: 1.0, ..base() }).starts_with("glnp_tol is 1;"));
         assert!(Balance::parse("even").unwrap_err().to_string().contains("balanced, raw, prior"));
     }
 }

@@ -1,6 +1,6 @@
 //! What a fit will need: passes, and memory that does not grow with the rows but for what is returned.
 
-use lapwing_graph::low_rank::RowPass;
+use lapwing_graph::low_rank::{GlnpParams, RowPass};
 
 use super::{FactorKind, LowRankParams};
 use crate::{Plan, PlanStep, ProblemSize};
@@ -12,6 +12,8 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
         (Some(_), _) => 1,
         (None, FactorKind::Anchor) => 2,
         (None, FactorKind::Nystrom) => 3,
+        // At most, and but for steps that are tried again.
+        (None, FactorKind::Glnp) => params.glnp_max_iter + 2,
     };
     let fitted = fit_bytes(params, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
@@ -28,7 +30,14 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
 
 /// Bytes of a fit whose rows are not held: the sample, and for each thread its buffers and the sums of a block.
 fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
-    let (k, d, c) = (params.n_landmarks, size.n_features, size.n_classes.max(2));
+    let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
+    if params.factor == FactorKind::Glnp {
+        let rows = params.fit_rows.map_or(size.n_samples, |rows| (rows + size.n_labeled).min(size.n_samples));
+        let learned = GlnpParams { rank: k, ..params.glnp() }.plan_bytes(rows, d, size.threads) as usize;
+        let kept = if rows < size.n_samples { 4 * rows * d } else { 0 };
+        // Scores, and those of the rows of the fit.
+        return learned + kept + 8 * rows * c + 8 * 8 * k * k;
+    }
     let sample = (50 * k).max(20_000).max(params.fit_rows.unwrap_or(0)).min(size.n_samples);
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
     // Threads that sum, and nodes of the tree that wait for their neighbours.

@@ -1,11 +1,11 @@
 //! Choosing factor, head and α by cross-validation over the labeled rows, on the sample that the landmarks came from.
 //!
 //! Candidates for anchors: the shares as given, of the 3 nearest landmarks, of all, and of all with twice the width; for each
-//! the propagation with α as given and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström: α. What is given stays unless
+//! the propagation with α as given and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström and factors that are learned: α. What is given stays unless
 //! the best of them is right more often by more than one standard error √(p(1−p)/l) of the l labeled rows: with few labels
 //! the best of many candidates is mostly the luckiest.
 //!
-//! Sums over rows are those of the sample; every fold then costs matrices (k, k) only. At most 20,000 labeled rows are
+//! Sums over rows are those of the sample, of a learned factor those of the fit; every fold then costs matrices (k, k) only. At most 20,000 labeled rows are
 //! looked at.
 
 use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather};
@@ -80,11 +80,64 @@ impl Trial {
 }
 
 /// Labeled rows as the folds see them.
-struct Known {
+pub(super) struct Known {
     /// Rows of the factor (l, k).
-    rows: Matrix,
+    pub rows: Matrix,
     /// Roots of their degrees (l).
-    roots: Vec<f64>,
+    pub roots: Vec<f64>,
+}
+
+/// Labels to choose by.
+pub(super) struct Judges {
+    /// All labels, or every so many of them.
+    pub targets: Targets,
+    classes: Vec<usize>,
+    /// The fold that each is held out of.
+    folds: Vec<usize>,
+    /// Labels of the class that has fewest.
+    fewest: usize,
+}
+
+impl Judges {
+    /// `None` where there is nothing to choose, or not enough to choose by.
+    pub fn of(targets: &Targets, select: Select, run: &Run) -> Result<Option<Self>> {
+        let c = targets.n_columns();
+        let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+        let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
+        if select == Select::Off || c < 2 || fewest < LABELS_PER_CLASS {
+            return Ok(None);
+        }
+        let stride = targets.rows().len().div_ceil(MOST_LABELED);
+        let targets = targets.subset(|at| at % stride == 0)?;
+        let classes: Vec<usize> = classes.into_iter().step_by(stride).collect();
+        let folds = folds(&classes, c, run);
+        Ok(Some(Self { targets, classes, folds, fewest }))
+    }
+
+    /// What was given, which is the first trial, or what is better by more than a standard error.
+    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report) -> Selected {
+        let accuracies: Vec<f64> = trials.iter().map(Trial::accuracy).collect();
+        let Some(standard) = accuracies.first().copied() else { return Selected::given(params) };
+        let error = (standard * (1.0 - standard) / self.classes.len() as f64).sqrt();
+        let best = largest(&accuracies);
+        let chosen = if accuracies[best] > standard + error { best } else { 0 };
+        let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
+        report.choose("cross_validation", table);
+        let trial = &trials[chosen];
+        let mut params = LowRankParams { n_nearest: trial.view.n_nearest, ..params.clone() };
+        match trial.way {
+            Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
+            Way::Regress => params.head = Head::Regression,
+        }
+        let temperature = (self.fewest >= LABELS_FOR_CONFIDENCE).then(|| fitted_temperature(&trial.held_out));
+        Selected { params, widening: trial.view.widening, temperature }
+    }
+}
+
+impl Selected {
+    fn given(params: &LowRankParams) -> Self {
+        Self { params: params.clone(), widening: 1.0, temperature: None }
+    }
 }
 
 /// The parameters to fit with.
@@ -97,20 +150,10 @@ pub(super) fn select(
     report: &mut Report,
     run: &Run,
 ) -> Result<Selected> {
-    let given = || Selected { params: params.clone(), widening: 1.0, temperature: None };
-    let c = targets.n_columns();
-    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-    let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
-    if params.select == Select::Off || c < 2 || fewest < LABELS_PER_CLASS {
-        return Ok(given());
-    }
-    let stride = targets.rows().len().div_ceil(MOST_LABELED);
-    let targets = &targets.subset(|at| at % stride == 0)?;
-    let classes: Vec<usize> = classes.into_iter().step_by(stride).collect();
-    let folds = folds(&classes, c, run);
+    let Some(judges) = Judges::of(targets, params.select, run)? else { return Ok(Selected::given(params)) };
     let sampled = Features::from_f32(sample.rows.len(), sample.center.len().max(1), sample.values.clone())?;
-    let labeled = gather(source, targets.rows(), &sample.center, run)?;
-    let labeled = Features::from_f32(targets.rows().len(), sample.center.len().max(1), labeled)?;
+    let labeled = gather(source, judges.targets.rows(), &sample.center, run)?;
+    let labeled = Features::from_f32(judges.targets.rows().len(), sample.center.len().max(1), labeled)?;
     let share = sample.rows.len() as f64 / source.n_rows() as f64;
 
     let first = View { n_nearest: params.n_nearest, widening: 1.0 };
@@ -124,25 +167,25 @@ pub(super) fn select(
         run.check()?;
         let landmarks = Landmarks { width: landmarks.width * view.widening, ..landmarks.clone() };
         let viewed = LowRankParams { n_nearest: view.n_nearest, head: Head::Propagation, ..params.clone() };
-        let summed = summed(&sampled, &landmarks, &viewed, &labeled, targets, run)?;
+        let summed = summed(&sampled, &landmarks, &viewed, &labeled, &judges.targets, run)?;
         let Ok((summed, known)) = summed else { continue };
-        trials.extend(trials_of(view, &summed, &known, &classes, &folds, targets, params, share, run)?);
+        trials.extend(trials_of(view, &summed, &known, &judges, params, share, run)?);
     }
-    let accuracies: Vec<f64> = trials.iter().map(Trial::accuracy).collect();
-    let Some(standard) = accuracies.first().copied() else { return Ok(given()) };
-    let error = (standard * (1.0 - standard) / classes.len() as f64).sqrt();
-    let best = largest(&accuracies);
-    let chosen = if accuracies[best] > standard + error { best } else { 0 };
-    let table: Vec<Value> = trials.iter().map(|trial| trial.describe(params.factor)).collect();
-    report.choose("cross_validation", table);
-    let trial = &trials[chosen];
-    let mut params = LowRankParams { n_nearest: trial.view.n_nearest, ..params.clone() };
-    match trial.way {
-        Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
-        Way::Regress => params.head = Head::Regression,
-    }
-    let temperature = (fewest >= LABELS_FOR_CONFIDENCE).then(|| fitted_temperature(&trial.held_out));
-    Ok(Selected { params, widening: trial.view.widening, temperature })
+    Ok(judges.choose(&trials, params, report))
+}
+
+/// The same where sums and labeled rows are those of the fit itself.
+pub(super) fn select_alpha<F>(
+    summed: &Summed<F>,
+    known: &Known,
+    judges: &Judges,
+    params: &LowRankParams,
+    report: &mut Report,
+    run: &Run,
+) -> Result<Selected> {
+    let view = View { n_nearest: params.n_nearest, widening: 1.0 };
+    let trials = trials_of(view, summed, known, judges, params, 1.0, run)?;
+    Ok(judges.choose(&trials, params, report))
 }
 
 /// Sums over the sample, and the labeled rows. A factor that fails on the sample is no candidate.
@@ -186,18 +229,16 @@ fn known(labeled: &Features<'_>, landmarks: &Landmarks, factor: &RowFactor, run:
 }
 
 /// All ways from one view, each with the scores of the rows that every fold held out.
-#[allow(clippy::too_many_arguments)]
-fn trials_of(
+fn trials_of<F>(
     view: View,
-    summed: &Summed,
+    summed: &Summed<F>,
     known: &Known,
-    classes: &[usize],
-    folds: &[usize],
-    targets: &Targets,
+    judges: &Judges,
     params: &LowRankParams,
     share: f64,
     run: &Run,
 ) -> Result<Vec<Trial>> {
+    let Judges { targets, classes, folds, .. } = judges;
     let is_first = view == View { n_nearest: params.n_nearest, widening: 1.0 };
     let mut ways: Vec<Way> = match (is_first, params.head) {
         (true, Head::Regression) => vec![Way::Regress, Way::Propagate(params.alpha)],

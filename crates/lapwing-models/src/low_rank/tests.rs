@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use lapwing_data::{Labels, UNLABELED};
-use lapwing_graph::low_rank::{LandmarkBandwidth, LandmarkRule, NystromMap};
+use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, NystromMap, glnp};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::solve_spd;
 
@@ -37,10 +37,14 @@ fn variants() -> Vec<LowRankParams> {
     ]
 }
 
+fn learned() -> LowRankParams {
+    LowRankParams { n_landmarks: 12, factor: FactorKind::Glnp, ..LowRankParams::default() }
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let (features, targets, _) = problem(5000, 6);
-    for params in variants() {
+    for params in variants().into_iter().chain([learned(), LowRankParams { fit_rows: Some(700), ..learned() }]) {
         let first = fitted(&params, &features, &targets, 1);
         for threads in [2, 7] {
             let other = fitted(&params, &features, &targets, threads);
@@ -80,7 +84,7 @@ fn scores_are_those_of_the_dense_system() {
 /// Scores by (I − α·S)⁻¹ on all rows, from the definition.
 fn dense_scores(x: &[f64], landmarks: &Landmarks, targets: &Targets, params: &LowRankParams) -> Matrix {
     let d = landmarks.center.len();
-    let (n, k, c) = (x.len() / d, landmarks.values.len() / d, targets.n_columns());
+    let (n, k) = (x.len() / d, landmarks.values.len() / d);
     let squared = |i: usize, l: usize| -> f64 {
         (0..d)
             .map(|j| x[i * d + j] - f64::from(landmarks.center[j]) - f64::from(landmarks.values[l * d + j]))
@@ -110,13 +114,25 @@ fn dense_scores(x: &[f64], landmarks: &Landmarks, targets: &Targets, params: &Lo
         let mut similarities = Matrix::filled(n, k, 0.0);
         (0..n).for_each(|i| (0..k).for_each(|l| similarities.row_mut(i)[l] = (-rate * squared(i, l)).exp()));
         let map = NystromMap::of(&landmarks.values, d, landmarks.width, params.rcond).unwrap().map;
-        let factor = times(&similarities, &map);
-        for i in 0..n {
-            for j in 0..n {
-                affinity.row_mut(i)[j] = factor.row(i).iter().zip(factor.row(j)).map(|(a, b)| a * b).sum();
-            }
+        affinity = times_transposed(&times(&similarities, &map));
+    }
+    propagated(&affinity, targets, params)
+}
+
+/// F·Fᵀ.
+fn times_transposed(factor: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(factor.n_rows(), factor.n_rows(), 0.0);
+    for i in 0..factor.n_rows() {
+        for j in 0..factor.n_rows() {
+            out.row_mut(i)[j] = factor.row(i).iter().zip(factor.row(j)).map(|(a, b)| a * b).sum();
         }
     }
+    out
+}
+
+/// The fixed point for an affinity of all rows.
+fn propagated(affinity: &Matrix, targets: &Targets, params: &LowRankParams) -> Matrix {
+    let (n, c) = (affinity.n_rows(), targets.n_columns());
     let degrees: Vec<f64> = affinity.rows().map(|row| row.iter().sum()).collect();
     let floor = 1e-3 * degrees.iter().sum::<f64>() / n as f64;
     let roots: Vec<f64> = degrees.iter().map(|degree| degree.max(floor).sqrt()).collect();
@@ -171,6 +187,68 @@ fn new_rows_are_scored_as_they_were_in_the_fit() {
         let (expected, found) = (model.predict(&features, &run).unwrap(), loaded.predict(&features, &run).unwrap());
         assert_eq!(expected.label_distributions, found.label_distributions);
     }
+}
+
+#[test]
+fn a_learned_factor_is_propagated_as_it_is_defined() {
+    let (features, targets, labels) = problem(600, 5);
+    let run = Run::new(Some(2), 7).unwrap();
+    let params = LowRankParams { select: Select::Off, ..learned() };
+    let fit = fitted(&params, &features, &targets, 2);
+    let sample = RowSample::draw(&features, 12, &run).unwrap();
+    let landmarks = sample.landmarks(12, params.landmarks, LandmarkBandwidth::Auto, &run).unwrap();
+    let centers = GlnpCenters { values: &landmarks.values, shift: &landmarks.center };
+    let found = glnp(&features, Some(centers), &params.glnp(), &run).unwrap();
+    let part = &fit.report.parts["glnp"];
+    assert_eq!(part["n_iter"], found.n_iter);
+    let affinity = times_transposed(&found.factor);
+    let expected = propagated(&affinity, &targets, &params);
+    let largest = expected.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    for (found, expected) in fit.labeling.scores.values().iter().zip(expected.values()) {
+        // Coefficients are kept in single precision.
+        assert!((found - expected).abs() < 1e-5 * largest, "{found} {expected}");
+    }
+
+    // New rows are placed by the basis, and a model keeps that.
+    let extension = fit.extension.unwrap();
+    let again = extension.extend(&features, &run).unwrap();
+    let rule = Rule { temperature: Some(1.0), ..fit.rule.clone() };
+    let placed = rule.apply(Arc::new(again.clone()));
+    let same = placed.labels.iter().zip(&fit.labeling.labels).filter(|(a, b)| a == b).count();
+    assert!(same > 570, "{same}");
+    let Extension::Landmarks(learned) = &extension else { panic!("a low-rank extension") };
+    assert_eq!((learned.factor(), learned.n_landmarks(), learned.n_features()), (FactorKind::Glnp, 12, 5));
+    assert!(learned.landmarks().is_none() && learned.bandwidth().is_none() && learned.n_nearest().is_none());
+    let copy = LowRankExtension::from_bytes(&learned.to_bytes().unwrap()).unwrap();
+    assert_eq!(copy.extend(&features, &run).unwrap(), again);
+    let wide = Features::from_f32(1, 6, vec![0.0; 6]).unwrap();
+    assert!(copy.extend(&wide, &run).unwrap_err().to_string().contains("expected 5 columns"));
+    let mut values: Vec<f32> = dense_values(&features).iter().map(|x| *x as f32).collect();
+    values[7 * 5 + 2] = f32::NAN;
+    let bad = Features::from_f32(600, 5, values).unwrap();
+    assert!(copy.extend(&bad, &run).unwrap_err().to_string().starts_with("row 7 of features holds NaN (column 2)"));
+    assert_eq!(labels.index.len(), 600);
+}
+
+#[test]
+fn a_factor_that_is_learned_from_a_part_labels_all() {
+    let (features, targets, _) = problem(3000, 20);
+    for params in [learned(), LowRankParams { fit_rows: Some(600), ..learned() }] {
+        let fit = fitted(&params, &features, &targets, 2);
+        let right = (0..3000).filter(|row| fit.labeling.labels[*row] as usize == row % 3).count();
+        assert!(right > 2900, "{right}");
+    }
+    let few = LowRankParams { fit_rows: Some(1), n_landmarks: 40, ..learned() };
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let text = LowRank::new(few).unwrap().fit(&problem, &Run::new(Some(1), 7).unwrap()).unwrap_err().to_string();
+    assert!(text.starts_with("fit_rows is 13; expected at least 40"), "{text}");
+    // Rows of nothing but zeros are like no other: they have no evidence, and all others have.
+    let mut values = dense_values(&features);
+    values[..20].fill(0.0);
+    values[200..220].fill(0.0);
+    let zeros = Features::from_f64(3000, 20, values).unwrap();
+    let fit = fitted(&learned(), &zeros, &targets, 2);
+    assert!(fit.labeling.label_distributions.values().iter().all(|x| x.is_finite()));
 }
 
 #[test]

@@ -7,14 +7,13 @@
 //! Cost: one pass over the new rows, O(d·k) for each and the active sets of [`Nnls`]: O(p·k + p³) where p entries are above 0.
 //! Parallel over blocks of rows, which do not depend on each other.
 
-use lapwing_data::{Error, Matrix, Result, RowSource, Run};
+use std::ops::Range;
+
+use lapwing_data::{Error, Matrix, Result, RowReader, RowSource, Run};
 use lapwing_solve::Nnls;
 use lapwing_solve::products::{add_transposed_product, product};
 
-use super::rows::Rows;
-
-/// Slots of a pass that sums nothing: blocks at work at a time.
-const AT_ONCE: usize = 64;
+use crate::low_rank::passes::{bad_value, in_order};
 
 /// What gives new rows their row of a factor, without the rows of the fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,22 +72,88 @@ impl GlnpExtension {
     /// # Complexity
     /// One pass, O(m·(d·k + p·k + p³)) time for p entries above 0 in a row; 8·m·k bytes.
     pub fn extend(&self, source: &dyn RowSource, run: &Run) -> Result<Matrix> {
-        let (m, d, k) = (source.n_rows(), self.basis.n_rows(), self.basis.n_cols());
+        let k = self.gram.n_cols();
+        let mut out = Matrix::filled(source.n_rows(), k, 0.0);
+        self.each(
+            source,
+            0..source.n_rows(),
+            run,
+            |_, factor| Ok(factor.to_vec()),
+            |first, factor| {
+                out.values_mut()[first * k..first * k + factor.len()].copy_from_slice(&factor);
+                Ok(())
+            },
+        )?;
+        Ok(out)
+    }
+
+    /// The same for the rows `rows` in blocks: `make` makes something of the first row of a block and its part of the factor
+    /// (block, k), several blocks at a time, and `take` gets it with that row, in the order of the rows.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend), and what `make` and `take` return.
+    pub fn each<T: Send>(
+        &self,
+        source: &dyn RowSource,
+        rows: Range<usize>,
+        run: &Run,
+        make: impl Fn(usize, &[f64]) -> Result<T> + Sync,
+        take: impl FnMut(usize, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let d = self.basis.n_rows();
         if source.n_cols() != d {
             return Err(Error::shape("features", format!("{d} columns"), format!("{} columns", source.n_cols())));
         }
-        let mut rows = Rows::new(source, run);
-        rows.shift = self.shift;
-        let mut out = Matrix::filled(m, k, 0.0);
-        rows.pass(out.values_mut(), &mut [(); AT_ONCE], |(), tile, out| {
-            tile.scratch.resize(out.len(), 0.0);
-            product(tile.x, self.basis.values(), d, tile.scratch);
-            let mut solver = Nnls::new(&self.gram);
-            for (f, b) in out.chunks_exact_mut(k).zip(tile.scratch.chunks_exact(k)) {
-                // Short of the optimum by rounding alone, where it is short at all.
-                solver.solve(b, f);
+        let state = || (Space::default(), Nnls::new(&self.gram));
+        let make = |(space, solver): &mut (Space, Nnls<'_>), reader: &mut dyn RowReader, rows: Range<usize>| {
+            space.factor.clear();
+            for first in rows.clone().step_by(TILE_ROWS) {
+                self.add_tile(reader, first..rows.end.min(first + TILE_ROWS), space, solver, run)?;
             }
-        })?;
-        Ok(out)
+            make(rows.start, &space.factor)
+        };
+        in_order(source, &[], rows, run, state, make, take)
     }
+
+    /// Appends the factor of the next rows of a reader.
+    fn add_tile(
+        &self,
+        reader: &mut dyn RowReader,
+        rows: Range<usize>,
+        space: &mut Space,
+        solver: &mut Nnls<'_>,
+        run: &Run,
+    ) -> Result<()> {
+        let (d, k) = (self.basis.n_rows(), self.basis.n_cols());
+        let Space { raw, x, right, factor } = space;
+        raw.resize(rows.len() * d, 0.0);
+        reader.read(raw, run)?;
+        if let Some(bad) = raw.iter().position(|x| !x.is_finite()) {
+            return Err(bad_value(&raw[bad / d * d..][..d], rows.start + bad / d));
+        }
+        x.clear();
+        x.extend(raw.iter().map(|x| f64::from(*x) - self.shift));
+        right.clear();
+        right.resize(rows.len() * k, 0.0);
+        product(x, self.basis.values(), d, right);
+        let start = factor.len();
+        factor.resize(start + right.len(), 0.0);
+        for (f, b) in factor[start..].chunks_exact_mut(k).zip(right.chunks_exact(k)) {
+            // Short of the optimum by rounding alone, where it is short at all.
+            solver.solve(b, f);
+        }
+        Ok(())
+    }
+}
+
+/// Rows whose products are found at a time.
+const TILE_ROWS: usize = 128;
+
+/// One thread's work space.
+#[derive(Default)]
+struct Space {
+    raw: Vec<f32>,
+    x: Vec<f64>,
+    right: Vec<f64>,
+    factor: Vec<f64>,
 }

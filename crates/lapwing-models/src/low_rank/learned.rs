@@ -1,0 +1,202 @@
+//! Fits of a factor that is learned from the rows (GLNP): F ≥ 0 (n, k) is held, new rows get theirs by non-negative least
+//! squares.
+//!
+//! Rows of the scaled factor are A = F/√d with the degrees d = F·Fᵀ1, raised where they are tiny; none is negative. All else
+//! is as for the other factors, with the identity for N. Rows of the fit keep the scores of their own rows of F, which is
+//! more accurate than what a new row gets.
+//!
+//! A factor is learned by every process for itself, from all the rows it is fitted on: the same one everywhere.
+//!
+//! Cost: a pass of O(n·(d·k + k²)) an iteration; memory three arrays (n, k) of 8 bytes each.
+
+use lapwing_data::{Error, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_graph::low_rank::{Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, glnp};
+use lapwing_solve::products::add_transposed_product;
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::fit::{FLOOR, Solved, Summed};
+use super::select::{Judges, Known, Selected, select_alpha};
+use super::{LowRankExtension, LowRankParams, Setup};
+
+/// Rows that are summed at a time.
+const BLOCK_ROWS: usize = 4096;
+
+/// How a row of F becomes a row of the scaled factor, and how new rows come to theirs.
+#[derive(Clone, Debug)]
+pub(super) struct LearnedFactor {
+    pub rows: GlnpExtension,
+    /// Fᵀ1 (k): degrees are f·Fᵀ1.
+    pub weights: Vec<f64>,
+    /// Least degree; lesser ones are raised to it.
+    pub floor: f64,
+}
+
+impl LearnedFactor {
+    /// Root of the degree of a row of F, not below the least.
+    fn root(&self, f: &[f64]) -> f64 {
+        self.degree(f).max(self.floor).sqrt()
+    }
+
+    fn degree(&self, f: &[f64]) -> f64 {
+        f.iter().zip(&self.weights).map(|(f, weight)| f * weight).sum()
+    }
+
+    /// Scores (rows, c) of rows of F (rows, k).
+    pub fn scores(&self, factor: &[f64], coefficients: &Coefficients) -> Vec<f64> {
+        let (k, c) = (self.weights.len(), coefficients.n_classes());
+        let mut out = vec![0.0; factor.len() / k * c];
+        for (f, out) in factor.chunks_exact(k).zip(out.chunks_exact_mut(c)) {
+            let root = self.root(f);
+            for (f, p) in f.iter().zip(coefficients.values().chunks_exact(c)).filter(|(f, _)| **f > 0.0) {
+                out.iter_mut().zip(p).for_each(|(out, p)| *out += f / root * f64::from(*p));
+            }
+        }
+        out
+    }
+}
+
+/// A fit by one process.
+pub(super) struct LearnedFit {
+    pub params: LowRankParams,
+    pub extension: LowRankExtension,
+    pub solved: Solved,
+    /// Scores of the rows it was fitted on (rows, c), without what labels add.
+    pub scores: Matrix,
+    /// Fitted on held-out rows.
+    pub temperature: Option<f64>,
+}
+
+/// Learns a factor of the rows of `source` and propagates through it.
+pub(super) fn fit(
+    source: &dyn RowSource,
+    targets: &Targets,
+    setup: &Setup,
+    report: &mut Report,
+    run: &Run,
+) -> Result<LearnedFit> {
+    let Setup { landmarks, params, .. } = setup;
+    let n = source.n_rows();
+    let k = landmarks.values.len() / landmarks.center.len().max(1);
+    if k > n {
+        let expected = format!("at least {k}, the number of landmarks");
+        return Err(Error::param("fit_rows", n, expected));
+    }
+    let centers = GlnpCenters { values: &landmarks.values, shift: &landmarks.center };
+    let asked = LowRankParams { n_landmarks: k, ..params.clone() }.glnp();
+    let found =
+        report.time_steps("factor", asked.max_iter as u64, run, |_| glnp(source, Some(centers), &asked, run))?;
+    report.add_part(
+        "glnp",
+        &json!({
+            "objective": found.objective,
+            "squared_norm": found.squared_norm,
+            "n_iter": found.n_iter,
+            "converged": found.converged,
+            "n_passes": found.n_passes,
+        }),
+    )?;
+    let (summed, rows) = report.time("sums", run, |_| sum(found, targets, run))?;
+    let selected = report.time("select", run, |report| -> Result<_> {
+        let Some(judges) = Judges::of(targets, params.select, run)? else {
+            return Ok(Selected { params: params.clone(), widening: 1.0, temperature: None });
+        };
+        let known = known(&summed.factor, &rows, &judges.targets);
+        select_alpha(&summed, &known, &judges, params, report, run)
+    })?;
+    let params = selected.params;
+    if params.select == super::Select::Auto {
+        report.choose("alpha", params.alpha);
+    }
+    let prior = params.class_prior.shares(&targets.mean())?;
+    let solved = report.time("solve", run, |_| summed.solve(&params, &prior, 1.0))?;
+    summed.note(None, &solved, n, report)?;
+    let coefficients = Coefficients::new(&solved.coefficients);
+    let c = coefficients.n_classes();
+    let mut scores = Matrix::filled(n, c, 0.0);
+    run.install(|| {
+        let blocks = scores.values_mut().par_chunks_mut(BLOCK_ROWS * c).zip(rows.values().par_chunks(BLOCK_ROWS * k));
+        blocks.for_each(|(scores, rows)| scores.copy_from_slice(&summed.factor.scores(rows, &coefficients)));
+    });
+    super::extension::tell_unreached(scores.values_mut(), c);
+    let extension = LowRankExtension::learned(summed.factor, coefficients);
+    Ok(LearnedFit { params, extension, solved, scores, temperature: selected.temperature })
+}
+
+/// Sums over the rows of a factor, and F itself.
+fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<LearnedFactor>, Matrix)> {
+    let GlnpFactor { factor: rows, extension, n_passes, .. } = found;
+    let (n, k, c) = (rows.n_rows(), rows.n_cols(), targets.n_columns());
+    // Blocks of fixed size, added in their order: the same bits for any number of threads.
+    let add = |mut total: Vec<f64>, part: Vec<f64>| {
+        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+        total
+    };
+    let in_blocks = |sum: &(dyn Fn(&[f64]) -> Vec<f64> + Sync), len: usize| -> Vec<f64> {
+        let parts: Vec<Vec<f64>> = run.install(|| rows.values().par_chunks(BLOCK_ROWS * k).map(sum).collect());
+        parts.into_iter().fold(vec![0.0; len], add)
+    };
+    let columns = |block: &[f64]| {
+        let mut sums = vec![0.0; k];
+        block.chunks_exact(k).for_each(|f| sums.iter_mut().zip(f).for_each(|(sum, f)| *sum += f));
+        sums
+    };
+    let weights = in_blocks(&columns, k);
+    let volume: f64 = weights.iter().map(|x| x * x).sum();
+    let mut factor = LearnedFactor { rows: extension, weights, floor: FLOOR * volume / n as f64 };
+    if factor.floor <= 0.0 {
+        // All rows are 0: nothing is like anything.
+        factor.floor = 1.0;
+    }
+    let grams = |block: &[f64]| {
+        let mut scaled = block.to_vec();
+        let mut sums = vec![0.0; k * k + k];
+        let (gram, totals) = sums.split_at_mut(k * k);
+        for f in scaled.chunks_exact_mut(k) {
+            let root = factor.root(f);
+            f.iter_mut().zip(&mut *totals).for_each(|(f, total)| {
+                *f /= root;
+                *total += *f;
+            });
+        }
+        add_transposed_product(&scaled, &scaled, block.len() / k, gram);
+        sums
+    };
+    let mut gram = in_blocks(&grams, k * k + k);
+    let sums = gram.split_off(k * k);
+    let mut degrees = DegreeCounts { sum: volume, least: f64::INFINITY, ..DegreeCounts::default() };
+    for (row, f) in rows.rows().enumerate() {
+        let degree = factor.degree(f);
+        degrees.least = degrees.least.min(degree);
+        degrees.n_floored += u64::from(degree < factor.floor);
+        if degree <= 0.0 {
+            degrees.n_nonpositive += 1;
+            degrees.first_nonpositive = degrees.first_nonpositive.or(Some(row as u64));
+        }
+    }
+    let (mut cross, mut mass) = (Matrix::filled(k, c, 0.0), vec![0.0; c]);
+    for ((row, y), trust) in targets.rows().iter().zip(targets.values().rows()).zip(targets.weights()) {
+        let f = rows.row(*row as usize);
+        let root = factor.root(f);
+        for (class, y) in y.iter().enumerate() {
+            mass[class] += trust * y * root;
+            f.iter().enumerate().for_each(|(l, f)| cross.row_mut(l)[class] += trust * y * f / root);
+        }
+    }
+    let mut map = Matrix::filled(k, k, 0.0);
+    (0..k).for_each(|l| map.row_mut(l)[l] = 1.0);
+    let statistics = Statistics { gram: Matrix::new(k, k, gram)?, sums, cross, mass, labeled_gram: None, degrees };
+    Ok((Summed { factor, statistics, map, nystrom: None, passes: n_passes }, rows))
+}
+
+/// Rows of the scaled factor that have labels.
+fn known(factor: &LearnedFactor, rows: &Matrix, targets: &Targets) -> Known {
+    let mut known = Known { rows: Matrix::filled(targets.rows().len(), rows.n_cols(), 0.0), roots: Vec::new() };
+    for (at, row) in targets.rows().iter().enumerate() {
+        let f = rows.row(*row as usize);
+        let root = factor.root(f);
+        known.rows.row_mut(at).iter_mut().zip(f).for_each(|(out, f)| *out = f / root);
+        known.roots.push(root);
+    }
+    known
+}
