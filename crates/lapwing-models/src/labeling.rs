@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::Matrix;
+use lapwing_data::{Matrix, vectored};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -48,11 +48,11 @@ impl Rule {
         let mut decided = vec![(0u32, 0f64, false); n];
         distributions
             .values_mut()
-            .par_chunks_mut(c.max(1))
-            .zip(decided.par_iter_mut())
-            .with_min_len(1024)
-            .enumerate()
-            .for_each(|(row, (out, decided))| *decided = self.row(scores.row(row), out));
+            .par_chunks_mut((BLOCK_ROWS * c).max(1))
+            .zip(decided.par_chunks_mut(BLOCK_ROWS))
+            .zip(scores.values().par_chunks((BLOCK_ROWS * c).max(1)))
+            .with_min_len(1024 / BLOCK_ROWS)
+            .for_each(|((out, decided), scores)| self.block(scores, out, decided));
         Labeling {
             scores,
             label_distributions: distributions,
@@ -62,25 +62,43 @@ impl Rule {
         }
     }
 
-    /// Class, confidence and reached of one row; its distribution goes to `out`.
-    fn row(&self, scores: &[f64], out: &mut [f64]) -> (u32, f64, bool) {
-        let reached = !scores.iter().any(|s| s.is_nan());
-        if reached {
+    /// Class, confidence and reached of some rows with `scores`; their distributions go to `out`.
+    fn block(&self, scores: &[f64], out: &mut [f64], decided: &mut [(u32, f64, bool)]) {
+        let c = self.scale.len().max(1);
+        for (scores, out) in scores.chunks_exact(c).zip(out.chunks_exact_mut(c)) {
             self.standing(scores, out);
             match self.temperature {
-                Some(temperature) => softmax(out, temperature),
-                None => {
-                    out.iter_mut().for_each(|s| *s = s.max(0.0));
-                    let total: f64 = out.iter().sum();
-                    let even = 1.0 / out.len() as f64;
-                    out.iter_mut().for_each(|s| *s = if total > 0.0 { *s / total } else { even });
+                Some(temperature) => {
+                    let (top, cold) = (top(out), temperature.recip());
+                    // A temperature so low that its inverse overflows still says which is the largest.
+                    let cold = cold.min(f64::MAX);
+                    out.iter_mut().for_each(|s| *s = if *s < top { (*s - top) * cold } else { 0.0 });
                 }
+                None => out.iter_mut().for_each(|s| *s = s.max(0.0)),
             }
-        } else {
-            out.copy_from_slice(&self.prior);
         }
-        let class = largest(out);
-        (class as u32, out.get(class).copied().unwrap_or(0.0), reached)
+        if self.temperature.is_some() {
+            exponentials(out);
+        }
+        for ((scores, out), decided) in scores.chunks_exact(c).zip(out.chunks_exact_mut(c)).zip(decided) {
+            let reached = !scores.iter().fold(false, |any, s| any | s.is_nan());
+            if reached {
+                let total: f64 = out.iter().sum();
+                if total > 0.0 {
+                    let inverse = total.recip();
+                    out.iter_mut().for_each(|s| *s *= inverse);
+                } else {
+                    out.fill(1.0 / c as f64);
+                }
+            } else {
+                out.copy_from_slice(&self.prior);
+            }
+            let confidence = top(out);
+            // The first of the largest, without a branch that is guessed wrong for every other row.
+            let classes = out.iter().enumerate().rev();
+            let class = classes.fold(0, |first, (class, share)| if *share == confidence { class } else { first });
+            *decided = (class as u32, confidence, reached);
+        }
     }
 
     /// (score − offset) · scale, −∞ for a barred class.
@@ -91,16 +109,58 @@ impl Rule {
     }
 }
 
+/// The largest value, which is no NaN.
+#[inline]
+fn top(values: &[f64]) -> f64 {
+    values.iter().fold(f64::NEG_INFINITY, |top, value| if *value > top { *value } else { top })
+}
+
 /// Position of the largest value, the first of equal ones.
 pub(crate) fn largest(values: &[f64]) -> usize {
     (1..values.len()).fold(0, |best, at| if values[at] > values[best] { at } else { best })
 }
 
-fn softmax(values: &mut [f64], temperature: f64) {
-    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    values.iter_mut().for_each(|v| *v = ((*v - top) / temperature).exp());
-    let total: f64 = values.iter().sum();
-    values.iter_mut().for_each(|v| *v /= total);
+/// Rows decided at a time: their distributions stay in the nearest cache.
+const BLOCK_ROWS: usize = 128;
+
+vectored! {
+    /// e^x of each value, none of which is above 0; e^−708 and less is 0. To within 1e-15 of itself.
+    exponentials = each_exponential(values: &mut [f64])
+}
+
+#[inline(always)]
+fn each_exponential(values: &mut [f64]) {
+    // ln 2 in two parts, of which the first times a whole number below 2¹¹ is exact.
+    const HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+    const LOW: f64 = 1.908_214_929_270_587_7e-10;
+    // Added to a small number, this rounds it to a whole one, which then stands in the last bits.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    // 1/13!, …, 1/2!: of Taylor's series, whose rest is below 1e-17 for |x| up to ln 2 / 2.
+    const TERMS: [f64; 12] = [
+        1.0 / 6_227_020_800.0,
+        1.0 / 479_001_600.0,
+        1.0 / 39_916_800.0,
+        1.0 / 3_628_800.0,
+        1.0 / 362_880.0,
+        1.0 / 40_320.0,
+        1.0 / 5040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+    ];
+    for value in values {
+        let x = value.max(-708.0);
+        let shifted = x * std::f64::consts::LOG2_E + ROUND;
+        let whole = shifted - ROUND;
+        let rest = x - whole * HIGH - whole * LOW;
+        let series = TERMS[1..].iter().fold(TERMS[0], |sum, term| sum * rest + term);
+        let power = 1.0 + (rest + rest * rest * series);
+        // 2^whole by its exponent: from −1021 to 0.
+        let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(0x3FF0_0000_0000_0000));
+        *value = if *value < -708.0 { 0.0 } else { power * scale };
+    }
 }
 
 /// The temperature at which the median row is given `share` by the softmax of its standing.
@@ -159,6 +219,22 @@ mod tests {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             assert_eq!(largest(row), class as usize);
         }
+    }
+
+    #[test]
+    fn exponentials_are_those_of_the_library() {
+        let mut values: Vec<f64> = (0..100_000).map(|i| -7.2e-3 * f64::from(i)).collect();
+        values.extend([-1e-300, -0.0, -708.0, f64::NEG_INFINITY, -1e9, -0.346_573_590_279_972_64]);
+        let expected: Vec<f64> = values.iter().map(|x| if *x < -708.0 { 0.0 } else { x.exp() }).collect();
+        let plain = {
+            let mut values = values.clone();
+            each_exponential(&mut values);
+            values
+        };
+        exponentials(&mut values);
+        assert!(values == plain);
+        let worst = values.iter().zip(&expected).map(|(a, b)| if b == a { 0.0 } else { (a / b - 1.0).abs() });
+        assert!(worst.fold(0.0, f64::max) < 1e-15);
     }
 
     #[test]
