@@ -16,7 +16,9 @@ import numpy as np
 
 import common
 import report
+import results
 
+DATA: tuple[str, ...] = ()
 SIZES = (4000, 2050, 2050, 4000)
 GAPS = (3.0, 0.5, 3.0)
 NEIGHBORS = (1000, 2000, 3000, 3990, 4100, 4200, 4500, 5200, 6000, 7000, 8000, 10000, 11500, 12000)
@@ -72,7 +74,7 @@ def measure(setting: Setting) -> list[common.Record]:
     right = decided & ((margin > 0) == (truth == 1))
     found = {"accuracy": float(right[labels < 0].mean()), "decided": float(decided[labels < 0].mean())}
     solve = {"converged": classifier.converged_, "n_iter": classifier.n_iter_}
-    return [{**found, **solve, **report.edges(classifier.report_), **report.costs(watch)}]
+    return [{**found, **solve, **report.edges(classifier.report_), **results.costs(watch)}]
 
 
 def _classifier(setting: Setting, n_samples: int) -> Any:
@@ -100,8 +102,8 @@ def name(record: common.Record) -> str:
 
 def table(records: list[common.Record]) -> str:
     """A row for each number of neighbours: accuracy by method, edges, and the share of them that is kept."""
-    groups = report.grouped(records, lambda record: (record["n_neighbors"], name(record)))
-    names = report.in_order(map(name, records))
+    groups = results.grouped(records, lambda record: (record["n_neighbors"], name(record)))
+    names = report.CURVES.in_order(map(name, records))
     sparse = [one for one in names if one != ALL]
     head = ["k", "edges / n", *names, *[f"kept, {one}" for one in sparse]]
     rows = []
@@ -109,20 +111,20 @@ def table(records: list[common.Record]) -> str:
         found = {one: groups.get((k, one), []) for one in names}
         read = [record["n_edges"] / record["n_samples"] for one in found.values() for record in one]
         kept = [f"{100 * statistics.mean(_shares(found[one])):.2f} %" if found[one] else "–" for one in sparse]
-        shown = [report.accuracy(one) for one in found.values()]
+        shown = [results.accuracy(one) for one in found.values()]
         rows.append([f"{k:,}", f"{statistics.mean(read):,.0f}", *shown, *kept])
     return common.table(head, rows)
 
 
 def plot(records: list[common.Record]) -> Any:
     """Accuracy, and edges kept / edges, over the number of neighbours."""
-    figure = report.figure(10, 4)
+    figure = results.figure(10, 4)
     left, right = figure.subplots(1, 2)
-    groups = report.grouped(records, name)
-    for one in report.in_order(groups):
-        by_k = sorted(report.grouped(groups[one], lambda record: record["n_neighbors"]).items())
+    groups = results.grouped(records, name)
+    for one in report.CURVES.in_order(groups):
+        by_k = sorted(results.grouped(groups[one], lambda record: record["n_neighbors"]).items())
         k = [at for at, _ in by_k]
-        style = report.style(one)
+        style = report.CURVES.style(one)
         left.plot(k, [statistics.mean(record["accuracy"] for record in found) for _, found in by_k], label=one, **style)
         if one != ALL:
             right.plot(k, [statistics.mean(_shares(found)) for _, found in by_k], label=one, **style)

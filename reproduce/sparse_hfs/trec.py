@@ -13,8 +13,10 @@ import numpy as np
 import common
 import mails
 import report
+import results
 
 Setting = dict[str, Any]
+DATA = (mails.NAME,)
 GRAPH = {"weights": "gaussian", "bandwidth": math.sqrt(3), "symmetrize": "union"}
 FORMS = {"all edges": {}, "all edges, hard": {"form": "plain", "clamp": "hard", "decision": "argmax"}}
 """Functions on the graph that is not sparsified: the stable one, and that of Zhu et al. 2003."""
@@ -86,7 +88,7 @@ def _measure_all_edges(setting: Setting) -> list[common.Record]:
     records = []
     for count, draw, (method, form) in itertools.product(counts, range(setting["draws"]), FORMS.items()):
         found = _fit(HarmonicClassifier(affinity="precomputed", **form), graph, classes, count, draw)
-        costs = {key: found[key] + value for key, value in report.costs(watch).items()}
+        costs = {key: found[key] + value for key, value in results.costs(watch).items()}
         records.append({"method": method, "labeled": count, "draw": draw, **found, **costs, "peak_bytes": peak})
     return records
 
@@ -106,7 +108,7 @@ def _fit(classifier: Any, rows: Any, classes: np.ndarray, n_labeled: int, draw: 
         "converged": classifier.converged_,
         "n_iter": classifier.n_iter_,
         **report.edges(classifier.report_),
-        **report.costs(watch),
+        **results.costs(watch),
     }
 
 
@@ -134,11 +136,11 @@ def table(records: list[common.Record]) -> str:
     """A row for each method and size: accuracy by number of labels; edges, time and memory at the fewest labels."""
     counts = sorted({record["labeled"] for record in records})
     head = ["method", "size", *[f"{count:,} labels" for count in counts], "edges held", "of edges", "s", "CPU s", "MiB"]
-    groups = report.grouped(records, lambda record: (record["method"], record["size"]))
+    groups = results.grouped(records, lambda record: (record["method"], record["size"]))
     rows = []
     for (method, size), group in groups.items():
-        by_count = report.grouped(group, lambda record: record["labeled"])
-        cells = [report.accuracy(by_count.get(count, [])) for count in counts]
+        by_count = results.grouped(group, lambda record: record["labeled"])
+        cells = [results.accuracy(by_count.get(count, [])) for count in counts]
         rows.append([method, f"{size:,}", *cells, *_costs(group)])
     return common.table(head, rows)
 
@@ -156,13 +158,13 @@ PANELS = {"cpu_seconds": "CPU seconds, features to labels", "peak_bytes": "peak 
 def plot(records: list[common.Record]) -> Any:
     """Accuracy over time, memory and edges, a row of panels for each number of labels, a curve for each method."""
     counts = sorted({record["labeled"] for record in records})
-    figure = report.figure(12, 3.4 * len(counts))
+    figure = results.figure(12, 3.4 * len(counts))
     panels = figure.subplots(len(counts), len(PANELS), squeeze=False, sharex="col", sharey="row")
     for row, count in zip(panels, counts, strict=True):
         chosen = [record for record in records if record["labeled"] == count]
         for panel, key in zip(row, PANELS, strict=True):
-            groups = report.grouped(chosen, lambda record: record["method"])
-            for one in report.in_order(groups):
+            groups = results.grouped(chosen, lambda record: record["method"])
+            for one in report.CURVES.in_order(groups):
                 _curve(panel, one, groups[one], key)
             panel.set(xscale="log", title=f"{count:,} labels")
             panel.tick_params(axis="x", which="minor", labelsize=6)
@@ -175,9 +177,9 @@ def plot(records: list[common.Record]) -> Any:
 
 def _curve(panel: Any, one: str, group: list[common.Record], key: str) -> None:
     """Means over the draws, a point for each size; methods without edges are left out where edges are shown."""
-    by_size = [found for _, found in sorted(report.grouped(group, lambda record: record["size"]).items())]
+    by_size = [found for _, found in sorted(results.grouped(group, lambda record: record["size"]).items())]
     scale = 2**20 if key == "peak_bytes" else 1
     x = [statistics.mean(record[key] for record in found) / scale for found in by_size]
     y = [statistics.mean(record["accuracy"] for record in found) for found in by_size]
     if any(x):
-        panel.plot(x, y, label=one, **report.style(one))
+        panel.plot(x, y, label=one, **report.CURVES.style(one))

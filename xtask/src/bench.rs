@@ -5,10 +5,14 @@ use std::path::Path;
 
 use crate::process::{Call, Result, root};
 use crate::python::Venv;
-use crate::wheel;
+use crate::{mpi, wheel};
 
-/// The benchmarks there are: folders of `benches/` with a `bench.py`, a `requirements.txt` and perhaps an `optional.txt`.
-pub const NAMES: [&str; 4] = ["knn", "label", "solve", "sparsify"];
+/// The benchmarks there are: folders of `benches/`, with `_` for `-`, each with a `bench.py`, a `requirements.txt` and
+/// perhaps an `optional.txt`.
+pub const NAMES: [&str; 5] = ["knn", "label", "low-rank", "solve", "sparsify"];
+
+/// Those that start the programs, that across ranks among them.
+const WITH_PROGRAMS: [&str; 1] = ["low-rank"];
 
 /// Run a benchmark; the options are those of its `bench.py`.
 ///
@@ -19,12 +23,15 @@ pub fn bench(name: &str, options: &[&str]) -> Result<()> {
         return Err(format!("no benchmark is called {name:?}; there are: {}", NAMES.join(", ")));
     }
     let benches = root().join("benches");
-    let scripts = benches.join(name);
+    let scripts = benches.join(name.replace('-', "_"));
     let venv = Venv::kept("bench")?;
     venv.install([Path::new("--requirement"), &scripts.join("requirements.txt")])?;
     if !options.iter().any(|option| ["-h", "--help"].contains(option)) {
         install_optional(&venv, &scripts.join("optional.txt"))?;
         venv.install_wheel(&wheel::build(None)?)?;
+        if WITH_PROGRAMS.contains(&name) {
+            mpi::programs()?;
+        }
     }
     // Paths among the options are meant from where the user stands.
     let here = std::env::current_dir().map_err(|error| format!("cannot tell the current directory: {error}"))?;

@@ -23,9 +23,9 @@ cargo xtask COMMAND: the working commands of this repository
   test                 everything continuous integration checks, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
-  bench NAME [--help]  time lapwing beside its peers in one run; names: knn, label, solve, sparsify
+  bench NAME [--help]  time lapwing beside its peers in one run; names: knn, label, low-rank, solve, sparsify
   reproduce PAPER [--help]
-                       run the experiments of a paper again, into docs/results; papers: sparse-hfs
+                       run the experiments of a paper again, into docs/results; papers: sparse-hfs, biglp
 
 Nothing needs to be prepared: virtual environments are made under target/.
 ";

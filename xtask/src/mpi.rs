@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::{Call, Result};
 use crate::system::provide;
+use crate::wheel::BUILD;
 
 /// What turns the part on. Always together with the whole workspace: cargo would pick other features for the package alone,
 /// and compile the heavy crates once more.
@@ -18,6 +19,15 @@ const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 /// When one is missing and cannot be installed.
 pub fn ensure() -> Result<()> {
     provide("MPI or libclang is missing", &PACKAGES, || answers("mpicc") && answers("mpirun") && has_libclang())
+}
+
+/// Builds `lapwing` and `lapwing-mpi`, and all examples.
+///
+/// # Errors
+/// As [`ensure`], or when the build fails.
+pub fn programs() -> Result<()> {
+    ensure()?;
+    Call::cargo(BUILD[0]).args(&BUILD[1..]).args(FEATURES).run()
 }
 
 /// Tests of the program and its collectives, as ranks on this machine.

@@ -18,7 +18,7 @@ use crate::python::Venv;
 const REAL_CARGO: &str = "LAPWING_XTASK_CARGO";
 const MATURIN: &str = "maturin>=1.16,<2";
 /// `--examples` brings in the features that tests ask for, so that `cargo test` shares its crates with this build.
-const BUILD: [&str; 7] = ["build", "--release", "--locked", "--workspace", "--lib", "--bins", "--examples"];
+pub const BUILD: [&str; 7] = ["build", "--release", "--locked", "--workspace", "--lib", "--bins", "--examples"];
 
 /// Build the wheel and print its path.
 ///

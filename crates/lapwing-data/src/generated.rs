@@ -130,6 +130,11 @@ impl RowReader for Making<'_> {
         }
         Ok(())
     }
+
+    fn skip(&mut self, n_rows: usize) -> bool {
+        self.row += n_rows;
+        true
+    }
 }
 
 #[cfg(test)]

@@ -42,6 +42,11 @@ pub trait RowReader: Send {
     /// # Errors
     /// [`Error::Format`] where rows are missing or cannot be understood; [`Error::Io`], [`Error::Interrupted`].
     fn read(&mut self, out: &mut [f32], run: &Run) -> Result<()>;
+
+    /// Goes on `n_rows` further on, if it can do so at no cost; else it stays and says so.
+    fn skip(&mut self, n_rows: usize) -> bool {
+        n_rows == 0
+    }
 }
 
 /// The rows `rows`, ascending, of a source, less `shift`: row-major (rows, d).
@@ -58,15 +63,25 @@ pub fn gather(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) ->
     }
     let mut out = vec![0.0; rows.len() * d];
     let mut passed = Vec::new();
-    let mut reader = None;
+    let mut reader: Option<Box<dyn RowReader + '_>> = None;
     let (mut at, mut next) = (0, 0);
     while at < rows.len() {
         run.check()?;
         let first = rows[at] as usize;
         let length = rows[at..].iter().zip(first..).take_while(|(row, expected)| **row as usize == *expected).count();
         let mut here = match reader.take() {
-            Some(here) if next == first || !source.is_seekable() => here,
-            _ => {
+            Some(mut here) => match here.skip(first - next) {
+                true => {
+                    next = first;
+                    here
+                }
+                false if source.is_seekable() => {
+                    next = first;
+                    source.open(first, shift, run)?
+                }
+                false => here,
+            },
+            None => {
                 next = if source.is_seekable() { first } else { 0 };
                 source.open(next, shift, run)?
             }
@@ -136,6 +151,11 @@ impl RowReader for FeatureRows<'_, '_> {
         }
         self.row = rows.end;
         Ok(())
+    }
+
+    fn skip(&mut self, n_rows: usize) -> bool {
+        self.row += n_rows;
+        true
     }
 }
 

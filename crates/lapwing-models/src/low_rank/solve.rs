@@ -13,6 +13,7 @@
 
 use lapwing_data::{Matrix, Result};
 use lapwing_solve::dense::{eigen_symmetric, least_squares, solve_spd};
+use lapwing_solve::products::{add_transposed_product, product};
 
 use super::{LowRankParams, PropagationSolver};
 
@@ -40,10 +41,8 @@ pub(super) struct Propagated {
 /// Nᵀ·B for N (k, r) and B (k, c).
 pub(super) fn transposed_times(map: &Matrix, right: &Matrix) -> Matrix {
     let mut out = Matrix::filled(map.n_cols(), right.n_cols(), 0.0);
-    for (left, right) in map.rows().zip(right.rows()) {
-        for (row, factor) in left.iter().enumerate() {
-            out.row_mut(row).iter_mut().zip(right).for_each(|(out, x)| *out += factor * x);
-        }
+    if map.n_rows() > 0 && !out.values().is_empty() {
+        add_transposed_product(map.values(), right.values(), map.n_rows(), out.values_mut());
     }
     out
 }
@@ -51,11 +50,8 @@ pub(super) fn transposed_times(map: &Matrix, right: &Matrix) -> Matrix {
 /// A·B.
 pub(super) fn times(left: &Matrix, right: &Matrix) -> Matrix {
     let mut out = Matrix::filled(left.n_rows(), right.n_cols(), 0.0);
-    for (at, left) in left.rows().enumerate() {
-        let out = out.row_mut(at);
-        for (factor, right) in left.iter().zip(right.rows()) {
-            out.iter_mut().zip(right).for_each(|(out, x)| *out += factor * x);
-        }
+    if left.n_cols() > 0 && !out.values().is_empty() {
+        product(left.values(), right.values(), left.n_cols(), out.values_mut());
     }
     out
 }

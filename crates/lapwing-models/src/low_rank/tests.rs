@@ -290,6 +290,60 @@ fn an_outlier_without_evidence_is_told() {
     assert!(text.starts_with("row 1199 of features holds what gives it a degree of 0 or less"), "{text}");
 }
 
+/// Nearly all rows lie beyond the second of two landmarks, a few before the first: what the kernel of the landmarks says of
+/// these is a degree below 0.
+#[test]
+fn negative_degrees_are_raised_and_counted() {
+    let n = 1000;
+    let values = (0..n).map(|i| if i % 200 == 7 { -1.0 } else { 2.0 + (i % 11) as f64 / 50.0 });
+    let features = Features::from_f64(n, 1, values.collect()).unwrap();
+    let labels = Labels::from_integers((0..n).map(|i| (i < 10).then_some(i64::from(i != 7))));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let method = |params| {
+        let params = LowRankParams { factor: FactorKind::Nystrom, select: Select::Off, ..params };
+        LowRank::new(params).unwrap().with_landmarks(Features::from_f64(2, 1, vec![0.0, 1.0]).unwrap())
+    };
+    let run = Run::new(Some(2), 7).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    for rcond in [1e-6, 0.5] {
+        let params = LowRankParams { rcond, bandwidth: LandmarkBandwidth::Value(1.0), ..LowRankParams::default() };
+        let fit = method(params).fit(&problem, &run).unwrap();
+        let part = &fit.report.parts["low_rank"];
+        let number = |name: &str| part[name].as_f64().unwrap();
+        if rcond < 0.1 {
+            assert!(number("least_degree") < -0.01 * number("mean_degree"), "{part}");
+            assert_eq!((number("n_nonpositive_degrees"), number("n_floored_degrees")), (5.0, 5.0));
+        } else {
+            // One eigenvalue is left, whose vector has no sign.
+            assert_eq!((number("rank"), number("n_nonpositive_degrees")), (1.0, 0.0));
+        }
+        // Raised degrees do away with the stationary vector: what exceeds 1 is divided by, and told.
+        let is_told = fit.report.warnings.iter().any(|text| text.contains("largest eigenvalue"));
+        assert_eq!(is_told, number("largest_eigenvalue") > 1.0 + 1e-6);
+        assert!(number("largest_eigenvalue").is_finite() && fit.report.n_unreached == 0);
+        assert!(fit.labeling.label_distributions.values().iter().all(|p| p.is_finite()));
+    }
+    let strict = LowRankParams {
+        degree_policy: DegreePolicy::Error,
+        bandwidth: LandmarkBandwidth::Value(1.0),
+        ..LowRankParams::default()
+    };
+    let text = method(strict).fit(&problem, &run).unwrap_err().to_string();
+    assert!(text.starts_with("row 7 of features holds what gives it a degree of 0 or less"), "{text}");
+}
+
+#[test]
+fn the_largest_eigenvalue_is_one() {
+    let (features, targets, _) = problem(3000, 4);
+    for params in variants() {
+        let fit = fitted(&params, &features, &targets, 2);
+        let part = &fit.report.parts["low_rank"];
+        // Shares and similarities are in single precision; degrees of few rows were raised.
+        let tol = if part["n_floored_degrees"] == 0 { 1e-6 } else { 1e-3 };
+        assert!((part["largest_eigenvalue"].as_f64().unwrap() - 1.0).abs() < tol, "{part} {params:?}");
+    }
+}
+
 #[test]
 fn edge_cases_give_labels() {
     let (features, targets, _) = problem(60, 2);

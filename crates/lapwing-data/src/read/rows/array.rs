@@ -104,6 +104,10 @@ impl RowReader for Direct<'_> {
         }
         Ok(())
     }
+
+    fn skip(&mut self, n_rows: usize) -> bool {
+        self.place.skip(n_rows)
+    }
 }
 
 /// Rows of another type, in Fortran order, or some of the columns.
@@ -167,6 +171,10 @@ impl<T: Value> RowReader for Converting<'_, T> {
             first += piece_rows;
         }
         Ok(())
+    }
+
+    fn skip(&mut self, n_rows: usize) -> bool {
+        self.place.skip(n_rows)
     }
 }
 

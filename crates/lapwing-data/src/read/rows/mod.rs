@@ -226,6 +226,13 @@ impl Place {
         Ok(Self { row, n_rows, n_cols })
     }
 
+    /// Goes on further on, where that is still among the rows.
+    fn skip(&mut self, n_rows: usize) -> bool {
+        let is_inside = n_rows <= self.n_rows - self.row;
+        self.row += if is_inside { n_rows } else { 0 };
+        is_inside
+    }
+
     /// Number of the next rows, which take `values` values; these are passed.
     fn advance(&mut self, values: usize) -> Result<usize> {
         let rows = values / self.n_cols.max(1);

@@ -1,0 +1,108 @@
+"""The methods under comparison: what they make of one draw of labels after another."""
+
+from __future__ import annotations
+
+import statistics
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import common
+import results
+import sets
+
+FACTORS: dict[str, dict[str, Any]] = {
+    "anchor": {"factor": "anchor"},
+    "nystrom": {"factor": "nystrom"},
+    "nystrom, uniform": {"factor": "nystrom", "landmarks": "uniform"},
+    "glnp": {"factor": "glnp"},
+}
+NEAREST = "nearest"
+"""A setting of its own, of which 1-NN and 5-NN come."""
+CURVES = results.Curves(
+    {
+        "anchor": ("tab:red", "s"),
+        "nystrom": ("tab:blue", "o"),
+        "nystrom, uniform": ("tab:cyan", "^"),
+        "glnp": ("tab:green", "D"),
+        "1-NN": ("black", "x"),
+        "5-NN": ("tab:gray", "+"),
+    }
+)
+
+Guess = tuple[str, int, np.ndarray, float]
+"""Method, number of the draw, class of every row, seconds."""
+
+
+def guesses(
+    method: str, rows: np.ndarray, draws: Sequence[np.ndarray], n_landmarks: int, select: str
+) -> Iterator[Guess]:
+    """Classes of all rows, for labels (n) of each draw; without selection from one fit, whose seconds then count."""
+    if method == "glnp" and rows.min() < 0:
+        # Lines through the origin are what it looks for: centered columns have none.
+        rows = sets.in_unit_range(rows)
+    if method == NEAREST:
+        yield from _nearest(rows, draws)
+    elif select == "off":
+        seconds, found = common.timed(together, classifier(method, n_landmarks, 0), rows, draws)
+        yield from ((method, at, classes, seconds) for at, classes in enumerate(found))
+    else:
+        for at, labels in enumerate(draws):
+            seconds, fitted = common.timed(fit, classifier(method, n_landmarks, at), rows, labels)
+            yield method, at, fitted.transduction_, seconds
+
+
+def classifier(factor: str, n_landmarks: int, seed: int, **params: Any) -> Any:
+    """A classifier, at its defaults but for the parameters given."""
+    from lapwing import LowRankPropagationClassifier
+
+    return LowRankPropagationClassifier(n_landmarks, **FACTORS[factor], **params, random_state=seed)
+
+
+def fit(classifier: Any, rows: np.ndarray, labels: np.ndarray, trust: np.ndarray | None = None) -> Any:
+    """The classifier, fitted; what it would warn of is in its report."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return classifier.fit(rows, labels, trust)
+
+
+def together(classifier: Any, rows: np.ndarray, draws: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Classes of all rows for each draw of labels, from one fit without selection.
+
+    Columns of the propagation do not know of each other, so that each draw can have its own. A row that several draws
+    label has a share in each, and as much trust as it has shares.
+    """
+    n_classes = max(int(labels.max()) for labels in draws) + 1
+    targets = np.zeros((len(rows), len(draws), n_classes))
+    for at, labels in enumerate(draws):
+        known = np.flatnonzero(labels >= 0)
+        targets[known, at, labels[known]] = 1.0
+    trust = targets.sum(axis=(1, 2))
+    shares = targets.reshape(len(rows), -1) / np.maximum(trust, 1.0)[:, None]
+    fit(classifier.set_params(select="off"), rows, shares, trust)
+    scores = np.nan_to_num(classifier.scores_).reshape(len(rows), len(draws), n_classes)
+    return list(scores.argmax(axis=2).T)
+
+
+def _nearest(rows: np.ndarray, draws: Sequence[np.ndarray]) -> Iterator[Guess]:
+    """The class of the nearest labelled row, and that of most of the nearest five; the first of those with as many."""
+    from sklearn.neighbors import NearestNeighbors
+
+    rows = rows.astype(np.float32)
+    for at, labels in enumerate(draws):
+        known = np.flatnonzero(labels >= 0)
+        with common.Stopwatch() as watch:
+            search = NearestNeighbors(n_neighbors=min(5, len(known)), algorithm="brute").fit(rows[known])
+            nearest = labels[known][search.kneighbors(rows, return_distance=False)]
+        votes = (nearest[:, :, None] == np.arange(labels.max() + 1)).sum(axis=1)
+        yield "1-NN", at, nearest[:, 0], watch.wall
+        yield "5-NN", at, votes.argmax(axis=1), watch.wall
+
+
+def rightness(classes: np.ndarray, labels: np.ndarray, found: np.ndarray) -> common.Record:
+    """Accuracy on the rows without a label, and its mean over the classes."""
+    hidden, right = labels < 0, found == classes
+    by_class = [float(right[hidden & (classes == one)].mean()) for one in np.unique(classes)]
+    return {"accuracy": float(right[hidden].mean()), "balanced_accuracy": statistics.mean(by_class)}

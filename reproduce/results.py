@@ -1,0 +1,111 @@
+"""What the experiments of papers share: kept measurements, groups of records, curves, files of results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import common
+
+
+class Curves:
+    """Colours and markers of curves, the same in every plot, and their order."""
+
+    def __init__(self, styles: Mapping[str, tuple[str, str]]) -> None:
+        self._styles = dict(styles)
+
+    def style(self, name: str) -> dict[str, Any]:
+        """Colour and marker of a curve."""
+        color, marker = self._styles[name]
+        return {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """Distinct curves, in the order of all plots."""
+        return sorted(set(names), key=list(self._styles).index)
+
+
+def figure(width: float, height: float) -> Any:
+    """An empty figure, in inches; equal figures become equal files."""
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    rcParams["svg.hashsalt"] = "lapwing"
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def costs(watch: common.Stopwatch) -> common.Record:
+    """Seconds of a fit: on the clock, of all threads, and taken by other programs in the meantime."""
+    return {"seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
+
+
+def grouped(records: Iterable[common.Record], key: Callable[[common.Record], Any]) -> dict[Any, list[common.Record]]:
+    """Records by key, in the order keys first occur."""
+    groups: dict[Any, list[common.Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
+
+
+def by(records: Iterable[common.Record], entry: str) -> dict[Any, list[common.Record]]:
+    """Records by one of their entries, in its order."""
+    return dict(sorted(grouped(records, lambda record: record[entry]).items()))
+
+
+def mean(records: Sequence[common.Record], entry: str) -> float:
+    """Mean of one entry."""
+    return statistics.mean(record[entry] for record in records)
+
+
+def accuracy(records: Sequence[common.Record]) -> str:
+    """Mean ± standard deviation over the draws."""
+    found = [record["accuracy"] for record in records]
+    if not found:
+        return "–"
+    spread = f" ± {statistics.stdev(found):.3f}" if len(found) > 1 else ""
+    return f"{statistics.mean(found):.3f}{spread}"
+
+
+def write_csv(path: Path, records: Sequence[common.Record]) -> None:
+    """One line for each measurement."""
+    columns = list(dict.fromkeys(key for record in records for key in record))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        for record in records:
+            writer.writerow({key: _short(value) for key, value in record.items()})
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def write_plot(path: Path, figure: Any) -> None:
+    """An SVG without the date of its making."""
+    figure.savefig(path, metadata={"Date": None})
+
+
+def insert(page: Path, name: str, text: str) -> None:
+    """Put `text` between the marks `<!-- NAME -->` and `<!-- end of NAME -->` of a page."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, _, rest = page.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"{page} lacks the marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
+
+
+def kept_record(folder: Path, setting: dict[str, Any], measure: Callable[[], common.Record]) -> common.Record:
+    """The measurement of a setting: kept from an earlier run, or made now and kept if it was finished."""
+    words = (str(value).strip("[]()").replace(", ", "+").replace(" ", "_") for value in setting.values())
+    path = folder / f"{'-'.join(words)}.json"
+    if path.exists():
+        return json.loads(path.read_text())
+    record = measure()
+    if record["outcome"] == "finished":
+        folder.mkdir(parents=True, exist_ok=True)
+        common.save(path, record)
+    return record
