@@ -4,6 +4,7 @@ mod common;
 
 use common::{Folder, clouds};
 
+const FACTORS: [&str; 3] = ["anchor", "nystrom", "glnp"];
 const METHODS: [&str; 4] = ["eigenfunction", "subsampling", "simple-harmonic", "nearest-label"];
 
 #[test]
@@ -33,6 +34,12 @@ fn compare_takes_all_methods_or_those_that_a_graph_is_enough_for() {
     folder.write("in.csv", clouds(300, 100));
     let table = folder.ok("compare in.csv --label-column kind --labeled 12 --repeats 1").stdout;
     assert!(METHODS.iter().all(|method| table.contains(method)), "{table}");
+    // Factors of low-rank propagation where they are asked for.
+    assert!(table.contains("low-rank") && !FACTORS.iter().any(|method| table.contains(method)), "{table}");
+    let some =
+        "compare in.csv --label-column kind --labeled 12 --repeats 1 --n-landmarks 9 --methods anchor,nystrom,glnp";
+    let table = folder.ok(some).stdout;
+    assert!(FACTORS.iter().all(|method| table.contains(method)), "{table}");
     let kinds: String =
         clouds(300, 100).lines().skip(1).map(|line| line.rsplit(',').next().unwrap().to_owned() + "\n").collect();
     folder.write("kinds.txt", kinds);

@@ -35,12 +35,16 @@ impl GeneratedRows {
     /// `n_rows` rows of `n_cols` columns in `n_classes` clusters.
     ///
     /// # Errors
-    /// [`Error::Param`] for a number that is 0, or more than 2³² − 1 rows or 2²⁰ columns or classes.
+    /// [`Error::Param`] for a number that is 0, or more than 2³² − 1 rows or 2²⁰ columns or classes, or 2²⁶ values of centers.
     pub fn new(n_rows: usize, n_cols: usize, n_classes: usize, seed: u64) -> Result<Self> {
         let limits =
             [("rows", n_rows, u32::MAX as usize), ("columns", n_cols, 1 << 20), ("classes", n_classes, 1 << 20)];
         if let Some((name, value, most)) = limits.into_iter().find(|(_, value, most)| !(1..=*most).contains(value)) {
             return Err(Error::param(name, value, format!("between 1 and {most}")));
+        }
+        if n_cols * n_classes > 1 << 26 {
+            let value = format!("{n_cols} of {n_classes} classes");
+            return Err(Error::param("columns", value, "at most 67,108,864 values of centers"));
         }
         let uniform = |at: usize| crate::hash::uniform(mix(seed ^ 0xC3A5_C85C_97CB_3127).wrapping_add(at as u64));
         let centers = (0..n_cols * n_classes).map(|at| (SPREAD * (2.0 * uniform(at) - 1.0)) as f32).collect();
@@ -131,9 +135,9 @@ impl RowReader for Making<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, n_rows: usize) -> bool {
+    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
         self.row += n_rows;
-        true
+        Ok(true)
     }
 }
 

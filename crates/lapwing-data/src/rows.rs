@@ -43,9 +43,12 @@ pub trait RowReader: Send {
     /// [`Error::Format`] where rows are missing or cannot be understood; [`Error::Io`], [`Error::Interrupted`].
     fn read(&mut self, out: &mut [f32], run: &Run) -> Result<()>;
 
-    /// Goes on `n_rows` further on, if it can do so at no cost; else it stays and says so.
-    fn skip(&mut self, n_rows: usize) -> bool {
-        n_rows == 0
+    /// Goes on `n_rows` further on and says so, if that costs less than to open the source anew; else it stays.
+    ///
+    /// # Errors
+    /// As [`RowReader::read`].
+    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
+        Ok(n_rows == 0)
     }
 }
 
@@ -70,7 +73,7 @@ pub fn gather(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) ->
         let first = rows[at] as usize;
         let length = rows[at..].iter().zip(first..).take_while(|(row, expected)| **row as usize == *expected).count();
         let mut here = match reader.take() {
-            Some(mut here) => match here.skip(first - next) {
+            Some(mut here) => match here.skip(first - next, run)? {
                 true => {
                     next = first;
                     here
@@ -97,6 +100,24 @@ pub fn gather(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) ->
         reader = Some(here);
     }
     Ok(out)
+}
+
+/// The same of values that must be finite.
+///
+/// # Errors
+/// As [`gather`]; [`Error::Value`] naming the first row of the source that holds another value.
+pub fn gather_finite(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) -> Result<Vec<f32>> {
+    let (d, values) = (source.n_cols(), gather(source, rows, shift, run)?);
+    match values.iter().position(|x| !x.is_finite()) {
+        None => Ok(values),
+        Some(bad) => Err(Error::Value {
+            what: "features".into(),
+            row: rows[bad / d] as usize,
+            col: Some(bad % d),
+            value: values[bad].to_string(),
+            advice: "remove or impute it".into(),
+        }),
+    }
 }
 
 impl RowSource for Features<'_> {
@@ -153,9 +174,9 @@ impl RowReader for FeatureRows<'_, '_> {
         Ok(())
     }
 
-    fn skip(&mut self, n_rows: usize) -> bool {
+    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
         self.row += n_rows;
-        true
+        Ok(true)
     }
 }
 

@@ -78,7 +78,11 @@ fn texts() -> ClassNames {
 
 /// Ends a table as its ending wants it.
 fn end(file: RecordFile, path: &Path) -> Result<(), Error> {
-    if path.extension().is_some_and(|ending| ending == "npy") { file.commit() } else { file.transcode(path) }
+    if path.extension().is_some_and(|ending| ending == "npy") {
+        file.commit(&run())
+    } else {
+        file.transcode(path, &run())
+    }
 }
 
 fn names(folder: &Folder) -> Vec<String> {
@@ -247,8 +251,8 @@ fn records_are_complete_or_nothing_is_left() {
     let (array, text) = (folder.path("a.npy"), folder.path("a.csv"));
     let mut file = answers.record_file(&array);
     file.write_at(0, &answers.rows()).unwrap();
-    assert!(file.transcode(&text).unwrap_err().to_string().contains("a .npy is committed"));
-    assert!(answers.record_file(&text).commit().unwrap_err().to_string().contains("others are transcoded"));
+    assert!(file.transcode(&text, &run()).unwrap_err().to_string().contains("a .npy is committed"));
+    assert!(answers.record_file(&text).commit(&run()).unwrap_err().to_string().contains("others are transcoded"));
     assert!(RecordFile::create_shared(Path::new("-"), &texts(), 1, false).is_err());
     assert!(RecordFile::create_shared(&array, &texts(), usize::MAX / 4, false).is_err());
     assert!(names(&folder).is_empty());

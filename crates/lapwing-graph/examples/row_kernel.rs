@@ -7,9 +7,7 @@
 use std::time::Instant;
 
 use lapwing_data::{Features, GeneratedRows, Matrix, Result, RowSource, Run, Targets, gather};
-use lapwing_graph::low_rank::{
-    Blocks, Coefficients, FactorSpace, FactorSums, RowFactor, RowKernel, RowPass, SumTree,
-};
+use lapwing_graph::low_rank::{Blocks, Coefficients, FactorSpace, FactorSums, RowFactor, RowKernel, RowPass, SumTree};
 
 const ROWS: usize = 200_000;
 const COLUMNS: usize = 100;

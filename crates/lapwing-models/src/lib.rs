@@ -19,7 +19,7 @@ pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 pub use labeling::{Labeling, Rule};
-pub use low_rank::{LowRank, LowRankExtension, LowRankParams, RowFit};
+pub use low_rank::{FACTOR_METHODS, LowRank, LowRankExtension, LowRankParams, RowFit};
 pub use method::{
     Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,
 };

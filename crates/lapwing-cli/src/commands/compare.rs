@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Labels, Report, Run, peak_memory_bytes};
-use lapwing::models::{CompareParams, CompareRow, METHODS, Method, compare, method};
+use lapwing::models::{CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare, method};
 use serde_json::json;
 
 use crate::Outcome;
@@ -45,7 +45,7 @@ pub struct Compare {
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Comparison")]
     repeats: usize,
 
-    /// Methods, separated by commas [default: all; with --graph, those that need no features]
+    /// Methods, separated by commas [default: all but factors by their names; with --graph, those that need no features]
     #[arg(long, value_name = "M1,M2,…", value_delimiter = ',', help_heading = "Comparison")]
     #[arg(value_parser = PossibleValuesParser::new(METHODS))]
     methods: Vec<String>,
@@ -114,7 +114,9 @@ impl Compare {
         let options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.baselines);
         if self.methods.is_empty() {
             // All that can do with what there is.
-            let all = METHODS.iter().map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
+            // Factors by their names are low-rank again, with options that may be those of another.
+            let names = METHODS.iter().filter(|name| !FACTOR_METHODS.contains(name));
+            let all = names.map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
             return Ok(all.into_iter().filter(|method| self.data.check_method(&**method).is_ok()).collect());
         }
         let named = |name: &String| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::write::LABEL_ENDINGS;
-use lapwing::data::{Labels, Report, Run, Targets};
+use lapwing::data::{Error, Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, METHODS, Method, MethodOptions, method};
 
@@ -14,7 +14,7 @@ use super::label_rows::LabelRows;
 use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
+use crate::input::{Input, Streamed, check_checkpoint, check_label_source, check_own_checkpoint, is_once};
 use crate::options::{
     BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LowRankOptions, RunOptions,
     SparseHarmonicOptions, method_options,
@@ -127,6 +127,16 @@ pub struct OutputOptions {
     plan: bool,
 }
 
+/// The width of landmarks has an option of its own, beside that of the graph.
+fn of_low_rank(failure: Failure) -> Failure {
+    match failure {
+        Failure::Library(Error::Param { name, value, expected }) if name == "bandwidth" => {
+            Failure::Library(Error::Param { name: "landmark_bandwidth".into(), value, expected })
+        }
+        other => other,
+    }
+}
+
 impl Label {
     pub fn run(&self, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
@@ -138,9 +148,10 @@ impl Label {
             && !self.outputs.plan
             && self.reads_rows(path, ranks)?
         {
-            return self.run_rows(method, path, &Session::across(&self.run, ranks)?);
+            return self.run_rows(method, path, &Session::across(&self.run, ranks)?).map_err(of_low_rank);
         }
-        self.run_held(&options, low_rank.is_some(), ranks)
+        let done = self.run_held(&options, low_rank.is_some(), ranks);
+        if low_rank.is_some() { done.map_err(of_low_rank) } else { done }
     }
 
     /// Whether rows are read in blocks; several processes can do nothing else.
@@ -160,8 +171,10 @@ impl Label {
     fn run_rows(&self, method: &LowRank, path: &Path, session: &Session) -> Result<Outcome, Failure> {
         self.outputs.check()?;
         let checkpoint = self.stream.checkpoint.as_deref();
-        if checkpoint.is_some_and(|own| own == path || self.outputs.output.as_deref() == Some(own)) {
-            return Err(Failure::usage("--checkpoint needs a file of its own"));
+        if let Some(own) = checkpoint {
+            let labels = self.labels.labels.as_deref();
+            let others = [Some(path), labels, self.outputs.output.as_deref(), self.outputs.model.as_deref()];
+            check_own_checkpoint(own, others)?;
         }
         let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
         LabelRows { method, path, data, labels, outputs, checkpoint }.run(session)
@@ -177,7 +190,7 @@ impl Label {
         }
         let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
-            return print_plan(&session, &self.data, &self.labels, &*method);
+            return print_plan(&session, &self.data, &self.labels, &*method, self.outputs.report.is_none());
         }
         self.outputs.check()?;
 

@@ -129,8 +129,8 @@ impl LabelRows<'_> {
         let counts = agree(communicator, counts)?.over(communicator)?;
         let is_records = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
         let finished = match root {
-            true if is_records => file.commit(),
-            true => file.transcode(path),
+            true if is_records => file.commit(run),
+            true => file.transcode(path, run),
             false => Ok(()),
         };
         agree(communicator, finished)?;

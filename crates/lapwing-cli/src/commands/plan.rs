@@ -24,6 +24,7 @@ pub fn print_plan(
     data: &DataOptions,
     labels: &LabelOptions,
     method: &dyn Method,
+    may_stream: bool,
 ) -> Result<Outcome, Failure> {
     let mut size = ProblemSize {
         n_samples: 0,
@@ -43,7 +44,7 @@ pub fn print_plan(
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
             count_labels(session, data, labels, &mut size)?;
-            size.streamed = method.reads_rows() && are_rows(path) && !data.table.standardize;
+            size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.standardize;
             read_bytes = size.input_bytes;
             if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
         }

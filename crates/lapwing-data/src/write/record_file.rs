@@ -11,7 +11,7 @@ use super::encode::encode_rows;
 use super::npy::{NO_CLASS, Records};
 use super::table::{LABEL_ENDINGS, LabeledRows};
 use super::writer::{LabelWriter, Table, ending};
-use crate::{ClassNames, Error, Matrix, Result};
+use crate::{ClassNames, Error, Matrix, Result, Run};
 
 /// Bytes of records read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -31,7 +31,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{ClassNames, write::{LabeledRows, RecordFile}};
+/// use lapwing_data::{ClassNames, Run, write::{LabeledRows, RecordFile}};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("labels.csv");
 /// let classes = ClassNames::Integers(vec![3, 8]);
@@ -43,7 +43,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// second.write_at(1, &block(&[Some(0)]))?;
 /// second.sync()?;
 /// first.write_at(0, &block(&[Some(1)]))?;
-/// first.transcode(&path)?;
+/// first.transcode(&path, &Run::new(None, 0)?)?;
 /// assert_eq!(std::fs::read_to_string(&path)?, "row,label,confidence,reached\n0,8,0.5,true\n1,3,0.5,true\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -160,16 +160,16 @@ impl RecordFile {
     ///
     /// # Errors
     /// [`Error::Shape`] where a row is missing; [`Error::Param`] for other endings, which are to be transcoded;
-    /// [`Error::Io`]. The file is removed then, and an older one of that name stays as it was.
+    /// [`Error::Io`]. The file is removed then, and an older one of that name stays as it was; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// One pass, which looks for rows that are missing.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(mut self, run: &Run) -> Result<()> {
         let owned = self.take_part()?;
         if self.by_index {
             return Err(Error::param("output", self.shape.path.display(), "a .npy; others are transcoded"));
         }
-        self.each_block(|_, _, _| Ok(()))?;
+        self.each_block(run, |_, _, _| Ok(()))?;
         self.place.take(&self.file, owned).map_err(|e| Error::io(&self.shape.path, e))
     }
 
@@ -179,7 +179,7 @@ impl RecordFile {
     /// # Errors
     /// [`Error::Shape`] where a row is missing; [`Error::Format`] for records that were damaged; [`Error::Param`] for a
     /// table begun as `.npy`, which is to be committed; [`Error::Io`]. The file is removed in any case.
-    pub fn transcode(mut self, final_path: &Path) -> Result<()> {
+    pub fn transcode(mut self, final_path: &Path, run: &Run) -> Result<()> {
         let _owned = self.take_part()?;
         if !self.by_index {
             return Err(Error::param("output", self.shape.path.display(), "a .csv or .parquet; a .npy is committed"));
@@ -187,13 +187,13 @@ impl RecordFile {
         let Table { classes, n_rows, probabilities, .. } = self.shape.clone();
         let mut writer = LabelWriter::create(final_path, &classes, n_rows, probabilities)?;
         let mut block = Block::default();
-        self.each_block(|this, first_row, bytes| {
+        self.each_block(run, |this, first_row, bytes| {
             block.decode(this, bytes)?;
             let probabilities = probabilities.then(|| block.probabilities(classes.len())).transpose()?;
             let Block { labels, confidence, reached, .. } = &block;
             let rows =
                 LabeledRows { classes: &classes, labels, confidence, reached, probabilities: probabilities.as_ref() };
-            writer.write(first_row, &rows)
+            run.install(|| writer.write(first_row, &rows))
         })?;
         writer.finish()
     }
@@ -207,11 +207,12 @@ impl RecordFile {
     }
 
     /// Hands over the records, block by block, with the row of the first.
-    fn each_block(&mut self, mut take: impl FnMut(&Self, usize, &[u8]) -> Result<()>) -> Result<()> {
+    fn each_block(&mut self, run: &Run, mut take: impl FnMut(&Self, usize, &[u8]) -> Result<()>) -> Result<()> {
         let size = self.records.size;
         let block_rows = (BLOCK_BYTES / size).max(1);
         let mut bytes = Vec::new();
         for first_row in (0..self.shape.n_rows).step_by(block_rows) {
+            run.check()?;
             bytes.resize(block_rows.min(self.shape.n_rows - first_row) * size, 0);
             let start = self.byte_of(first_row);
             let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut bytes));

@@ -13,7 +13,7 @@
 //!
 //! Cost: O(s·d) memory and (rounds + 1)·O(s·k·d) time for a sample of s rows. Parallel over rows of the sample.
 
-use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, gather, parse_choice};
+use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, gather_finite, parse_choice};
 use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
@@ -68,6 +68,8 @@ pub enum LandmarkBandwidth {
     Neighbors(usize),
     /// σ itself, above 0.
     Value(f64),
+    /// No kernel, and a width of 1 that means nothing: for landmarks that are the centers of clusters and nothing else.
+    None,
 }
 
 impl LandmarkBandwidth {
@@ -141,14 +143,8 @@ impl RowSample {
         let most = SAMPLE_ROWS.max(n_landmarks.saturating_mul(ROWS_PER_LANDMARK)).min(n);
         let rows = distinct(n, most, Stream::Landmarks, 0, run);
         // The mean itself may lie far from the origin: it is found with the first row as the origin.
-        let origin = gather(source, &rows[..rows.len().min(1)], &[], run)?;
-        if let Some(col) = origin.iter().position(|x| !x.is_finite()) {
-            return Err(not_finite(rows[0] as usize, col, origin[col]));
-        }
-        let mut values = gather(source, &rows, &origin, run)?;
-        if let Some(at) = values.iter().position(|x| !x.is_finite()) {
-            return Err(not_finite(rows[at / d] as usize, at % d, values[at]));
-        }
+        let origin = gather_finite(source, &rows[..rows.len().min(1)], &[], run)?;
+        let mut values = gather_finite(source, &rows, &origin, run)?;
         let mean = means(&values, d);
         let center: Vec<f32> = origin.iter().zip(&mean).map(|(origin, mean)| origin + *mean as f32).collect();
         // What the center is after rounding, less the origin, is what rows are moved by.
@@ -166,6 +162,11 @@ impl RowSample {
 
     fn n_rows(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Largest difference of a value from the mean of its column.
+    pub fn extent(&self) -> f64 {
+        f64::from(self.values.iter().fold(0.0f32, |most, x| most.max(x.abs())))
     }
 
     /// Landmarks by a rule, and the width by another.
@@ -223,7 +224,9 @@ impl RowSample {
         let others = self.rows.iter().zip(&distances).filter(|(row, _)| !is_landmark(row));
         let (count, sum) = others.fold((0u64, 0.0), |(count, sum), (_, distance)| (count + 1, sum + distance));
         let mean_distance = if count > 0 { sum / count as f64 } else { 0.0 };
+        let center = self.center.clone();
         let (width, of) = match bandwidth {
+            LandmarkBandwidth::None => return Ok(Landmarks { center, values, width: 1.0, mean_distance, rows }),
             LandmarkBandwidth::Value(width) => (width, ""),
             LandmarkBandwidth::Auto => {
                 let share = if rows.is_some() { 0.7 } else { 0.5 };
@@ -236,16 +239,25 @@ impl RowSample {
             LandmarkBandwidth::Neighbors(k) => (0.5 * self.neighbor_distance(k, run)?, "to neighbours"),
         };
         // Rounding leaves a little of a distance of 0.
-        let extent = f64::from(self.values.iter().fold(0.0f32, |most, x| most.max(x.abs())));
-        let least = 1e-6 * extent;
+        let least = 1e-6 * self.extent();
         // Every row is a landmark, or equal to one: any width tells the others apart.
         let is_moot = width <= least && bandwidth == LandmarkBandwidth::Auto;
         let width = if is_moot { self.median_distance() } else { width };
         if width <= least {
-            let expected = format!("a number, or data with distances above 0 {of}; most rows are equal, or landmarks");
-            return Err(Error::param("bandwidth", "0 by its rule", expected));
+            let is_given = matches!(bandwidth, LandmarkBandwidth::Value(_));
+            if width == 0.0 && !is_given {
+                let expected =
+                    format!("a number, or data with distances above 0 {of}; most rows are equal, or landmarks");
+                return Err(Error::param("bandwidth", "0 by its rule", expected));
+            }
+            let by = if is_given { "" } else { " by its rule" };
+            let expected = format!(
+                "more than {least:.1e}, a millionth of the largest value: single precision does not tell rows apart that are \
+                 so near; scale the features"
+            );
+            return Err(Error::param("bandwidth", format!("{width:.1e}{by}"), expected));
         }
-        Ok(Landmarks { center: self.center.clone(), values, width, mean_distance, rows })
+        Ok(Landmarks { center, values, width, mean_distance, rows })
     }
 
     fn select(&self, chosen: &[u32]) -> Vec<f32> {
@@ -422,11 +434,6 @@ fn means(values: &[f32], d: usize) -> Vec<f64> {
     }
     let n = (values.len() / d.max(1)).max(1) as f64;
     sums.iter().map(|sum| sum / n).collect()
-}
-
-fn not_finite(row: usize, col: usize, value: f32) -> Error {
-    let advice = "remove or impute it".to_owned();
-    Error::Value { what: "features".into(), row, col: Some(col), value: value.to_string(), advice }
 }
 
 #[cfg(test)]

@@ -69,6 +69,11 @@ impl<'p> RowPass<'p> {
         4 * (read_rows * n_features + CHUNK_ROWS * n_landmarks + 2 * STRIP * n_features.min(128))
     }
 
+    /// Rows for each thread whose results [`RowPass::visit`] holds at a time.
+    pub fn held_rows() -> usize {
+        2 * SPANS * SPAN_CHUNKS * CHUNK_ROWS
+    }
+
     /// Sums over the blocks `owned` that `tree` does not hold yet, into `tree`. `add` adds a chunk to the sums of its block;
     /// `state` makes what it keeps between chunks; `done` hears of each block, so that it may keep the tree.
     ///
@@ -112,17 +117,31 @@ impl<'p> RowPass<'p> {
                 Ok(())
             });
         }
+        // Of several errors that of the first block: it does not depend on who comes first.
+        let failed: Mutex<Option<(usize, Error)>> = Mutex::default();
         run.install(|| {
-            missing.par_iter().with_max_len(1).try_for_each_init(
+            missing.par_iter().with_max_len(1).for_each_init(
                 || (self.desk(), state()),
                 |(desk, state), &block| {
+                    if lock(&failed).as_ref().is_some_and(|(first, _)| *first < block) {
+                        return;
+                    }
                     let rows = blocks.rows(block);
-                    let mut reader = self.source.open(rows.start, self.center, run)?;
-                    let sums = self.block(&mut *reader, rows, n_sums, desk, state, &add, run)?;
-                    finish(block, sums)
+                    let mut sum = || -> Result<()> {
+                        let mut reader = self.source.open(rows.start, self.center, run)?;
+                        finish(block, self.block(&mut *reader, rows.clone(), n_sums, desk, state, &add, run)?)
+                    };
+                    if let Err(error) = sum() {
+                        let mut failed = lock(&failed);
+                        if failed.as_ref().is_none_or(|(first, _)| block < *first) {
+                            *failed = Some((block, error));
+                        }
+                    }
                 },
-            )
-        })
+            );
+        });
+        let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        failed.map_or(Ok(()), |(_, error)| Err(error))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -234,7 +253,7 @@ pub(super) fn in_order<S, T: Send>(
     }
     // Windows of a few spans for each thread: while one is made, what was made of the one before is taken.
     let span = SPAN_CHUNKS * CHUNK_ROWS;
-    let window = span * 4 * run.threads();
+    let window = span * SPANS * run.threads();
     let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
         let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
         let spans = spans.par_iter().with_max_len(1).map_init(&state, |state, &start| -> Result<Vec<T>> {
@@ -246,7 +265,9 @@ pub(super) fn in_order<S, T: Send>(
                 })
                 .collect()
         });
-        spans.collect()
+        // All of them, so that of several errors it is that of the first row.
+        let spans: Vec<Result<Vec<T>>> = spans.collect();
+        spans.into_iter().collect()
     };
     let mut take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
         for (at, made) in made.into_iter().flatten().enumerate() {
@@ -268,12 +289,13 @@ pub(super) fn in_order<S, T: Send>(
     })
 }
 
-/// Chunks that one reader reads in a row.
-const SPAN_CHUNKS: usize = 16;
+/// Chunks that one reader reads in a row, and spans of each thread in a window: two windows are held at a time.
+const SPAN_CHUNKS: usize = 8;
+const SPANS: usize = 2;
 
-fn lock(tree: &Mutex<SumTree>) -> std::sync::MutexGuard<'_, SumTree> {
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     // A thread that panicked has inserted a block or has not.
-    tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The error for a row whose squares do not add up to a finite number.

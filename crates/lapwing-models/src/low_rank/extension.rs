@@ -216,7 +216,7 @@ impl LowRankExtension {
         let file = ModelFile::from_bytes(bytes, "the bytes of landmarks")?;
         file.expect_kind(&[LOW_RANK])?;
         let n_classes = file.meta["n_classes"].as_u64().and_then(|c| usize::try_from(c).ok());
-        let n_classes = n_classes.ok_or_else(|| file.error("the number of classes is missing"))?;
+        let n_classes = n_classes.filter(|c| *c > 0).ok_or_else(|| file.error("the number of classes is missing"))?;
         Self::stored(&file, n_classes)
     }
 

@@ -63,8 +63,8 @@ pub(super) struct LearnedFit {
     pub solved: Solved,
     /// Scores of the rows it was fitted on (rows, c), without what labels add.
     pub scores: Matrix,
-    /// Fitted on held-out rows.
-    pub temperature: Option<f64>,
+    /// Temperature as a multiple of the typical one.
+    pub sharpness: Option<f64>,
 }
 
 /// Learns a factor of the rows of `source` and propagates through it.
@@ -79,8 +79,8 @@ pub(super) fn fit(
     let n = source.n_rows();
     let k = landmarks.values.len() / landmarks.center.len().max(1);
     if k > n {
-        let expected = format!("at least {k}, the number of landmarks");
-        return Err(Error::param("fit_rows", n, expected));
+        let of = if params.fit_rows.is_some() { "fit_rows" } else { "rows" };
+        return Err(Error::param(of, n, format!("at least {k}, the number of landmarks")));
     }
     let centers = GlnpCenters { values: &landmarks.values, shift: &landmarks.center };
     let asked = LowRankParams { n_landmarks: k, ..params.clone() }.glnp();
@@ -99,7 +99,7 @@ pub(super) fn fit(
     let (summed, rows) = report.time("sums", run, |_| sum(found, targets, run))?;
     let selected = report.time("select", run, |report| -> Result<_> {
         let Some(judges) = Judges::of(targets, params.select, run)? else {
-            return Ok(Selected { params: params.clone(), widening: 1.0, temperature: None });
+            return Ok(Selected::given(params));
         };
         let known = known(&summed.factor, &rows, &judges.targets);
         select_alpha(&summed, &known, &judges, params, report, run)
@@ -120,7 +120,7 @@ pub(super) fn fit(
     });
     super::extension::tell_unreached(scores.values_mut(), c);
     let extension = LowRankExtension::learned(summed.factor, coefficients);
-    Ok(LearnedFit { params, extension, solved, scores, temperature: selected.temperature })
+    Ok(LearnedFit { params, extension, solved, scores, sharpness: selected.sharpness })
 }
 
 /// Sums over the rows of a factor, and F itself.
@@ -132,16 +132,18 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
         total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
         total
     };
-    let in_blocks = |sum: &(dyn Fn(&[f64]) -> Vec<f64> + Sync), len: usize| -> Vec<f64> {
-        let parts: Vec<Vec<f64>> = run.install(|| rows.values().par_chunks(BLOCK_ROWS * k).map(sum).collect());
-        parts.into_iter().fold(vec![0.0; len], add)
+    let in_blocks = |sum: &(dyn Fn(&[f64]) -> Vec<f64> + Sync), len: usize| -> Result<Vec<f64>> {
+        let checked = |block: &[f64]| run.check().map(|()| sum(block));
+        let parts: Result<Vec<Vec<f64>>> =
+            run.install(|| rows.values().par_chunks(BLOCK_ROWS * k).map(checked).collect());
+        Ok(parts?.into_iter().fold(vec![0.0; len], add))
     };
     let columns = |block: &[f64]| {
         let mut sums = vec![0.0; k];
         block.chunks_exact(k).for_each(|f| sums.iter_mut().zip(f).for_each(|(sum, f)| *sum += f));
         sums
     };
-    let weights = in_blocks(&columns, k);
+    let weights = in_blocks(&columns, k)?;
     let volume: f64 = weights.iter().map(|x| x * x).sum();
     let mut factor = LearnedFactor { rows: extension, weights, floor: FLOOR * volume / n as f64 };
     if factor.floor <= 0.0 {
@@ -162,7 +164,7 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
         add_transposed_product(&scaled, &scaled, block.len() / k, gram);
         sums
     };
-    let mut gram = in_blocks(&grams, k * k + k);
+    let mut gram = in_blocks(&grams, k * k + k)?;
     let sums = gram.split_off(k * k);
     let mut degrees = DegreeCounts { sum: volume, least: f64::INFINITY, ..DegreeCounts::default() };
     for (row, f) in rows.rows().enumerate() {

@@ -38,7 +38,7 @@ use lapwing_data::communicator::agree;
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{
     Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Stream, Targets,
-    gather, hash, peak_memory_bytes,
+    gather_finite, hash, peak_memory_bytes,
 };
 use lapwing_graph::GraphParams;
 use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample, labeled_within};
@@ -56,6 +56,8 @@ use fit::{Fit, Solved, Summed};
 use select::Selected;
 use solve::Propagated;
 
+/// Widths from the mean beyond which exponents are noise: distances have an error of 6e-8 of the square.
+const MOST_WIDTHS: f64 = 1500.0;
 /// Rows labeled at a time where their scores are held.
 const LABEL_ROWS: usize = 1 << 16;
 /// Name of the method.
@@ -113,10 +115,14 @@ pub struct RowFit {
 struct Setup {
     landmarks: Landmarks,
     params: LowRankParams,
-    temperature: Option<f64>,
+    /// Temperature as a multiple of the typical one.
+    sharpness: Option<f64>,
     /// At rank 0.
     sample: Option<RowSample>,
 }
+
+/// Names of the methods that are low-rank propagation with a factor.
+pub const FACTOR_METHODS: &[&str] = &[FACTORS[0].0, FACTORS[1].0, FACTORS[2].0];
 
 impl LowRank {
     /// Takes the parameters.
@@ -137,6 +143,9 @@ impl LowRank {
             return Self::new(params.clone()).map(Some);
         }
         let Some((name, factor)) = FACTORS.into_iter().find(|(known, _)| *known == name) else { return Ok(None) };
+        if ![FactorKind::default(), factor].contains(&params.factor) {
+            return Err(Error::param("factor", params.factor.name(), format!("that of the method {name}, or none")));
+        }
         Ok(Some(Self { name, ..Self::new(LowRankParams { factor, ..params.clone() })? }))
     }
 
@@ -208,10 +217,11 @@ impl LowRank {
             Some(part) => learned::fit(&part.rows, &part.targets, setup, &mut report, run)?,
             None => learned::fit(source, targets, setup, &mut report, run)?,
         };
+        check_solved(&fit.solved)?;
         note_solve(&mut report, &fit.solved, self.params.tol);
         let mut rule = untempered(&fit.params, targets)?;
-        let typical = || run.install(|| typical_temperature(&rule, &fit.scores, TYPICAL_CONFIDENCE));
-        let temperature = fit.temperature.unwrap_or_else(typical);
+        let typical = run.install(|| typical_temperature(&rule, &fit.scores, TYPICAL_CONFIDENCE));
+        let temperature = typical * fit.sharpness.unwrap_or(1.0);
         report.choose("temperature", temperature);
         rule.temperature = Some(temperature);
         let scores = part.is_none().then_some(fit.scores);
@@ -250,7 +260,14 @@ impl LowRank {
     ) -> Result<Option<Setup>> {
         check(source, targets)?;
         let params = &self.params;
+        params.validate()?;
         let n_landmarks = params.n_landmarks.min(source.n_rows());
+        if params.n_landmarks < 2 * targets.n_columns() && n_landmarks == params.n_landmarks {
+            let (k, c) = (params.n_landmarks, targets.n_columns());
+            report
+                .warnings
+                .push(format!("n_landmarks is {k}, too few to tell {c} classes apart; take {} or more", 2 * c));
+        }
         if self.given.is_none() && n_landmarks < params.n_landmarks {
             report.choose("n_landmarks", n_landmarks);
             let (given, n) = (params.n_landmarks, source.n_rows());
@@ -260,7 +277,7 @@ impl LowRank {
             let sample = RowSample::draw(source, n_landmarks, run)?;
             // Centers of clusters are all that a learned factor asks of them.
             let is_learned = params.factor == FactorKind::Glnp;
-            let bandwidth = if is_learned { LandmarkBandwidth::Value(1.0) } else { params.bandwidth };
+            let bandwidth = if is_learned { LandmarkBandwidth::None } else { params.bandwidth };
             let landmarks = match &self.given {
                 Some(given) => sample.given(given, bandwidth, run)?,
                 None => sample.landmarks(n_landmarks, params.landmarks, bandwidth, run)?,
@@ -269,12 +286,20 @@ impl LowRank {
         })?;
         if params.factor == FactorKind::Glnp {
             // Its α is chosen by its own sums, once there are any.
-            return Ok(Some(Setup { landmarks, params: params.clone(), temperature: None, sample: None }));
+            return Ok(Some(Setup { landmarks, params: params.clone(), sharpness: None, sample: None }));
         }
-        let Selected { params, widening, temperature } = report
+        let Selected { params, widening, sharpness } = report
             .time("select", run, |report| select::select(source, &sample, &landmarks, targets, params, report, run))?;
         landmarks.width *= widening;
         report.choose("bandwidth", landmarks.width);
+        if sample.extent() > MOST_WIDTHS * landmarks.width {
+            report.warnings.push(format!(
+                "rows reach {:.0} times the bandwidth {:.3e} from their mean, too far to be told apart in single precision; \
+                 scale the features, or take fewer landmarks",
+                sample.extent() / landmarks.width,
+                landmarks.width
+            ));
+        }
         if self.params.select == Select::Auto {
             report.choose("alpha", params.alpha);
             if params.factor == FactorKind::Anchor {
@@ -282,7 +307,7 @@ impl LowRank {
                 report.choose("head", if params.head == Head::Regression { "regression" } else { "propagation" });
             }
         }
-        Ok(Some(Setup { landmarks, params, temperature, sample: Some(sample) }))
+        Ok(Some(Setup { landmarks, params, sharpness, sample: Some(sample) }))
     }
 
     fn sum_and_solve(
@@ -323,6 +348,7 @@ impl LowRank {
         let solved = report.time("solve", run, |_| summed.solve(params, &prior, share))?;
         let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
         summed.note(Some(landmarks), &solved, n_summed, report)?;
+        check_solved(&solved)?;
         note_solve(report, &solved, params.tol);
         let passes = if share < 1.0 { 0 } else { summed.passes };
         report.add_part("passes", &serde_json::json!({ "fit": passes, "bytes": passes as u64 * source.bytes() }))?;
@@ -343,24 +369,31 @@ impl LowRank {
     ) -> Result<(LowRankExtension, Rule)> {
         let extension = LowRankExtension::new(&setup.landmarks, summed.factor.clone(), &solved.coefficients);
         let mut rule = untempered(&setup.params, targets)?;
-        let temperature = match setup.temperature {
-            Some(temperature) => temperature,
-            None => {
-                let zero = vec![0.0; sample.center.len()];
-                let centered = LowRankExtension::new(
-                    &Landmarks { center: zero, ..setup.landmarks.clone() },
-                    summed.factor.clone(),
-                    &solved.coefficients,
-                );
-                let rows = Features::from_f32(sample.rows.len(), sample.center.len(), sample.values.clone())?;
-                let scores = centered.extend(&rows, &run.quiet())?;
-                run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE))
-            }
-        };
+        let zero = vec![0.0; sample.center.len()];
+        let centered = LowRankExtension::new(
+            &Landmarks { center: zero, ..setup.landmarks.clone() },
+            summed.factor.clone(),
+            &solved.coefficients,
+        );
+        let rows = Features::from_f32(sample.rows.len(), sample.center.len(), sample.values.clone())?;
+        let scores = centered.extend(&rows, &run.quiet())?;
+        let typical = run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
+        let temperature = typical * setup.sharpness.unwrap_or(1.0);
         report.choose("temperature", temperature);
         rule.temperature = Some(temperature);
         Ok((extension, rule))
     }
+}
+
+/// Refuses coefficients that single precision, in which a model keeps them, does not hold.
+fn check_solved(solved: &Solved) -> Result<()> {
+    let largest =
+        solved.coefficients.values().iter().fold(0.0f64, |most, x| if x.is_nan() { *x } else { most.max(x.abs()) });
+    if largest <= f64::from(f32::MAX) && (largest == 0.0 || largest >= f64::from(f32::MIN_POSITIVE)) {
+        return Ok(());
+    }
+    let expected = "weights near 1: scores would not fit single precision";
+    Err(Error::param("label weights", format!("such that coefficients reach {largest:.1e}"), expected))
 }
 
 /// Notes how the propagation went.
@@ -416,7 +449,7 @@ impl Part {
         rows.extend(targets.rows());
         rows.sort_unstable();
         rows.dedup();
-        let values = gather(source, &rows, center, run)?;
+        let values = gather_finite(source, &rows, center, run)?;
         let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
         let targets = Targets::new(rows.len(), places, targets.values().clone(), targets.weights().to_vec())?;
         Ok(Self { rows: Features::from_f32(rows.len(), source.n_cols(), values)?, targets })
@@ -427,7 +460,7 @@ impl Setup {
     fn file(&self) -> Result<ModelFile> {
         let Landmarks { center, values, width, mean_distance, .. } = &self.landmarks;
         let meta = serde_json::json!({
-            "width": width, "mean_distance": mean_distance, "params": self.params, "temperature": self.temperature,
+            "width": width, "mean_distance": mean_distance, "params": self.params, "sharpness": self.sharpness,
         });
         let mut file = ModelFile::new("low-rank-setup", meta);
         file.insert("landmarks", &[values.len()], values.clone())?;
@@ -459,7 +492,7 @@ impl Setup {
                 rows: None,
             },
             params,
-            temperature: file.meta["temperature"].as_f64(),
+            sharpness: file.meta["sharpness"].as_f64(),
             sample: None,
         })
     }

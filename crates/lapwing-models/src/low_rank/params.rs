@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lapwing_data::{Error, Result, parse_choice};
+use lapwing_data::{Error, Result, available_memory_bytes, parse_choice};
 use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use serde::{Deserialize, Serialize};
 
@@ -168,6 +168,11 @@ macro_rules! named {
             pub fn parse(name: &str) -> Result<Self> {
                 parse_choice($what, name, &[$(($name, Self::$value)),+])
             }
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$value => $name),+ }
+            }
         }
     };
 }
@@ -216,12 +221,12 @@ impl LowRankParams {
         if !(self.glnp_tol >= 0.0 && self.glnp_tol < 1.0) {
             return Err(Error::param("glnp_tol", self.glnp_tol, "at least 0 and below 1"));
         }
-        if self.factor == FactorKind::Glnp && self.checkpoint.is_some() {
-            return Err(Error::param(
-                "checkpoint",
-                "given",
-                "none, or factor anchor or nystrom: a learned factor has no sums",
-            ));
+        if self.checkpoint.is_some() && (self.factor == FactorKind::Glnp || self.fit_rows.is_some()) {
+            let expected = "none: only sums over all rows are kept, not what fit_rows or a learned factor take";
+            return Err(Error::param("checkpoint", "given", expected));
+        }
+        if self.factor == FactorKind::Glnp && self.degree_policy == DegreePolicy::Error {
+            return Err(Error::param("degree_policy", "error", "floor, or factor nystrom"));
         }
         self.bandwidth.validate()
     }
@@ -234,7 +239,8 @@ impl LowRankParams {
             start: self.glnp_start,
             max_iter: self.glnp_max_iter,
             tol: self.glnp_tol,
-            memory: None,
+            // More would end the process, or the machine.
+            memory: available_memory_bytes(),
         }
     }
 }

@@ -18,8 +18,8 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
     let fitted = fit_bytes(params, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
     if size.streamed {
-        // Scores, distributions and labels of the rows that are labeled at a time.
-        let labeled = size.threads * 4 * 16 * 1024 * (3 * 8 * c + 24);
+        // Scores, distributions and labels of the rows that are labeled and written at a time.
+        let labeled = size.threads * RowPass::held_rows() * (3 * 8 * c + 24);
         return Plan::of_steps(n, 0, passes, vec![step("fit", fitted), step("write", fitted + labeled)]);
     }
     let base = crate::harmonic::base_bytes(size);

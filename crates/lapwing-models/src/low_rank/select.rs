@@ -5,18 +5,20 @@
 //! the best of them is right more often by more than one standard error √(p(1−p)/l) of the l labeled rows: with few labels
 //! the best of many candidates is mostly the luckiest.
 //!
-//! Sums over rows are those of the sample, of a learned factor those of the fit; every fold then costs matrices (k, k) only. At most 20,000 labeled rows are
+//! Sums over rows are those of the sample, of a learned factor those of the fit; every fold then costs O(l·k·c) for l labeled rows, and the
+//! regression O(l·k² + k³). At most 20,000 labeled rows are
 //! looked at.
 
-use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather};
+use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather_finite};
 use lapwing_graph::low_rank::{FactorSpace, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
 use serde_json::{Value, json};
 
 use super::fit::{Fit, Summed, column_scale};
 use super::solve::{Spectrum, regress, times, transposed_times};
 use super::{FactorKind, Head, LowRankParams, Select};
-use crate::harmonic::{fitted_temperature, folds};
-use crate::labeling::largest;
+use crate::Rule;
+use crate::harmonic::{TYPICAL_CONFIDENCE, fitted_temperature, folds};
+use crate::labeling::{largest, typical_temperature};
 
 /// Labels every class needs before there is anything to choose by.
 const LABELS_PER_CLASS: usize = 2;
@@ -34,8 +36,9 @@ pub(super) struct Selected {
     pub params: LowRankParams,
     /// Factor on the width.
     pub widening: f64,
-    /// Temperature fitted on held-out rows.
-    pub temperature: Option<f64>,
+    /// Temperature fitted on held-out rows, as a multiple of the typical one of their scores: scores of the fit are of
+    /// another size, which depends on the rows that were summed over.
+    pub sharpness: Option<f64>,
 }
 
 /// How rows become rows of a factor.
@@ -115,9 +118,9 @@ impl Judges {
     }
 
     /// What was given, which is the first trial, or what is better by more than a standard error.
-    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report) -> Selected {
+    fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Selected> {
         let accuracies: Vec<f64> = trials.iter().map(Trial::accuracy).collect();
-        let Some(standard) = accuracies.first().copied() else { return Selected::given(params) };
+        let Some(standard) = accuracies.first().copied() else { return Ok(Selected::given(params)) };
         let error = (standard * (1.0 - standard) / self.classes.len() as f64).sqrt();
         let best = largest(&accuracies);
         let chosen = if accuracies[best] > standard + error { best } else { 0 };
@@ -129,14 +132,21 @@ impl Judges {
             Way::Propagate(alpha) => (params.alpha, params.head) = (alpha, Head::Propagation),
             Way::Regress => params.head = Head::Regression,
         }
-        let temperature = (self.fewest >= LABELS_FOR_CONFIDENCE).then(|| fitted_temperature(&trial.held_out));
-        Selected { params, widening: trial.view.widening, temperature }
+        let sharpness = (self.fewest >= LABELS_FOR_CONFIDENCE).then(|| -> Result<f64> {
+            let c = self.targets.n_columns();
+            let scores = trial.held_out.iter().flat_map(|(scores, _)| scores).copied().collect();
+            let scores = Matrix::new(trial.held_out.len(), c, scores)?;
+            let rule = Rule { offset: vec![0.0; c], scale: vec![1.0; c], temperature: None, prior: Vec::new() };
+            let typical = run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
+            Ok(fitted_temperature(&trial.held_out) / typical)
+        });
+        Ok(Selected { params, widening: trial.view.widening, sharpness: sharpness.transpose()? })
     }
 }
 
 impl Selected {
-    fn given(params: &LowRankParams) -> Self {
-        Self { params: params.clone(), widening: 1.0, temperature: None }
+    pub fn given(params: &LowRankParams) -> Self {
+        Self { params: params.clone(), widening: 1.0, sharpness: None }
     }
 }
 
@@ -152,7 +162,7 @@ pub(super) fn select(
 ) -> Result<Selected> {
     let Some(judges) = Judges::of(targets, params.select, run)? else { return Ok(Selected::given(params)) };
     let sampled = Features::from_f32(sample.rows.len(), sample.center.len().max(1), sample.values.clone())?;
-    let labeled = gather(source, judges.targets.rows(), &sample.center, run)?;
+    let labeled = gather_finite(source, judges.targets.rows(), &sample.center, run)?;
     let labeled = Features::from_f32(judges.targets.rows().len(), sample.center.len().max(1), labeled)?;
     let share = sample.rows.len() as f64 / source.n_rows() as f64;
 
@@ -171,7 +181,7 @@ pub(super) fn select(
         let Ok((summed, known)) = summed else { continue };
         trials.extend(trials_of(view, &summed, &known, &judges, params, share, run)?);
     }
-    Ok(judges.choose(&trials, params, report))
+    judges.choose(&trials, params, report, run)
 }
 
 /// The same where sums and labeled rows are those of the fit itself.
@@ -185,7 +195,7 @@ pub(super) fn select_alpha<F>(
 ) -> Result<Selected> {
     let view = View { n_nearest: params.n_nearest, widening: 1.0 };
     let trials = trials_of(view, summed, known, judges, params, 1.0, run)?;
-    Ok(judges.choose(&trials, params, report))
+    judges.choose(&trials, params, report, run)
 }
 
 /// Sums over the sample, and the labeled rows. A factor that fails on the sample is no candidate.
@@ -248,11 +258,25 @@ fn trials_of<F>(
     if params.factor == FactorKind::Anchor && !ways.contains(&Way::Regress) {
         ways.push(Way::Regress);
     }
+    run.check()?;
     let spectrum = Spectrum::of(&summed.map, &summed.statistics.gram)?;
+    run.check()?;
     // Coordinates along the eigenvectors: then each α costs a scaling.
     let turned = times(&known.rows, &spectrum.basis);
     let mut trials: Vec<Trial> = ways.into_iter().map(|way| Trial { view, way, held_out: Vec::new() }).collect();
     let prior = params.class_prior.shares(&targets.mean())?;
+    let gram_of = |places: &[usize]| {
+        let mut rows = select_rows(&known.rows, places);
+        for (row, &at) in places.iter().enumerate() {
+            let root = targets.weights()[at].sqrt();
+            rows.row_mut(row).iter_mut().for_each(|x| *x *= root);
+        }
+        transposed_times(&rows, &rows)
+    };
+    // Once for all labels; of each fold what it holds out is taken away again.
+    let is_regressed = trials.iter().any(|trial| trial.way == Way::Regress);
+    let all: Vec<usize> = (0..classes.len()).collect();
+    let labeled_gram = is_regressed.then(|| gram_of(&all));
     for fold in 0..FOLDS {
         run.check()?;
         let kept: Vec<usize> = (0..classes.len()).filter(|&at| folds[at] != fold).collect();
@@ -274,8 +298,11 @@ fn trials_of<F>(
                     times(&select_rows(&turned, &held_out), &solved)
                 }
                 Way::Regress => {
-                    let rows = select_rows(&known.rows, &kept);
-                    let (labeled_gram, cross) = (transposed_times(&rows, &rows), transposed_times(&rows, &labels));
+                    run.check()?;
+                    let cross = transposed_times(&select_rows(&known.rows, &kept), &labels);
+                    let Some(mut labeled_gram) = labeled_gram.clone() else { continue };
+                    let away = gram_of(&held_out);
+                    labeled_gram.values_mut().iter_mut().zip(away.values()).for_each(|(all, away)| *all -= away);
                     let statistics = &summed.statistics;
                     let graph_reg = params.graph_reg / share;
                     let found = regress(&labeled_gram, &statistics.gram, &statistics.sums, &cross, graph_reg)?;

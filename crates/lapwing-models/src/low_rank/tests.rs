@@ -332,6 +332,59 @@ fn negative_degrees_are_raised_and_counted() {
     assert!(text.starts_with("row 7 of features holds what gives it a degree of 0 or less"), "{text}");
 }
 
+/// The temperature is fitted to scores of another size than those of the rows: what is said of them must not show it.
+#[test]
+fn confidence_does_not_depend_on_the_number_of_rows() {
+    let run = Run::new(Some(2), 7).unwrap();
+    let mean = |n: usize, factor| {
+        let rows = lapwing_data::GeneratedRows::new(n, 20, 4, 1).unwrap();
+        let known = |i: usize| (i < 80).then(|| rows.class(i) as i64);
+        let targets = Targets::one_hot(&Labels::from_integers((0..n).map(known)), None).unwrap();
+        let params = LowRankParams { n_landmarks: 40, factor, ..LowRankParams::default() };
+        let fit = LowRank::new(params).unwrap().fit_rows(&rows, &targets, &Alone, &run).unwrap();
+        let (mut confidence, mut right) = (0.0, 0.0);
+        fit.label_rows(&rows, &targets, 0..n, &run, |first, labeling| {
+            confidence += labeling.confidence.iter().sum::<f64>();
+            let found = (first..).zip(&labeling.labels).filter(|(at, label)| rows.class(*at) == **label as usize);
+            right += found.count() as f64;
+            Ok(())
+        })
+        .unwrap();
+        (confidence / n as f64, right / n as f64)
+    };
+    for factor in [FactorKind::Anchor, FactorKind::Nystrom] {
+        for n in [20_000, 300_000] {
+            let (confidence, right) = mean(n, factor);
+            assert!((confidence - right).abs() < 0.1, "{factor:?}, {n} rows: {confidence} {right}");
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_is_of_all_rows() {
+    let kept = LowRankParams { checkpoint: Some("sums".into()), fit_rows: Some(10), ..LowRankParams::default() };
+    assert!(LowRank::new(kept).unwrap_err().to_string().starts_with("checkpoint is given"));
+    let other = LowRankParams { factor: FactorKind::Glnp, ..LowRankParams::default() };
+    assert!(LowRank::named("nystrom", &other).unwrap_err().to_string().starts_with("factor is glnp"));
+    assert!(LowRank::named("glnp", &other).unwrap().is_some() && LowRank::named("harmonic", &other).unwrap().is_none());
+}
+
+#[test]
+fn bad_values_are_named_by_their_row() {
+    let n = 60_000;
+    let mut values: Vec<f32> = (0..n * 2).map(|at| (at * 7919 % 1009) as f32 + 100.0 * (at / 2 % 2) as f32).collect();
+    values[2 * 55_555 + 1] = f32::NAN;
+    let rows = Features::from_f32(n, 2, values).unwrap();
+    let known = |i: usize| (i.is_multiple_of(11_111) || i < 20).then_some((i % 2) as i64);
+    let targets = Targets::one_hot(&Labels::from_integers((0..n).map(known)), None).unwrap();
+    let run = Run::new(Some(2), 7).unwrap();
+    for params in variants().into_iter().chain([learned(), LowRankParams { fit_rows: Some(59_990), ..learned() }]) {
+        // Labeled, and most likely not in the sample.
+        let text = LowRank::new(params).unwrap().fit_rows(&rows, &targets, &Alone, &run).unwrap_err().to_string();
+        assert!(text.starts_with("row 55555 of features holds NaN (column 1)"), "{text}");
+    }
+}
+
 #[test]
 fn the_largest_eigenvalue_is_one() {
     let (features, targets, _) = problem(3000, 4);

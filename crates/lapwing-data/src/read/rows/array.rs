@@ -105,8 +105,8 @@ impl RowReader for Direct<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, n_rows: usize) -> bool {
-        self.place.skip(n_rows)
+    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
+        Ok(self.place.skip(n_rows))
     }
 }
 
@@ -173,8 +173,8 @@ impl<T: Value> RowReader for Converting<'_, T> {
         Ok(())
     }
 
-    fn skip(&mut self, n_rows: usize) -> bool {
-        self.place.skip(n_rows)
+    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
+        Ok(self.place.skip(n_rows))
     }
 }
 

@@ -172,6 +172,22 @@ impl RowReader for Reader<'_> {
         }
         Ok(())
     }
+
+    /// By reading on, unless a mark lies between.
+    fn skip(&mut self, n_rows: usize, run: &Run) -> Result<bool> {
+        let (here, marks) = (self.place.row, self.rows.marks.as_ref());
+        let is_nearer = marks.is_some_and(|marks| marks.before(here + n_rows).is_some_and(|(row, _)| row > here));
+        if is_nearer || !self.place.skip(n_rows) {
+            return Ok(false);
+        }
+        for row in 0..n_rows {
+            if row % CHECK_ROWS == 0 {
+                run.check()?;
+            }
+            self.next()?;
+        }
+        Ok(true)
+    }
 }
 
 #[cfg(test)]

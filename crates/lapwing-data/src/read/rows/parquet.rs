@@ -47,12 +47,19 @@ impl ParquetRows {
 
     pub(super) fn reader<'s>(&'s self, place: Place, shift: &'s [f32]) -> Result<Box<dyn RowReader + 's>> {
         let is_at_end = place.row == self.n_rows;
-        let batch_rows = (BATCH_VALUES / self.features.len().max(1)).clamp(1 << 8, 1 << 13);
-        let start = || self.table.batches(&self.features, place.row as u64, batch_rows);
+        let start = || self.table.batches(&self.features, place.row as u64, self.batch_rows());
         let batches = (!is_at_end).then(start).transpose()?;
         Ok(Box::new(Reader { rows: self, batches, columns: Vec::new(), at: 0, shift, place }))
     }
+
+    /// Rows of a batch.
+    fn batch_rows(&self) -> usize {
+        (BATCH_VALUES / self.features.len().max(1)).clamp(1 << 8, 1 << 13)
+    }
 }
+
+/// Batches that are decoded to pass over their rows; the pages that another start reads hold about as many.
+const SKIPPED_BATCHES: usize = 16;
 
 /// Values of a feature in some rows.
 enum Column {
@@ -155,5 +162,21 @@ impl RowReader for Reader<'_> {
             (self.at, left, out) = (self.at + rows, left - rows, rest);
         }
         Ok(())
+    }
+
+    /// Within the rows that are decoded, and on to those of the next few batches: to open the file anew decodes as much.
+    fn skip(&mut self, n_rows: usize, run: &Run) -> Result<bool> {
+        if n_rows > self.ready() + SKIPPED_BATCHES * self.rows.batch_rows() || !self.place.skip(n_rows) {
+            return Ok(false);
+        }
+        let mut left = n_rows;
+        while left > 0 {
+            let rows = left.min(self.ready());
+            (self.at, left) = (self.at + rows, left - rows);
+            if left > 0 {
+                self.refill(run)?;
+            }
+        }
+        Ok(true)
     }
 }

@@ -31,6 +31,9 @@ impl GlnpExtension {
     /// a shift.
     pub fn new(basis: Matrix, shift: f64) -> Result<Self> {
         let (d, k) = (basis.n_rows(), basis.n_cols());
+        if k > MOST_COLUMNS {
+            return Err(Error::param("rank", k, format!("at most {MOST_COLUMNS}")));
+        }
         if d == 0 || k == 0 {
             return Err(Error::shape("basis", "at least one row and one column", format!("{d} × {k}")));
         }
@@ -108,6 +111,7 @@ impl GlnpExtension {
         let make = |(space, solver): &mut (Space, Nnls<'_>), reader: &mut dyn RowReader, rows: Range<usize>| {
             space.factor.clear();
             for first in rows.clone().step_by(TILE_ROWS) {
+                run.check()?;
                 self.add_tile(reader, first..rows.end.min(first + TILE_ROWS), space, solver, run)?;
             }
             make(rows.start, &space.factor)
@@ -146,8 +150,10 @@ impl GlnpExtension {
     }
 }
 
-/// Rows whose products are found at a time.
-const TILE_ROWS: usize = 128;
+/// Rows whose products are found at a time, and between two looks at whether to stop.
+const TILE_ROWS: usize = 64;
+/// Most columns: EᵀE is held.
+const MOST_COLUMNS: usize = 1 << 16;
 
 /// One thread's work space.
 #[derive(Default)]
