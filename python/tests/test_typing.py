@@ -25,7 +25,7 @@ shares: NDArray[np.float64] = clf.predict_proba(X)
 functions: EigenfunctionClassifier = EigenfunctionClassifier(8, clip=1.0)
 fitted: EigenfunctionClassifier = functions.fit(X, [0, 1, -1, -1])
 few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[:2], bandwidth="knn:2").fit(X, [0, 1, -1, -1])
-chosen: NDArray[np.float64] = few.landmarks_
+chosen: NDArray[np.float64] | None = few.landmarks_
 width: float = few.bandwidth_
 values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]).predict(X)
 graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")

@@ -262,7 +262,7 @@ impl LowRank {
         let params = &self.params;
         params.validate()?;
         let n_landmarks = params.n_landmarks.min(source.n_rows());
-        if params.n_landmarks < 2 * targets.n_columns() && n_landmarks == params.n_landmarks {
+        if self.given.is_none() && n_landmarks == params.n_landmarks && n_landmarks < 2 * targets.n_columns() {
             let (k, c) = (params.n_landmarks, targets.n_columns());
             report
                 .warnings
