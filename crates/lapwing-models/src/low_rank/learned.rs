@@ -9,8 +9,12 @@
 //!
 //! Cost: a pass of O(n·(d·k + k²)) an iteration; memory three arrays (n, k) of 8 bytes each.
 
-use lapwing_data::{Error, Matrix, Report, Result, RowSource, Run, Targets};
-use lapwing_graph::low_rank::{Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, glnp};
+use std::sync::{Mutex, PoisonError};
+
+use lapwing_data::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_graph::low_rank::{
+    Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, SumTree, Sums, glnp,
+};
 use lapwing_solve::products::add_transposed_product;
 use rayon::prelude::*;
 use serde_json::json;
@@ -20,7 +24,7 @@ use super::select::{Judges, Known, Selected, select_alpha};
 use super::{LowRankExtension, LowRankParams, Setup};
 
 /// Rows that are summed at a time.
-const BLOCK_ROWS: usize = 4096;
+const CHUNK_ROWS: usize = 4096;
 
 /// How a row of F becomes a row of the scaled factor, and how new rows come to theirs.
 #[derive(Clone, Debug)]
@@ -115,7 +119,7 @@ pub(super) fn fit(
     let c = coefficients.n_classes();
     let mut scores = Matrix::filled(n, c, 0.0);
     run.install(|| {
-        let blocks = scores.values_mut().par_chunks_mut(BLOCK_ROWS * c).zip(rows.values().par_chunks(BLOCK_ROWS * k));
+        let blocks = scores.values_mut().par_chunks_mut(CHUNK_ROWS * c).zip(rows.values().par_chunks(CHUNK_ROWS * k));
         blocks.for_each(|(scores, rows)| scores.copy_from_slice(&summed.factor.scores(rows, &coefficients)));
     });
     super::extension::tell_unreached(scores.values_mut(), c);
@@ -127,32 +131,33 @@ pub(super) fn fit(
 fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<LearnedFactor>, Matrix)> {
     let GlnpFactor { factor: rows, extension, n_passes, .. } = found;
     let (n, k, c) = (rows.n_rows(), rows.n_cols(), targets.n_columns());
-    // Blocks of fixed size, added in their order: the same bits for any number of threads.
-    let add = |mut total: Vec<f64>, part: Vec<f64>| {
-        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
-        total
+    let in_blocks = |n_sums: usize, add: &(dyn Fn(&[f64], &mut [f64]) + Sync)| -> Result<Vec<f64>> {
+        let blocks = Blocks::of(n);
+        let tree = Mutex::new(SumTree::new(blocks.count(), n_sums));
+        let sum = |block: usize| -> Result<()> {
+            let (mut sums, of) = (Sums::zero(n_sums), blocks.rows(block));
+            for rows in rows.values()[of.start * k..of.end * k].chunks(CHUNK_ROWS * k) {
+                run.check()?;
+                add(rows, &mut sums.added);
+            }
+            tree.lock().unwrap_or_else(PoisonError::into_inner).insert(block, sums);
+            Ok(())
+        };
+        run.install(|| (0..blocks.count()).into_par_iter().with_max_len(1).try_for_each(sum))?;
+        Ok(tree.into_inner().unwrap_or_else(PoisonError::into_inner).total_over(&Alone)?.added)
     };
-    let in_blocks = |sum: &(dyn Fn(&[f64]) -> Vec<f64> + Sync), len: usize| -> Result<Vec<f64>> {
-        let checked = |block: &[f64]| run.check().map(|()| sum(block));
-        let parts: Result<Vec<Vec<f64>>> =
-            run.install(|| rows.values().par_chunks(BLOCK_ROWS * k).map(checked).collect());
-        Ok(parts?.into_iter().fold(vec![0.0; len], add))
+    let columns = |rows: &[f64], sums: &mut [f64]| {
+        rows.chunks_exact(k).for_each(|f| sums.iter_mut().zip(f).for_each(|(sum, f)| *sum += f));
     };
-    let columns = |block: &[f64]| {
-        let mut sums = vec![0.0; k];
-        block.chunks_exact(k).for_each(|f| sums.iter_mut().zip(f).for_each(|(sum, f)| *sum += f));
-        sums
-    };
-    let weights = in_blocks(&columns, k)?;
+    let weights = in_blocks(k, &columns)?;
     let volume: f64 = weights.iter().map(|x| x * x).sum();
     let mut factor = LearnedFactor { rows: extension, weights, floor: FLOOR * volume / n as f64 };
     if factor.floor <= 0.0 {
         // All rows are 0: nothing is like anything.
         factor.floor = 1.0;
     }
-    let grams = |block: &[f64]| {
-        let mut scaled = block.to_vec();
-        let mut sums = vec![0.0; k * k + k];
+    let grams = |rows: &[f64], sums: &mut [f64]| {
+        let mut scaled = rows.to_vec();
         let (gram, totals) = sums.split_at_mut(k * k);
         for f in scaled.chunks_exact_mut(k) {
             let root = factor.root(f);
@@ -161,10 +166,9 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
                 *total += *f;
             });
         }
-        add_transposed_product(&scaled, &scaled, block.len() / k, gram);
-        sums
+        add_transposed_product(&scaled, &scaled, rows.len() / k, gram);
     };
-    let mut gram = in_blocks(&grams, k * k + k)?;
+    let mut gram = in_blocks(k * k + k, &grams)?;
     let sums = gram.split_off(k * k);
     let mut degrees = DegreeCounts { sum: volume, least: f64::INFINITY, ..DegreeCounts::default() };
     for (row, f) in rows.rows().enumerate() {

@@ -62,9 +62,8 @@ const MOST_WIDTHS: f64 = 1500.0;
 const LABEL_ROWS: usize = 1 << 16;
 /// Name of the method.
 pub const LOW_RANK: &str = "low-rank";
-/// Names of the method with a factor that goes without saying.
-const FACTORS: [(&str, FactorKind); 3] =
-    [("anchor", FactorKind::Anchor), ("nystrom", FactorKind::Nystrom), ("glnp", FactorKind::Glnp)];
+/// Names of the factors, which as methods are low-rank propagation with that one.
+pub const FACTOR_METHODS: &[&str] = &["anchor", "nystrom", "glnp"];
 
 /// Classifier by low-rank label propagation: parameters, checked.
 ///
@@ -121,9 +120,6 @@ struct Setup {
     sample: Option<RowSample>,
 }
 
-/// Names of the methods that are low-rank propagation with a factor.
-pub const FACTOR_METHODS: &[&str] = &[FACTORS[0].0, FACTORS[1].0, FACTORS[2].0];
-
 impl LowRank {
     /// Takes the parameters.
     ///
@@ -142,11 +138,14 @@ impl LowRank {
         if name == LOW_RANK {
             return Self::new(params.clone()).map(Some);
         }
-        let Some((name, factor)) = FACTORS.into_iter().find(|(known, _)| *known == name) else { return Ok(None) };
+        if !FACTOR_METHODS.contains(&name) {
+            return Ok(None);
+        }
+        let factor = FactorKind::parse(name)?;
         if ![FactorKind::default(), factor].contains(&params.factor) {
             return Err(Error::param("factor", params.factor.name(), format!("that of the method {name}, or none")));
         }
-        Ok(Some(Self { name, ..Self::new(LowRankParams { factor, ..params.clone() })? }))
+        Ok(Some(Self { name: factor.name(), ..Self::new(LowRankParams { factor, ..params.clone() })? }))
     }
 
     /// Parameters.
@@ -219,11 +218,7 @@ impl LowRank {
         };
         check_solved(&fit.solved)?;
         note_solve(&mut report, &fit.solved, self.params.tol);
-        let mut rule = untempered(&fit.params, targets)?;
-        let typical = run.install(|| typical_temperature(&rule, &fit.scores, TYPICAL_CONFIDENCE));
-        let temperature = typical * fit.sharpness.unwrap_or(1.0);
-        report.choose("temperature", temperature);
-        rule.temperature = Some(temperature);
+        let rule = rule(&fit.params, targets, &fit.scores, fit.sharpness, &mut report, run)?;
         let scores = part.is_none().then_some(fit.scores);
         Ok(RowFit { extension: fit.extension, rule, report, own: fit.solved.own, scores })
     }
@@ -368,7 +363,6 @@ impl LowRank {
         run: &Run,
     ) -> Result<(LowRankExtension, Rule)> {
         let extension = LowRankExtension::new(&setup.landmarks, summed.factor.clone(), &solved.coefficients);
-        let mut rule = untempered(&setup.params, targets)?;
         let zero = vec![0.0; sample.center.len()];
         let centered = LowRankExtension::new(
             &Landmarks { center: zero, ..setup.landmarks.clone() },
@@ -377,10 +371,7 @@ impl LowRank {
         );
         let rows = Features::from_f32(sample.rows.len(), sample.center.len(), sample.values.clone())?;
         let scores = centered.extend(&rows, &run.quiet())?;
-        let typical = run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
-        let temperature = typical * setup.sharpness.unwrap_or(1.0);
-        report.choose("temperature", temperature);
-        rule.temperature = Some(temperature);
+        let rule = rule(&setup.params, targets, &scores, setup.sharpness, report, run)?;
         Ok((extension, rule))
     }
 }
@@ -403,12 +394,23 @@ fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
     notes::stopped_short(report, tol);
 }
 
-/// How scores become labels, but for the temperature.
-fn untempered(params: &LowRankParams, targets: &Targets) -> Result<Rule> {
+/// How scores become labels, by the temperature that is typical of `scores`, times the sharpness where that is known.
+fn rule(
+    params: &LowRankParams,
+    targets: &Targets,
+    scores: &Matrix,
+    sharpness: Option<f64>,
+    report: &mut Report,
+    run: &Run,
+) -> Result<Rule> {
     let mean = targets.mean();
     let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
     let prior = params.class_prior.shares(&mean)?;
-    Ok(Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior })
+    let rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior };
+    let typical = run.install(|| typical_temperature(&rule, scores, TYPICAL_CONFIDENCE));
+    let temperature = typical * sharpness.unwrap_or(1.0);
+    report.choose("temperature", temperature);
+    Ok(Rule { temperature: Some(temperature), ..rule })
 }
 
 /// Checks that rows and targets fit together, before anything is read.

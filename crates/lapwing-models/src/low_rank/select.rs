@@ -1,13 +1,12 @@
 //! Choosing factor, head and α by cross-validation over the labeled rows, on the sample that the landmarks came from.
 //!
 //! Candidates for anchors: the shares as given, of the 3 nearest landmarks, of all, and of all with twice the width; for each
-//! the propagation with α as given and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström and factors that are learned: α. What is given stays unless
-//! the best of them is right more often by more than one standard error √(p(1−p)/l) of the l labeled rows: with few labels
-//! the best of many candidates is mostly the luckiest.
+//! the propagation with α as given and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström and factors that are learned:
+//! α. What is given stays unless the best of them is right more often by more than one standard error √(p(1−p)/l) of the l
+//! labeled rows: with few labels the best of many candidates is mostly the luckiest.
 //!
-//! Sums over rows are those of the sample, of a learned factor those of the fit; every fold then costs O(l·k·c) for l labeled rows, and the
-//! regression O(l·k² + k³). At most 20,000 labeled rows are
-//! looked at.
+//! Sums over rows are those of the sample, of a learned factor those of the fit; every fold then costs O(l·k·c) for l
+//! labeled rows, and the regression O(l·k² + k³). At most 20,000 labeled rows are looked at.
 
 use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather_finite};
 use lapwing_graph::low_rank::{FactorSpace, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
