@@ -17,6 +17,7 @@ True
 
 from . import baselines, exceptions, graph, metrics, model_selection
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
+from ._lapsvm import LaplacianRidgeClassifier, LaplacianRidgeRegressor, LaplacianSVC
 from ._lapwing import build_info as _build_info
 from ._low_rank import LowRankPropagationClassifier
 from ._model_file import load_model, save_model
@@ -29,6 +30,9 @@ __version__: str = str(_build_info()["version"])
 __all__ = [
     "HarmonicClassifier",
     "HarmonicRegressor",
+    "LaplacianRidgeClassifier",
+    "LaplacianRidgeRegressor",
+    "LaplacianSVC",
     "LaplacianSolver",
     "LowRankPropagationClassifier",
     "SparseHarmonicClassifier",

@@ -6,15 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._base import GraphEstimator, Source
+from ._base import Source
 from ._classifier import SpreadingClassifier
 from ._control import Callback
-from ._labels import unlabeled_mask
+from ._regressor import SpreadingRegressor
 
 __all__ = ["HarmonicClassifier", "HarmonicRegressor"]
 
@@ -231,7 +229,7 @@ class HarmonicClassifier(SpreadingClassifier):
         return None
 
 
-class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+class HarmonicRegressor(SpreadingRegressor):
     """Regressor that spreads a few known values over the graph of all rows.
 
     The same harmonic function as :class:`HarmonicClassifier`, of one column of numbers: the values less their mean ȳ
@@ -337,10 +335,7 @@ class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         control = self._control()
         source = self._graph_source(X, control)
         weights = self._label_weights(sample_weight, source.n_samples)
-        values = self._values(y, source.n_samples)
-        known = ~np.isnan(values)
-        if weights is not None and known.any() and not weights[known].any():
-            raise ValueError("no row has a value: sample_weight is zero in every row with one")
+        values = self._known_values(y, source.n_samples, weights)
         options = self._harmonic_options("centered", None)
         fitted = _lapwing.fit_regressor(source.argument, values, weights, source.options, options, control)
         self._keep(source, fitted)
@@ -349,10 +344,6 @@ class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self.transduction_ = self._filled(self.scores_)
         self._warn()
         return self
-
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
-        """Find a value for every row of X; the same as ``fit(X, y).transduction_``."""
-        return self.fit(X, y, sample_weight).transduction_
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Values (m,) of new rows: the weighted mean over their nearest fitted rows.
@@ -365,29 +356,5 @@ class HarmonicRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._filled(self._extend(X, self.scores_.reshape(-1, 1), self.reached_).reshape(-1))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of ``predict(X)`` over the rows of y that have a value."""
-        predicted = self.predict(X)
-        values = self._values(y, predicted.shape[0])
-        known = ~np.isnan(values)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(r2_score(values[known], predicted[known], sample_weight=weights))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A smooth function does not follow the noise of fully labelled data.
-        tags.regressor_tags.poor_score = True
-        return tags
-
     def _filled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values if self.abstain else np.where(np.isnan(values), self._mean, values)
-
-    def _values(self, y: Any, n_samples: int) -> NDArray[np.float64]:
-        array = np.asarray(y)
-        if array.dtype.kind == "c":
-            raise ValueError("Complex data not supported")
-        values = column_or_1d(np.array(array, dtype=np.float64), warn=True)
-        self._require_length(values, n_samples)
-        if self.unlabeled is not None:
-            values[unlabeled_mask(values, self.unlabeled)] = np.nan
-        return np.ascontiguousarray(values)

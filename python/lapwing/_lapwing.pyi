@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Eigenfunctions",
+    "KernelMachine",
     "Landmarks",
     "NeighborIndex",
     "Solver",
@@ -20,6 +21,8 @@ __all__ = [
     "extend",
     "fit_classifier",
     "fit_eigenfunction",
+    "fit_kernel_classifier",
+    "fit_kernel_regressor",
     "fit_low_rank",
     "fit_nearest_label",
     "fit_regressor",
@@ -150,6 +153,26 @@ def fit_low_rank(
     landmarks: NDArray[np.float64] | None,
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
+def fit_kernel_classifier(
+    features: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    adjacency: _Csr | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    validation: tuple[_Features, _Labels] | None,
+    start: KernelMachine | None,
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def fit_kernel_regressor(
+    features: _Features,
+    values: NDArray[np.float64],
+    label_weights: NDArray[np.float64] | None,
+    adjacency: _Csr | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
 @final
 class Eigenfunctions:
     def __new__(cls, parts: tuple[NDArray[Any], ...]) -> Eigenfunctions: ...
@@ -163,8 +186,16 @@ class Landmarks:
     def n_nearest(self) -> int | None: ...
     def bandwidth(self) -> float | None: ...
 
+@final
+class KernelMachine:
+    def __new__(cls, state: bytes) -> KernelMachine: ...
+    def coefficients(self) -> NDArray[np.float64]: ...
+    def bias(self) -> NDArray[np.float64]: ...
+    def kernel(self) -> tuple[str, float | None, int | None] | None: ...
+    def rows(self) -> Any: ...
+
 def extend(
-    fitted: dict[str, Any] | Eigenfunctions | Landmarks, new: _Features, control: dict[str, Any]
+    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks, new: _Features, control: dict[str, Any]
 ) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]

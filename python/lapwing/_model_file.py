@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from . import _lapwing
 from ._classifier import FeatureClassifier, SpreadingClassifier
 from ._harmonic import HarmonicClassifier
 from ._inputs import csr_from_parts
+from ._lapsvm import KernelClassifier, LaplacianRidgeClassifier, LaplacianSVC
 from ._low_rank import LowRankPropagationClassifier
 from ._sparse_harmonic import SparseHarmonicClassifier
 from .baselines import (
@@ -21,6 +22,9 @@ from .baselines import (
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
 )
+
+
+_Model = TypeVar("_Model", FeatureClassifier, KernelClassifier)
 
 
 def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
@@ -105,7 +109,9 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
         model.feature_names_in_ = np.asarray(parts["feature_names"], dtype=object)
     if isinstance(model, LowRankPropagationClassifier):
         model._keep_landmarks()
-    if not isinstance(model, FeatureClassifier):
+    if isinstance(model, KernelClassifier):
+        model._keep_coefficients()
+    elif not isinstance(model, FeatureClassifier):
         _label_rows(model, parts["extension"]["scores"])
     return model
 
@@ -116,6 +122,8 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
         return _with_extension(EigenfunctionClassifier(), extension)
     if isinstance(extension, _lapwing.Landmarks):
         return _with_extension(_low_rank(extension), extension)
+    if isinstance(extension, _lapwing.KernelMachine):
+        return _with_extension(_kernel_machine(method, extension), extension)
     graph = extension["graph"]
     search = {"metric": graph["metric"], "zero_rows": graph["zero_rows"]}
     if method == "nearest-label":
@@ -149,7 +157,17 @@ def _low_rank(landmarks: _lapwing.Landmarks) -> LowRankPropagationClassifier:
     return LowRankPropagationClassifier(landmarks.n_landmarks(), **options)
 
 
-def _with_extension(model: FeatureClassifier, extension: Any) -> FeatureClassifier:
+def _kernel_machine(method: str, machine: _lapwing.KernelMachine) -> KernelClassifier:
+    kind = LaplacianRidgeClassifier if method == "laprls" else LaplacianSVC
+    kernel = machine.kernel()
+    if kernel is None:
+        # Weights of the features: those of a linear kernel, or of similarities that were given.
+        return kind("linear")
+    name, bandwidth, degree = kernel
+    return kind(name, bandwidth=bandwidth or "auto", degree=degree or 3)
+
+
+def _with_extension(model: _Model, extension: Any) -> _Model:
     model._fitted_extension = extension
     return model
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
-use lapwing::models::{Extension, LowRankExtension, NeighborExtension};
+use lapwing::models::lapsvm::Kernel;
+use lapwing::models::{Extension, KernelExtension, LowRankExtension, NeighborExtension};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -24,6 +25,9 @@ pub enum ExtensionInput<'py> {
     /// Similarities to landmarks.
     #[pyo3(transparent)]
     Landmarks(PyRef<'py, Landmarks>),
+    /// A kernel machine.
+    #[pyo3(transparent)]
+    Kernel(PyRef<'py, KernelMachine>),
     /// Fitted rows.
     #[pyo3(transparent)]
     Neighbors(FittedRows<'py>),
@@ -130,12 +134,54 @@ impl Landmarks {
     }
 }
 
+/// A fitted kernel machine. Pickled, it keeps all of itself as bytes.
+#[pyclass(frozen, module = "lapwing._lapwing")]
+pub struct KernelMachine(pub KernelExtension<'static>);
+
+#[pymethods]
+impl KernelMachine {
+    #[new]
+    fn new(state: &[u8]) -> PyResult<Self> {
+        KernelExtension::from_bytes(state).map(Self).map_err(to_py)
+    }
+
+    /// Coefficients of the rows that are kept (m, k), or of the features (d, k).
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        matrix_array(py, self.0.coefficients().clone())
+    }
+
+    /// Bias of each problem (k).
+    fn bias<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.0.bias())
+    }
+
+    /// Name, bandwidth and degree of the kernel; none where features are weighed themselves.
+    fn kernel(&self) -> Option<(&'static str, Option<f64>, Option<u32>)> {
+        self.0.kernel().map(|kernel| match kernel {
+            Kernel::Rbf { bandwidth } => ("rbf", Some(bandwidth), None),
+            Kernel::Poly { degree } => ("poly", None, Some(degree)),
+            Kernel::Linear => ("linear", None, None),
+        })
+    }
+
+    /// The rows that are kept (m, d), as the fit took them; none where features are weighed themselves.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.rows().map(|rows| features_object(py, rows)).transpose()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
+        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    }
+}
+
 impl ExtensionInput<'_> {
     /// The same in the words of Rust; dense features are borrowed.
     pub fn extension(&self) -> PyResult<Extension<'_>> {
         Ok(match self {
             Self::Eigenfunctions(functions) => functions.0.clone().into(),
             Self::Landmarks(landmarks) => landmarks.0.clone().into(),
+            Self::Kernel(machine) => machine.0.clone().into(),
             Self::Neighbors(fitted) => NeighborExtension {
                 features: fitted.features.features()?,
                 graph: fitted.graph.params().map_err(to_py)?,
@@ -153,6 +199,10 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
     let neighbors = match extension {
         Extension::Eigenfunctions(functions) => return Ok(Bound::new(py, Eigenfunctions(functions))?.into_any()),
         Extension::Landmarks(landmarks) => return Ok(Bound::new(py, Landmarks(landmarks))?.into_any()),
+        Extension::Kernel(machine) => {
+            let machine = machine.into_owned().map_err(to_py)?;
+            return Ok(Bound::new(py, KernelMachine(machine))?.into_any());
+        }
         Extension::Neighbors(neighbors) => neighbors,
     };
     let dict = PyDict::new(py);

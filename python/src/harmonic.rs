@@ -168,7 +168,7 @@ fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
 }
 
 /// One-hot or soft targets.
-fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
+pub fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
     let weights = weights.map(|w| vector(w)).transpose()?;
     match labels {
         LabelsInput::Classes((classes, n_classes)) => {
@@ -181,7 +181,7 @@ fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_,
 }
 
 /// Everything a fitted classifier keeps, but what labels new rows.
-fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
+pub fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
     let report = json(&fitted.report).map_err(to_py)?;
     let widths = extension_widths(py, fitted.extension.as_ref())?;
     let mut items = vec![

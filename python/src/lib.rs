@@ -12,6 +12,7 @@ mod extension;
 mod graph;
 mod harmonic;
 mod index;
+mod lapsvm;
 mod low_rank;
 mod model;
 mod options;
@@ -25,13 +26,15 @@ mod _lapwing {
     #[pymodule_export]
     use crate::baselines::{fit_eigenfunction, fit_nearest_label, fit_simple_harmonic, fit_subsampling};
     #[pymodule_export]
-    use crate::extension::{Eigenfunctions, Landmarks, extend};
+    use crate::extension::{Eigenfunctions, KernelMachine, Landmarks, extend};
     #[pymodule_export]
     use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
     #[pymodule_export]
     use crate::harmonic::{apply_rule, fit_classifier, fit_regressor};
     #[pymodule_export]
     use crate::index::NeighborIndex;
+    #[pymodule_export]
+    use crate::lapsvm::{fit_kernel_classifier, fit_kernel_regressor};
     #[pymodule_export]
     use crate::low_rank::fit_low_rank;
     #[pymodule_export]

@@ -1,11 +1,14 @@
 //! Parameters as Python passes them, by the names of the estimators' arguments.
 
-use lapwing::data::{Error, Result};
+use lapwing::data::{Error, Result, parse_choice};
 use lapwing::graph::low_rank::{GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use lapwing::graph::sparsify::{Budget, Sampler, SparsifyParams};
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
 use lapwing::models::baselines::EigenfunctionParams;
 use lapwing::models::harmonic::ClassPrior;
+use lapwing::models::lapsvm::{
+    GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping,
+};
 use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, LowRankParams, Rule};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -78,6 +81,73 @@ pub struct LowRankOptions {
     glnp_max_iter: i64,
     glnp_tol: f64,
     fit_rows: Option<i64>,
+}
+
+/// A kernel machine on a graph.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct LapSvmOptions {
+    /// Least squares instead of the squared hinge.
+    pub squares: bool,
+    kernel: String,
+    bandwidth: Option<f64>,
+    degree: i64,
+    n_landmarks: LandmarksInput,
+    ambient_reg: Option<f64>,
+    graph_reg: Option<f64>,
+    laplacian: String,
+    laplacian_power: i64,
+    bias: bool,
+    solver: String,
+    stopping: String,
+    stability_tol: f64,
+    check_every: Option<i64>,
+    validation_share: f64,
+    tol: f64,
+    max_iter: i64,
+    precision: String,
+    memory: Option<i64>,
+}
+
+/// Landmarks of a kernel: a number, `"auto"`, or none.
+#[derive(FromPyObject)]
+pub enum LandmarksInput {
+    /// So many.
+    #[pyo3(transparent)]
+    Count(i64),
+    /// By rule, or none at all.
+    #[pyo3(transparent)]
+    Rule(Option<String>),
+}
+
+impl LapSvmOptions {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<LapSvmParams> {
+        Ok(LapSvmParams {
+            kernel: KernelKind::parse(&self.kernel)?,
+            bandwidth: self.bandwidth,
+            degree: u32::try_from(self.degree).map_err(|_| Error::param("degree", self.degree, "at least 1"))?,
+            n_landmarks: match &self.n_landmarks {
+                LandmarksInput::Count(k) => KernelLandmarks::Count(count("n_landmarks", *k)?),
+                LandmarksInput::Rule(None) => KernelLandmarks::All,
+                LandmarksInput::Rule(Some(rule)) => parse_choice("n_landmarks", rule, &[("auto", KernelLandmarks::Auto)])?,
+            },
+            ambient_reg: self.ambient_reg,
+            graph_reg: self.graph_reg,
+            laplacian: LaplacianKind::parse(&self.laplacian)?,
+            laplacian_power: count("laplacian_power", self.laplacian_power)?,
+            bias: self.bias,
+            solver: KernelSolver::parse(&self.solver)?,
+            stopping: Stopping::parse(&self.stopping)?,
+            stability_tol: self.stability_tol,
+            check_every: self.check_every.map(|every| count("check_every", every)).transpose()?,
+            validation_share: self.validation_share,
+            tol: self.tol,
+            max_iter: count("max_iter", self.max_iter)?,
+            precision: GramPrecision::parse(&self.precision)?,
+            memory: self.memory.map(|bytes| count("memory", bytes)).transpose()?.map(|bytes| bytes as u64),
+        })
+    }
 }
 
 /// Width of a kernel, or the rule for it.

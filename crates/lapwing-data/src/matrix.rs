@@ -216,7 +216,12 @@ impl<'a> Dense<'a> {
 
     /// Copies row `row` into `out` as f64.
     pub fn copy_row_f64(&self, row: usize, out: &mut [f64]) {
-        let range = row * self.n_cols..(row + 1) * self.n_cols;
+        self.copy_part_f64(row, 0..self.n_cols, out);
+    }
+
+    /// Copies the columns `cols` of row `row` into `out` as f64.
+    pub fn copy_part_f64(&self, row: usize, cols: Range<usize>, out: &mut [f64]) {
+        let range = row * self.n_cols + cols.start..row * self.n_cols + cols.end;
         match &self.values {
             DenseValues::F32(v) => out.iter_mut().zip(&v.as_slice()[range]).for_each(|(o, &x)| *o = x.into()),
             DenseValues::F64(v) => out.copy_from_slice(&v.as_slice()[range]),

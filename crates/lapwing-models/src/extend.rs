@@ -13,9 +13,9 @@ use lapwing_graph::{
 };
 use rayon::prelude::*;
 
-use crate::LowRankExtension;
 use crate::Problem;
 use crate::baselines::EigenfunctionExtension;
+use crate::{KernelExtension, LowRankExtension};
 
 /// What gives scores to new rows.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub enum Extension<'a> {
     Eigenfunctions(EigenfunctionExtension),
     /// Similarities to landmarks.
     Landmarks(LowRankExtension),
+    /// A kernel machine.
+    Kernel(KernelExtension<'a>),
 }
 
 impl Extension<'_> {
@@ -35,13 +37,15 @@ impl Extension<'_> {
             Self::Neighbors(neighbors) => neighbors.features.n_cols(),
             Self::Eigenfunctions(functions) => functions.n_features(),
             Self::Landmarks(landmarks) => landmarks.n_features(),
+            Self::Kernel(machine) => machine.n_features(),
         }
     }
 
     /// Scores (m, c) of new rows (m, d); NaN where no label reaches them.
     ///
     /// # Errors
-    /// As [`NeighborExtension::extend`], [`EigenfunctionExtension::extend`] or [`LowRankExtension::extend`].
+    /// As [`NeighborExtension::extend`], [`EigenfunctionExtension::extend`], [`LowRankExtension::extend`] or
+    /// [`KernelExtension::extend`].
     ///
     /// # Complexity
     /// See there.
@@ -50,6 +54,7 @@ impl Extension<'_> {
             Self::Neighbors(neighbors) => neighbors.extend(new, run),
             Self::Eigenfunctions(functions) => functions.extend(new, run),
             Self::Landmarks(landmarks) => landmarks.extend(new, run),
+            Self::Kernel(machine) => machine.extend(new, run),
         }
     }
 
@@ -60,7 +65,7 @@ impl Extension<'_> {
     pub fn prepare(&self, run: &Run) -> Result<()> {
         match self {
             Self::Neighbors(neighbors) => neighbors.index(run).map(drop),
-            Self::Eigenfunctions(_) | Self::Landmarks(_) => Ok(()),
+            Self::Eigenfunctions(_) | Self::Landmarks(_) | Self::Kernel(_) => Ok(()),
         }
     }
 }
@@ -80,6 +85,12 @@ impl From<EigenfunctionExtension> for Extension<'_> {
 impl From<LowRankExtension> for Extension<'_> {
     fn from(landmarks: LowRankExtension) -> Self {
         Self::Landmarks(landmarks)
+    }
+}
+
+impl<'a> From<KernelExtension<'a>> for Extension<'a> {
+    fn from(machine: KernelExtension<'a>) -> Self {
+        Self::Kernel(machine)
     }
 }
 

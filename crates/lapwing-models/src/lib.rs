@@ -6,8 +6,11 @@ pub mod baselines;
 mod class_mass;
 mod compare;
 mod extend;
+#[cfg(test)]
+mod golden;
 pub mod harmonic;
 mod labeling;
+pub mod lapsvm;
 pub mod low_rank;
 mod method;
 pub mod metrics;
@@ -19,6 +22,7 @@ pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 pub use labeling::{Labeling, Rule};
+pub use lapsvm::{KernelExtension, LapSvm, LapSvmParams};
 pub use low_rank::{FACTOR_METHODS, LowRank, LowRankExtension, LowRankParams, RowFit};
 pub use method::{
     Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,

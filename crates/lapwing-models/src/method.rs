@@ -11,8 +11,9 @@ use crate::baselines::{
     SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
 };
 use crate::harmonic::{Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
+use crate::lapsvm::{LAPRLS, LAPSVM};
 use crate::low_rank::LOW_RANK;
-use crate::{Extension, Labeling, LowRank, LowRankParams, Rule};
+use crate::{Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule};
 
 /// Names of the methods, as on the command line.
 pub const METHODS: &[&str] = &[
@@ -22,6 +23,8 @@ pub const METHODS: &[&str] = &[
     "anchor",
     "nystrom",
     "glnp",
+    LAPSVM,
+    LAPRLS,
     EIGENFUNCTION,
     SUBSAMPLING,
     SIMPLE_HARMONIC,
@@ -39,6 +42,8 @@ pub struct MethodOptions {
     pub sparse: SparseHarmonicParams,
     /// Low-rank propagation.
     pub low_rank: LowRankParams,
+    /// Laplacian SVM and least squares.
+    pub lapsvm: LapSvmParams,
     /// Harmonic propagation among a sample of the rows.
     pub subsampling: SubsamplingParams,
     /// Least squares on smooth eigenvectors of the graph.
@@ -58,6 +63,8 @@ pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
             let harmonic = Harmonic::new(options.harmonic.clone(), options.graph.clone())?;
             Ok(Box::new(SparseHarmonic::new(harmonic, options.sparse.clone())?))
         }
+        LAPSVM => Ok(Box::new(LapSvm::new(options.lapsvm.clone(), options.graph.clone())?)),
+        LAPRLS => Ok(Box::new(LapSvm::least_squares(options.lapsvm.clone(), options.graph.clone())?)),
         EIGENFUNCTION => Ok(Box::new(Eigenfunction::new(options.eigenfunction.clone())?)),
         SUBSAMPLING => Ok(Box::new(Subsampling::new(
             options.subsampling.clone(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
-use crate::{Extension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule};
+use crate::{Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule};
 
 /// A fitted classifier for new rows.
 #[derive(Clone, Debug)]
@@ -88,6 +88,7 @@ impl Model<'_> {
             Extension::Neighbors(neighbors) => store_neighbors(neighbors, &mut file)?,
             Extension::Eigenfunctions(functions) => functions.store(&mut file)?,
             Extension::Landmarks(landmarks) => landmarks.store(&mut file)?,
+            Extension::Kernel(machine) => machine.store(&mut file)?,
         }
         file.save(path)
     }
@@ -107,6 +108,7 @@ impl Model<'_> {
         }
         let extension = match file.kind.as_str() {
             EIGENFUNCTION => EigenfunctionExtension::stored(&file, c)?.into(),
+            _ if file.meta.get("kernel_machine").is_some() => KernelExtension::stored(&file, c)?.into(),
             _ if file.meta.get("low_rank").is_some() => LowRankExtension::stored(&file, c)?.into(),
             _ => stored_neighbors(&file, c)?.into(),
         };
@@ -144,15 +146,7 @@ fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> R
     if let (Value::Object(all), Value::Object(own)) = (&mut file.meta, settings(meta)?) {
         all.extend(own);
     }
-    let shape = [features.n_rows(), features.n_cols()];
-    match features {
-        Features::Dense(dense) => match dense.values() {
-            DenseValues::F32(values) => file.insert("features", &shape, values.to_static())?,
-            DenseValues::F64(values) => file.insert("features", &shape, values.to_static())?,
-            DenseValues::U8(values) => file.insert("features", &shape, values.to_static())?,
-        },
-        Features::Sparse(sparse) => file.insert_csr("features", sparse)?,
-    }
+    store_features(features, file)?;
     if let Widths::PerRow(widths) = widths {
         file.insert("widths", &[widths.len()], widths.clone())?;
     }
@@ -163,12 +157,25 @@ fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> R
     file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())
 }
 
+/// Adds rows of a fit to a model.
+pub(crate) fn store_features(features: &Features<'_>, file: &mut ModelFile) -> Result<()> {
+    let shape = [features.n_rows(), features.n_cols()];
+    match features {
+        Features::Dense(dense) => match dense.values() {
+            DenseValues::F32(values) => file.insert("features", &shape, values.to_static()),
+            DenseValues::F64(values) => file.insert("features", &shape, values.to_static()),
+            DenseValues::U8(values) => file.insert("features", &shape, values.to_static()),
+        },
+        Features::Sparse(sparse) => file.insert_csr("features", sparse),
+    }
+}
+
 /// The extension by neighbours of a model of `n_classes` classes.
 fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
     let meta: NeighborMeta = read_settings(file)?;
     let (shape, values) = file.array::<f64>("scores", &[None, None])?;
     let scores = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
-    let features = features(file)?;
+    let features = features_of(file)?;
     let (n, c) = (scores.n_rows(), scores.n_cols());
     let widths_fit = match meta.graph.weights {
         Weighting::Gaussian => meta.width.is_some_and(|width| width > 0.0 && width.is_finite()),
@@ -213,7 +220,7 @@ fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<Cells> {
 }
 
 /// The fitted features in the type they were stored in.
-fn features(file: &ModelFile) -> Result<Features<'static>> {
+pub(crate) fn features_of(file: &ModelFile) -> Result<Features<'static>> {
     if file.contains("features.indptr") {
         return Ok(Features::Sparse(Arc::new(file.csr("features")?)));
     }

@@ -1,5 +1,3 @@
-use std::path::PathBuf;
-
 use lapwing_data::{Labels, UNLABELED};
 use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, NystromMap, glnp};
 use lapwing_graph::testkit::{blobs, dense_values};
@@ -7,6 +5,7 @@ use lapwing_solve::dense::solve_spd;
 
 use super::solve::{Spectrum, times, transposed_times};
 use super::*;
+use crate::golden::golden;
 use crate::{Extension, Model};
 
 fn problem(n: usize, d: usize) -> (Features<'static>, Targets, Labels) {
@@ -472,30 +471,10 @@ fn balanced_columns_do_not_favor_the_class_with_more_labels() {
     assert!(accuracy(Balance::Raw, 0.999) < accuracy(Balance::Balanced, 0.999));
 }
 
-fn golden(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name);
-    path.exists().then_some(path)
-}
-
-/// An array of an `.npz`, as f64.
-fn array(path: &PathBuf, name: &str) -> Vec<f64> {
-    let mut archive = npyz::npz::NpzArchive::open(path).unwrap();
-    let kind = archive.by_name(name).unwrap().unwrap().dtype().descr();
-    let file = archive.by_name(name).unwrap().unwrap();
-    if kind.contains("f8") {
-        file.into_vec().unwrap()
-    } else if kind.contains("i8") {
-        file.into_vec::<i64>().unwrap().into_iter().map(|x| x as f64).collect()
-    } else {
-        file.into_vec::<i32>().unwrap().into_iter().map(f64::from).collect()
-    }
-}
-
 /// Everything behind the similarities, in double precision, against another program's figures.
 #[test]
 fn the_nystrom_propagation_is_that_of_the_oracle() {
-    let path = golden("lp_nystrom_500.npz").expect("tests/golden holds it");
-    let get = |name: &str| array(&path, name);
+    let get = |name: &str| golden("lp_nystrom_500.npz", name);
     let (x, landmarks, sigma) = (get("X"), get("landmarks"), get("sigma")[0]);
     let (n, k, d) = (500, landmarks.len(), x.len() / 500);
     let f0 = get("f0");

@@ -1,0 +1,319 @@
+//! From features to the Gram matrix: how it is kept, and what becomes of coefficients.
+
+use lapwing_data::{Error, Features, Matrix, Result, Run, Stream, available_memory_bytes};
+use lapwing_graph::low_rank::NystromMap;
+use lapwing_solve::{Precision, SymmetricMatrix, symmetric_bytes};
+use rand::seq::index::sample;
+
+use super::extension::Expansion;
+use super::gram::{Factor, Gram, symmetrized};
+use super::kernel::{GivenBlocks, GramBlocks, Kernel, KernelRows, typical_bandwidth};
+use super::objective::Solution;
+use super::params::{
+    EXACT_ROWS, GramPrecision, KernelKind, KernelLandmarks, LapSvmParams, MOST_WEIGHTS, TYPICAL_LANDMARKS,
+};
+
+/// Most rows whose Gram matrix is kept in double precision unless asked for.
+const DOUBLE_ROWS: usize = 4096;
+/// Eigenvalues of the landmarks' kernel below this share of the largest are left out: Z is in single precision.
+const RCOND: f64 = 1e-7;
+
+/// How the Gram matrix is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// By its tiles.
+    Tiles(Precision),
+    /// Not at all: it is made in every product.
+    Blocks,
+    /// As Z·Zᵀ, from so many landmarks.
+    Landmarks(usize),
+    /// As X·Xᵀ.
+    Features,
+}
+
+impl Storage {
+    /// For n rows of d columns.
+    pub fn of(params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
+        let landmarks = match params.n_landmarks {
+            KernelLandmarks::Count(count) => Some(count),
+            KernelLandmarks::Auto if n > EXACT_ROWS || params.kernel == KernelKind::LowRank => Some(TYPICAL_LANDMARKS),
+            _ => None,
+        };
+        match params.kernel {
+            KernelKind::Linear if (is_sparse && n > DOUBLE_ROWS) || (!is_sparse && d < n) => return Self::Features,
+            KernelKind::Rbf | KernelKind::LowRank | KernelKind::Poly => {
+                if let Some(count) = landmarks {
+                    return Self::Landmarks(count.min(n));
+                }
+            }
+            _ => {}
+        }
+        let limit = params.memory.or_else(|| available_memory_bytes().map(|bytes| bytes / 2)).unwrap_or(u64::MAX);
+        let fits = |precision| symmetric_bytes(n, precision) as u64 <= limit;
+        let wanted = match params.precision {
+            GramPrecision::Double => Precision::Double,
+            GramPrecision::Single => Precision::Single,
+            GramPrecision::Auto if n <= DOUBLE_ROWS && fits(Precision::Double) => Precision::Double,
+            GramPrecision::Auto => Precision::Single,
+        };
+        if fits(wanted) { Self::Tiles(wanted) } else { Self::Blocks }
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tiles(Precision::Single) => "single",
+            Self::Tiles(Precision::Double) => "double",
+            Self::Blocks => "blocks",
+            Self::Landmarks(_) => "landmarks",
+            Self::Features => "features",
+        }
+    }
+}
+
+/// The Gram matrix of the rows of a fit, and where it came from.
+pub(super) struct Basis<'b> {
+    pub gram: Gram<'b>,
+    pub storage: Storage,
+    /// Mean of k(x, x).
+    pub scale: f64,
+    /// The kernel; none where similarities were given.
+    pub kernel: Option<Kernel>,
+    source: Source,
+}
+
+enum Source {
+    /// Similarities to all rows, less this center.
+    Rows(Vec<f64>),
+    /// Similarities to landmarks.
+    Landmarks { center: Vec<f64>, landmarks: Features<'static>, rows: KernelRows, map: NystromMap },
+    /// The features, of a linear kernel.
+    Features,
+    /// They were given.
+    Given,
+}
+
+impl<'b> Basis<'b> {
+    /// Of the features (n, d); the labelled rows are among the landmarks, if there are any.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a Gram matrix that is not square; [`Error::Value`] for one that is not symmetric, or similarities
+    /// that are not finite; [`Error::Interrupted`].
+    pub fn of(params: &LapSvmParams, features: &'b Features<'_>, labeled: &[u32], run: &Run) -> Result<Self> {
+        let (n, is_sparse) = (features.n_rows(), matches!(features, Features::Sparse(_)));
+        let storage = Storage::of(params, n, features.n_cols(), is_sparse);
+        if params.kernel == KernelKind::Precomputed {
+            if features.n_cols() != n {
+                let expected = format!("{n} columns, as it has rows");
+                return Err(Error::shape("the Gram matrix", expected, format!("{} columns", features.n_cols())));
+            }
+            let blocks = GivenBlocks { features };
+            let (scale, kernel, source) = (blocks.mean_diagonal(), None, Source::Given);
+            return Ok(Self { gram: Gram::Matrix(matrix(blocks, storage, run)?), storage, scale, kernel, source });
+        }
+        let center = match (params.kernel, features) {
+            (KernelKind::Rbf | KernelKind::LowRank, Features::Dense(dense)) => run.install(|| dense.column_means(run)),
+            _ => Vec::new(),
+        };
+        let kernel = match params.kernel {
+            KernelKind::Poly => Kernel::Poly { degree: params.degree },
+            KernelKind::Linear => Kernel::Linear,
+            _ => Kernel::Rbf {
+                bandwidth: match params.bandwidth {
+                    Some(bandwidth) => bandwidth,
+                    None => typical_bandwidth(features, &center, run)?,
+                },
+            },
+        };
+        let kernel_of = Some(kernel);
+        match storage {
+            Storage::Features => {
+                let scale = kernel.mean_diagonal(&KernelRows::of(features, 0..n.min(EXACT_ROWS), &center)?);
+                let gram = Gram::Factor(linear_factor(features, run)?);
+                Ok(Self { gram, storage, scale, kernel: kernel_of, source: Source::Features })
+            }
+            Storage::Landmarks(count) => {
+                let chosen = landmark_rows(n, count, labeled, run);
+                let landmarks = features.select(&chosen)?;
+                let rows = KernelRows::of(&landmarks, 0..chosen.len(), &center)?;
+                let scale = kernel.mean_diagonal(&rows);
+                let map = nystrom_map(kernel, &rows)?;
+                let factor = Factor::nystrom(|range| similarities(kernel, features, range, &center, &rows), n, &map, run)?;
+                let source = Source::Landmarks { center, landmarks, rows, map };
+                Ok(Self { gram: Gram::Factor(factor), storage, scale, kernel: kernel_of, source })
+            }
+            Storage::Tiles(_) | Storage::Blocks => {
+                let rows = KernelRows::of(features, 0..n, &center)?;
+                let scale = kernel.mean_diagonal(&rows);
+                let gram = Gram::Matrix(matrix(GramBlocks { kernel, rows }, storage, run)?);
+                Ok(Self { gram, storage, scale, kernel: kernel_of, source: Source::Rows(center) })
+            }
+        }
+    }
+
+    /// What scores any rows, from solved problems on the rows of `features`.
+    ///
+    /// # Errors
+    /// None for features of the fit.
+    pub fn expansion<'a>(&self, features: &Features<'a>, solutions: &[Solution], run: &Run) -> Result<Expansion<'a>> {
+        let own: Vec<Vec<f64>> = solutions.iter().map(|solution| self.weights(solution, run)).collect();
+        let coefficients = columns(&own);
+        Ok(match (&self.source, self.kernel) {
+            (Source::Landmarks { center, landmarks, map, .. }, Some(kernel)) => {
+                let mapped: Vec<Vec<f64>> = own
+                    .iter()
+                    .map(|w| map.map.rows().map(|row| row.iter().zip(w).map(|(m, w)| m * w).sum()).collect())
+                    .collect();
+                let (center, rows) = (center.clone(), landmarks.clone());
+                Expansion::Rows { kernel, center, rows, coefficients: columns(&mapped) }
+            }
+            (Source::Rows(center), Some(kernel)) => {
+                let used: Vec<u32> = (0..features.n_rows() as u32)
+                    .filter(|&row| coefficients.row(row as usize).iter().any(|a| *a != 0.0))
+                    .collect();
+                let center = center.clone();
+                if used.len() == features.n_rows() {
+                    return Ok(Expansion::Rows { kernel, center, rows: features.clone(), coefficients });
+                }
+                let kept = used.iter().flat_map(|&row| coefficients.row(row as usize)).copied().collect();
+                let coefficients = Matrix::new(used.len(), coefficients.n_cols(), kept)?;
+                Expansion::Rows { kernel, center, rows: features.select(&used)?, coefficients }
+            }
+            _ => Expansion::Weights(coefficients),
+        })
+    }
+
+    /// The coefficients of a solution: of the columns of a factor where there is one, else of rows.
+    fn weights(&self, solution: &Solution, run: &Run) -> Vec<f64> {
+        match &self.gram {
+            Gram::Factor(factor) if solution.is_of_rows => {
+                run.install(|| factor.gather(&solution.coefficients))
+            }
+            _ => solution.coefficients.clone(),
+        }
+    }
+
+    /// Similarities of other rows to those of the fit (v, n).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; similarities that are not finite.
+    pub fn cross(&self, fitted: &Features<'_>, new: &Features<'_>, run: &Run) -> Result<Vec<f64>> {
+        if new.n_cols() != fitted.n_cols() {
+            let expected = format!("{} columns, as the features", fitted.n_cols());
+            return Err(Error::shape("validation rows", expected, format!("{} columns", new.n_cols())));
+        }
+        new.check(run)?;
+        let (v, n) = (new.n_rows(), fitted.n_rows());
+        let mut out = vec![0.0; v * n];
+        match (&self.source, self.kernel, &self.gram) {
+            (Source::Rows(center), Some(kernel), _) => {
+                let (new, fitted) = (KernelRows::of(new, 0..v, center)?, KernelRows::of(fitted, 0..n, center)?);
+                kernel.block(&new, 0..v, &fitted, 0..n, &mut out)?;
+            }
+            (Source::Landmarks { center, rows, map, .. }, Some(kernel), Gram::Factor(factor)) => {
+                let near = similarities(kernel, new, 0..v, center, rows)?;
+                let mut weights = vec![0.0; v * map.rank()];
+                lapwing_solve::products::product(&near, map.map.values(), rows.len(), &mut weights);
+                run.install(|| factor.spread(&weights, &mut out));
+            }
+            (Source::Features, _, Gram::Factor(factor)) => {
+                let mut weights = vec![0.0; v * new.n_cols()];
+                wide_rows(new, &mut weights);
+                run.install(|| factor.spread(&weights, &mut out));
+            }
+            _ => wide_rows(new, &mut out),
+        }
+        Ok(out)
+    }
+}
+
+/// The rows in double precision, with their zeros.
+fn wide_rows(features: &Features<'_>, out: &mut [f64]) {
+    for (row, out) in out.chunks_exact_mut(features.n_cols().max(1)).enumerate() {
+        match features {
+            Features::Dense(dense) => dense.copy_row_f64(row, out),
+            Features::Sparse(csr) => {
+                let (ids, values) = csr.row(row);
+                ids.iter().zip(values).for_each(|(&id, x)| out[id as usize] = f64::from(*x));
+            }
+        }
+    }
+}
+
+/// Vectors as columns.
+fn columns(vectors: &[Vec<f64>]) -> Matrix {
+    let (m, k) = (vectors.first().map_or(0, Vec::len), vectors.len());
+    let mut out = Matrix::filled(m, k, 0.0);
+    for (at, vector) in vectors.iter().enumerate() {
+        out.values_mut()[at..].iter_mut().step_by(k).zip(vector).for_each(|(out, value)| *out = *value);
+    }
+    out
+}
+
+fn matrix<'m>(
+    blocks: impl lapwing_solve::SymmetricBlocks + 'm,
+    storage: Storage,
+    run: &Run,
+) -> Result<SymmetricMatrix<'m>> {
+    match storage {
+        Storage::Tiles(precision) => SymmetricMatrix::stored(&blocks, precision, run),
+        _ => Ok(SymmetricMatrix::made(blocks)),
+    }
+}
+
+/// Rows that become landmarks, ascending: labelled ones, up to half of them, and others drawn alike.
+pub(super) fn landmark_rows(n: usize, count: usize, labeled: &[u32], run: &Run) -> Vec<u32> {
+    let mut rng = run.rng(Stream::Landmarks, 8);
+    let from_labeled = labeled.len().min(count / 2);
+    let mut chosen: Vec<u32> = sample(&mut rng, labeled.len(), from_labeled).iter().map(|at| labeled[at]).collect();
+    chosen.sort_unstable();
+    let mut others: Vec<u32> = Vec::new();
+    for row in sample(&mut rng, n, count.min(n)).iter().map(|row| row as u32) {
+        if chosen.len() + others.len() < count && chosen.binary_search(&row).is_err() {
+            others.push(row);
+        }
+    }
+    chosen.extend(others);
+    chosen.sort_unstable();
+    chosen
+}
+
+fn nystrom_map(kernel: Kernel, landmarks: &KernelRows) -> Result<NystromMap> {
+    let k = landmarks.len();
+    let mut among = Matrix::filled(k, k, 0.0);
+    kernel.block(landmarks, 0..k, landmarks, 0..k, among.values_mut())?;
+    NystromMap::of_kernel(&symmetrized(among), RCOND)
+}
+
+/// Similarities of some rows to the landmarks.
+fn similarities(
+    kernel: Kernel,
+    features: &Features<'_>,
+    range: std::ops::Range<usize>,
+    center: &[f64],
+    landmarks: &KernelRows,
+) -> Result<Vec<f64>> {
+    let m = range.len();
+    let rows = KernelRows::of(features, range, center)?;
+    let mut out = vec![0.0; m * landmarks.len()];
+    kernel.block(&rows, 0..m, landmarks, 0..landmarks.len(), &mut out)?;
+    Ok(out)
+}
+
+/// The features themselves as a factor of their products.
+fn linear_factor(features: &Features<'_>, run: &Run) -> Result<Factor> {
+    Ok(match features {
+        Features::Sparse(csr) => Factor::Sparse(csr.clone(), csr.transpose()),
+        Features::Dense(dense) => {
+            let mut values = vec![0.0f32; dense.n_rows() * dense.n_cols()];
+            dense.copy_rows_f32(0..dense.n_rows(), &[], &mut values);
+            run.check()?;
+            Factor::Dense { rank: dense.n_cols(), values }
+        }
+    })
+}
+
+/// Whether matrices of the factor's columns are formed.
+pub(super) fn has_few_weights(factor: &Factor) -> bool {
+    factor.rank() <= MOST_WEIGHTS
+}

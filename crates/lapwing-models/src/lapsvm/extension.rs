@@ -1,0 +1,264 @@
+//! What labels new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the rows that are needed for it, or f(x) = wᵀx + b.
+
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Error, Features, Matrix, Result, Run};
+use lapwing_solve::products::add_product;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::kernel::{Kernel, KernelRows};
+use crate::model::{features_of, store_features};
+
+/// New rows that are scored at a time.
+const ROWS: usize = 128;
+/// Rows of the fit that are met at a time.
+const COLUMNS: usize = 2048;
+
+/// A fitted kernel machine: the rows it needs, their coefficients, and the bias.
+#[derive(Clone, Debug)]
+pub struct KernelExtension<'a> {
+    expansion: Expansion<'a>,
+    bias: Vec<f64>,
+    n_classes: usize,
+    is_regression: bool,
+}
+
+/// What f is made of.
+#[derive(Clone, Debug)]
+pub(super) enum Expansion<'a> {
+    /// Similarities to rows (m, d), from which `center` (d, or empty) is taken first, times coefficients (m, k).
+    Rows { kernel: Kernel, center: Vec<f64>, rows: Features<'a>, coefficients: Matrix },
+    /// The features times weights (d, k).
+    Weights(Matrix),
+}
+
+/// Everything but the arrays.
+#[derive(Serialize, Deserialize)]
+struct Meta {
+    /// Kernel; none where features are weighed themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<Kernel>,
+    is_regression: bool,
+}
+
+impl<'a> KernelExtension<'a> {
+    /// `bias` (k) of k problems: one for two classes and for a regression, else one for each class.
+    pub(super) fn new(expansion: Expansion<'a>, bias: Vec<f64>, n_classes: usize, is_regression: bool) -> Self {
+        Self { expansion, bias, n_classes, is_regression }
+    }
+
+    /// Columns of the features.
+    pub fn n_features(&self) -> usize {
+        match &self.expansion {
+            Expansion::Rows { rows, .. } => rows.n_cols(),
+            Expansion::Weights(weights) => weights.n_rows(),
+        }
+    }
+
+    /// Classes, 1 for a regression.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// Coefficients: of the rows that are kept (m, k), or of the features (d, k).
+    pub fn coefficients(&self) -> &Matrix {
+        match &self.expansion {
+            Expansion::Rows { coefficients, .. } => coefficients,
+            Expansion::Weights(weights) => weights,
+        }
+    }
+
+    /// b of each problem (k).
+    pub fn bias(&self) -> &[f64] {
+        &self.bias
+    }
+
+    /// The kernel; none where it is that of the features themselves, or was given.
+    pub fn kernel(&self) -> Option<Kernel> {
+        if let Expansion::Rows { kernel, .. } = self.expansion { Some(kernel) } else { None }
+    }
+
+    /// The rows that are kept (m, d), for a kernel.
+    pub fn rows(&self) -> Option<&Features<'a>> {
+        if let Expansion::Rows { rows, .. } = &self.expansion { Some(rows) } else { None }
+    }
+
+    /// The same that borrows nothing.
+    ///
+    /// # Errors
+    /// None for rows that are there.
+    pub fn into_owned(self) -> Result<KernelExtension<'static>> {
+        let expansion = match self.expansion {
+            Expansion::Weights(weights) => Expansion::Weights(weights),
+            Expansion::Rows { kernel, center, rows, coefficients } => {
+                let all: Vec<u32> = (0..rows.n_rows() as u32).collect();
+                Expansion::Rows { kernel, center, rows: rows.select(&all)?, coefficients }
+            }
+        };
+        Ok(KernelExtension { expansion, bias: self.bias, n_classes: self.n_classes, is_regression: self.is_regression })
+    }
+
+    /// The same for features of `n` columns, of which those in `columns` are weighed.
+    pub(super) fn widened(self, n: usize, columns: &[u32]) -> Self {
+        let Expansion::Weights(own) = &self.expansion else { return self };
+        let mut weights = Matrix::filled(n, own.n_cols(), 0.0);
+        columns.iter().zip(own.rows()).for_each(|(&column, row)| weights.row_mut(column as usize).copy_from_slice(row));
+        Self { expansion: Expansion::Weights(weights), ..self }
+    }
+
+    /// Scores (m, c) of new rows (m, d): f of each class; −f and f for two.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless the columns are those of the fit; [`Error::Value`] for values that are not finite;
+    /// [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// O(m·k·(d + c)) time for k kept rows; a copy of these in double precision.
+    pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
+        Ok(self.scores(&self.values(new, run)?, new.n_rows()))
+    }
+
+    /// f of each problem (m, k), row-major.
+    pub(super) fn values(&self, new: &Features<'_>, run: &Run) -> Result<Vec<f64>> {
+        if new.n_cols() != self.n_features() {
+            let expected = format!("{} columns", self.n_features());
+            return Err(Error::shape("features", expected, format!("{} columns", new.n_cols())));
+        }
+        new.check(run)?;
+        let (m, k) = (new.n_rows(), self.bias.len());
+        let fitted = match &self.expansion {
+            Expansion::Rows { center, rows, .. } => Some(KernelRows::of(rows, 0..rows.n_rows(), center)?),
+            Expansion::Weights(_) => None,
+        };
+        let mut out = vec![0.0; m * k];
+        run.install(|| {
+            out.par_chunks_mut(ROWS * k).enumerate().try_for_each(|(block, out)| {
+                run.check()?;
+                let first = block * ROWS;
+                let range = first..(first + ROWS).min(m);
+                out.chunks_exact_mut(k).for_each(|out| out.copy_from_slice(&self.bias));
+                match (&self.expansion, &fitted) {
+                    (Expansion::Rows { kernel, center, coefficients, .. }, Some(fitted)) => {
+                        let here = KernelRows::of(new, range.clone(), center)?;
+                        let mut similarities = vec![0.0; range.len() * COLUMNS];
+                        for start in (0..fitted.len()).step_by(COLUMNS) {
+                            let cols = start..(start + COLUMNS).min(fitted.len());
+                            let similarities = &mut similarities[..range.len() * cols.len()];
+                            kernel.block(&here, 0..range.len(), fitted, cols.clone(), similarities)?;
+                            add_product(similarities, &coefficients.values()[start * k..cols.end * k], cols.len(), out);
+                        }
+                    }
+                    _ => weigh(new, range, self.coefficients(), out),
+                }
+                Ok::<(), Error>(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    /// Scores of the classes from values of the problems (m, k).
+    pub(super) fn scores(&self, values: &[f64], m: usize) -> Matrix {
+        let (c, k) = (self.n_classes, self.bias.len());
+        let mut out = Matrix::filled(m, c, 0.0);
+        for (row, values) in values.chunks_exact(k).enumerate() {
+            match out.row_mut(row) {
+                [against, with] => (*against, *with) = (-values[0], values[0]),
+                out => out.copy_from_slice(values),
+            }
+        }
+        out
+    }
+
+    /// It as bytes, for a pickle.
+    ///
+    /// # Errors
+    /// None in practice; see [`ModelFile::insert`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut file = ModelFile::new("kernel-machine", json!({ "n_classes": self.n_classes }));
+        self.store(&mut file)?;
+        Ok(file.to_bytes())
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) made bytes of.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
+    pub fn from_bytes(bytes: &[u8]) -> Result<KernelExtension<'static>> {
+        let file = ModelFile::from_bytes(bytes, "the bytes of a kernel machine")?;
+        file.expect_kind(&["kernel-machine"])?;
+        let n_classes = file.meta["n_classes"].as_u64().and_then(|c| usize::try_from(c).ok());
+        let n_classes = n_classes.filter(|c| *c > 0).ok_or_else(|| file.error("the number of classes is missing"))?;
+        KernelExtension::stored(&file, n_classes)
+    }
+
+    /// Adds its arrays to a model.
+    ///
+    /// # Errors
+    /// None in practice; see [`ModelFile::insert`].
+    pub(crate) fn store(&self, file: &mut ModelFile) -> Result<()> {
+        let coefficients = self.coefficients();
+        file.insert("coefficients", &[coefficients.n_rows(), coefficients.n_cols()], coefficients.values().to_vec())?;
+        file.insert("bias", &[self.bias.len()], self.bias.clone())?;
+        if let Expansion::Rows { center, rows, .. } = &self.expansion {
+            file.insert("center", &[center.len()], center.clone())?;
+            store_features(rows, file)?;
+        }
+        let meta = Meta { kernel: self.kernel(), is_regression: self.is_regression };
+        let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
+        file.meta["kernel_machine"] = serde_json::to_value(meta).map_err(fault)?;
+        Ok(())
+    }
+
+    /// What [`store`](Self::store) stored.
+    pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<KernelExtension<'static>> {
+        let meta = Meta::deserialize(&file.meta["kernel_machine"])
+            .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
+        let k = if n_classes == 2 { 1 } else { n_classes };
+        let (shape, values) = file.array::<f64>("coefficients", &[None, Some(k)])?;
+        let coefficients = Matrix::new(shape[0], k, values.as_slice().to_vec())?;
+        let bias = file.array::<f64>("bias", &[Some(k)])?.1.as_slice().to_vec();
+        if !coefficients.values().iter().chain(&bias).all(|x| x.is_finite()) {
+            return Err(file.error("its coefficients are out of range"));
+        }
+        let expansion = match meta.kernel {
+            None => Expansion::Weights(coefficients),
+            Some(kernel) => {
+                let rows = features_of(file)?;
+                let center = file.array::<f64>("center", &[None])?.1.as_slice().to_vec();
+                let fits = rows.n_rows() == coefficients.n_rows() && (center.is_empty() || center.len() == rows.n_cols());
+                let in_range = match kernel {
+                    Kernel::Rbf { bandwidth } => bandwidth > 0.0 && bandwidth.is_finite(),
+                    Kernel::Poly { degree } => degree > 0 && i32::try_from(degree).is_ok(),
+                    Kernel::Linear => true,
+                };
+                if !fits || !in_range || !center.iter().all(|x| x.is_finite()) {
+                    return Err(file.error("its rows, coefficients and kernel do not fit together"));
+                }
+                Expansion::Rows { kernel, center, rows, coefficients }
+            }
+        };
+        Ok(KernelExtension { expansion, bias, n_classes, is_regression: meta.is_regression })
+    }
+}
+
+/// OUT (rows, k) ← OUT + X·W of some rows.
+fn weigh(new: &Features<'_>, range: std::ops::Range<usize>, weights: &Matrix, out: &mut [f64]) {
+    let k = weights.n_cols();
+    let mut wide = vec![0.0; new.n_cols()];
+    for (row, out) in range.zip(out.chunks_exact_mut(k)) {
+        let mut add = |x: f64, column: usize| {
+            out.iter_mut().zip(weights.row(column)).for_each(|(out, w)| *out += x * w);
+        };
+        match new {
+            Features::Dense(dense) => {
+                dense.copy_row_f64(row, &mut wide);
+                wide.iter().enumerate().for_each(|(column, &x)| add(x, column));
+            }
+            Features::Sparse(csr) => {
+                let (ids, values) = csr.row(row);
+                ids.iter().zip(values).for_each(|(&id, x)| add(f64::from(*x), id as usize));
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The Gram matrix as an operator: stored by tiles, made block by block, or a factor Z with K = Z·Zᵀ.
+
+use std::sync::Arc;
+
+use lapwing_data::{Csr, Matrix, Result, Run};
+use lapwing_graph::low_rank::NystromMap;
+use lapwing_solve::SymmetricMatrix;
+use lapwing_solve::products::{add_transposed_product, product, product_transposed};
+use rayon::prelude::*;
+
+use super::smoothness::Smoothness;
+
+/// Rows of Z that are met as one block.
+const BLOCK_ROWS: usize = 1024;
+/// Shares of the work whose sums are added in order.
+const SHARES: usize = 16;
+/// Columns of L·Z that are made at a time.
+const PANEL: usize = 32;
+
+/// The Gram matrix K (n, n).
+pub(super) enum Gram<'a> {
+    /// Itself.
+    Matrix(SymmetricMatrix<'a>),
+    /// Z·Zᵀ.
+    Factor(Factor),
+}
+
+/// Z (n, r).
+pub(super) enum Factor {
+    /// Row-major.
+    Dense {
+        /// Columns.
+        rank: usize,
+        values: Vec<f32>,
+    },
+    /// The features themselves, for a linear kernel, and their transpose.
+    Sparse(Arc<Csr<f32>>, Csr<f32>),
+}
+
+impl Gram<'_> {
+    pub fn n(&self) -> usize {
+        match self {
+            Self::Matrix(matrix) => matrix.n(),
+            Self::Factor(factor) => factor.n(),
+        }
+    }
+
+    /// The columns `cols` of K as rows of (cols, n).
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn columns(&self, cols: &[u32], run: &Run) -> Result<Vec<f64>> {
+        match self {
+            Self::Matrix(matrix) => matrix.columns(cols, run),
+            Self::Factor(factor) => {
+                let mut out = vec![0.0; cols.len() * factor.n()];
+                run.install(|| factor.spread(&factor.rows(cols), &mut out));
+                Ok(out)
+            }
+        }
+    }
+
+    /// Y ← K·X for vectors one after the other (s, n).
+    ///
+    /// # Errors
+    /// Those of blocks that are made; [`Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
+        match self {
+            Self::Matrix(matrix) => matrix.apply(x, y, run),
+            Self::Factor(factor) => {
+                run.check()?;
+                let weights = run.install(|| factor.gather(x));
+                run.check()?;
+                run.install(|| factor.spread(&weights, y));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Factor {
+    pub fn n(&self) -> usize {
+        match self {
+            Self::Dense { rank, values } => values.len() / rank.max(&1),
+            Self::Sparse(rows, _) => rows.n_rows(),
+        }
+    }
+
+    /// r.
+    pub fn rank(&self) -> usize {
+        match self {
+            Self::Dense { rank, .. } => *rank,
+            Self::Sparse(rows, _) => rows.n_cols(),
+        }
+    }
+
+    /// Z = C·M of n rows, whose similarities C (n, k) to landmarks come a few rows at a time, with M of the Nyström
+    /// approximation.
+    ///
+    /// # Errors
+    /// A similarity that is not finite; [`Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn nystrom(
+        similarities: impl Fn(std::ops::Range<usize>) -> Result<Vec<f64>> + Sync,
+        n: usize,
+        map: &NystromMap,
+        run: &Run,
+    ) -> Result<Self> {
+        let rank = map.rank();
+        let mut values = vec![0.0f32; n * rank];
+        run.install(|| {
+            values.par_chunks_mut((BLOCK_ROWS * rank).max(1)).enumerate().try_for_each(|(block, out)| {
+                run.check()?;
+                let first = block * BLOCK_ROWS;
+                let similarities = similarities(first..(first + BLOCK_ROWS).min(n))?;
+                let mut rows = vec![0.0; out.len()];
+                product(&similarities, map.map.values(), map.map.n_rows(), &mut rows);
+                out.iter_mut().zip(&rows).for_each(|(out, value)| *out = *value as f32);
+                Ok::<(), lapwing_data::Error>(())
+            })
+        })?;
+        Ok(Self::Dense { rank, values })
+    }
+
+    /// Zᵀ·x of vectors (s, n), as vectors (s, r).
+    pub fn gather(&self, x: &[f64]) -> Vec<f64> {
+        let (n, rank) = (self.n(), self.rank());
+        let s = x.len() / n.max(1);
+        let mut out = vec![0.0; s * rank];
+        match self {
+            Self::Dense { values, .. } => {
+                let parts = self.shares(|rows, sum: &mut Vec<f64>| {
+                    sum.resize(s * rank, 0.0);
+                    for row in rows {
+                        let z = &values[row * rank..(row + 1) * rank];
+                        for (column, sum) in sum.chunks_exact_mut(rank).enumerate() {
+                            let x = x[column * n + row];
+                            sum.iter_mut().zip(z).for_each(|(sum, z)| *sum += x * f64::from(*z));
+                        }
+                    }
+                });
+                for part in parts {
+                    out.iter_mut().zip(part).for_each(|(out, part)| *out += part);
+                }
+            }
+            Self::Sparse(_, columns) => {
+                out.par_chunks_mut(rank.max(1)).zip(x.par_chunks(n.max(1))).for_each(|(out, x)| multiply(columns, x, out));
+            }
+        }
+        out
+    }
+
+    /// Z·w of vectors (s, r), as vectors (s, n).
+    pub fn spread(&self, weights: &[f64], y: &mut [f64]) {
+        let (n, rank) = (self.n(), self.rank());
+        for (w, y) in weights.chunks_exact(rank.max(1)).zip(y.chunks_exact_mut(n.max(1))) {
+            match self {
+                Self::Dense { values, .. } => {
+                    let rows = y.par_iter_mut().zip(values.par_chunks_exact(rank)).with_min_len(BLOCK_ROWS);
+                    rows.for_each(|(y, z)| *y = z.iter().zip(w).map(|(z, w)| f64::from(*z) * w).sum());
+                }
+                Self::Sparse(rows, _) => multiply(rows, w, y),
+            }
+        }
+    }
+
+    /// Some rows of Z (rows, r).
+    pub fn rows(&self, rows: &[u32]) -> Vec<f64> {
+        let rank = self.rank();
+        let mut out = vec![0.0; rows.len() * rank];
+        for (out, &row) in out.chunks_exact_mut(rank.max(1)).zip(rows) {
+            match self {
+                Self::Dense { values, .. } => {
+                    let z = &values[row as usize * rank..][..rank];
+                    out.iter_mut().zip(z).for_each(|(out, z)| *out = f64::from(*z));
+                }
+                Self::Sparse(all, _) => {
+                    let (ids, values) = all.row(row as usize);
+                    ids.iter().zip(values).for_each(|(&id, z)| out[id as usize] = f64::from(*z));
+                }
+            }
+        }
+        out
+    }
+
+    /// Zᵀ·L^p·Z (r, r), a panel of columns at a time; `done` hears how many are finished.
+    ///
+    /// # Errors
+    /// [`Interrupted`](lapwing_data::Error::Interrupted).
+    pub fn smooth_gram(&self, smoothness: &Smoothness<'_>, run: &Run, mut done: impl FnMut(usize)) -> Result<Matrix> {
+        let (n, rank) = (self.n(), self.rank());
+        let mut gram = Matrix::filled(rank, rank, 0.0);
+        for first in (0..rank).step_by(PANEL) {
+            run.check()?;
+            let width = PANEL.min(rank - first);
+            let mut panel = vec![0.0; n * width];
+            run.install(|| self.copy_columns(first, width, &mut panel));
+            smoothness.apply(&mut panel, width, run)?;
+            let parts = run.install(|| {
+                self.shares(|rows, sum: &mut Vec<f64>| {
+                    sum.resize(rank * width, 0.0);
+                    let mut wide = Vec::new();
+                    let last = rows.end;
+                    for start in rows.step_by(BLOCK_ROWS) {
+                        let end = (start + BLOCK_ROWS).min(last);
+                        let block: Vec<u32> = (start as u32..end as u32).collect();
+                        wide.clear();
+                        wide.extend(self.rows(&block));
+                        add_transposed_product(&wide, &panel[start * width..end * width], end - start, sum);
+                    }
+                })
+            });
+            for part in parts {
+                for (row, part) in part.chunks_exact(width).enumerate() {
+                    gram.row_mut(row)[first..first + width].iter_mut().zip(part).for_each(|(out, v)| *out += v);
+                }
+            }
+            done(first + width);
+        }
+        Ok(symmetrized(gram))
+    }
+
+    /// Columns `first..first + width` of Z (n, width).
+    fn copy_columns(&self, first: usize, width: usize, out: &mut [f64]) {
+        out.par_chunks_mut(BLOCK_ROWS * width).enumerate().for_each(|(block, out)| {
+            for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                let row = block * BLOCK_ROWS + at;
+                match self {
+                    Self::Dense { rank, values } => {
+                        let z = &values[row * rank + first..][..width];
+                        out.iter_mut().zip(z).for_each(|(out, z)| *out = f64::from(*z));
+                    }
+                    Self::Sparse(rows, _) => {
+                        let (ids, values) = rows.row(row);
+                        let from = ids.partition_point(|&id| (id as usize) < first);
+                        let here = ids[from..].iter().zip(&values[from..]).take_while(|(id, _)| (**id as usize) < first + width);
+                        here.for_each(|(&id, z)| out[id as usize - first] = f64::from(*z));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Runs `work` on equal shares of the rows, in parallel.
+    fn shares(&self, work: impl Fn(std::ops::Range<usize>, &mut Vec<f64>) + Sync) -> Vec<Vec<f64>> {
+        let n = self.n();
+        let bound = |share: usize| share * n / SHARES;
+        (0..SHARES)
+            .into_par_iter()
+            .map(|share| {
+                let mut sum = Vec::new();
+                work(bound(share)..bound(share + 1), &mut sum);
+                sum
+            })
+            .collect()
+    }
+}
+
+/// y ← A·x.
+fn multiply(a: &Csr<f32>, x: &[f64], y: &mut [f64]) {
+    y.par_iter_mut().enumerate().with_min_len(BLOCK_ROWS).for_each(|(row, y)| {
+        let (ids, values) = a.row(row);
+        *y = ids.iter().zip(values).map(|(&id, value)| f64::from(*value) * x[id as usize]).sum();
+    });
+}
+
+/// (A + Aᵀ) / 2.
+pub(super) fn symmetrized(mut a: Matrix) -> Matrix {
+    for i in 0..a.n_rows() {
+        for j in 0..i {
+            let mean = 0.5 * (a.row(i)[j] + a.row(j)[i]);
+            a.row_mut(i)[j] = mean;
+            a.row_mut(j)[i] = mean;
+        }
+    }
+    a
+}
+
+/// A·Bᵀ (m, k) of rows of `inner` numbers, rows of A in parallel.
+pub(super) fn products(a: &[f64], b: &[f64], inner: usize, run: &Run) -> Matrix {
+    const ROWS: usize = 64;
+    let (m, k) = (a.len() / inner.max(1), b.len() / inner.max(1));
+    let mut out = Matrix::filled(m, k, 0.0);
+    if m * k > 0 {
+        run.install(|| {
+            let pieces = out.values_mut().par_chunks_mut(ROWS * k).zip(a.par_chunks(ROWS * inner));
+            pieces.for_each(|(out, a)| product_transposed(a, b, inner, out));
+        });
+    }
+    out
+}

@@ -1,0 +1,337 @@
+//! Kernels, and blocks of them between two sets of rows, in double precision.
+//!
+//! A block of m rows with k others takes m·k·d multiplications as one matrix product; of sparse rows, one multiplication for
+//! each value that is stored in the first, times k. Squared distances are |x|² + |x′|² − 2·xᵀx′ of rows from which the mean
+//! was taken, cut at 0.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use lapwing_data::{Csr, Error, Features, Result, Run};
+use lapwing_solve::SymmetricBlocks;
+use lapwing_solve::products::product_transposed;
+use serde::{Deserialize, Serialize};
+
+use crate::labeling::exponentials;
+
+/// A kernel function of two rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Kernel {
+    /// exp(−|x − x′|²/(2σ²)).
+    Rbf {
+        /// σ > 0, in the unit of distances.
+        bandwidth: f64,
+    },
+    /// (xᵀx′)^degree.
+    Poly {
+        /// Degree, at least 1.
+        degree: u32,
+    },
+    /// xᵀx′.
+    Linear,
+}
+
+/// Rows as blocks of a kernel want them.
+#[derive(Clone, Debug)]
+pub(super) struct KernelRows {
+    values: RowValues,
+    /// |x|² (n), for kernels of distances.
+    squares: Vec<f64>,
+    n_features: usize,
+}
+
+#[derive(Clone, Debug)]
+enum RowValues {
+    /// (n, d), row-major.
+    Dense(Vec<f64>),
+    Sparse(Arc<Csr<f32>>),
+}
+
+impl KernelRows {
+    /// The rows `range` of `features`, less `center` (d, or empty) where they are dense.
+    pub fn of(features: &Features<'_>, range: Range<usize>, center: &[f64]) -> Result<Self> {
+        let d = features.n_cols();
+        let values = match features {
+            Features::Dense(dense) => {
+                let mut values = vec![0.0; range.len() * d];
+                for (row, out) in range.clone().zip(values.chunks_exact_mut(d.max(1))) {
+                    dense.copy_row_f64(row, out);
+                    out.iter_mut().zip(center).for_each(|(x, c)| *x -= c);
+                }
+                RowValues::Dense(values)
+            }
+            Features::Sparse(all) if range.len() == all.n_rows() => RowValues::Sparse(all.clone()),
+            Features::Sparse(_) => {
+                let rows: Vec<u32> = range.clone().map(|row| row as u32).collect();
+                match features.select(&rows)? {
+                    Features::Sparse(part) => RowValues::Sparse(part),
+                    Features::Dense(_) => return Err(Error::Internal { reason: "sparse rows became dense".into() }),
+                }
+            }
+        };
+        let mut rows = Self { values, squares: Vec::new(), n_features: d };
+        rows.squares = (0..range.len()).map(|row| rows.square(row)).collect();
+        Ok(rows)
+    }
+
+    pub fn len(&self) -> usize {
+        self.squares.len()
+    }
+
+    fn square(&self, row: usize) -> f64 {
+        match &self.values {
+            RowValues::Dense(values) => values[row * self.n_features..][..self.n_features].iter().map(|x| x * x).sum(),
+            RowValues::Sparse(csr) => csr.row(row).1.iter().map(|x| f64::from(*x).powi(2)).sum(),
+        }
+    }
+}
+
+impl Kernel {
+    /// k(x, x) of every row, its mean.
+    pub(super) fn mean_diagonal(self, rows: &KernelRows) -> f64 {
+        let of = |square: &f64| match self {
+            Self::Rbf { .. } => 1.0,
+            Self::Poly { degree } => square.powi(degree as i32),
+            Self::Linear => *square,
+        };
+        rows.squares.iter().map(of).sum::<f64>() / rows.len().max(1) as f64
+    }
+
+    /// The block (a, b) of similarities, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a similarity that is not finite.
+    pub(super) fn block(
+        self,
+        a: &KernelRows,
+        rows: Range<usize>,
+        b: &KernelRows,
+        cols: Range<usize>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        let (d, k) = (a.n_features, cols.len());
+        if d == 0 || k == 0 {
+            return Ok(());
+        }
+        match (&a.values, &b.values) {
+            (RowValues::Dense(a), RowValues::Dense(b)) => {
+                product_transposed(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
+            }
+            (RowValues::Sparse(a), RowValues::Sparse(b)) => sparse_products(a, rows.clone(), b, cols.clone(), out),
+            _ => return Err(Error::shape("features", "rows that are dense or sparse as those of the fit", "the other")),
+        }
+        let last = match self {
+            Self::Linear => f64::INFINITY,
+            Self::Poly { degree } => {
+                out.iter_mut().for_each(|value| *value = value.powi(degree as i32));
+                f64::INFINITY
+            }
+            Self::Rbf { bandwidth } => {
+                let rate = -0.5 / (bandwidth * bandwidth);
+                for (row, out) in rows.clone().zip(out.chunks_exact_mut(k)) {
+                    let own = a.squares[row];
+                    for (value, other) in out.iter_mut().zip(&b.squares[cols.clone()]) {
+                        *value = rate * (own + other - 2.0 * *value).max(0.0);
+                    }
+                }
+                exponentials(out);
+                1.0
+            }
+        };
+        if let Some(at) = out.iter().position(|value| !(value.abs() <= last && value.is_finite())) {
+            return Err(Error::Value {
+                what: "the kernel".into(),
+                row: rows.start + at / k,
+                col: Some(cols.start + at % k),
+                value: out[at].to_string(),
+                advice: "features are too large for this kernel; scale them".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// OUT (rows, cols) ← the products of sparse rows: those of `b` are laid out by columns, sixteen at a time.
+fn sparse_products(a: &Csr<f32>, rows: Range<usize>, b: &Csr<f32>, cols: Range<usize>, out: &mut [f64]) {
+    const WIDTH: usize = 16;
+    let k = cols.len();
+    let mut panel = vec![[0.0f64; WIDTH]; a.n_cols().max(b.n_cols())];
+    for first in cols.clone().step_by(WIDTH) {
+        let last = (first + WIDTH).min(cols.end);
+        for (lane, row) in (first..last).enumerate() {
+            let (ids, values) = b.row(row);
+            ids.iter().zip(values).for_each(|(&id, value)| panel[id as usize][lane] = f64::from(*value));
+        }
+        for (at, row) in rows.clone().enumerate() {
+            let (ids, values) = a.row(row);
+            let mut sums = [0.0; WIDTH];
+            for (&id, value) in ids.iter().zip(values) {
+                let (value, others) = (f64::from(*value), &panel[id as usize]);
+                sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += value * other);
+            }
+            out[at * k + first - cols.start..][..last - first].copy_from_slice(&sums[..last - first]);
+        }
+        for row in first..last {
+            b.row(row).0.iter().for_each(|&id| panel[id as usize] = [0.0; WIDTH]);
+        }
+    }
+}
+
+/// A Gram matrix of rows, block by block.
+pub(super) struct GramBlocks {
+    pub kernel: Kernel,
+    pub rows: KernelRows,
+}
+
+impl SymmetricBlocks for GramBlocks {
+    fn n(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn block(&self, rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) -> Result<()> {
+        self.kernel.block(&self.rows, rows, &self.rows, cols, out)
+    }
+}
+
+/// A Gram matrix that was given, checked to be symmetric as it is read.
+pub(super) struct GivenBlocks<'g, 'a> {
+    pub features: &'g Features<'a>,
+}
+
+impl GivenBlocks<'_, '_> {
+    /// The mean of the diagonal.
+    pub fn mean_diagonal(&self) -> f64 {
+        let Features::Dense(dense) = self.features else { return 1.0 };
+        let mut value = [0.0];
+        let mut total = 0.0;
+        for row in 0..dense.n_rows() {
+            dense.copy_part_f64(row, row..row + 1, &mut value);
+            total += value[0];
+        }
+        total / dense.n_rows().max(1) as f64
+    }
+}
+
+impl SymmetricBlocks for GivenBlocks<'_, '_> {
+    fn n(&self) -> usize {
+        self.features.n_rows()
+    }
+
+    fn block(&self, rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let Features::Dense(dense) = self.features else {
+            return Err(Error::shape("the Gram matrix", "a dense array", "a sparse one"));
+        };
+        let k = cols.len();
+        let mut mirror = vec![0.0; rows.len() * k];
+        for (col, part) in cols.clone().zip(mirror.chunks_exact_mut(rows.len().max(1))) {
+            dense.copy_part_f64(col, rows.clone(), part);
+        }
+        for ((i, row), out) in rows.clone().enumerate().zip(out.chunks_exact_mut(k.max(1))) {
+            dense.copy_part_f64(row, cols.clone(), out);
+            for (at, here) in out.iter_mut().enumerate() {
+                let there = mirror[at * rows.len() + i];
+                // Products that were taken in another order, perhaps in single precision.
+                if (*here - there).abs() > 1e-5 * here.abs().max(there.abs()) + 1e-7 {
+                    return Err(Error::Value {
+                        what: "the Gram matrix".into(),
+                        row,
+                        col: Some(cols.start + at),
+                        value: here.to_string(),
+                        advice: format!("its mirror image is {there}; it must be symmetric"),
+                    });
+                }
+                *here = 0.5 * (*here + there);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Half the median distance among drawn rows: σ where none is given. 1 where rows do not differ.
+pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &Run) -> Result<f64> {
+    use lapwing_data::Stream;
+    use rand::seq::index::sample;
+    const ROWS: usize = 500;
+    let n = features.n_rows();
+    let mut drawn: Vec<u32> =
+        sample(&mut run.rng(Stream::Landmarks, 7), n, n.min(ROWS)).iter().map(|row| row as u32).collect();
+    drawn.sort_unstable();
+    let chosen = features.select(&drawn)?;
+    let m = drawn.len();
+    let rows = KernelRows::of(&chosen, 0..m, center)?;
+    let mut products = vec![0.0; m * m];
+    Kernel::Linear.block(&rows, 0..m, &rows, 0..m, &mut products)?;
+    let squared = |i: usize, j: usize| (rows.squares[i] + rows.squares[j] - 2.0 * products[i * m + j]).max(0.0);
+    let mut distances: Vec<f64> = (0..m).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| squared(i, j)).collect();
+    distances.retain(|distance| *distance > 0.0);
+    if distances.is_empty() {
+        return Ok(1.0);
+    }
+    let middle = distances.len() / 2;
+    let median = *distances.select_nth_unstable_by(middle, f64::total_cmp).1;
+    Ok(0.5 * median.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_those_of_the_definitions_for_dense_and_sparse_rows() {
+        let (n, d) = (37, 5);
+        let values: Vec<f64> = (0..n * d).map(|i| if i % 3 == 0 { 0.0 } else { ((i * 7) % 11) as f64 / 4.0 - 1.0 }).collect();
+        let entries: Vec<(u32, u32, f32)> = values
+            .iter()
+            .enumerate()
+            .filter(|(_, x)| **x != 0.0)
+            .map(|(at, x)| ((at / d) as u32, (at % d) as u32, *x as f32))
+            .collect();
+        let dense = Features::from_f64(n, d, values.clone()).unwrap();
+        let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
+        let x = |i: usize| &values[i * d..(i + 1) * d];
+        let product = |i: usize, j: usize| x(i).iter().zip(x(j)).map(|(a, b)| a * b).sum::<f64>();
+        let squared = |i: usize, j: usize| x(i).iter().zip(x(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        for (features, center) in [(&dense, vec![0.3, -0.2, 0.0, 0.5, 1.0]), (&sparse, Vec::new())] {
+            for kernel in [Kernel::Rbf { bandwidth: 0.8 }, Kernel::Poly { degree: 3 }, Kernel::Linear] {
+                let center = if matches!(kernel, Kernel::Rbf { .. }) { &center[..] } else { &[] };
+                let rows = KernelRows::of(features, 0..n, center).unwrap();
+                let mut out = vec![0.0; 9 * 20];
+                kernel.block(&rows, 20..29, &rows, 3..23, &mut out).unwrap();
+                for (at, value) in out.iter().enumerate() {
+                    let (i, j) = (20 + at / 20, 3 + at % 20);
+                    let expected = match kernel {
+                        Kernel::Rbf { bandwidth } => (-squared(i, j) / (2.0 * bandwidth * bandwidth)).exp(),
+                        Kernel::Poly { .. } => product(i, j).powi(3),
+                        Kernel::Linear => product(i, j),
+                    };
+                    assert!((value - expected).abs() < 1e-12 * expected.abs().max(1.0), "{kernel:?} {value} {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn overflow_is_named_and_given_matrices_must_be_symmetric() {
+        let features = Features::from_f64(2, 1, vec![1e30, 2e30]).unwrap();
+        let rows = KernelRows::of(&features, 0..2, &[]).unwrap();
+        let text = Kernel::Poly { degree: 9 }.block(&rows, 0..2, &rows, 0..2, &mut [0.0; 4]).unwrap_err().to_string();
+        assert!(text.contains("row 0 of the kernel holds inf"), "{text}");
+        let skew = Features::from_f64(2, 2, vec![1.0, 0.5, 0.4, 1.0]).unwrap();
+        let text = GivenBlocks { features: &skew }.block(0..2, 0..2, &mut [0.0; 4]).unwrap_err().to_string();
+        assert!(text.contains("must be symmetric"), "{text}");
+    }
+
+    #[test]
+    fn the_typical_width_follows_the_unit() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let values: Vec<f64> = (0..300).map(|i| f64::from((i * 37) % 101)).collect();
+        let width = |scale: f64| {
+            let features = Features::from_f64(100, 3, values.iter().map(|x| x * scale).collect()).unwrap();
+            typical_bandwidth(&features, &[], &run).unwrap()
+        };
+        assert!((width(8.0) / width(1.0) - 8.0).abs() < 1e-9);
+        let equal = Features::from_f64(4, 1, vec![2.0; 4]).unwrap();
+        assert_eq!(typical_bandwidth(&equal, &[], &run).unwrap(), 1.0);
+    }
+}

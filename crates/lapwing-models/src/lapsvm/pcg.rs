@@ -1,0 +1,265 @@
+//! Preconditioned conjugate gradients on the primal problem, with exact line search (Melacci & Belkin 2011, algorithm 1).
+//!
+//! The preconditioner is the Gram matrix: of the gradient K·g, the iteration knows g = r + γ_A·α + γ_I·L·f without a product,
+//! and K·d of the direction d by the recurrence of d itself. An iteration takes one product with K, for all problems at once,
+//! and one with L; problems that stopped leave the block. Memory beside: nine vectors of n numbers for each problem.
+//!
+//! f = K·α, h = L·f and K·d are recurrences; f and h are computed anew every fifty iterations, so that rounding does not
+//! gather. Directions are those of Polak and Ribière, begun anew where they would turn back.
+
+use lapwing_data::{Result, Run};
+use rayon::prelude::*;
+
+use super::gram::Gram;
+use super::loss::Loss;
+use super::objective::{Objective, Solution, dot};
+use super::smoothness::Smoothness;
+use super::stopping::{Memory, Rule};
+
+/// Iterations after which f is computed anew.
+const RENEW: usize = 50;
+
+/// One problem on its way.
+struct Column<'p> {
+    loss: &'p Loss,
+    alpha: Vec<f64>,
+    bias: f64,
+    /// f = K·α and h = L·f.
+    f: Vec<f64>,
+    h: Vec<f64>,
+    /// Negative gradient before K and its part for the bias, now and one iteration ago; K·g.
+    g: Vec<f64>,
+    g_bias: f64,
+    g_old: Vec<f64>,
+    g_bias_old: f64,
+    kg: Vec<f64>,
+    /// Direction, K·d and L·K·d.
+    d: Vec<f64>,
+    d_bias: f64,
+    kd: Vec<f64>,
+    lkd: Vec<f64>,
+    /// gᵀKg + g_b² at the start and now.
+    first: f64,
+    now: f64,
+    memory: Memory,
+    n_iter: usize,
+    is_done: bool,
+    converged: bool,
+    curve: Vec<f64>,
+}
+
+/// Solves all problems from zero, or from `start`: α (n) and b of each.
+///
+/// # Errors
+/// What products with the Gram matrix cannot do; [`Interrupted`](lapwing_data::Error::Interrupted).
+pub(super) fn solve(
+    objective: &Objective<'_>,
+    losses: &[Loss],
+    start: Option<&[(Vec<f64>, f64)]>,
+    rule: &Rule<'_>,
+    max_iter: usize,
+    run: &Run,
+) -> Result<Vec<Solution>> {
+    let n = objective.gram.n();
+    let mut columns: Vec<Column<'_>> = losses.iter().map(|loss| Column::new(loss, n)).collect();
+    if let Some(start) = start {
+        for (column, (alpha, bias)) in columns.iter_mut().zip(start) {
+            column.alpha.copy_from_slice(alpha);
+            column.bias = *bias;
+        }
+        renew(objective, &mut columns, run)?;
+    }
+    each(&mut columns, run, |column| column.look(objective));
+    multiply(objective.gram, &mut columns, |c| &c.g, |c| &mut c.kg, run)?;
+    each(&mut columns, run, Column::begin);
+    for iteration in 1..=max_iter {
+        run.check()?;
+        if let Some(smoothness) = objective.smoothness {
+            smooth(smoothness, &mut columns, |c| &c.kd, |c| &mut c.lkd, run)?;
+        }
+        each(&mut columns, run, |column| column.step(objective));
+        if iteration % RENEW == 0 {
+            renew(objective, &mut columns, run)?;
+        }
+        each(&mut columns, run, |column| column.look(objective));
+        if rule.is_due(iteration) {
+            for (at, column) in columns.iter_mut().enumerate().filter(|(_, column)| !column.is_done) {
+                let stops = rule.stops(at, &column.alpha, &column.f, column.bias, &mut column.memory, run);
+                (column.is_done, column.converged) = (stops, stops);
+            }
+        }
+        multiply(objective.gram, &mut columns, |c| &c.g, |c| &mut c.kg, run)?;
+        each(&mut columns, run, |column| column.turn(rule));
+        let going = columns.iter().filter(|column| !column.is_done);
+        let (left, worst) = going.fold((0, 0.0f64), |(left, worst), c| (left + 1, worst.max(c.residual())));
+        if left == 0 {
+            break;
+        }
+        run.progress().update(iteration as u64, &format!("{left} of {} problems, residual {worst:.1e}", losses.len()));
+    }
+    Ok(columns.into_iter().map(Column::finish).collect())
+}
+
+/// Does something to every problem that goes on.
+fn each<'p>(columns: &mut [Column<'p>], run: &Run, work: impl Fn(&mut Column<'p>) + Sync + Send) {
+    run.install(|| columns.par_iter_mut().filter(|column| !column.is_done).for_each(work));
+}
+
+/// f = K·α and h = L·f, from α.
+fn renew(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Result<()> {
+    multiply(objective.gram, columns, |c| &c.alpha, |c| &mut c.f, run)?;
+    match objective.smoothness {
+        Some(smoothness) => smooth(smoothness, columns, |c| &c.f, |c| &mut c.h, run),
+        None => Ok(()),
+    }
+}
+
+/// A vector of each problem that goes on ← K times another.
+fn multiply<'p>(
+    gram: &Gram<'_>,
+    columns: &mut [Column<'p>],
+    from: impl for<'c> Fn(&'c Column<'p>) -> &'c Vec<f64>,
+    to: impl for<'c> Fn(&'c mut Column<'p>) -> &'c mut Vec<f64>,
+    run: &Run,
+) -> Result<()> {
+    let n = gram.n();
+    let mut block: Vec<f64> = Vec::with_capacity(columns.len() * n);
+    columns.iter().filter(|column| !column.is_done).for_each(|column| block.extend_from_slice(from(column)));
+    let mut out = vec![0.0; block.len()];
+    gram.apply(&block, &mut out, run)?;
+    let going = columns.iter_mut().filter(|column| !column.is_done);
+    going.zip(out.chunks_exact(n.max(1))).for_each(|(column, out)| to(column).copy_from_slice(out));
+    Ok(())
+}
+
+/// A vector of each problem that goes on ← L times another.
+fn smooth<'p>(
+    smoothness: &Smoothness<'_>,
+    columns: &mut [Column<'p>],
+    from: impl for<'c> Fn(&'c Column<'p>) -> &'c Vec<f64>,
+    to: impl for<'c> Fn(&'c mut Column<'p>) -> &'c mut Vec<f64>,
+    run: &Run,
+) -> Result<()> {
+    let mut going: Vec<&mut Column<'p>> = columns.iter_mut().filter(|column| !column.is_done).collect();
+    let s = going.len();
+    // The numbers of a row lie together.
+    let mut block = vec![0.0; s * smoothness.n()];
+    for (at, column) in going.iter().enumerate() {
+        block[at..].iter_mut().step_by(s).zip(from(column)).for_each(|(out, value)| *out = *value);
+    }
+    smoothness.apply(&mut block, s, run)?;
+    for (at, column) in going.iter_mut().enumerate() {
+        to(column).iter_mut().zip(block[at..].iter().step_by(s)).for_each(|(to, value)| *to = *value);
+    }
+    Ok(())
+}
+
+impl<'p> Column<'p> {
+    fn new(loss: &'p Loss, n: usize) -> Self {
+        let zeros = || vec![0.0; n];
+        Self {
+            loss,
+            alpha: zeros(),
+            bias: 0.0,
+            f: zeros(),
+            h: zeros(),
+            g: zeros(),
+            g_bias: 0.0,
+            g_old: zeros(),
+            g_bias_old: 0.0,
+            kg: zeros(),
+            d: zeros(),
+            d_bias: 0.0,
+            kd: zeros(),
+            lkd: zeros(),
+            first: 0.0,
+            now: 0.0,
+            memory: Memory::default(),
+            n_iter: 0,
+            is_done: false,
+            converged: false,
+            curve: Vec::new(),
+        }
+    }
+
+    /// −g = r + γ_A·α + γ_I·h with its part for the bias, and J, from α, b, f and h.
+    fn look(&mut self, objective: &Objective<'_>) {
+        let o = objective.at_labeled(&self.f, self.bias);
+        let (active, squares) = self.loss.at(&o);
+        let mut r = vec![0.0; o.len()];
+        active.residual(&o, &mut r);
+        std::mem::swap(&mut self.g, &mut self.g_old);
+        self.g_bias_old = self.g_bias;
+        let (ambient, graph) = (objective.ambient_reg, objective.graph_reg);
+        self.g.iter_mut().zip(&self.alpha).zip(&self.h).for_each(|((g, a), h)| *g = -(ambient * a + graph * h));
+        self.curve.push(0.5 * (squares - dot(&self.f, &self.g)));
+        objective.labeled.iter().zip(&r).for_each(|(&row, r)| self.g[row as usize] -= r);
+        self.g_bias = if objective.has_bias { -r.iter().sum::<f64>() } else { 0.0 };
+    }
+
+    /// The first direction.
+    fn begin(&mut self) {
+        self.d.copy_from_slice(&self.g);
+        self.kd.copy_from_slice(&self.kg);
+        self.d_bias = self.g_bias;
+        self.now = dot(&self.kg, &self.g) + self.g_bias * self.g_bias;
+        self.first = self.now;
+    }
+
+    /// Goes to the minimum along the direction.
+    fn step(&mut self, objective: &Objective<'_>) {
+        let o = objective.at_labeled(&self.f, self.bias);
+        let q = objective.at_labeled(&self.kd, self.d_bias);
+        let (ambient, graph) = (objective.ambient_reg, objective.graph_reg);
+        let slope = ambient * dot(&self.d, &self.f) + graph * dot(&self.kd, &self.h);
+        let curvature = ambient * dot(&self.d, &self.kd) + graph * dot(&self.kd, &self.lkd);
+        let s = self.loss.step(&o, &q, slope, curvature);
+        if s <= 0.0 {
+            // No way down but by rounding.
+            (self.is_done, self.converged) = (true, true);
+            return;
+        }
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += s * from);
+        add(&mut self.alpha, &self.d);
+        add(&mut self.f, &self.kd);
+        add(&mut self.h, &self.lkd);
+        self.bias += s * self.d_bias;
+        self.n_iter += 1;
+    }
+
+    /// The next direction, once K·g is known; the end by the gradient.
+    fn turn(&mut self, rule: &Rule<'_>) {
+        let before = self.now;
+        self.now = dot(&self.kg, &self.g) + self.g_bias * self.g_bias;
+        if rule.is_flat(self.residual()) {
+            (self.is_done, self.converged) = (true, true);
+            return;
+        }
+        let with_old = dot(&self.kg, &self.g_old) + self.g_bias * self.g_bias_old;
+        let share = if before > 0.0 { ((self.now - with_old) / before).max(0.0) } else { 0.0 };
+        let turn = |d: &mut [f64], g: &[f64]| d.iter_mut().zip(g).for_each(|(d, g)| *d = share * *d + g);
+        turn(&mut self.d, &self.g);
+        turn(&mut self.kd, &self.kg);
+        self.d_bias = share * self.d_bias + self.g_bias;
+    }
+
+    /// √(gᵀKg + g_b²), relative to the start.
+    fn residual(&self) -> f64 {
+        if self.first > 0.0 { (self.now.max(0.0) / self.first).sqrt() } else { 0.0 }
+    }
+
+    fn finish(self) -> Solution {
+        let residual = self.residual();
+        Solution {
+            coefficients: self.alpha,
+            is_of_rows: true,
+            bias: self.bias,
+            values: self.f,
+            objective: self.curve.last().copied().unwrap_or(0.0),
+            n_iter: self.n_iter,
+            residual,
+            converged: self.converged,
+            curve: self.curve,
+        }
+    }
+}

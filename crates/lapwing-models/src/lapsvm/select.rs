@@ -1,0 +1,293 @@
+//! Choosing γ_A and γ_I by leaving one label out, for the price of one eigenproblem.
+//!
+//! On the span of some columns of the Gram matrix (Nyström), K ≈ Z·Zᵀ and ZᵀL^pZ = U·Θ·Uᵀ, so that for every pair
+//!
+//! ```text
+//! Q = B·(γ_A·I + γ_I·Θ)⁻¹·Bᵀ,   B = Z_l·U (l, r)
+//! ```
+//!
+//! is at hand, and the least-squares machine without label i has at that row the value yᵢ − ρᵢ / Pᵢᵢ, where P is the inverse of
+//! A⁻¹ + Q (its part orthogonal to 1 where there is a bias) and ρ = P·y: exact, for all classes at once. Both losses take what
+//! that says. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each of the pairs.
+
+use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
+use lapwing_graph::low_rank::NystromMap;
+use lapwing_solve::Lu;
+use lapwing_solve::dense::eigen_symmetric;
+use rand::seq::index::sample;
+use serde_json::json;
+
+use super::gram::{Factor, Gram, products, symmetrized};
+use super::smoothness::Smoothness;
+use crate::harmonic::fitted_temperature;
+use crate::labeling::largest;
+
+/// Columns of the Gram matrix that stand for all.
+const COLUMNS: usize = 400;
+/// Most labels that are left out one by one.
+const MOST_LABELS: usize = 1000;
+/// Eigenvalues of the columns' kernel below this share of the largest are left out.
+const RCOND: f64 = 1e-7;
+
+/// What is tried, in the units of [`Units`].
+pub(super) const AMBIENT: [f64; 5] = [1e-6, 1e-4, 1e-2, 0.1, 1.0];
+pub(super) const GRAPH: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 100.0];
+
+/// The defaults that choices are multiples of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    /// Mean of k(x, x).
+    pub ambient: f64,
+    /// Labels over rows.
+    pub graph: f64,
+}
+
+/// What is asked.
+pub(super) struct Question<'q> {
+    pub gram: &'q Gram<'q>,
+    pub smoothness: Option<&'q Smoothness<'q>>,
+    pub targets: &'q Targets,
+    pub has_bias: bool,
+    pub is_regression: bool,
+    pub units: Units,
+    /// γ_A and γ_I where they are given.
+    pub given: (Option<f64>, Option<f64>),
+    /// What is taken unless another is better by more than a standard error.
+    pub default: (f64, f64),
+}
+
+/// What was chosen.
+pub(super) struct Selected {
+    pub ambient_reg: f64,
+    pub graph_reg: f64,
+    /// Temperature of scores, fitted on values of rows whose label was left out.
+    pub temperature: Option<f64>,
+}
+
+/// One pair.
+struct Trial {
+    regs: (f64, f64),
+    /// Values of each row without its own label (l, columns).
+    left_out: Matrix,
+    /// Loss of each row: 0 or 1, or a squared error.
+    losses: Vec<f64>,
+}
+
+/// Chooses what is not given.
+///
+/// # Errors
+/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<Selected> {
+    let (rows, targets) = drawn(question.targets, run)?;
+    let spectrum = Spectrum::of(question, &rows, run)?;
+    let y = signed(&targets, question.is_regression);
+    let choices = |given: Option<f64>, all: &[f64], unit: f64, default: f64| match given {
+        Some(given) => vec![given],
+        None => std::iter::once(default).chain(all.iter().map(|share| share * unit)).collect::<Vec<f64>>(),
+    };
+    let ambient = choices(question.given.0, &AMBIENT, question.units.ambient, question.default.0);
+    let graph = choices(question.given.1, &GRAPH, question.units.graph, question.default.1);
+    let mut trials: Vec<Trial> = Vec::new();
+    for (at, &regs) in ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect::<Vec<_>>().iter().enumerate() {
+        run.check()?;
+        run.progress().update(at as u64, "pairs");
+        if trials.iter().any(|trial| trial.regs == regs) {
+            continue;
+        }
+        let q = spectrum.kernel(regs, run);
+        let left_out = leave_one_out(q, &y, targets.weights(), question.has_bias, run)?;
+        let losses = losses(&left_out, &targets, &y, question.is_regression);
+        trials.push(Trial { regs, left_out, losses });
+    }
+    let total = |trial: &Trial| trial.losses.iter().sum::<f64>();
+    let table: Vec<_> = trials
+        .iter()
+        .map(|t| json!({"ambient_reg": t.regs.0, "graph_reg": t.regs.1, "loss": total(t) / t.losses.len() as f64}))
+        .collect();
+    report.choose("cross_validation", table);
+    // The default stands first, and stays among equals.
+    let best = (1..trials.len()).fold(0, |best, at| if total(&trials[at]) < total(&trials[best]) { at } else { best });
+    let chosen = if is_better(&trials[best], &trials[0]) { best } else { 0 };
+    let trial = &trials[chosen];
+    let (ambient_reg, graph_reg) = trial.regs;
+    let temperature = (!question.is_regression).then(|| {
+        let held: Vec<(Vec<f64>, usize)> =
+            (0..rows.len()).map(|at| (trial.left_out.row(at).to_vec(), largest(targets.values().row(at)))).collect();
+        fitted_temperature(&held)
+    });
+    Ok(Selected { ambient_reg, graph_reg, temperature })
+}
+
+/// Whether a trial loses less by more than a standard error of the difference.
+fn is_better(trial: &Trial, than: &Trial) -> bool {
+    let differences: Vec<f64> = than.losses.iter().zip(&trial.losses).map(|(a, b)| a - b).collect();
+    let l = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / l;
+    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (l - 1.0).max(1.0);
+    mean > (variance / l).sqrt()
+}
+
+/// The labelled rows that are left out one by one: all, or some that are drawn.
+fn drawn(targets: &Targets, run: &Run) -> Result<(Vec<u32>, Targets)> {
+    let l = targets.rows().len();
+    if l <= MOST_LABELS {
+        return Ok((targets.rows().to_vec(), targets.clone()));
+    }
+    let mut kept = vec![false; l];
+    sample(&mut run.rng(Stream::Split, 1 << 40), l, MOST_LABELS).iter().for_each(|at| kept[at] = true);
+    let part = targets.subset(|at| kept[at])?;
+    Ok((part.rows().to_vec(), part))
+}
+
+/// ±1 for classes (l, c), two columns for two; values less their mean for a regression.
+fn signed(targets: &Targets, is_regression: bool) -> Matrix {
+    let mut y = targets.values().clone();
+    let mean = targets.mean();
+    let sign = |y: &mut f64| *y = 2.0 * *y - 1.0;
+    if is_regression {
+        y.values_mut().iter_mut().for_each(|y| *y -= mean[0]);
+    } else {
+        y.values_mut().iter_mut().for_each(sign);
+    }
+    y
+}
+
+/// B (l, r) and Θ (r).
+struct Spectrum {
+    rows: Matrix,
+    values: Vec<f64>,
+}
+
+impl Spectrum {
+    fn of(question: &Question<'_>, rows: &[u32], run: &Run) -> Result<Self> {
+        let own;
+        let factor = match question.gram {
+            Gram::Factor(factor @ Factor::Dense { rank, .. }) if *rank <= COLUMNS => factor,
+            gram => {
+                own = compressed(gram, rows, run)?;
+                &own
+            }
+        };
+        let rank = factor.rank();
+        let (values, vectors) = match question.smoothness {
+            Some(smoothness) => eigen_symmetric(&factor.smooth_gram(smoothness, run, |_| ())?)?,
+            None => (vec![0.0; rank], identity(rank)),
+        };
+        // Rows times eigenvectors: the second as rows.
+        let turned = transposed(&vectors);
+        let rows = products(&factor.rows(rows), turned.values(), rank, run);
+        Ok(Self { rows, values: values.into_iter().map(|value| value.max(0.0)).collect() })
+    }
+
+    /// Q (l, l).
+    fn kernel(&self, (ambient, graph): (f64, f64), run: &Run) -> Matrix {
+        let mut scaled = self.rows.clone();
+        for row in 0..scaled.n_rows() {
+            let values = scaled.row_mut(row).iter_mut().zip(&self.values);
+            values.for_each(|(b, theta)| *b /= ambient + graph * theta);
+        }
+        symmetrized(products(scaled.values(), self.rows.values(), self.values.len(), run))
+    }
+}
+
+fn identity(n: usize) -> Matrix {
+    let mut out = Matrix::filled(n, n, 0.0);
+    (0..n).for_each(|at| out.row_mut(at)[at] = 1.0);
+    out
+}
+
+fn transposed(a: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(a.n_cols(), a.n_rows(), 0.0);
+    for (i, row) in a.rows().enumerate() {
+        row.iter().enumerate().for_each(|(j, value)| out.row_mut(j)[i] = *value);
+    }
+    out
+}
+
+/// A factor of the Gram matrix from some of its columns, half of them of labelled rows.
+fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
+    let n = gram.n();
+    let chosen = super::basis::landmark_rows(n, COLUMNS.min(n), labeled, run);
+    let k = chosen.len();
+    let columns = gram.columns(&chosen, run)?;
+    let mut among = Matrix::filled(k, k, 0.0);
+    for (at, column) in columns.chunks_exact(n).enumerate() {
+        among.row_mut(at).iter_mut().zip(&chosen).for_each(|(out, &row)| *out = column[row as usize]);
+    }
+    let map = NystromMap::of_kernel(&symmetrized(among), RCOND)?;
+    let similarities = |rows: std::ops::Range<usize>| {
+        let mut out = vec![0.0; rows.len() * k];
+        for (at, column) in columns.chunks_exact(n).enumerate() {
+            out[at..].iter_mut().step_by(k).zip(&column[rows.clone()]).for_each(|(out, value)| *out = *value);
+        }
+        Ok(out)
+    };
+    Factor::nystrom(similarities, n, &map, run)
+}
+
+/// Values at each row of the machine that did not see its label (l, columns).
+fn leave_one_out(mut q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
+    let (l, c) = (y.n_rows(), y.n_cols());
+    (0..l).for_each(|at| q.row_mut(at)[at] += weights[at].recip());
+    let mut inverse = identity(l).into_values();
+    Lu::factor(l, q.into_values(), run, |_| ())?.solve(&mut inverse, run)?;
+    if has_bias {
+        let sums: Vec<f64> = inverse.chunks_exact(l).map(|row| row.iter().sum()).collect();
+        let total: f64 = sums.iter().sum();
+        for (row, sum) in inverse.chunks_exact_mut(l).zip(&sums) {
+            row.iter_mut().zip(&sums).for_each(|(p, other)| *p -= sum * other / total);
+        }
+    }
+    let mut out = Matrix::filled(l, c, 0.0);
+    for (at, row) in inverse.chunks_exact(l).enumerate() {
+        let out = out.row_mut(at);
+        for (p, y) in row.iter().zip(y.rows()) {
+            out.iter_mut().zip(y).for_each(|(out, y)| *out += p * y);
+        }
+        out.iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / row[at]);
+    }
+    Ok(out)
+}
+
+fn losses(left_out: &Matrix, targets: &Targets, y: &Matrix, is_regression: bool) -> Vec<f64> {
+    let of = |at: usize| {
+        let found = left_out.row(at);
+        if is_regression {
+            return (found[0] - y.row(at)[0]).powi(2);
+        }
+        f64::from(u8::from(largest(found) != largest(targets.values().row(at))))
+    };
+    (0..y.n_rows()).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn left_out_values_are_those_of_machines_without_the_label() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let l = 9;
+        let b = |i: usize, j: usize| ((i * 7 + j * 3) % 11) as f64 / 5.0 - 1.0;
+        let mut q = Matrix::filled(l, l, 0.0);
+        for i in 0..l {
+            for j in 0..l {
+                q.row_mut(i)[j] = (0..4).map(|k| b(i, k) * b(j, k)).sum();
+            }
+        }
+        let y = Matrix::new(l, 1, (0..l).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect()).unwrap();
+        let weights: Vec<f64> = (0..l).map(|i| 1.0 + (i % 2) as f64).collect();
+        for has_bias in [false, true] {
+            let found = leave_one_out(q.clone(), &y, &weights, has_bias, &run).unwrap();
+            for out in 0..l {
+                let values = Matrix::new(l, 1, y.values().iter().map(|y| 0.5 * (y + 1.0)).collect()).unwrap();
+                let targets = Targets::new(l, (0..l as u32).collect(), values, weights.clone()).unwrap();
+                let kind = super::super::loss::LossKind::Squares;
+                let loss = super::super::loss::Loss::problems(&targets, kind, false).remove(0).subset(|at| at != out);
+                let machine = super::super::newton::newton(&q, &loss, has_bias, l, &run).unwrap();
+                let value = super::super::newton::Space::outputs(&q, &machine.c)[out] + machine.bias;
+                assert!((found.row(out)[0] - value).abs() < 1e-9, "{has_bias} {out}: {} {value}", found.row(out)[0]);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): long before the gradient vanishes, labels no longer
+//! change.
+
+use lapwing_data::Run;
+use rayon::prelude::*;
+
+use super::params::Stopping;
+
+/// Labels that only the stopping rule may look at.
+pub(super) struct Validation {
+    pub rows: ValidationRows,
+    /// Whether each row (v) is of the positive class of each problem.
+    pub signs: Vec<Vec<bool>>,
+}
+
+/// Where they are.
+pub(super) enum ValidationRows {
+    /// Rows of the fit whose labels were held back.
+    Within(Vec<u32>),
+    /// Others, by their similarities to the rows of the fit (v, n).
+    Beyond(Vec<f64>),
+}
+
+/// A rule, and what it looks at.
+pub(super) struct Rule<'r> {
+    pub kind: Stopping,
+    /// Iterations between two checks.
+    pub every: usize,
+    /// Largest share of unlabelled rows that may change sides between checks of stable labels.
+    pub stability_tol: f64,
+    /// Relative gradient that ends everything.
+    pub tol: f64,
+    /// Rows without a label.
+    pub unlabeled: &'r [u32],
+    pub validation: Option<&'r Validation>,
+}
+
+/// What a problem keeps from check to check.
+#[derive(Default)]
+pub(super) struct Memory {
+    sides: Vec<bool>,
+    error: Option<f64>,
+}
+
+impl Rule<'_> {
+    /// The iterations between checks that the paper takes: √n / 2.
+    pub fn typical_interval(n: usize) -> usize {
+        (((n as f64).sqrt() / 2.0).round() as usize).max(1)
+    }
+
+    pub fn is_due(&self, iteration: usize) -> bool {
+        self.kind != Stopping::Gradient && iteration.is_multiple_of(self.every)
+    }
+
+    /// Whether so small a gradient ends a problem.
+    pub fn is_flat(&self, residual: f64) -> bool {
+        residual < self.tol
+    }
+
+    /// Whether problem `number` is at its end, with α (n), f (n) and b.
+    pub fn stops(&self, number: usize, alpha: &[f64], f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
+        let stable = self.kind != Stopping::Validation && self.is_stable(f, bias, memory, run);
+        let no_better = self.kind != Stopping::Stability && self.is_no_better(number, alpha, f, bias, memory, run);
+        match self.kind {
+            Stopping::Stability => stable,
+            Stopping::Validation => no_better,
+            Stopping::Mixed => stable && no_better,
+            Stopping::Gradient => false,
+        }
+    }
+
+    /// Whether almost no unlabelled row changed sides since the last check; the first check says no.
+    fn is_stable(&self, f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
+        let sides: Vec<bool> =
+            run.install(|| self.unlabeled.par_iter().with_min_len(4096).map(|&row| f[row as usize] + bias > 0.0).collect());
+        let is_first = memory.sides.is_empty() && !sides.is_empty();
+        let changed = sides.iter().zip(&memory.sides).filter(|(a, b)| a != b).count();
+        memory.sides = sides;
+        !is_first && (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
+    }
+
+    /// Whether not one more row of the validation set is right than at the last check.
+    fn is_no_better(
+        &self,
+        number: usize,
+        alpha: &[f64],
+        f: &[f64],
+        bias: f64,
+        memory: &mut Memory,
+        run: &Run,
+    ) -> bool {
+        let Some(validation) = self.validation else { return true };
+        let signs = &validation.signs[number];
+        let v = signs.len().max(1) as f64;
+        let wrong = match &validation.rows {
+            ValidationRows::Within(rows) => {
+                rows.iter().zip(signs).filter(|&(&row, sign)| (f[row as usize] + bias > 0.0) != *sign).count()
+            }
+            ValidationRows::Beyond(cross) => run.install(|| {
+                let rows = cross.par_chunks_exact(alpha.len()).zip(signs);
+                rows.filter(|(row, sign)| {
+                    let value: f64 = row.iter().zip(alpha).map(|(k, a)| k * a).sum();
+                    (value + bias > 0.0) != **sign
+                })
+                .count()
+            }),
+        };
+        let error = wrong as f64 / v;
+        // Half a row, against rounding of shares.
+        let stops = error > memory.error.unwrap_or(1.0) - 0.5 / v;
+        memory.error = Some(error);
+        stops
+    }
+}

@@ -1,0 +1,397 @@
+//! Dense symmetric matrices by the tiles of their lower half: half the memory of a full matrix, half the traffic of its
+//! products, which memory bounds.
+//!
+//! A product A·x meets each tile once, for Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ alike. Tiles are f32 or f64, all arithmetic is f64. A matrix too
+//! large to be stored is made anew, tile by tile, in every product. Cost of a product with s vectors: n²·s multiplications
+//! and one pass over n²/2 numbers; n·s numbers for each of at most sixteen shares of the work, whose sums are added in a
+//! fixed order. Parallel over these shares.
+
+use std::ops::Range;
+
+use lapwing_data::{Error, Result, Run, vectored};
+use rayon::prelude::*;
+
+use crate::pages::{Real, zeros};
+
+/// Edge of a tile: in single precision, a tile lies in the second cache while several vectors meet it.
+const TILE: usize = 256;
+/// Shares of the work; fixed, so that sums do not depend on the number of threads.
+const SHARES: usize = 16;
+
+/// What numbers a matrix is stored as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// f32, 4 bytes.
+    Single,
+    /// f64, 8 bytes.
+    Double,
+}
+
+/// A symmetric matrix that can be made block by block.
+pub trait SymmetricBlocks: Sync {
+    /// Dimension n.
+    fn n(&self) -> usize;
+
+    /// The block (rows, cols), row-major; `rows` never begin before `cols` do.
+    ///
+    /// # Errors
+    /// Whatever makes the block unusable.
+    fn block(&self, rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) -> Result<()>;
+}
+
+/// A symmetric matrix (n, n), stored or made as it is needed.
+pub struct SymmetricMatrix<'a> {
+    n: usize,
+    tiles: Tiles<'a>,
+}
+
+/// Tiles row after row of the lower half, each `TILE` × `TILE`, with zeros beyond the matrix.
+enum Tiles<'a> {
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+    Made(Box<dyn SymmetricBlocks + 'a>),
+}
+
+impl std::fmt::Debug for SymmetricMatrix<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SymmetricMatrix").field("n", &self.n).field("bytes", &self.bytes()).finish()
+    }
+}
+
+/// Bytes of a stored matrix of n rows.
+pub fn symmetric_bytes(n: usize, precision: Precision) -> usize {
+    let width = if precision == Precision::Single { 4 } else { 8 };
+    n_tiles(n).saturating_mul(TILE * TILE * width)
+}
+
+fn n_tiles(n: usize) -> usize {
+    let edge = n.div_ceil(TILE);
+    edge.saturating_mul(edge + 1) / 2
+}
+
+/// Row and column of a tile.
+fn place(tile: usize) -> (usize, usize) {
+    let mut row = (((8 * tile + 1) as f64).sqrt() as usize).saturating_sub(1) / 2;
+    while (row + 1) * (row + 2) / 2 <= tile {
+        row += 1;
+    }
+    while row * (row + 1) / 2 > tile {
+        row -= 1;
+    }
+    (row, tile - row * (row + 1) / 2)
+}
+
+/// Makes a tile: zeros where it lies beyond the matrix, both halves where it lies on the diagonal.
+fn make(blocks: &dyn SymmetricBlocks, tile: usize, scratch: &mut Vec<f64>, out: &mut [f64]) -> Result<()> {
+    let n = blocks.n();
+    let range = |at: usize| at * TILE..((at + 1) * TILE).min(n);
+    let (row, col) = place(tile);
+    let (rows, cols) = (range(row), range(col));
+    if rows.len() == TILE && cols.len() == TILE {
+        blocks.block(rows, cols, out)?;
+    } else {
+        scratch.resize(rows.len() * cols.len(), 0.0);
+        blocks.block(rows, cols.clone(), scratch)?;
+        out.fill(0.0);
+        for (out, row) in out.chunks_exact_mut(TILE).zip(scratch.chunks_exact(cols.len())) {
+            out[..row.len()].copy_from_slice(row);
+        }
+    }
+    if row == col {
+        // One of two values that may differ by a rounding.
+        for i in 0..TILE {
+            for j in i + 1..TILE {
+                out[i * TILE + j] = out[j * TILE + i];
+            }
+        }
+    }
+    Ok(())
+}
+
+fn stored<T: Real>(blocks: &dyn SymmetricBlocks, run: &Run) -> Result<Vec<T>> {
+    let mut tiles = zeros(n_tiles(blocks.n()) * TILE * TILE);
+    run.install(|| {
+        tiles.par_chunks_exact_mut(TILE * TILE).enumerate().try_for_each_init(
+            || (vec![0.0; TILE * TILE], Vec::new()),
+            |(wide, scratch), (tile, out)| {
+                run.check()?;
+                make(blocks, tile, scratch, wide)?;
+                out.iter_mut().zip(&*wide).for_each(|(out, value)| *out = T::round(*value));
+                Ok::<(), Error>(())
+            },
+        )
+    })?;
+    Ok(tiles)
+}
+
+impl<'a> SymmetricMatrix<'a> {
+    /// The matrix, stored.
+    ///
+    /// # Errors
+    /// Those of the blocks; [`Error::Interrupted`].
+    pub fn stored(blocks: &dyn SymmetricBlocks, precision: Precision, run: &Run) -> Result<Self> {
+        let tiles = match precision {
+            Precision::Single => Tiles::Single(stored(blocks, run)?),
+            Precision::Double => Tiles::Double(stored(blocks, run)?),
+        };
+        Ok(Self { n: blocks.n(), tiles })
+    }
+
+    /// The matrix, made anew in every product.
+    pub fn made(blocks: impl SymmetricBlocks + 'a) -> Self {
+        Self { n: blocks.n(), tiles: Tiles::Made(Box::new(blocks)) }
+    }
+
+    /// Dimension n.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Bytes that are stored.
+    pub fn bytes(&self) -> usize {
+        match &self.tiles {
+            Tiles::Single(values) => 4 * values.len(),
+            Tiles::Double(values) => 8 * values.len(),
+            Tiles::Made(_) => 0,
+        }
+    }
+
+    /// Y ← A·X for s vectors one after the other (s, n).
+    ///
+    /// # Errors
+    /// Those of blocks that are made; [`Error::Interrupted`].
+    pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
+        let (n, edge) = (self.n, self.n.div_ceil(TILE));
+        if x.is_empty() {
+            return Ok(());
+        }
+        let (s, padded) = (x.len() / n, edge * TILE);
+        let mut wide = vec![0.0; s * padded];
+        wide.chunks_exact_mut(padded).zip(x.chunks_exact(n)).for_each(|(wide, x)| wide[..n].copy_from_slice(x));
+        let count = n_tiles(n);
+        let shares = SHARES.min(count);
+        let bound = |share: usize| share * count / shares;
+        let sums: Vec<Vec<f64>> = run.install(|| {
+            (0..shares)
+                .into_par_iter()
+                .map(|share| self.share(bound(share)..bound(share + 1), &wide, s, run))
+                .collect::<Result<_>>()
+        })?;
+        run.install(|| {
+            y.par_chunks_mut(n).enumerate().for_each(|(column, y)| {
+                y.fill(0.0);
+                for sum in &sums {
+                    y.iter_mut().zip(&sum[column * padded..]).for_each(|(y, part)| *y += part);
+                }
+            });
+        });
+        Ok(())
+    }
+
+    /// What some of the tiles add to the products with `x` (s, padded).
+    fn share(&self, tiles: Range<usize>, x: &[f64], s: usize, run: &Run) -> Result<Vec<f64>> {
+        let mut y = vec![0.0; x.len()];
+        let (mut tile, mut scratch) = (Vec::new(), Vec::new());
+        for at in tiles {
+            run.check()?;
+            let range = at * TILE * TILE..(at + 1) * TILE * TILE;
+            match &self.tiles {
+                Tiles::Single(values) => meet(&values[range], place(at), x, &mut y, s),
+                Tiles::Double(values) => meet(&values[range], place(at), x, &mut y, s),
+                Tiles::Made(blocks) => {
+                    tile.resize(TILE * TILE, 0.0);
+                    make(&**blocks, at, &mut scratch, &mut tile)?;
+                    meet(&tile, place(at), x, &mut y, s);
+                }
+            }
+        }
+        Ok(y)
+    }
+
+    /// The columns `cols` of A as rows of `out` (cols, n).
+    ///
+    /// # Errors
+    /// Those of blocks that are made; [`Error::Interrupted`].
+    pub fn columns(&self, cols: &[u32], run: &Run) -> Result<Vec<f64>> {
+        let (n, edge) = (self.n, self.n.div_ceil(TILE));
+        let mut out = vec![0.0; cols.len() * n];
+        // Columns of one tile column are cut out together, so that tiles that are made are made once.
+        let mut groups: Vec<(usize, Vec<(usize, &mut [f64])>)> = (0..edge).map(|at| (at, Vec::new())).collect();
+        for (&col, out) in cols.iter().zip(out.chunks_exact_mut(n.max(1))) {
+            groups[col as usize / TILE].1.push((col as usize % TILE, out));
+        }
+        groups.retain(|(_, members)| !members.is_empty());
+        run.install(|| {
+            groups.into_par_iter().try_for_each(|(block, mut members)| {
+                let (mut tile, mut scratch) = (vec![0.0; TILE * TILE], Vec::new());
+                for other in 0..edge {
+                    run.check()?;
+                    let (row, col) = (block.max(other), block.min(other));
+                    self.tile(row * (row + 1) / 2 + col, &mut scratch, &mut tile)?;
+                    let range = other * TILE..((other + 1) * TILE).min(n);
+                    for (at, out) in &mut members {
+                        for (i, out) in out[range.clone()].iter_mut().enumerate() {
+                            *out = if other >= block { tile[i * TILE + *at] } else { tile[*at * TILE + i] };
+                        }
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    /// A tile in double precision.
+    fn tile(&self, at: usize, scratch: &mut Vec<f64>, out: &mut [f64]) -> Result<()> {
+        let range = at * TILE * TILE..(at + 1) * TILE * TILE;
+        match &self.tiles {
+            Tiles::Single(values) => out.iter_mut().zip(&values[range]).for_each(|(out, v)| *out = v.wide()),
+            Tiles::Double(values) => out.copy_from_slice(&values[range]),
+            Tiles::Made(blocks) => make(&**blocks, at, scratch, out)?,
+        }
+        Ok(())
+    }
+}
+
+/// Adds the products of a tile, and of its mirror image where it is not on the diagonal, for s vectors.
+fn meet<T: Real>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
+    let padded = x.len() / s.max(1);
+    for (x, y) in x.chunks_exact(padded).zip(y.chunks_exact_mut(padded)) {
+        if row == col {
+            let y = &mut y[row * TILE..][..TILE];
+            diagonal(tile, &x[col * TILE..][..TILE], y);
+        } else {
+            let (low, high) = y.split_at_mut(row * TILE);
+            let (x_row, x_col) = (&x[row * TILE..][..TILE], &x[col * TILE..][..TILE]);
+            off_diagonal(tile, x_row, x_col, &mut high[..TILE], &mut low[col * TILE..][..TILE]);
+        }
+    }
+}
+
+vectored! { diagonal = diagonal_plain[T: Real](tile: &[T], x: &[f64], y: &mut [f64]) }
+vectored! {
+    off_diagonal = off_diagonal_plain[T: Real](tile: &[T], x_row: &[f64], x_col: &[f64], y_row: &mut [f64], y_col: &mut [f64])
+}
+
+/// Numbers of a vector.
+const LANES: usize = 8;
+/// Rows that are met together: as many sums, and one load and store of the other side's for all.
+const ROWS: usize = 4;
+
+#[inline(always)]
+fn diagonal_plain<T: Real>(tile: &[T], x: &[f64], y: &mut [f64]) {
+    for (rows, y) in tile.chunks_exact(ROWS * TILE).zip(y.chunks_exact_mut(ROWS)) {
+        let mut sums = [[0.0; LANES]; ROWS];
+        for (at, x) in x.as_chunks::<LANES>().0.iter().enumerate() {
+            for (r, sum) in sums.iter_mut().enumerate() {
+                let values = lanes(&rows[r * TILE..(r + 1) * TILE], at);
+                (0..LANES).for_each(|lane| sum[lane] += values[lane].wide() * x[lane]);
+            }
+        }
+        y.iter_mut().zip(&sums).for_each(|(y, sum)| *y += halved(sum));
+    }
+}
+
+#[inline(always)]
+fn off_diagonal_plain<T: Real>(tile: &[T], x_row: &[f64], x_col: &[f64], y_row: &mut [f64], y_col: &mut [f64]) {
+    let (x_col, y_col) = (x_col.as_chunks::<LANES>().0, y_col.as_chunks_mut::<LANES>().0);
+    let bands = tile.chunks_exact(ROWS * TILE).zip(x_row.as_chunks::<ROWS>().0).zip(y_row.chunks_exact_mut(ROWS));
+    for ((rows, own), y_row) in bands {
+        let mut sums = [[0.0; LANES]; ROWS];
+        for (at, (x, y)) in x_col.iter().zip(y_col.iter_mut()).enumerate() {
+            let mut added = *y;
+            for r in 0..ROWS {
+                let values = lanes(&rows[r * TILE..(r + 1) * TILE], at);
+                for lane in 0..LANES {
+                    let value = values[lane].wide();
+                    sums[r][lane] += value * x[lane];
+                    added[lane] += value * own[r];
+                }
+            }
+            *y = added;
+        }
+        y_row.iter_mut().zip(&sums).for_each(|(y, sum)| *y += halved(sum));
+    }
+}
+
+/// The vector number `at` of a row.
+#[inline(always)]
+fn lanes<T: Real>(row: &[T], at: usize) -> &[T; LANES] {
+    &row.as_chunks::<LANES>().0[at]
+}
+
+/// The sum of a vector, by halves.
+#[inline(always)]
+fn halved(sum: &[f64; LANES]) -> f64 {
+    ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Entries(usize);
+
+    impl Entries {
+        fn get(i: usize, j: usize) -> f64 {
+            let (i, j) = (i.max(j), i.min(j));
+            ((i * 7 + j * 13) % 31) as f64 / 8.0 - 1.5
+        }
+    }
+
+    impl SymmetricBlocks for Entries {
+        fn n(&self) -> usize {
+            self.0
+        }
+
+        fn block(&self, rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) -> Result<()> {
+            assert!(rows.start >= cols.start && out.len() == rows.len() * cols.len());
+            let width = cols.len();
+            for (at, i) in rows.enumerate() {
+                cols.clone().enumerate().for_each(|(j, col)| out[at * width + j] = Self::get(i, col));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn products_and_columns_are_those_of_the_full_matrix() {
+        for n in [1, 5, 256, 257, 700] {
+            let x: Vec<f64> = (0..2 * n).map(|i| ((i * 5) % 17) as f64 - 8.0).collect();
+            // Entries are eighths: every order of summation is exact.
+            let expected: Vec<f64> = (0..2 * n)
+                .map(|at| (0..n).map(|j| Entries::get(at % n, j) * x[at / n * n + j]).sum())
+                .collect();
+            let cols = [(n - 1) as u32, 0, (n / 2) as u32];
+            for threads in [1, 2, 7] {
+                let run = Run::new(Some(threads), 0).unwrap();
+                let all = [
+                    SymmetricMatrix::stored(&Entries(n), Precision::Single, &run).unwrap(),
+                    SymmetricMatrix::stored(&Entries(n), Precision::Double, &run).unwrap(),
+                    SymmetricMatrix::made(Entries(n)),
+                ];
+                for matrix in &all {
+                    let mut y = vec![f64::NAN; 2 * n];
+                    matrix.apply(&x, &mut y, &run).unwrap();
+                    assert!(y == expected, "{n} {matrix:?}");
+                    let found = matrix.columns(&cols, &run).unwrap();
+                    for (col, values) in cols.iter().zip(found.chunks_exact(n)) {
+                        assert!((0..n).all(|i| values[i] == Entries::get(i, *col as usize)));
+                    }
+                }
+            }
+        }
+        assert_eq!(symmetric_bytes(300, Precision::Single), 3 * 4 * 65536);
+    }
+
+    #[test]
+    fn a_stop_is_heard() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let stop = lapwing_data::CancelToken::default();
+        let matrix = SymmetricMatrix::made(Entries(300));
+        stop.cancel();
+        let run = run.with_cancel(stop);
+        assert!(matches!(matrix.apply(&[0.0; 300], &mut [0.0; 300], &run), Err(Error::Interrupted)));
+        assert!(SymmetricMatrix::stored(&Entries(300), Precision::Double, &run).is_err());
+    }
+}
