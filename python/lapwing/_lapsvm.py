@@ -312,7 +312,7 @@ class LaplacianSVC(KernelClassifier):
         itself for any number of rows.
     ambient_reg : float > 0 or "auto", default="auto"
         γ_A. "auto" chooses it by leaving one label out, among 1e-6, 1e-4, 1e-2, 0.1 and 1 times the mean of k(x, x), where
-        every class has two labels; else 0.01 times that mean. Not scaled by the number of labels or rows.
+        every class has two labels; else 1e-4 times that mean. Not scaled by the number of labels or rows.
     graph_reg : float >= 0 or "auto", default="auto"
         γ_I. 0 leaves a support vector machine of the labelled rows. "auto" chooses it likewise, among 0.01, 0.1, 1, 10 and
         100 times labels / rows; else that ratio.

@@ -130,7 +130,9 @@ impl LapSvmOptions {
             n_landmarks: match &self.n_landmarks {
                 LandmarksInput::Count(k) => KernelLandmarks::Count(count("n_landmarks", *k)?),
                 LandmarksInput::Rule(None) => KernelLandmarks::All,
-                LandmarksInput::Rule(Some(rule)) => parse_choice("n_landmarks", rule, &[("auto", KernelLandmarks::Auto)])?,
+                LandmarksInput::Rule(Some(rule)) => {
+                    parse_choice("n_landmarks", rule, &[("auto", KernelLandmarks::Auto)])?
+                }
             },
             ambient_reg: self.ambient_reg,
             graph_reg: self.graph_reg,

@@ -7,9 +7,7 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::linalg::matmul::matmul;
-use faer::linalg::triangular_solve::{
-    solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place,
-};
+use faer::linalg::triangular_solve::{solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -118,8 +116,12 @@ fn permute<T: Copy>(values: &mut [T], order: &[usize]) {
 /// The same for rows from `first` on of some columns of n rows.
 fn permute_columns(piece: &mut [f64], n: usize, first: usize, order: &[usize]) {
     // Few rows move far; the others keep their place.
-    let moved: Vec<(usize, usize)> =
-        order.iter().enumerate().filter(|(to, from)| to != *from).map(|(to, from)| (first + to, first + from)).collect();
+    let moved: Vec<(usize, usize)> = order
+        .iter()
+        .enumerate()
+        .filter(|(to, from)| to != *from)
+        .map(|(to, from)| (first + to, first + from))
+        .collect();
     let mut held = vec![0.0; moved.len()];
     for column in piece.chunks_exact_mut(n) {
         held.iter_mut().zip(&moved).for_each(|(held, &(_, from))| *held = column[from]);
@@ -136,7 +138,8 @@ mod tests {
         for n in [1, 7, 128, 300, 517] {
             // Far from diagonally dominant: pivots move rows.
             let entry = |i: usize, j: usize| (((i * 31 + j * 17 + i * j) % 101) as f64 - 50.0) / 50.0;
-            let values: Vec<f64> = (0..n * n).map(|at| entry(at % n, at / n) + if at % n == at / n { 0.5 } else { 0.0 }).collect();
+            let values: Vec<f64> =
+                (0..n * n).map(|at| entry(at % n, at / n) + if at % n == at / n { 0.5 } else { 0.0 }).collect();
             let x: Vec<f64> = (0..3 * n).map(|i| ((i * 7) % 13) as f64 - 6.0).collect();
             let b: Vec<f64> =
                 (0..3 * n).map(|at| (0..n).map(|j| values[j * n + at % n] * x[at / n * n + j]).sum()).collect();

@@ -216,27 +216,29 @@ impl<'a> SymmetricMatrix<'a> {
         let (n, edge) = (self.n, self.n.div_ceil(TILE));
         let mut out = vec![0.0; cols.len() * n];
         // Columns of one tile column are cut out together, so that tiles that are made are made once.
-        let mut groups: Vec<(usize, Vec<(usize, &mut [f64])>)> = (0..edge).map(|at| (at, Vec::new())).collect();
+        let mut groups: Vec<Vec<(usize, &mut [f64])>> = Vec::new();
+        groups.resize_with(edge, Vec::new);
         for (&col, out) in cols.iter().zip(out.chunks_exact_mut(n.max(1))) {
-            groups[col as usize / TILE].1.push((col as usize % TILE, out));
+            groups[col as usize / TILE].push((col as usize % TILE, out));
         }
-        groups.retain(|(_, members)| !members.is_empty());
         run.install(|| {
-            groups.into_par_iter().try_for_each(|(block, mut members)| {
-                let (mut tile, mut scratch) = (vec![0.0; TILE * TILE], Vec::new());
-                for other in 0..edge {
-                    run.check()?;
-                    let (row, col) = (block.max(other), block.min(other));
-                    self.tile(row * (row + 1) / 2 + col, &mut scratch, &mut tile)?;
-                    let range = other * TILE..((other + 1) * TILE).min(n);
-                    for (at, out) in &mut members {
-                        for (i, out) in out[range.clone()].iter_mut().enumerate() {
-                            *out = if other >= block { tile[i * TILE + *at] } else { tile[*at * TILE + i] };
+            groups.into_par_iter().enumerate().filter(|(_, group)| !group.is_empty()).try_for_each(
+                |(block, mut members)| {
+                    let (mut tile, mut scratch) = (vec![0.0; TILE * TILE], Vec::new());
+                    for other in 0..edge {
+                        run.check()?;
+                        let (row, col) = (block.max(other), block.min(other));
+                        self.tile(row * (row + 1) / 2 + col, &mut scratch, &mut tile)?;
+                        let range = other * TILE..((other + 1) * TILE).min(n);
+                        for (at, out) in &mut members {
+                            for (i, out) in out[range.clone()].iter_mut().enumerate() {
+                                *out = if other >= block { tile[i * TILE + *at] } else { tile[*at * TILE + i] };
+                            }
                         }
                     }
-                }
-                Ok(())
-            })
+                    Ok(())
+                },
+            )
         })?;
         Ok(out)
     }
@@ -359,9 +361,8 @@ mod tests {
         for n in [1, 5, 256, 257, 700] {
             let x: Vec<f64> = (0..2 * n).map(|i| ((i * 5) % 17) as f64 - 8.0).collect();
             // Entries are eighths: every order of summation is exact.
-            let expected: Vec<f64> = (0..2 * n)
-                .map(|at| (0..n).map(|j| Entries::get(at % n, j) * x[at / n * n + j]).sum())
-                .collect();
+            let expected: Vec<f64> =
+                (0..2 * n).map(|at| (0..n).map(|j| Entries::get(at % n, j) * x[at / n * n + j]).sum()).collect();
             let cols = [(n - 1) as u32, 0, (n / 2) as u32];
             for threads in [1, 2, 7] {
                 let run = Run::new(Some(threads), 0).unwrap();

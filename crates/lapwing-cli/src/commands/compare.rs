@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::html::{ComparePage, write_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LowRankOptions, RunOptions,
-    SparseHarmonicOptions, method_options,
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LapSvmOptions, LowRankOptions,
+    RunOptions, SparseHarmonicOptions, method_options,
 };
 use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
 use crate::session::Session;
@@ -61,6 +61,9 @@ pub struct Compare {
 
     #[command(flatten)]
     low_rank: LowRankOptions,
+
+    #[command(flatten)]
+    lapsvm: LapSvmOptions,
 
     #[command(flatten)]
     baselines: BaselineOptions,
@@ -111,7 +114,8 @@ impl Compare {
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.baselines);
+        let options =
+            method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.lapsvm, &self.baselines);
         if self.methods.is_empty() {
             // All that can do with what there is.
             // Factors by their names are low-rank again, with options that may be those of another.

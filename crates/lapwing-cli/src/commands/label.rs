@@ -16,8 +16,8 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, check_own_checkpoint, is_once};
 use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LowRankOptions, RunOptions,
-    SparseHarmonicOptions, method_options,
+    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LapSvmOptions, LowRankOptions,
+    RunOptions, SparseHarmonicOptions, method_options,
 };
 use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
 use crate::ranks::Ranks;
@@ -67,6 +67,9 @@ pub struct Label {
 
     #[command(flatten)]
     low_rank: LowRankOptions,
+
+    #[command(flatten)]
+    lapsvm: LapSvmOptions,
 
     #[command(flatten)]
     stream: StreamOptions,
@@ -140,7 +143,8 @@ fn of_low_rank(failure: Failure) -> Failure {
 impl Label {
     pub fn run(&self, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
-        let mut options = method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.baselines);
+        let mut options =
+            method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.lapsvm, &self.baselines);
         options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         options.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
         let low_rank = LowRank::named(&self.method, &options.low_rank)?;

@@ -6,7 +6,7 @@ use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
 use super::choice::{choice, real};
-use super::{BaselineOptions, LowRankOptions, SparseHarmonicOptions};
+use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
 #[derive(Args)]
@@ -91,6 +91,16 @@ pub enum Auto {
     Value(f64),
 }
 
+impl Auto {
+    /// The number; none where the method chooses.
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Self::Auto => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+}
+
 impl GraphOptions {
     pub fn params(&self) -> GraphParams {
         GraphParams {
@@ -109,10 +119,7 @@ impl GraphOptions {
 impl HarmonicOptions {
     pub fn params(&self) -> HarmonicParams {
         HarmonicParams {
-            graph_reg: match self.graph_reg {
-                Auto::Auto => None,
-                Auto::Value(reg) => Some(reg),
-            },
+            graph_reg: self.graph_reg.value(),
             form: self.form,
             clamp: self.clamp,
             decision: self.decision,
@@ -129,16 +136,17 @@ pub fn method_options(
     harmonic: &HarmonicOptions,
     sparse: &SparseHarmonicOptions,
     low_rank: &LowRankOptions,
+    lapsvm: &LapSvmOptions,
     baselines: &BaselineOptions,
 ) -> MethodOptions {
-    let low_rank = low_rank.params(harmonic);
+    let (low_rank, lapsvm) = (low_rank.params(harmonic), lapsvm.params(harmonic));
     let (graph, harmonic, sparse) = (graph.params(), harmonic.params(), sparse.params());
-    let mut options = MethodOptions { graph, harmonic, sparse, low_rank, ..MethodOptions::default() };
+    let mut options = MethodOptions { graph, harmonic, sparse, low_rank, lapsvm, ..MethodOptions::default() };
     baselines.add_to(&mut options);
     options
 }
 
-fn parse_auto(text: &str) -> Result<Auto, String> {
+pub fn parse_auto(text: &str) -> Result<Auto, String> {
     if text == "auto" {
         return Ok(Auto::Auto);
     }

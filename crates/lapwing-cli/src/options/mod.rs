@@ -3,6 +3,7 @@
 mod baselines;
 mod choice;
 mod data;
+mod lapsvm;
 mod low_rank;
 mod method;
 mod run;
@@ -11,6 +12,7 @@ mod sparsify;
 
 pub use baselines::BaselineOptions;
 pub use data::{DataOptions, LabelOptions, TableOptions};
+pub use lapsvm::LapSvmOptions;
 pub use low_rank::LowRankOptions;
 pub use method::{GraphOptions, HarmonicOptions, method_options};
 pub use run::{ProgressStyle, RunOptions};

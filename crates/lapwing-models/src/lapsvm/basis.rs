@@ -138,7 +138,8 @@ impl<'b> Basis<'b> {
                 let rows = KernelRows::of(&landmarks, 0..chosen.len(), &center)?;
                 let scale = kernel.mean_diagonal(&rows);
                 let map = nystrom_map(kernel, &rows)?;
-                let factor = Factor::nystrom(|range| similarities(kernel, features, range, &center, &rows), n, &map, run)?;
+                let factor =
+                    Factor::nystrom(|range| similarities(kernel, features, range, &center, &rows), n, &map, run)?;
                 let source = Source::Landmarks { center, landmarks, rows, map };
                 Ok(Self { gram: Gram::Factor(factor), storage, scale, kernel: kernel_of, source })
             }
@@ -186,9 +187,7 @@ impl<'b> Basis<'b> {
     /// The coefficients of a solution: of the columns of a factor where there is one, else of rows.
     fn weights(&self, solution: &Solution, run: &Run) -> Vec<f64> {
         match &self.gram {
-            Gram::Factor(factor) if solution.is_of_rows => {
-                run.install(|| factor.gather(&solution.coefficients))
-            }
+            Gram::Factor(factor) if solution.is_of_rows => run.install(|| factor.gather(&solution.coefficients)),
             _ => solution.coefficients.clone(),
         }
     }

@@ -49,11 +49,8 @@ pub(super) fn dual(q: &Matrix, loss: &Loss, has_bias: bool, tol: f64, run: &Run)
         if n_iter.is_multiple_of(CHECK_EVERY) {
             run.check()?;
         }
-        let (moved, violation) = if has_bias {
-            pair(q, &terms, &beta, &slopes)
-        } else {
-            single(q, &terms, &beta, &slopes)
-        };
+        let (moved, violation) =
+            if has_bias { pair(q, &terms, &beta, &slopes) } else { single(q, &terms, &beta, &slopes) };
         residual = violation;
         if violation <= tol || moved.is_empty() {
             break;
@@ -71,8 +68,7 @@ pub(super) fn dual(q: &Matrix, loss: &Loss, has_bias: bool, tol: f64, run: &Run)
     terms.iter().zip(&beta).for_each(|(term, beta)| rho[term.row] += 0.5 * term.y * beta);
     let values: Vec<f64> = q.rows().map(|row| row.iter().zip(&rho).map(|(q, r)| q * r).sum()).collect();
     let bias = if has_bias { bias(&terms, &beta, &values) } else { 0.0 };
-    let hinge: f64 =
-        terms.iter().map(|term| term.most * (1.0 - term.y * (values[term.row] + bias)).max(0.0)).sum();
+    let hinge: f64 = terms.iter().map(|term| term.most * (1.0 - term.y * (values[term.row] + bias)).max(0.0)).sum();
     let norm: f64 = rho.iter().zip(&values).map(|(r, f)| r * f).sum();
     Ok(Dual { rho, bias, objective: hinge + norm, n_iter, residual, converged: residual <= tol })
 }
@@ -97,7 +93,9 @@ fn pair(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usize
     };
     let gain = |j: &usize| (slopes[i] - slopes[*j]).powi(2) / curvature(*j);
     let down = (0..terms.len()).filter(|&at| can(at).1 && slopes[at] < slopes[i]);
-    let Some(j) = down.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(b.cmp(a))) else { return (Vec::new(), violation) };
+    let Some(j) = down.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(b.cmp(a))) else {
+        return (Vec::new(), violation);
+    };
     // As far as the box of either lets.
     let most_up = if terms[i].y > 0.0 { terms[i].most - beta[i] } else { beta[i] };
     let most_down = if terms[j].y > 0.0 { beta[j] } else { terms[j].most - beta[j] };

@@ -226,7 +226,8 @@ impl<'a> KernelExtension<'a> {
             Some(kernel) => {
                 let rows = features_of(file)?;
                 let center = file.array::<f64>("center", &[None])?.1.as_slice().to_vec();
-                let fits = rows.n_rows() == coefficients.n_rows() && (center.is_empty() || center.len() == rows.n_cols());
+                let fits =
+                    rows.n_rows() == coefficients.n_rows() && (center.is_empty() || center.len() == rows.n_cols());
                 let in_range = match kernel {
                     Kernel::Rbf { bandwidth } => bandwidth > 0.0 && bandwidth.is_finite(),
                     Kernel::Poly { degree } => degree > 0 && i32::try_from(degree).is_ok(),

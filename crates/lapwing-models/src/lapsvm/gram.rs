@@ -143,7 +143,9 @@ impl Factor {
                 }
             }
             Self::Sparse(_, columns) => {
-                out.par_chunks_mut(rank.max(1)).zip(x.par_chunks(n.max(1))).for_each(|(out, x)| multiply(columns, x, out));
+                out.par_chunks_mut(rank.max(1))
+                    .zip(x.par_chunks(n.max(1)))
+                    .for_each(|(out, x)| multiply(columns, x, out));
             }
         }
         out
@@ -232,7 +234,10 @@ impl Factor {
                     Self::Sparse(rows, _) => {
                         let (ids, values) = rows.row(row);
                         let from = ids.partition_point(|&id| (id as usize) < first);
-                        let here = ids[from..].iter().zip(&values[from..]).take_while(|(id, _)| (**id as usize) < first + width);
+                        let here = ids[from..]
+                            .iter()
+                            .zip(&values[from..])
+                            .take_while(|(id, _)| (**id as usize) < first + width);
                         here.for_each(|(&id, z)| out[id as usize - first] = f64::from(*z));
                     }
                 }

@@ -119,7 +119,9 @@ impl Kernel {
                 product_transposed(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
             }
             (RowValues::Sparse(a), RowValues::Sparse(b)) => sparse_products(a, rows.clone(), b, cols.clone(), out),
-            _ => return Err(Error::shape("features", "rows that are dense or sparse as those of the fit", "the other")),
+            _ => {
+                return Err(Error::shape("features", "rows that are dense or sparse as those of the fit", "the other"));
+            }
         }
         let last = match self {
             Self::Linear => f64::INFINITY,
@@ -263,7 +265,8 @@ pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &R
     let mut products = vec![0.0; m * m];
     Kernel::Linear.block(&rows, 0..m, &rows, 0..m, &mut products)?;
     let squared = |i: usize, j: usize| (rows.squares[i] + rows.squares[j] - 2.0 * products[i * m + j]).max(0.0);
-    let mut distances: Vec<f64> = (0..m).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| squared(i, j)).collect();
+    let mut distances: Vec<f64> =
+        (0..m).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| squared(i, j)).collect();
     distances.retain(|distance| *distance > 0.0);
     if distances.is_empty() {
         return Ok(1.0);
@@ -280,7 +283,8 @@ mod tests {
     #[test]
     fn blocks_are_those_of_the_definitions_for_dense_and_sparse_rows() {
         let (n, d) = (37, 5);
-        let values: Vec<f64> = (0..n * d).map(|i| if i % 3 == 0 { 0.0 } else { ((i * 7) % 11) as f64 / 4.0 - 1.0 }).collect();
+        let values: Vec<f64> =
+            (0..n * d).map(|i| if i % 3 == 0 { 0.0 } else { ((i * 7) % 11) as f64 / 4.0 - 1.0 }).collect();
         let entries: Vec<(u32, u32, f32)> = values
             .iter()
             .enumerate()
@@ -305,7 +309,10 @@ mod tests {
                         Kernel::Poly { .. } => product(i, j).powi(3),
                         Kernel::Linear => product(i, j),
                     };
-                    assert!((value - expected).abs() < 1e-12 * expected.abs().max(1.0), "{kernel:?} {value} {expected}");
+                    assert!(
+                        (value - expected).abs() < 1e-12 * expected.abs().max(1.0),
+                        "{kernel:?} {value} {expected}"
+                    );
                 }
             }
         }

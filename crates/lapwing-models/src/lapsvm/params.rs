@@ -105,7 +105,7 @@ pub struct LapSvmParams {
     /// Landmarks of the rbf kernel; default auto.
     pub n_landmarks: KernelLandmarks,
     /// γ_A, weight of the norm in the space of the kernel, > 0. `None` ("auto"): by cross-validation where every class has
-    /// two labels, else 0.01 of the mean similarity of a row with itself.
+    /// two labels, else 1e-4 of the mean similarity of a row with itself.
     pub ambient_reg: Option<f64>,
     /// γ_I, weight of fᵀL^p f, ≥ 0; 0 leaves the supervised machine. `None` ("auto"): by cross-validation likewise, else
     /// the number of labels over the number of rows.
@@ -195,13 +195,16 @@ impl LapSvmParams {
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
         let positive = [("bandwidth", self.bandwidth), ("ambient_reg", self.ambient_reg)];
-        if let Some((name, Some(value))) = positive.into_iter().find(|(_, v)| v.is_some_and(|v| !(v > 0.0 && v.is_finite()))) {
+        if let Some((name, Some(value))) =
+            positive.into_iter().find(|(_, v)| v.is_some_and(|v| !(v > 0.0 && v.is_finite())))
+        {
             return Err(Error::param(name, value, "a positive number, or auto"));
         }
         if let Some(reg) = self.graph_reg.filter(|reg| !(*reg >= 0.0 && reg.is_finite())) {
             return Err(Error::param("graph_reg", reg, "a number of at least 0, or auto"));
         }
-        let shares = [("stability_tol", self.stability_tol), ("validation_share", self.validation_share), ("tol", self.tol)];
+        let shares =
+            [("stability_tol", self.stability_tol), ("validation_share", self.validation_share), ("tol", self.tol)];
         if let Some((name, value)) = shares.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
             return Err(Error::param(name, value, "a number between 0 and 1"));
         }
@@ -220,7 +223,11 @@ impl LapSvmParams {
             return Err(Error::param("laplacian_power", self.laplacian_power, "at most 100"));
         }
         if landmarks > MOST_WEIGHTS {
-            return Err(Error::param("n_landmarks", landmarks, format!("at most {MOST_WEIGHTS}: matrices of them are solved")));
+            return Err(Error::param(
+                "n_landmarks",
+                landmarks,
+                format!("at most {MOST_WEIGHTS}: matrices of them are solved"),
+            ));
         }
         if self.n_landmarks == KernelLandmarks::All && self.kernel == KernelKind::LowRank {
             return Err(Error::param("n_landmarks", "none", "a number, or kernel rbf"));

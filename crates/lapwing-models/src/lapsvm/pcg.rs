@@ -62,16 +62,18 @@ pub(super) fn solve(
 ) -> Result<Vec<Solution>> {
     let n = objective.gram.n();
     let mut columns: Vec<Column<'_>> = losses.iter().map(|loss| Column::new(loss, n)).collect();
+    begin(objective, &mut columns, run)?;
+    // Gradients are measured against that of zero, wherever the iteration starts.
+    each(&mut columns, run, |column| column.first = column.now);
     if let Some(start) = start {
         for (column, (alpha, bias)) in columns.iter_mut().zip(start) {
             column.alpha.copy_from_slice(alpha);
             column.bias = *bias;
+            column.curve.clear();
         }
         renew(objective, &mut columns, run)?;
+        begin(objective, &mut columns, run)?;
     }
-    each(&mut columns, run, |column| column.look(objective));
-    multiply(objective.gram, &mut columns, |c| &c.g, |c| &mut c.kg, run)?;
-    each(&mut columns, run, Column::begin);
     for iteration in 1..=max_iter {
         run.check()?;
         if let Some(smoothness) = objective.smoothness {
@@ -98,6 +100,14 @@ pub(super) fn solve(
         run.progress().update(iteration as u64, &format!("{left} of {} problems, residual {worst:.1e}", losses.len()));
     }
     Ok(columns.into_iter().map(Column::finish).collect())
+}
+
+/// The gradient where all problems stand, and the first direction.
+fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Result<()> {
+    each(columns, run, |column| column.look(objective));
+    multiply(objective.gram, columns, |c| &c.g, |c| &mut c.kg, run)?;
+    each(columns, run, Column::begin);
+    Ok(())
 }
 
 /// Does something to every problem that goes on.
@@ -203,7 +213,6 @@ impl<'p> Column<'p> {
         self.kd.copy_from_slice(&self.kg);
         self.d_bias = self.g_bias;
         self.now = dot(&self.kg, &self.g) + self.g_bias * self.g_bias;
-        self.first = self.now;
     }
 
     /// Goes to the minimum along the direction.
@@ -260,6 +269,67 @@ impl<'p> Column<'p> {
             residual,
             converged: self.converged,
             curve: self.curve,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::{Features, Labels, Targets};
+    use lapwing_graph::Graph;
+    use lapwing_solve::{Precision, SymmetricMatrix};
+
+    use super::super::kernel::{GramBlocks, Kernel, KernelRows};
+    use super::super::loss::LossKind;
+    use super::super::params::LaplacianKind;
+    use super::*;
+
+    #[test]
+    fn the_gradient_is_that_of_the_objective() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let n = 12;
+        let features = Features::from_f64(n, 2, (0..2 * n).map(|i| ((i * 7) % 11) as f64 / 4.0).collect()).unwrap();
+        let rows = KernelRows::of(&features, 0..n, &[]).unwrap();
+        let blocks = GramBlocks { kernel: Kernel::Rbf { bandwidth: 0.9 }, rows };
+        let gram = Gram::Matrix(SymmetricMatrix::stored(&blocks, Precision::Double, &run).unwrap());
+        let edges: Vec<(u32, u32, f64)> = (0..n as u32 - 1).map(|i| (i, i + 1, 1.0 + f64::from(i % 3))).collect();
+        let graph = Graph::from_edges(n, &edges).unwrap();
+        let smoothness = Smoothness::new(&graph, LaplacianKind::Normalized, 2).unwrap();
+        let labels = Labels::from_integers((0..n).map(|i| (i % 3 == 0).then_some(i as i64 % 2)));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let objective = Objective {
+            gram: &gram,
+            smoothness: Some(&smoothness),
+            labeled: targets.rows(),
+            ambient_reg: 0.3,
+            graph_reg: 0.7,
+            has_bias: true,
+        };
+        for kind in [LossKind::SquaredHinge, LossKind::Squares] {
+            let losses = Loss::problems(&targets, kind, false);
+            let at = |alpha: &[f64], bias: f64| {
+                let mut column = [Column::new(&losses[0], n)];
+                column[0].alpha.copy_from_slice(alpha);
+                column[0].bias = bias;
+                renew(&objective, &mut column, &run).unwrap();
+                column[0].look(&objective);
+                multiply(&gram, &mut column, |c| &c.g, |c| &mut c.kg, &run).unwrap();
+                let [column] = column;
+                (column.curve[0], column.kg, column.g_bias)
+            };
+            let alpha: Vec<f64> = (0..n).map(|i| ((i * 5) % 7) as f64 / 5.0 - 0.6).collect();
+            let (_, kg, g_bias) = at(&alpha, 0.2);
+            for i in 0..n {
+                let moved = |by: f64| {
+                    let mut alpha = alpha.clone();
+                    alpha[i] += by;
+                    at(&alpha, 0.2).0
+                };
+                let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!((slope + kg[i]).abs() < 1e-7, "{kind:?} {i}: {slope} {}", kg[i]);
+            }
+            let slope = (at(&alpha, 0.2 + 1e-5).0 - at(&alpha, 0.2 - 1e-5).0) / 2e-5;
+            assert!((slope + g_bias).abs() < 1e-7);
         }
     }
 }

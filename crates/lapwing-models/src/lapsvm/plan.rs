@@ -4,8 +4,8 @@ use lapwing_graph::GraphParams;
 use lapwing_solve::symmetric_bytes;
 
 use super::basis::Storage;
-use super::params::{KernelKind, KernelSolver, LapSvmParams};
 use super::chosen_solver;
+use super::params::{KernelKind, KernelSolver, LapSvmParams};
 use crate::harmonic::{PlannedGraph, base_bytes, plan_graph};
 use crate::{Plan, PlanStep, ProblemSize};
 
@@ -45,7 +45,9 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let iteration = (16 + 11) * 8 * n * problems;
     let labeled = size.n_labeled.max(1);
     let solve = match chosen_solver(params, storage, n, d) {
-        KernelSolver::Newton | KernelSolver::Dual if rank > 0 => 8 * (3 * rank * rank + 2 * labeled * rank) + 3 * 8 * 32 * n,
+        KernelSolver::Newton | KernelSolver::Dual if rank > 0 => {
+            8 * (3 * rank * rank + 2 * labeled * rank) + 3 * 8 * 32 * n
+        }
         KernelSolver::Newton | KernelSolver::Dual if is_supervised => 8 * 3 * n * n,
         KernelSolver::Newton | KernelSolver::Dual => 8 * (n * n + 2 * labeled * n + 512 * 3 * n),
         _ => iteration,

@@ -88,7 +88,9 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let ambient = choices(question.given.0, &AMBIENT, question.units.ambient, question.default.0);
     let graph = choices(question.given.1, &GRAPH, question.units.graph, question.default.1);
     let mut trials: Vec<Trial> = Vec::new();
-    for (at, &regs) in ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect::<Vec<_>>().iter().enumerate() {
+    for (at, &regs) in
+        ambient.iter().flat_map(|a| graph.iter().map(move |g| (*a, *g))).collect::<Vec<_>>().iter().enumerate()
+    {
         run.check()?;
         run.progress().update(at as u64, "pairs");
         if trials.iter().any(|trial| trial.regs == regs) {

@@ -100,9 +100,8 @@ mod tests {
             for power in [1, 3] {
                 let mut expected: Vec<f64> = (0..10).map(|i| f64::from(i * i % 7)).collect();
                 for _ in 0..power {
-                    expected = (0..10)
-                        .map(|at| (0..5).map(|j| entry(at / 2, j) * expected[j * 2 + at % 2]).sum())
-                        .collect();
+                    expected =
+                        (0..10).map(|at| (0..5).map(|j| entry(at / 2, j) * expected[j * 2 + at % 2]).sum()).collect();
                 }
                 let mut found: Vec<f64> = (0..10).map(|i| f64::from(i * i % 7)).collect();
                 Smoothness::new(&graph, kind, power).unwrap().apply(&mut found, 2, &run).unwrap();

@@ -71,8 +71,9 @@ impl Rule<'_> {
 
     /// Whether almost no unlabelled row changed sides since the last check; the first check says no.
     fn is_stable(&self, f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
-        let sides: Vec<bool> =
-            run.install(|| self.unlabeled.par_iter().with_min_len(4096).map(|&row| f[row as usize] + bias > 0.0).collect());
+        let sides: Vec<bool> = run.install(|| {
+            self.unlabeled.par_iter().with_min_len(4096).map(|&row| f[row as usize] + bias > 0.0).collect()
+        });
         let is_first = memory.sides.is_empty() && !sides.is_empty();
         let changed = sides.iter().zip(&memory.sides).filter(|(a, b)| a != b).count();
         memory.sides = sides;
@@ -80,15 +81,7 @@ impl Rule<'_> {
     }
 
     /// Whether not one more row of the validation set is right than at the last check.
-    fn is_no_better(
-        &self,
-        number: usize,
-        alpha: &[f64],
-        f: &[f64],
-        bias: f64,
-        memory: &mut Memory,
-        run: &Run,
-    ) -> bool {
+    fn is_no_better(&self, number: usize, alpha: &[f64], f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
         let Some(validation) = self.validation else { return true };
         let signs = &validation.signs[number];
         let v = signs.len().max(1) as f64;
