@@ -23,7 +23,7 @@ cargo xtask COMMAND: the working commands of this repository
   test                 everything continuous integration checks, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
-  bench NAME [--help]  time lapwing beside its peers in one run; names: knn, label, low-rank, solve, sparsify
+  bench NAME [--help]  time lapwing beside its peers in one run; names: knn, label, lapsvm, low-rank, solve, sparsify
   reproduce PAPER [--help]
                        run the experiments of a paper again, into docs/results; papers: sparse-hfs, biglp
 

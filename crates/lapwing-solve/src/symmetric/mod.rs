@@ -6,11 +6,14 @@
 //! and one pass over n²/2 numbers; n·s numbers for each of at most sixteen shares of the work, whose sums are added in a
 //! fixed order. Parallel over these shares.
 
+mod tile;
+
 use std::ops::Range;
 
-use lapwing_data::{Error, Result, Run, vectored};
+use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
+use self::tile::Stored;
 use crate::pages::{Real, zeros};
 
 /// Edge of a tile: in single precision, a tile lies in the second cache while several vectors meet it.
@@ -116,7 +119,7 @@ fn stored<T: Real>(blocks: &dyn SymmetricBlocks, run: &Run) -> Result<Vec<T>> {
             |(wide, scratch), (tile, out)| {
                 run.check()?;
                 make(blocks, tile, scratch, wide)?;
-                out.iter_mut().zip(&*wide).for_each(|(out, value)| *out = T::round(*value));
+                tile::pack(wide, out, T::round);
                 Ok::<(), Error>(())
             },
         )
@@ -191,7 +194,7 @@ impl<'a> SymmetricMatrix<'a> {
     /// What some of the tiles add to the products with `x` (s, padded).
     fn share(&self, tiles: Range<usize>, x: &[f64], s: usize, run: &Run) -> Result<Vec<f64>> {
         let mut y = vec![0.0; x.len()];
-        let (mut tile, mut scratch) = (Vec::new(), Vec::new());
+        let (mut wide, mut tile, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
         for at in tiles {
             run.check()?;
             let range = at * TILE * TILE..(at + 1) * TILE * TILE;
@@ -199,8 +202,10 @@ impl<'a> SymmetricMatrix<'a> {
                 Tiles::Single(values) => meet(&values[range], place(at), x, &mut y, s),
                 Tiles::Double(values) => meet(&values[range], place(at), x, &mut y, s),
                 Tiles::Made(blocks) => {
+                    wide.resize(TILE * TILE, 0.0);
                     tile.resize(TILE * TILE, 0.0);
-                    make(&**blocks, at, &mut scratch, &mut tile)?;
+                    make(&**blocks, at, &mut scratch, &mut wide)?;
+                    tile::pack(&wide, &mut tile, |value| value);
                     meet(&tile, place(at), x, &mut y, s);
                 }
             }
@@ -232,7 +237,7 @@ impl<'a> SymmetricMatrix<'a> {
                         let range = other * TILE..((other + 1) * TILE).min(n);
                         for (at, out) in &mut members {
                             for (i, out) in out[range.clone()].iter_mut().enumerate() {
-                                *out = if other >= block { tile[i * TILE + *at] } else { tile[*at * TILE + i] };
+                                *out = tile[if other >= block { tile::place(i, *at) } else { tile::place(*at, i) }];
                             }
                         }
                     }
@@ -243,89 +248,31 @@ impl<'a> SymmetricMatrix<'a> {
         Ok(out)
     }
 
-    /// A tile in double precision.
+    /// A tile in double precision, in the order of [`tile`].
     fn tile(&self, at: usize, scratch: &mut Vec<f64>, out: &mut [f64]) -> Result<()> {
         let range = at * TILE * TILE..(at + 1) * TILE * TILE;
         match &self.tiles {
             Tiles::Single(values) => out.iter_mut().zip(&values[range]).for_each(|(out, v)| *out = v.wide()),
             Tiles::Double(values) => out.copy_from_slice(&values[range]),
-            Tiles::Made(blocks) => make(&**blocks, at, scratch, out)?,
+            Tiles::Made(blocks) => {
+                let mut wide = vec![0.0; TILE * TILE];
+                make(&**blocks, at, scratch, &mut wide)?;
+                tile::pack(&wide, out, |value| value);
+            }
         }
         Ok(())
     }
 }
 
 /// Adds the products of a tile, and of its mirror image where it is not on the diagonal, for s vectors.
-fn meet<T: Real>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
+fn meet<T: Stored>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
     let padded = x.len() / s.max(1);
     for (x, y) in x.chunks_exact(padded).zip(y.chunks_exact_mut(padded)) {
-        if row == col {
-            let y = &mut y[row * TILE..][..TILE];
-            diagonal(tile, &x[col * TILE..][..TILE], y);
-        } else {
-            let (low, high) = y.split_at_mut(row * TILE);
-            let (x_row, x_col) = (&x[row * TILE..][..TILE], &x[col * TILE..][..TILE]);
-            off_diagonal(tile, x_row, x_col, &mut high[..TILE], &mut low[col * TILE..][..TILE]);
-        }
+        let (low, high) = y.split_at_mut(row * TILE);
+        let (x_row, x_col) = (&x[row * TILE..][..TILE], &x[col * TILE..][..TILE]);
+        let mirrored = (row != col).then(|| &mut low[col * TILE..][..TILE]);
+        tile::meet(tile, x_row, x_col, &mut high[..TILE], mirrored);
     }
-}
-
-vectored! { diagonal = diagonal_plain[T: Real](tile: &[T], x: &[f64], y: &mut [f64]) }
-vectored! {
-    off_diagonal = off_diagonal_plain[T: Real](tile: &[T], x_row: &[f64], x_col: &[f64], y_row: &mut [f64], y_col: &mut [f64])
-}
-
-/// Numbers of a vector.
-const LANES: usize = 8;
-/// Rows that are met together: as many sums, and one load and store of the other side's for all.
-const ROWS: usize = 4;
-
-#[inline(always)]
-fn diagonal_plain<T: Real>(tile: &[T], x: &[f64], y: &mut [f64]) {
-    for (rows, y) in tile.chunks_exact(ROWS * TILE).zip(y.chunks_exact_mut(ROWS)) {
-        let mut sums = [[0.0; LANES]; ROWS];
-        for (at, x) in x.as_chunks::<LANES>().0.iter().enumerate() {
-            for (r, sum) in sums.iter_mut().enumerate() {
-                let values = lanes(&rows[r * TILE..(r + 1) * TILE], at);
-                (0..LANES).for_each(|lane| sum[lane] += values[lane].wide() * x[lane]);
-            }
-        }
-        y.iter_mut().zip(&sums).for_each(|(y, sum)| *y += halved(sum));
-    }
-}
-
-#[inline(always)]
-fn off_diagonal_plain<T: Real>(tile: &[T], x_row: &[f64], x_col: &[f64], y_row: &mut [f64], y_col: &mut [f64]) {
-    let (x_col, y_col) = (x_col.as_chunks::<LANES>().0, y_col.as_chunks_mut::<LANES>().0);
-    let bands = tile.chunks_exact(ROWS * TILE).zip(x_row.as_chunks::<ROWS>().0).zip(y_row.chunks_exact_mut(ROWS));
-    for ((rows, own), y_row) in bands {
-        let mut sums = [[0.0; LANES]; ROWS];
-        for (at, (x, y)) in x_col.iter().zip(y_col.iter_mut()).enumerate() {
-            let mut added = *y;
-            for r in 0..ROWS {
-                let values = lanes(&rows[r * TILE..(r + 1) * TILE], at);
-                for lane in 0..LANES {
-                    let value = values[lane].wide();
-                    sums[r][lane] += value * x[lane];
-                    added[lane] += value * own[r];
-                }
-            }
-            *y = added;
-        }
-        y_row.iter_mut().zip(&sums).for_each(|(y, sum)| *y += halved(sum));
-    }
-}
-
-/// The vector number `at` of a row.
-#[inline(always)]
-fn lanes<T: Real>(row: &[T], at: usize) -> &[T; LANES] {
-    &row.as_chunks::<LANES>().0[at]
-}
-
-/// The sum of a vector, by halves.
-#[inline(always)]
-fn halved(sum: &[f64; LANES]) -> f64 {
-    ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]))
 }
 
 #[cfg(test)]
