@@ -2,7 +2,7 @@
 //!
 //! faer factors each panel and multiplies; what is here keeps results independent of the number of threads, by pieces of fixed
 //! size, and lets a stop be heard between panels. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns, the
-//! panels (n²·64 flops in all) on one thread.
+//! panels (n²·256 flops in all) on one thread.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
@@ -13,7 +13,7 @@ use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
 /// Columns of a panel.
-const PANEL: usize = 128;
+const PANEL: usize = 256;
 /// Columns that one task brings up to date.
 const PIECE: usize = 256;
 

@@ -15,11 +15,15 @@
 use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_solve::Lu;
 use lapwing_solve::products::add_transposed_product;
+use rayon::prelude::*;
 
 use super::gram::{Gram, products, symmetrized};
 use super::loss::{Active, Loss};
 use super::objective::{Objective, Solution};
 
+/// Columns of the Gram matrix that are fetched at a time, and how many of them are smoothed: a block that caches hold.
+const FETCHED: usize = 512;
+const SMOOTHED: usize = 32;
 /// Most steps; they end after a handful.
 const MOST_STEPS: usize = 200;
 
@@ -136,17 +140,19 @@ impl Resolvent {
             None => m.iter_mut().for_each(|m| *m /= objective.ambient_reg),
             Some(smoothness) => {
                 let mut g = vec![0.0; n * n];
-                const COLUMNS: usize = 512;
-                for first in (0..n).step_by(COLUMNS) {
-                    let cols: Vec<u32> = (first as u32..(first + COLUMNS).min(n) as u32).collect();
-                    let s = cols.len();
-                    let mut block = transposed(&gram.columns(&cols, run)?, n);
-                    smoothness.apply(&mut block, s, run)?;
-                    let out = &mut g[first * n..(first + s) * n];
-                    out.copy_from_slice(&transposed(&block, s));
-                    for (at, out) in out.chunks_exact_mut(n).enumerate() {
-                        out.iter_mut().for_each(|value| *value *= objective.graph_reg);
-                        out[first + at] += objective.ambient_reg;
+                for (number, columns) in g.chunks_mut(FETCHED * n).enumerate() {
+                    let first = (number * FETCHED) as u32;
+                    let cols: Vec<u32> = (first..first + (columns.len() / n) as u32).collect();
+                    columns.copy_from_slice(&gram.columns(&cols, run)?);
+                    for part in columns.chunks_mut(SMOOTHED * n) {
+                        let s = part.len() / n;
+                        let mut block = transposed(part, n);
+                        smoothness.apply(&mut block, s, run)?;
+                        part.copy_from_slice(&transposed(&block, s));
+                    }
+                    run.install(|| columns.par_iter_mut().for_each(|value| *value *= objective.graph_reg));
+                    for (at, column) in columns.chunks_exact_mut(n).enumerate() {
+                        column[first as usize + at] += objective.ambient_reg;
                     }
                 }
                 let progress = |done: usize| run.progress().update(done as u64, "columns");
