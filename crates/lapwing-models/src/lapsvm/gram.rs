@@ -1,5 +1,6 @@
 //! The Gram matrix as an operator: stored by tiles, made block by block, or a factor Z with K = Z·Zᵀ.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use lapwing_data::{Csr, Matrix, Result, Run};
@@ -15,7 +16,7 @@ const BLOCK_ROWS: usize = 1024;
 /// Shares of the work whose sums are added in order.
 const SHARES: usize = 16;
 /// Columns of L·Z that are made at a time.
-const PANEL: usize = 32;
+const PANEL: usize = 64;
 
 /// The Gram matrix K (n, n).
 pub(super) enum Gram<'a> {
@@ -100,7 +101,7 @@ impl Factor {
     /// # Errors
     /// A similarity that is not finite; [`Interrupted`](lapwing_data::Error::Interrupted).
     pub fn nystrom(
-        similarities: impl Fn(std::ops::Range<usize>) -> Result<Vec<f64>> + Sync,
+        similarities: impl Fn(Range<usize>) -> Result<Vec<f64>> + Sync,
         n: usize,
         map: &NystromMap,
         run: &Run,
@@ -170,21 +171,13 @@ impl Factor {
         let rank = self.rank();
         let mut out = vec![0.0; rows.len() * rank];
         for (out, &row) in out.chunks_exact_mut(rank.max(1)).zip(rows) {
-            match self {
-                Self::Dense { values, .. } => {
-                    let z = &values[row as usize * rank..][..rank];
-                    out.iter_mut().zip(z).for_each(|(out, z)| *out = f64::from(*z));
-                }
-                Self::Sparse(all, _) => {
-                    let (ids, values) = all.row(row as usize);
-                    ids.iter().zip(values).for_each(|(&id, z)| out[id as usize] = f64::from(*z));
-                }
-            }
+            self.copy_block(0..rank, row as usize..row as usize + 1, out);
         }
         out
     }
 
-    /// Zᵀ·L^p·Z (r, r), a panel of columns at a time; `done` hears how many are finished.
+    /// Zᵀ·L^p·Z (r, r), a panel of columns at a time, of which the rows below the diagonal are multiplied; `done` hears how
+    /// many columns are finished.
     ///
     /// # Errors
     /// [`Interrupted`](lapwing_data::Error::Interrupted).
@@ -193,60 +186,73 @@ impl Factor {
         let mut gram = Matrix::filled(rank, rank, 0.0);
         for first in (0..rank).step_by(PANEL) {
             run.check()?;
-            let width = PANEL.min(rank - first);
+            let (width, below) = (PANEL.min(rank - first), rank - first);
             let mut panel = vec![0.0; n * width];
-            run.install(|| self.copy_columns(first, width, &mut panel));
+            run.install(|| self.copy_columns(first..first + width, 0..n, &mut panel));
             smoothness.apply(&mut panel, width, run)?;
             let parts = run.install(|| {
                 self.shares(|rows, sum: &mut Vec<f64>| {
-                    sum.resize(rank * width, 0.0);
-                    let mut wide = Vec::new();
+                    sum.resize(below * width, 0.0);
+                    let mut wide = vec![0.0; BLOCK_ROWS.min(rows.len()) * below];
                     let last = rows.end;
                     for start in rows.step_by(BLOCK_ROWS) {
                         let end = (start + BLOCK_ROWS).min(last);
-                        let block: Vec<u32> = (start as u32..end as u32).collect();
-                        wide.clear();
-                        wide.extend(self.rows(&block));
-                        add_transposed_product(&wide, &panel[start * width..end * width], end - start, sum);
+                        let wide = &mut wide[..(end - start) * below];
+                        self.copy_block(first..rank, start..end, wide);
+                        add_transposed_product(wide, &panel[start * width..end * width], end - start, sum);
                     }
                 })
             });
             for part in parts {
-                for (row, part) in part.chunks_exact(width).enumerate() {
+                for (row, part) in (first..rank).zip(part.chunks_exact(width)) {
                     gram.row_mut(row)[first..first + width].iter_mut().zip(part).for_each(|(out, v)| *out += v);
                 }
             }
             done(first + width);
         }
-        Ok(symmetrized(gram))
+        for i in 0..rank {
+            for j in i + 1..rank {
+                gram.row_mut(i)[j] = gram.row(j)[i];
+            }
+        }
+        Ok(gram)
     }
 
-    /// Columns `first..first + width` of Z (n, width).
-    fn copy_columns(&self, first: usize, width: usize, out: &mut [f64]) {
-        out.par_chunks_mut(BLOCK_ROWS * width).enumerate().for_each(|(block, out)| {
-            for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                let row = block * BLOCK_ROWS + at;
-                match self {
-                    Self::Dense { rank, values } => {
-                        let z = &values[row * rank + first..][..width];
-                        out.iter_mut().zip(z).for_each(|(out, z)| *out = f64::from(*z));
-                    }
-                    Self::Sparse(rows, _) => {
-                        let (ids, values) = rows.row(row);
-                        let from = ids.partition_point(|&id| (id as usize) < first);
-                        let here = ids[from..]
-                            .iter()
-                            .zip(&values[from..])
-                            .take_while(|(id, _)| (**id as usize) < first + width);
-                        here.for_each(|(&id, z)| out[id as usize - first] = f64::from(*z));
-                    }
-                }
-            }
+    /// Columns `cols` of the rows `rows` of Z (rows, cols), in parallel.
+    fn copy_columns(&self, cols: Range<usize>, rows: Range<usize>, out: &mut [f64]) {
+        let pieces = out.par_chunks_mut(BLOCK_ROWS * cols.len()).enumerate();
+        pieces.for_each(|(block, out)| {
+            let start = rows.start + block * BLOCK_ROWS;
+            self.copy_block(cols.clone(), start..(start + BLOCK_ROWS).min(rows.end), out);
         });
     }
 
+    /// The same on the calling thread.
+    fn copy_block(&self, cols: Range<usize>, rows: Range<usize>, out: &mut [f64]) {
+        for (row, out) in rows.zip(out.chunks_exact_mut(cols.len())) {
+            match self {
+                Self::Dense { rank, values } => {
+                    let z = &values[row * rank + cols.start..row * rank + cols.end];
+                    out.iter_mut().zip(z).for_each(|(out, z)| *out = f64::from(*z));
+                }
+                Self::Sparse(all, _) => {
+                    out.fill(0.0);
+                    let (ids, values) = all.row(row);
+                    let (from, to) = (
+                        ids.partition_point(|&id| (id as usize) < cols.start),
+                        ids.partition_point(|&id| (id as usize) < cols.end),
+                    );
+                    ids[from..to]
+                        .iter()
+                        .zip(&values[from..to])
+                        .for_each(|(&id, z)| out[id as usize - cols.start] = f64::from(*z));
+                }
+            }
+        }
+    }
+
     /// Runs `work` on equal shares of the rows, in parallel.
-    fn shares(&self, work: impl Fn(std::ops::Range<usize>, &mut Vec<f64>) + Sync) -> Vec<Vec<f64>> {
+    fn shares(&self, work: impl Fn(Range<usize>, &mut Vec<f64>) + Sync) -> Vec<Vec<f64>> {
         let n = self.n();
         let bound = |share: usize| share * n / SHARES;
         (0..SHARES)

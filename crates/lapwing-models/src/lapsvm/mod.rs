@@ -59,7 +59,7 @@ use self::loss::{Loss, LossKind};
 use self::newton::{Resolvent, Space, Weights, newton};
 use self::objective::{Objective, Solution};
 use self::params::MOST_WEIGHTS;
-use self::select::{Question, Selected, Units, select};
+use self::select::{Question, Selected, Units, is_small, select};
 use self::smoothness::Smoothness;
 use self::stopping::{Rule as StoppingRule, Validation, ValidationRows};
 use crate::harmonic::TYPICAL_CONFIDENCE;
@@ -363,7 +363,20 @@ impl<'a> Machine<'_, 'a> {
         let params = &self.method.params;
         let basis = report.time("kernel", run, |_| Basis::of(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
-        let selected = self.select(&basis, targets, report, run)?;
+        let storage = basis.storage;
+        let solver = chosen_solver(params, storage, self.features.n_rows(), self.features.n_cols());
+        let is_open = params.ambient_reg.is_none() || (params.graph_reg.is_none() && self.smoothness.is_some());
+        let smooth_gram = match (&basis.gram, self.smoothness) {
+            (Gram::Factor(factor), Some(smoothness))
+                if has_few_weights(factor) && (solver != KernelSolver::Cg || (is_open && is_small(factor))) =>
+            {
+                Some(report.time_steps("smooth", factor.rank() as u64, run, |_| {
+                    factor.smooth_gram(smoothness, run, |done| run.progress().update(done as u64, ""))
+                })?)
+            }
+            _ => None,
+        };
+        let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
         // The mean of values is no business of the norm.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
         let centered = if mean == 0.0 { targets.clone() } else { shifted(targets, mean)? };
@@ -375,13 +388,11 @@ impl<'a> Machine<'_, 'a> {
             graph_reg: selected.graph_reg,
             has_bias: params.bias,
         };
-        let storage = basis.storage;
-        let solver = chosen_solver(params, storage, self.features.n_rows(), self.features.n_cols());
         let steps = if solver == KernelSolver::Cg { params.max_iter as u64 } else { 0 };
         let solutions = report.time_steps("solve", steps, run, |_| -> Result<Vec<Solution>> {
             match solver {
                 KernelSolver::Cg => self.iterate(&objective, &basis, &centered, options, run),
-                _ => self.factor(&objective, &centered, solver, run),
+                _ => self.factor(&objective, smooth_gram, &centered, solver, run),
             }
         })?;
         let bias: Vec<f64> = solutions.iter().map(|solution| solution.bias + mean).collect();
@@ -422,7 +433,14 @@ impl<'a> Machine<'_, 'a> {
     }
 
     /// γ_A and γ_I: given, chosen, or by rule.
-    fn select(&self, basis: &Basis<'_>, targets: &Targets, report: &mut Report, run: &Run) -> Result<Selected> {
+    fn select(
+        &self,
+        basis: &Basis<'_>,
+        smooth_gram: Option<&Matrix>,
+        targets: &Targets,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<Selected> {
         let params = &self.method.params;
         let scale = if basis.scale > 0.0 { basis.scale } else { 1.0 };
         let units = Units { ambient: scale, graph: targets.rows().len() as f64 / self.features.n_rows() as f64 };
@@ -435,6 +453,7 @@ impl<'a> Machine<'_, 'a> {
             let question = Question {
                 gram: &basis.gram,
                 smoothness: self.smoothness,
+                smooth_gram,
                 targets,
                 has_bias: params.bias,
                 is_regression: self.is_regression,
@@ -471,6 +490,7 @@ impl<'a> Machine<'_, 'a> {
     fn factor(
         &self,
         objective: &Objective<'_>,
+        smooth_gram: Option<Matrix>,
         targets: &Targets,
         solver: KernelSolver,
         run: &Run,
@@ -487,7 +507,7 @@ impl<'a> Machine<'_, 'a> {
                     let expected = format!("cg for features of more than {MOST_WEIGHTS} columns");
                     return Err(Error::param("solver", solver.name(), expected));
                 }
-                let norm = norm_of(factor, objective, run)?;
+                let norm = norm_of(factor.rank(), smooth_gram, objective);
                 let z = factor.rows(labeled);
                 if solver == KernelSolver::Newton && labeled.len() > factor.rank() {
                     let space = Weights { norm: &norm, z: &z };
@@ -691,20 +711,12 @@ fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
     }
 }
 
-/// γ_A·I + γ_I·ZᵀL^pZ.
-fn norm_of(factor: &Factor, objective: &Objective<'_>, run: &Run) -> Result<Matrix> {
-    let rank = factor.rank();
-    let mut norm = match objective.smoothness {
-        Some(smoothness) => {
-            let done = |done: usize| run.progress().update(done as u64, "columns");
-            let mut gram = factor.smooth_gram(smoothness, run, done)?;
-            gram.values_mut().iter_mut().for_each(|value| *value *= objective.graph_reg);
-            gram
-        }
-        None => Matrix::filled(rank, rank, 0.0),
-    };
+/// γ_A·I + γ_I·ZᵀL^pZ (r, r), from the second.
+fn norm_of(rank: usize, smooth_gram: Option<Matrix>, objective: &Objective<'_>) -> Matrix {
+    let mut norm = smooth_gram.unwrap_or_else(|| Matrix::filled(rank, rank, 0.0));
+    norm.values_mut().iter_mut().for_each(|value| *value *= objective.graph_reg);
     (0..rank).for_each(|at| norm.row_mut(at)[at] += objective.ambient_reg);
-    Ok(norm)
+    norm
 }
 
 /// f (n) of coefficients of rows, or of the columns of a factor.

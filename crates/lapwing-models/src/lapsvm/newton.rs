@@ -24,6 +24,8 @@ use super::objective::{Objective, Solution};
 /// Columns of the Gram matrix that are fetched at a time, and how many of them are smoothed: a block that caches hold.
 const FETCHED: usize = 512;
 const SMOOTHED: usize = 32;
+/// Rows for each labelled one from which M is refined: its products with K are then few beside the factorisation.
+const REFINED_SHARE: usize = 8;
 /// Most steps; they end after a handful.
 const MOST_STEPS: usize = 200;
 
@@ -156,7 +158,11 @@ impl Resolvent {
                     }
                 }
                 let progress = |done: usize| run.progress().update(done as u64, "columns");
-                Lu::factor(n, g, run, progress)?.solve(&mut m, run)?;
+                let lu = Lu::factor(n, g, run, progress)?;
+                lu.solve(&mut m, run)?;
+                if labeled.len() * REFINED_SHARE <= n {
+                    refine(&lu, objective, &mut m, run)?;
+                }
             }
         }
         let rows = gram.columns(labeled, run)?;
@@ -184,6 +190,23 @@ impl Resolvent {
         }
         out
     }
+}
+
+/// A step of iterative refinement: M ← M + G⁻¹·(Jᵀ − G·M), with the residual by the operators themselves.
+fn refine(lu: &Lu, objective: &Objective<'_>, m: &mut [f64], run: &Run) -> Result<()> {
+    let n = objective.gram.n();
+    let mut residual = vec![0.0; m.len()];
+    objective.gram.apply(m, &mut residual, run)?;
+    if let Some(smoothness) = objective.smoothness {
+        let mut block = transposed(&residual, n);
+        smoothness.apply(&mut block, m.len() / n, run)?;
+        residual = transposed(&block, m.len() / n);
+    }
+    residual.iter_mut().zip(&*m).for_each(|(r, m)| *r = -(objective.graph_reg * *r + objective.ambient_reg * m));
+    objective.labeled.iter().enumerate().for_each(|(at, &row)| residual[at * n + row as usize] += 1.0);
+    lu.solve(&mut residual, run)?;
+    m.iter_mut().zip(&residual).for_each(|(m, r)| *m += r);
+    Ok(())
 }
 
 /// (a, b) → (b, a), for rows of `width` numbers.

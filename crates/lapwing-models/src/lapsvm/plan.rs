@@ -6,11 +6,12 @@ use lapwing_solve::symmetric_bytes;
 use super::basis::Storage;
 use super::chosen_solver;
 use super::params::{KernelKind, KernelSolver, LapSvmParams};
+use super::select::n_columns;
 use crate::harmonic::{PlannedGraph, base_bytes, plan_graph};
 use crate::{Plan, PlanStep, ProblemSize};
 
-/// Columns of the Gram matrix that the cross-validation holds.
-const SELECTED: usize = 400;
+/// Columns of L^p·Z that are made at a time, and the copies of them.
+const PANEL_BYTES: usize = 3 * 8 * 64;
 
 pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSize) -> Plan {
     let (rows, d, c) = (size.n_samples, size.n_features, size.n_classes.max(2));
@@ -38,8 +39,8 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let building = if matches!(storage, Storage::Tiles(_)) { wide } else { 0 };
     step(name, gram + building);
     if params.ambient_reg.is_none() || params.graph_reg.is_none() {
-        let own = if rank > 0 && rank <= SELECTED { 0 } else { 12 * n * SELECTED.min(n) };
-        step("select", gram + own + 3 * 8 * 32 * n);
+        let own = if rank > 0 && rank <= 1024 { 0 } else { 12 * n * n_columns(n) };
+        step("select", gram + own + PANEL_BYTES * n);
     }
     // Sixteen shares of a product, and the vectors of every problem.
     let iteration = (16 + 11) * 8 * n * problems;

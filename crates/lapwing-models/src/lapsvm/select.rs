@@ -22,8 +22,11 @@ use super::smoothness::Smoothness;
 use crate::harmonic::fitted_temperature;
 use crate::labeling::largest;
 
-/// Columns of the Gram matrix that stand for all.
-const COLUMNS: usize = 400;
+/// Columns of the Gram matrix that stand for all, at most and at least; between, [`HELD`] numbers of them are held.
+const COLUMNS: std::ops::RangeInclusive<usize> = 64..=400;
+const HELD: usize = 50_000_000;
+/// Most columns of a factor whose eigenproblem is solved.
+const MOST_RANK: usize = 1024;
 /// Most labels that are left out one by one.
 const MOST_LABELS: usize = 1000;
 /// Eigenvalues of the columns' kernel below this share of the largest are left out.
@@ -46,6 +49,8 @@ pub(super) struct Units {
 pub(super) struct Question<'q> {
     pub gram: &'q Gram<'q>,
     pub smoothness: Option<&'q Smoothness<'q>>,
+    /// ZᵀL^pZ, where the Gram matrix is a factor and it is known.
+    pub smooth_gram: Option<&'q Matrix>,
     pub targets: &'q Targets,
     pub has_bias: bool,
     pub is_regression: bool,
@@ -164,16 +169,18 @@ impl Spectrum {
     fn of(question: &Question<'_>, rows: &[u32], run: &Run) -> Result<Self> {
         let own;
         let factor = match question.gram {
-            Gram::Factor(factor @ Factor::Dense { rank, .. }) if *rank <= COLUMNS => factor,
+            Gram::Factor(factor) if is_small(factor) => factor,
             gram => {
                 own = compressed(gram, rows, run)?;
                 &own
             }
         };
         let rank = factor.rank();
-        let (values, vectors) = match question.smoothness {
-            Some(smoothness) => eigen_symmetric(&factor.smooth_gram(smoothness, run, |_| ())?)?,
-            None => (vec![0.0; rank], identity(rank)),
+        let known = question.smooth_gram.filter(|gram| gram.n_rows() == rank);
+        let (values, vectors) = match (known, question.smoothness) {
+            (Some(gram), _) => eigen_symmetric(gram)?,
+            (None, Some(smoothness)) => eigen_symmetric(&factor.smooth_gram(smoothness, run, |_| ())?)?,
+            (None, None) => (vec![0.0; rank], identity(rank)),
         };
         // Rows times eigenvectors: the second as rows.
         let turned = transposed(&vectors);
@@ -206,10 +213,20 @@ fn transposed(a: &Matrix) -> Matrix {
     out
 }
 
+/// Whether a factor is taken as it is.
+pub(super) fn is_small(factor: &Factor) -> bool {
+    factor.rank() <= MOST_RANK
+}
+
+/// Columns that stand for all of n rows.
+pub(super) fn n_columns(n: usize) -> usize {
+    (HELD / n.max(1)).clamp(*COLUMNS.start(), *COLUMNS.end()).min(n)
+}
+
 /// A factor of the Gram matrix from some of its columns, half of them of labelled rows.
 fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
     let n = gram.n();
-    let chosen = super::basis::landmark_rows(n, COLUMNS.min(n), labeled, run);
+    let chosen = super::basis::landmark_rows(n, n_columns(n), labeled, run);
     let k = chosen.len();
     let columns = gram.columns(&chosen, run)?;
     let mut among = Matrix::filled(k, k, 0.0);

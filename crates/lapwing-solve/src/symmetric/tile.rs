@@ -34,7 +34,7 @@ pub(super) fn pack<T: Copy>(rows: &[f64], out: &mut [T], round: impl Fn(f64) -> 
 }
 
 /// Eight numbers in double precision.
-trait Vector: Copy {
+pub(super) trait Vector: Copy {
     /// # Safety
     /// The processor has what the type needs, here and below.
     unsafe fn splat(x: f64) -> Self;
@@ -58,7 +58,6 @@ trait Vector: Copy {
 pub(super) trait Stored: Copy {
     /// # Safety
     /// There are eight numbers at `from`, and the processor has what `V` needs.
-    #[allow(private_bounds)]
     unsafe fn load<V: Vector>(from: *const Self) -> V;
 }
 
