@@ -2,7 +2,8 @@
 
 On the digits (80 labelled, 11,822 unlabelled rows), Gram matrix and graph are made beforehand. `cg` stops conjugate
 gradients when labels settle, `newton` goes to the optimum: lapwing by systems of labelled rows, NumPy by systems of
-all. `rows` is lapwing alone, features to labels. Each program runs in a process of its own and takes all processors.
+all; `classes` does so for ten classes of USPS digits, which lapwing factors once. `rows` is lapwing alone, features to
+labels. Each program runs in a process of its own and takes all processors.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import classes
 import common
 import digits
 import mixture
@@ -22,7 +24,7 @@ import numpy as np
 import programs
 
 HERE = Path(__file__).resolve().parent
-TASKS = {"cg": "Conjugate gradients, stopped by stability", "newton": "Newton's method", "rows": "rows"}
+TASKS = {"cg": "Conjugate gradients, stopped by stability", "newton": "Newton's method", "classes": "classes", "rows": "rows"}
 GOAL = 8
 """GiB that many rows may take."""
 Record = dict[str, Any]
@@ -33,7 +35,8 @@ def main() -> None:
     facts, date = common.machine(), datetime.date.today().isoformat()
     report: Record = {"schema": 1, "bench": "lapsvm", "date": date, "machine": facts, "results": []}
     for task in args.tasks:
-        results, text = many_rows(args) if task == "rows" else compared(task, args)
+        alone = {"rows": many_rows, "classes": many_classes}
+        results, text = alone[task](args) if task in alone else compared(task, args)
         print(text, flush=True)
         report["results"] += results
         if args.json:
@@ -117,6 +120,32 @@ def line(record: Record, peer: Record | None) -> list[str]:
         of_peer = common.median(peer["runs"], "wall_seconds")
         cells += [f"{of_peer / wall:.1f}", f"{of_peer / solve:.1f}"]
     return cells
+
+
+# --- many classes ----------------------------------------------------------------------------------------------------
+
+
+def many_classes(args: argparse.Namespace) -> tuple[list[Record], str]:
+    """Seconds of ten problems at once and one by one, and how far their objectives are apart."""
+    names = [name for name in ("lapwing", "numpy") if name in args.programs]
+    results = [{"program": name, **worker("classes", args, "--program", name)} for name in names]
+    peer = next((one for one in results if one["program"] == "numpy" and one["runs"]), None)
+    title = f"Newton's method for ten classes: {10 * classes.PER_CLASS} + {classes.ROWS - 10 * classes.PER_CLASS:,} digits"
+    head = ["program", "fit s", "CPU s", "largest relative difference of an objective", "NumPy / fit"]
+    return results, common.markdown(title, head, [classes_line(one, peer) for one in results])
+
+
+def classes_line(record: Record, peer: Record | None) -> list[str]:
+    name, runs = str(record.get("version", record["program"])), record["runs"]
+    if not runs:
+        return [name, record["outcome"]]
+    wall, cpu = (common.median(runs, f"{what}_seconds") for what in ("wall", "cpu"))
+    cells = [name, common.seconds(wall) + common.disturbed(runs), common.seconds(cpu)]
+    if peer is None:
+        return [*cells, "–", "–"]
+    own, of_peer = (np.array(one["runs"][-1]["objectives"]) for one in (record, peer))
+    apart = float(np.abs(own / of_peer - 1).max())
+    return [*cells, f"{apart:.1e}", f"{common.median(peer['runs'], 'wall_seconds') / wall:.1f}"]
 
 
 # --- many rows -------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import classes
 import common
 import digits
 import mixture
@@ -27,13 +28,15 @@ def main() -> None:
     record: dict[str, Any] = {"load": os.getloadavg()[0], "runs": []}
     if args.task == "rows":
         many_rows(args, record)
+    elif args.task == "classes":
+        many_classes(args, record)
     else:
         digits_fitted(args, record)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--task", required=True, choices=["cg", "newton", "rows"])
+    parser.add_argument("--task", required=True, choices=["cg", "newton", "classes", "rows"])
     parser.add_argument("--program", default="lapwing", choices=programs.PROGRAMS)
     parser.add_argument("--rows", type=int, help="rows without a label, or of the mixture")
     parser.add_argument("--repeats", required=True, type=int)
@@ -59,6 +62,20 @@ def digits_fitted(args: argparse.Namespace, record: dict[str, Any]) -> None:
         record["peak_bytes"] = peak if len(record["runs"]) == 1 else record["peak_bytes"]
         common.save(args.out, record)
     np.save(args.scores, scores)
+
+
+def many_classes(args: argparse.Namespace, record: dict[str, Any]) -> None:
+    """Ten problems that share a Gram matrix and a graph."""
+    make = classes.numpy if args.program == "numpy" else classes.lapwing
+    run = make(*classes.load())
+    record |= {"version": programs.version(args.program), "baseline_bytes": common.peak_bytes()}
+    for _ in range(args.repeats):
+        common.wait_for_quiet(args.patience)
+        with common.Stopwatch() as watch:
+            objectives = run()
+        record["runs"].append({**seconds(watch), "objectives": objectives})
+        record["peak_bytes"] = common.peak_bytes()
+        common.save(args.out, record)
 
 
 def many_rows(args: argparse.Namespace, record: dict[str, Any]) -> None:

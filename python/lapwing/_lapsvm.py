@@ -336,7 +336,8 @@ class LaplacianSVC(KernelClassifier):
     validation_share : float in (0, 1), default=0.2
         Share of the labels of each class that is held back for validation where none is given to `fit`.
     tol : float in (0, 1), default=1e-8
-        Gradient √(gᵀKg), relative to the start, that ends any iteration; violation of the optimality conditions in the dual.
+        Gradient √(gᵀKg), relative to that of zero, that ends any iteration; the dual ends where no optimality condition is
+        violated by more than √tol.
     max_iter : int, default=10000
         Most iterations of conjugate gradients.
     warm_start : bool, default=False
@@ -511,7 +512,7 @@ class LaplacianRidgeRegressor(KernelEstimator, SpreadingRegressor):
     >>> from lapwing import LaplacianRidgeRegressor
     >>> X = np.linspace(0, 1, 101).reshape(-1, 1)
     >>> y = np.full(101, np.nan)
-    >>> y[::20] = np.sin(3 * X[::20, 0])
+    >>> y[::10] = np.sin(3 * X[::10, 0])
     >>> reg = LaplacianRidgeRegressor(n_neighbors=2, random_state=0).fit(X, y)
     >>> bool(abs(reg.transduction_ - np.sin(3 * X[:, 0])).max() < 0.1)
     True

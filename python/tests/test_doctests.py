@@ -8,6 +8,7 @@ import pytest
 NAMES = (
     "_graph",
     "_harmonic",
+    "_lapsvm",
     "_low_rank",
     "_model_file",
     "_neighbors",

@@ -7,6 +7,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from lapwing import (
     HarmonicClassifier,
     HarmonicRegressor,
+    LaplacianRidgeClassifier,
+    LaplacianRidgeRegressor,
+    LaplacianSVC,
     LowRankPropagationClassifier,
     SparseHarmonicClassifier,
 )
@@ -33,6 +36,13 @@ ESTIMATORS = [
     LowRankPropagationClassifier(n_landmarks=5, unlabeled=-2, random_state=0),
     LowRankPropagationClassifier(n_landmarks=20, factor="nystrom", random_state=0),
     LowRankPropagationClassifier(n_landmarks=20, factor="glnp", random_state=0),
+    LaplacianSVC(),
+    LaplacianSVC(bias=True, solver="cg", unlabeled=-2, random_state=0),
+    LaplacianSVC("low-rank", n_landmarks=20, random_state=0),
+    LaplacianSVC(graph_reg=0, solver="dual", unlabeled=-2, random_state=0),
+    LaplacianRidgeClassifier(),
+    LaplacianRidgeRegressor(),
+    LaplacianRidgeRegressor(bias=True, solver="cg", random_state=0),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
     SimpleHarmonicClassifier(),

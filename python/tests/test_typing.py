@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapwing
-from lapwing import HarmonicClassifier, HarmonicRegressor, LowRankPropagationClassifier
+from lapwing import HarmonicClassifier, HarmonicRegressor, LaplacianRidgeRegressor, LaplacianSVC, LowRankPropagationClassifier
 from lapwing.baselines import EigenfunctionClassifier
 from lapwing.graph import Graph, NeighborIndex, StreamingSparsifier, effective_resistances, kneighbors, knn_graph, sparsify
 from lapwing.metrics import accuracy_score
@@ -28,6 +28,9 @@ few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[
 chosen: NDArray[np.float64] | None = few.landmarks_
 width: float = few.bandwidth_
 values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]).predict(X)
+machine: LaplacianSVC = LaplacianSVC("poly", graph_reg=0.1, n_landmarks=None).fit(X, [0, 1, -1, -1], validation=(X, [0, 1, 0, 1]))
+sides: NDArray[np.float64] = machine.decision_function(X)
+smooth: LaplacianRidgeRegressor = LaplacianRidgeRegressor(bias=True).fit(X, [0.5, None, None, 1.0], graph=None)
 graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")
 distances, indices = kneighbors(X, 2)
 found: NDArray[np.int32] = indices

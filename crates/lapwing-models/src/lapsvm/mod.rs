@@ -520,7 +520,7 @@ impl<'a> Machine<'_, 'a> {
             if solver != KernelSolver::Dual {
                 return self.newton_on(&resolvent.q, Some(&resolvent), objective, loss, run);
             }
-            let found = dual(&resolvent.q, loss, objective.has_bias, self.method.params.tol, run)?;
+            let found = dual(&resolvent.q, loss, objective.has_bias, self.method.params.tol.sqrt(), run)?;
             let coefficients = resolvent.coefficients(&found.rho);
             let values = values(objective.gram, factor, &coefficients, run)?;
             Ok(Solution {
@@ -657,10 +657,10 @@ impl<'a> Machine<'_, 'a> {
             ..SolveSummary::default()
         });
         if !converged {
+            let n_iter = solutions.iter().map(|s| s.n_iter).max().unwrap_or(0);
+            let advice = if solver == KernelSolver::Cg { "raise max_iter" } else { "raise ambient_reg, or take cg" };
             report.warnings.push(format!(
-                "the solver stopped after {} iterations, before its {} rule; raise max_iter",
-                params.max_iter,
-                params.stopping.name()
+                "the solver stopped after {n_iter} iterations at relative residual {worst:.1e}, before it had converged; {advice}"
             ));
         }
         if params.solver == KernelSolver::Auto {

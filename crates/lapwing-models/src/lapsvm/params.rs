@@ -128,7 +128,8 @@ pub struct LapSvmParams {
     /// Share of the labelled rows whose labels are held back for validation where no rows are given for it, in (0, 1);
     /// default 0.2.
     pub validation_share: f64,
-    /// Gradient √(gᵀKg) relative to that of the start which ends any iteration, in (0, 1); default 1e-8.
+    /// Gradient √(gᵀKg) relative to that of zero which ends any iteration, in (0, 1); default 1e-8. The dual ends where no
+    /// optimality condition is violated by more than √tol.
     pub tol: f64,
     /// Most iterations; default 10,000.
     pub max_iter: usize,
