@@ -64,11 +64,12 @@ fn what_cannot_be_is_told_before_anything_is_read() {
     };
     let label = "label nowhere.csv --label-column y -o out.csv --method";
     assert!(
-        refused(&format!("{label} lapsvm --ambient-reg 0")).contains("ambient_reg is 0; expected a positive number")
+        refused(&format!("{label} lapsvm --ambient-reg 0")).contains("--ambient-reg is 0; expected a positive number")
     );
     assert!(refused(&format!("{label} lapsvm --kernel-bandwidth -1")).contains("expected a positive number"));
     assert!(refused(&format!("{label} lapsvm --kernel-landmarks few")).contains("expected auto, none or a number"));
-    assert!(refused(&format!("{label} laprls --kernel-solver dual")).contains("solver is dual"));
+    assert!(refused(&format!("{label} laprls --kernel-solver dual")).contains("--kernel-solver is dual"));
+    assert!(refused(&format!("{label} lapsvm --gradient-tol 2")).contains("--gradient-tol is 2"));
     let graph = "label --graph nowhere.npz --labels none.csv --method lapsvm -o out.csv";
     assert!(refused(graph).contains("the method lapsvm needs features, not a graph"));
 }

@@ -7,7 +7,9 @@ use clap::builder::PossibleValuesParser;
 use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Error, Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{LowRank, METHODS, Method, MethodOptions, method};
+use lapwing::models::lapsvm::{LAPRLS, LAPSVM};
+use lapwing::models::low_rank::LOW_RANK;
+use lapwing::models::{FACTOR_METHODS, LowRank, METHODS, Method, MethodOptions, method};
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;
@@ -130,14 +132,19 @@ pub struct OutputOptions {
     plan: bool,
 }
 
-/// The width of landmarks has an option of its own, beside that of the graph.
-fn of_low_rank(failure: Failure) -> Failure {
-    match failure {
-        Failure::Library(Error::Param { name, value, expected }) if name == "bandwidth" => {
-            Failure::Library(Error::Param { name: "landmark_bandwidth".into(), value, expected })
-        }
-        other => other,
-    }
+/// Parameters of some methods have options with another name, as theirs is that of another method.
+fn in_words_of(method: &str, failure: Failure) -> Failure {
+    let Failure::Library(Error::Param { name, value, expected }) = failure else { return failure };
+    let option = match (method, name.as_str()) {
+        (LAPSVM | LAPRLS, "solver") => "kernel_solver",
+        (LAPSVM | LAPRLS, "tol") => "gradient_tol",
+        (LAPSVM | LAPRLS, "memory") => "gram_memory",
+        (LAPSVM | LAPRLS, "n_landmarks") => "kernel_landmarks",
+        (LOW_RANK, "bandwidth") => "landmark_bandwidth",
+        (factor, "bandwidth") if FACTOR_METHODS.contains(&factor) => "landmark_bandwidth",
+        (_, name) => name,
+    };
+    Failure::Library(Error::Param { name: option.into(), value, expected })
 }
 
 impl Label {
@@ -152,10 +159,10 @@ impl Label {
             && !self.outputs.plan
             && self.reads_rows(path, ranks)?
         {
-            return self.run_rows(method, path, &Session::across(&self.run, ranks)?).map_err(of_low_rank);
+            return self.run_rows(method, path, &Session::across(&self.run, ranks)?)
+                .map_err(|failure| in_words_of(&self.method, failure));
         }
-        let done = self.run_held(&options, low_rank.is_some(), ranks);
-        if low_rank.is_some() { done.map_err(of_low_rank) } else { done }
+        self.run_held(&options, low_rank.is_some(), ranks).map_err(|failure| in_words_of(&self.method, failure))
     }
 
     /// Whether rows are read in blocks; several processes can do nothing else.
