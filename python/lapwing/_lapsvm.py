@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
 from ._arguments import auto_or_number, graph_options, integer, number, text
@@ -15,7 +15,7 @@ from ._base import GraphEstimator, Source, refuse_negative
 from ._classifier import SpreadingClassifier
 from ._control import Callback
 from ._inputs import CsrParts, check_options, csr_parts, features_argument, neighbor_arrays
-from ._labels import ClassLabels
+from ._labels import ClassLabels, as_label_array, unlabeled_mask
 from ._regressor import SpreadingRegressor
 from .graph import Graph
 
@@ -83,8 +83,10 @@ class KernelEstimator(GraphEstimator):
         landmarks = self.n_landmarks
         if landmarks is not None and not isinstance(landmarks, str):
             landmarks = integer("n_landmarks", landmarks)
-        if not isinstance(self.bias, (bool, np.bool_)):
-            raise TypeError(f"bias must be True or False, not {type(self.bias).__name__}")
+        for name in ("bias", "warm_start"):
+            value = getattr(self, name, False)
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, not {type(value).__name__}")
         return {
             "squares": self._squares,
             "kernel": text("kernel", self.kernel),
@@ -229,7 +231,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         self
         """
         self._require_y(y)
-        control = self._control()
+        control, options = self._control(), self._options()
         source = self._kernel_source(X, graph)
         weights = self._label_weights(sample_weight, source.n_samples)
         labels, argument = self._labels(y, source.n_samples, weights)
@@ -241,7 +243,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
             weights,
             adjacency,
             source.options,
-            self._options(),
+            options,
             held,
             self._start(labels),
             control,
@@ -263,16 +265,21 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
 
     def _held(self, validation: tuple[Any, Any], labels: ClassLabels) -> tuple[Any, Any]:
         """Validation rows and their classes, as the compiled part takes them."""
+        if not isinstance(validation, tuple) or len(validation) != 2:
+            raise TypeError("validation must be a tuple (X, y)")
         rows, y = validation
+        self._require_y(y)
         checked = check_array(rows, input_name="validation rows", **check_options(rows))
+        given = column_or_1d(as_label_array(y))
+        if given.shape[0] != checked.shape[0]:
+            raise ValueError(f"validation has {checked.shape[0]} rows, but {given.shape[0]} labels")
         known = {label: code for code, label in enumerate(labels.classes.tolist())}
-        given = np.asarray(y).tolist()
-        if len(given) != checked.shape[0]:
-            raise ValueError(f"validation has {checked.shape[0]} rows, but {len(given)} labels")
-        codes = np.array([known.get(label, -1) for label in given], dtype=np.int32)
-        if (codes < 0).any():
-            at = int(np.argmax(codes < 0))
-            raise ValueError(f"validation row {at} has label {given[at]!r}, which no row of the fit has")
+        codes = np.full(given.shape[0], -1, dtype=np.int32)
+        for row in np.flatnonzero(~unlabeled_mask(given, self.unlabeled)):
+            label = given[row].item() if hasattr(given[row], "item") else given[row]
+            if label not in known:
+                raise ValueError(f"validation row {row} has label {label!r}, which no row of the fit has")
+            codes[row] = known[label]
         return features_argument(checked), (codes, len(labels.classes))
 
     def _start(self, labels: ClassLabels) -> Any:
@@ -301,13 +308,14 @@ class LaplacianSVC(KernelClassifier):
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
-        exp(−|x − x′|²/(2σ²)), (xᵀx′)^degree, xᵀx′, X itself as the Gram matrix, or the first by similarities to landmarks.
+        exp(−|x − x′|²/(2σ²)), (xᵀx′)^degree, xᵀx′ (of features in single precision, where there are fewer columns than rows),
+        X itself as the Gram matrix, symmetric and positive semidefinite, or the first by similarities to landmarks.
     bandwidth : float > 0 or "auto", default="auto"
         σ, in the unit of distances; "auto" is half the median distance of two rows.
     degree : int, default=3
-        Degree of the polynomial kernel, at least 1.
+        Degree of the polynomial kernel, from 1 to 100.
     n_landmarks : int, "auto" or None, default="auto"
-        Landmarks of a low-rank (Nyström) kernel, in [1, 8192], for "rbf", "poly" and "low-rank". "auto" takes the kernel
+        Landmarks of a low-rank (Nyström) kernel, in [1, 2048], for "rbf", "poly" and "low-rank". "auto" takes the kernel
         itself up to 30,000 rows and 500 landmarks beyond (with a warning), and 500 for "low-rank"; None takes the kernel
         itself for any number of rows.
     ambient_reg : float > 0 or "auto", default="auto"
@@ -341,7 +349,8 @@ class LaplacianSVC(KernelClassifier):
     max_iter : int, default=10000
         Most iterations of conjugate gradients.
     warm_start : bool, default=False
-        Whether conjugate gradients start from the coefficients of the last fit, on the same rows and classes.
+        Whether conjugate gradients start from the coefficients of the last fit, where those are of as many rows and the same
+        classes.
     precision : {"auto", "single", "double"}, default="auto"
         What the Gram matrix is stored as; sums are in double precision. "auto" is double up to 4,096 rows, single beyond.
     memory : int or "auto", default="auto"
@@ -503,7 +512,9 @@ class LaplacianRidgeRegressor(KernelEstimator, SpreadingRegressor):
     ----------
     transduction_, scores_ : ndarray of shape (n_samples,)
         Value of every row of the fit.
-    coefficients_, bias_, objective_, n_iter_, residual_, converged_, reached_, report_, n_features_in_, feature_names_in_
+    bias_ : ndarray of shape (1,)
+        b, or the mean that was taken off.
+    coefficients_, objective_, n_iter_, residual_, converged_, reached_, report_, n_features_in_, feature_names_in_
         As in :class:`LaplacianSVC`.
 
     Examples
@@ -598,13 +609,13 @@ class LaplacianRidgeRegressor(KernelEstimator, SpreadingRegressor):
         self
         """
         self._require_y(y)
-        control = self._control()
+        control, options = self._control(), self._options()
         source = self._kernel_source(X, graph)
         weights = self._label_weights(sample_weight, source.n_samples)
         values = self._known_values(y, source.n_samples, weights)
         adjacency = self._adjacency(graph, self._graph_options(), control)
         fitted = _lapwing.fit_kernel_regressor(
-            source.argument, values, weights, adjacency, source.options, self._options(), control
+            source.argument, values, weights, adjacency, source.options, options, control
         )
         self._take_machine(fitted)
         self.scores_ = fitted["values"]

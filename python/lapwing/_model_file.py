@@ -88,7 +88,7 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     Returns
     -------
     the classifier of that method
-        Ready to predict. ``classes_`` is there, ``landmarks_`` and ``bandwidth_`` if it has them, and where a model keeps all rows of the fit ``scores_``, ``reached_``
+        Ready to predict. ``classes_`` is there, ``landmarks_`` and ``bandwidth_``, or ``coefficients_`` and ``bias_``, if it has them, and where a model keeps all rows of the fit ``scores_``, ``reached_``
         and their labels; what only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
 
     Raises

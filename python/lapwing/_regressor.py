@@ -17,9 +17,9 @@ from ._labels import unlabeled_mask
 class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit, and new rows after them."""
 
-    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+    def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[np.float64]:
         """Find a value for every row of X; the same as ``fit(X, y).transduction_``."""
-        return self.fit(X, y, sample_weight).transduction_
+        return self.fit(X, y, sample_weight, **options).transduction_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of ``predict(X)`` over the rows of y that have a value."""

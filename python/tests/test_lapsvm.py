@@ -142,11 +142,16 @@ def test_iterations_stop_by_what_they_are_told():
     full = estimator(solver="cg", stopping="gradient", tol=1e-10).fit(X, y)
     for stopping in ["stability", "validation", "mixed"]:
         clf = estimator(solver="cg", stopping=stopping, check_every=5)
-        assert clf.fit(X, y, validation=held).n_iter_ <= full.n_iter_ and clf.n_iter_ % 5 == 0
+        given = None if stopping == "stability" else held
+        assert clf.fit(X, y, validation=given).n_iter_ <= full.n_iter_ and clf.n_iter_ % 5 == 0
         assert (clf.transduction_ == truth).mean() > 0.9
         assert clf.fit(X, y).converged_
     with pytest.raises(ValueError, match="no row of the fit has"):
         clf.fit(X, y, validation=(held[0], held[1] + 7))
+    with pytest.raises(TypeError, match=r"a tuple \(X, y\)"):
+        clf.fit(X, y, validation=held[0])
+    with pytest.warns(UserWarning, match="have no part in solver newton"):
+        estimator(stopping="validation").fit(X, y, validation=held)
     with pytest.raises(ValueError, match="1 columns"):
         clf.fit(X, y, validation=(held[0][:, :1], held[1]))
     with pytest.warns(ConvergenceWarning, match="after 3 iterations"):
@@ -156,6 +161,10 @@ def test_iterations_stop_by_what_they_are_told():
     assert short.converged_
     again = short.fit(X, y)
     assert again.n_iter_ <= 5
+    # Of a machine of landmarks, or of other rows, there is nothing to start from.
+    few = estimator(kernel="low-rank", n_landmarks=20, solver="cg", warm_start=True)
+    few.fit(X, y).fit(X, y)
+    short.fit(X[:500], y[:500])
 
 
 def test_models_and_pickles_say_the_same(tmp_path):
@@ -220,6 +229,9 @@ def test_landmarks_stand_in_where_asked():
         ({"degree": 0}, ValueError, "degree is 0"),
         ({"degree": 2.5}, TypeError, "degree must be an integer"),
         ({"bias": "yes"}, TypeError, "bias must be True or False"),
+        ({"warm_start": "no"}, TypeError, "warm_start must be True or False"),
+        ({"degree": 2**32}, ValueError, "degree is 4294967296"),
+        ({"kernel": "poly", "degree": 101}, ValueError, "degree is 101"),
         ({"n_landmarks": "many"}, ValueError, "n_landmarks is 'many'"),
         ({"n_landmarks": 0}, ValueError, "n_landmarks is 0"),
         ({"laplacian": "random-walk"}, ValueError, "normalized, combinatorial"),

@@ -43,7 +43,7 @@ FAMILIES = {
     "LapSVM": Family(
         {
             "LapSVM, Newton": {"solver": "newton"},
-            "LapSVM, dual": {"solver": "dual"},
+            "LapSVM, dual": {"solver": "dual", "bias": True},
             "LapSVM, CG, stability": {"solver": "cg", "stopping": "stability"},
             "LapSVM, CG, validation": {"solver": "cg", "stopping": "validation"},
             "LapSVM, CG, mixed": {"solver": "cg", "stopping": "mixed"},

@@ -49,7 +49,8 @@ impl Lu {
             let below = panel.submatrix(first + width, 0, n - first - width, width);
             run.install(|| {
                 before.par_chunks_mut(PIECE * n).for_each(|piece| permute_columns(piece, n, first, &swaps));
-                after.par_chunks_mut(PIECE * n).for_each(|piece| {
+                after.par_chunks_mut(PIECE * n).try_for_each(|piece| {
+                    run.check()?;
                     permute_columns(piece, n, first, &swaps);
                     let piece = {
                         let columns = piece.len() / n;
@@ -58,8 +59,9 @@ impl Lu {
                     let (mut top, bottom) = piece.split_at_row_mut(width);
                     solve_unit_lower_triangular_in_place(lower, top.as_mut(), Par::Seq);
                     matmul(bottom, Accum::Add, below, top.as_ref(), -1.0, Par::Seq);
-                });
-            });
+                    Ok::<(), Error>(())
+                })
+            })?;
             done(first + width);
         }
         if let Some(at) = (0..n).find(|&at| {

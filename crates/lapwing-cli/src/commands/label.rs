@@ -159,7 +159,8 @@ impl Label {
             && !self.outputs.plan
             && self.reads_rows(path, ranks)?
         {
-            return self.run_rows(method, path, &Session::across(&self.run, ranks)?)
+            return self
+                .run_rows(method, path, &Session::across(&self.run, ranks)?)
                 .map_err(|failure| in_words_of(&self.method, failure));
         }
         self.run_held(&options, low_rank.is_some(), ranks).map_err(|failure| in_words_of(&self.method, failure))

@@ -4,9 +4,10 @@ use lapwing_data::{Error, Features, Matrix, Result, Run, Stream, available_memor
 use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::{Precision, SymmetricMatrix, symmetric_bytes};
 use rand::seq::index::sample;
+use rayon::prelude::*;
 
 use super::extension::Expansion;
-use super::gram::{Factor, Gram, symmetrized};
+use super::gram::{Factor, Gram, nystrom_map};
 use super::kernel::{GivenBlocks, GramBlocks, Kernel, KernelRows, typical_bandwidth};
 use super::objective::Solution;
 use super::params::{
@@ -15,6 +16,8 @@ use super::params::{
 
 /// Most rows whose Gram matrix is kept in double precision unless asked for.
 const DOUBLE_ROWS: usize = 4096;
+/// Validation rows whose similarities are made at a time.
+const CROSS_ROWS: usize = 64;
 /// Eigenvalues of the landmarks' kernel below this share of the largest are left out: Z is in single precision.
 const RCOND: f64 = 1e-7;
 
@@ -137,7 +140,7 @@ impl<'b> Basis<'b> {
                 let landmarks = features.select(&chosen)?;
                 let rows = KernelRows::of(&landmarks, 0..chosen.len(), &center)?;
                 let scale = kernel.mean_diagonal(&rows);
-                let map = nystrom_map(kernel, &rows)?;
+                let map = landmark_map(kernel, &rows)?;
                 let factor =
                     Factor::nystrom(|range| similarities(kernel, features, range, &center, &rows), n, &map, run)?;
                 let source = Source::Landmarks { center, landmarks, rows, map };
@@ -203,11 +206,22 @@ impl<'b> Basis<'b> {
         }
         new.check(run)?;
         let (v, n) = (new.n_rows(), fitted.n_rows());
+        let bytes = (v as u64).saturating_mul(n as u64).saturating_mul(8);
+        if let Some(limit) = available_memory_bytes().filter(|limit| bytes > *limit) {
+            return Err(Error::TooLarge { what: format!("the similarities of {v} validation rows"), bytes, limit });
+        }
         let mut out = vec![0.0; v * n];
         match (&self.source, self.kernel, &self.gram) {
             (Source::Rows(center), Some(kernel), _) => {
-                let (new, fitted) = (KernelRows::of(new, 0..v, center)?, KernelRows::of(fitted, 0..n, center)?);
-                kernel.block(&new, 0..v, &fitted, 0..n, &mut out)?;
+                let fitted = KernelRows::of(fitted, 0..n, center)?;
+                run.install(|| {
+                    out.par_chunks_mut(CROSS_ROWS * n).enumerate().try_for_each(|(block, out)| {
+                        run.check()?;
+                        let rows = block * CROSS_ROWS..((block + 1) * CROSS_ROWS).min(v);
+                        let here = KernelRows::of(new, rows.clone(), center)?;
+                        kernel.block(&here, 0..rows.len(), &fitted, 0..n, out)
+                    })
+                })?;
             }
             (Source::Landmarks { center, rows, map, .. }, Some(kernel), Gram::Factor(factor)) => {
                 let near = similarities(kernel, new, 0..v, center, rows)?;
@@ -277,11 +291,11 @@ pub(super) fn landmark_rows(n: usize, count: usize, labeled: &[u32], run: &Run) 
     chosen
 }
 
-fn nystrom_map(kernel: Kernel, landmarks: &KernelRows) -> Result<NystromMap> {
+fn landmark_map(kernel: Kernel, landmarks: &KernelRows) -> Result<NystromMap> {
     let k = landmarks.len();
     let mut among = Matrix::filled(k, k, 0.0);
     kernel.block(landmarks, 0..k, landmarks, 0..k, among.values_mut())?;
-    NystromMap::of_kernel(&symmetrized(among), RCOND)
+    nystrom_map(among, RCOND)
 }
 
 /// Similarities of some rows to the landmarks.

@@ -85,6 +85,9 @@ fn pair(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usize
     let up = (0..terms.len()).filter(|&at| can(at).0);
     let Some(i) = up.max_by(|&a, &b| slopes[a].total_cmp(&slopes[b]).then(b.cmp(&a))) else { return (Vec::new(), 0.0) };
     let lowest = (0..terms.len()).filter(|&at| can(at).1).map(|at| slopes[at]).fold(f64::INFINITY, f64::min);
+    if lowest.is_infinite() {
+        return (Vec::new(), 0.0);
+    }
     let violation = slopes[i] - lowest;
     let own = q.row(terms[i].row);
     let curvature = |j: usize| {

@@ -266,6 +266,14 @@ impl Factor {
     }
 }
 
+/// The map of a kernel, to one column of zeros where it is zero itself.
+pub(super) fn nystrom_map(among: Matrix, rcond: f64) -> Result<NystromMap> {
+    let k = among.n_rows();
+    let map = NystromMap::of_kernel(&symmetrized(among), rcond)?;
+    let is_empty = map.rank() == 0;
+    Ok(if is_empty { NystromMap { map: Matrix::filled(k, 1, 0.0), ..map } } else { map })
+}
+
 /// y ← A·x.
 fn multiply(a: &Csr<f32>, x: &[f64], y: &mut [f64]) {
     y.par_iter_mut().enumerate().with_min_len(BLOCK_ROWS).for_each(|(row, y)| {
@@ -287,15 +295,21 @@ pub(super) fn symmetrized(mut a: Matrix) -> Matrix {
 }
 
 /// A·Bᵀ (m, k) of rows of `inner` numbers, rows of A in parallel.
-pub(super) fn products(a: &[f64], b: &[f64], inner: usize, run: &Run) -> Matrix {
+///
+/// # Errors
+/// [`Interrupted`](lapwing_data::Error::Interrupted).
+pub(super) fn products(a: &[f64], b: &[f64], inner: usize, run: &Run) -> Result<Matrix> {
     const ROWS: usize = 64;
     let (m, k) = (a.len() / inner.max(1), b.len() / inner.max(1));
     let mut out = Matrix::filled(m, k, 0.0);
     if m * k > 0 {
         run.install(|| {
             let pieces = out.values_mut().par_chunks_mut(ROWS * k).zip(a.par_chunks(ROWS * inner));
-            pieces.for_each(|(out, a)| product_transposed(a, b, inner, out));
-        });
+            pieces.try_for_each(|(out, a)| {
+                product_transposed(a, b, inner, out);
+                run.check()
+            })
+        })?;
     }
-    out
+    Ok(out)
 }

@@ -119,15 +119,17 @@ impl Kernel {
                 product_transposed(&a[rows.start * d..rows.end * d], &b[cols.start * d..cols.end * d], d, out);
             }
             (RowValues::Sparse(a), RowValues::Sparse(b)) => sparse_products(a, rows.clone(), b, cols.clone(), out),
-            _ => {
-                return Err(Error::shape("features", "rows that are dense or sparse as those of the fit", "the other"));
+            (RowValues::Dense(_), _) => {
+                return Err(Error::shape("features", "sparse rows, as the fit had", "dense rows"));
             }
+            _ => return Err(Error::shape("features", "dense rows, as the fit had", "sparse rows")),
         }
         let last = match self {
-            Self::Linear => f64::INFINITY,
+            Self::Linear => f64::from(f32::MAX),
             Self::Poly { degree } => {
                 out.iter_mut().for_each(|value| *value = value.powi(degree as i32));
-                f64::INFINITY
+                // Whatever they are stored as.
+                f64::from(f32::MAX)
             }
             Self::Rbf { bandwidth } => {
                 let rate = -0.5 / (bandwidth * bandwidth);
@@ -272,7 +274,12 @@ pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &R
     let rows = KernelRows::of(&chosen, 0..m, center)?;
     let mut products = vec![0.0; m * m];
     Kernel::Linear.block(&rows, 0..m, &rows, 0..m, &mut products)?;
-    let squared = |i: usize, j: usize| (rows.squares[i] + rows.squares[j] - 2.0 * products[i * m + j]).max(0.0);
+    // Equal rows are at distance 0 but for rounding.
+    let squared = |i: usize, j: usize| {
+        let sizes = rows.squares[i] + rows.squares[j];
+        let squared = sizes - 2.0 * products[i * m + j];
+        if squared > 1e-12 * sizes { squared } else { 0.0 }
+    };
     let mut distances: Vec<f64> =
         (0..m).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| squared(i, j)).collect();
     distances.retain(|distance| *distance > 0.0);

@@ -123,7 +123,8 @@ pub struct ValidationSet<'v, 'a> {
 pub struct FitOptions<'v, 'a> {
     /// What conjugate gradients stop by, where that is a validation set; default: some labels are held back.
     pub validation: Option<ValidationSet<'v, 'a>>,
-    /// A machine on the same rows, from which conjugate gradients start; default: from zero.
+    /// A machine from which conjugate gradients start, where it keeps a coefficient for every row of this fit; default: from
+    /// zero.
     pub start: Option<&'v KernelExtension<'a>>,
 }
 
@@ -262,6 +263,10 @@ impl LapSvm {
         let missing = || Error::shape("the problem", format!("features, which {} needs", self.name()), "a graph only");
         let features = problem.features.ok_or_else(missing)?;
         features.check(run)?;
+        if let Some(set) = options.validation.filter(|set| set.features.n_cols() != features.n_cols()) {
+            let expected = format!("{} columns, as the features", features.n_cols());
+            return Err(Error::shape("validation rows", expected, format!("{} columns", set.features.n_cols())));
+        }
         if self.params.graph_reg == Some(0.0) {
             return self.supervised(features, problem.targets, options.validation, is_regression, report, run);
         }
@@ -389,14 +394,20 @@ impl<'a> Machine<'_, 'a> {
             has_bias: params.bias,
         };
         let steps = if solver == KernelSolver::Cg { params.max_iter as u64 } else { 0 };
-        let solutions = report.time_steps("solve", steps, run, |_| -> Result<Vec<Solution>> {
+        let is_by_set = matches!(params.stopping, Stopping::Validation | Stopping::Mixed);
+        if options.validation.is_some() && !(solver == KernelSolver::Cg && is_by_set) {
+            let (solver, rule) = (solver.name(), params.stopping.name());
+            report.warnings.push(format!("validation rows have no part in solver {solver} with stopping {rule}"));
+        }
+        let (solutions, fitted) = report.time_steps("solve", steps, run, |_| -> Result<_> {
             match solver {
                 KernelSolver::Cg => self.iterate(&objective, &basis, &centered, options, run),
-                _ => self.factor(&objective, smooth_gram, &centered, solver, run),
+                _ => Ok((self.factor(&objective, smooth_gram, &centered, solver, run)?, centered.clone())),
             }
         })?;
         let bias: Vec<f64> = solutions.iter().map(|solution| solution.bias + mean).collect();
-        self.summarize(&objective, &basis, solver, &centered, &solutions, report)?;
+        let objective = Objective { labeled: fitted.rows(), ..objective };
+        self.summarize(&objective, &basis, solver, &fitted, &solutions, report)?;
         let expansion = basis.expansion(self.features, &solutions, run)?;
         let (n, k) = (self.features.n_rows(), solutions.len());
         let extension = KernelExtension::new(expansion, bias, targets.n_columns(), self.is_regression);
@@ -423,6 +434,9 @@ impl<'a> Machine<'_, 'a> {
                      the kernel itself"
                 ));
             }
+        }
+        if let (Storage::Tiles(_), GramPrecision::Auto) = (basis.storage, params.precision) {
+            report.choose("precision", basis.storage.name());
         }
         if basis.storage == Storage::Blocks {
             let n = self.features.n_rows();
@@ -557,7 +571,7 @@ impl<'a> Machine<'_, 'a> {
         Ok(found.solution(coefficients, factor.is_none(), values))
     }
 
-    /// By conjugate gradients.
+    /// By conjugate gradients; also the targets that were fitted, less those that were held back.
     fn iterate(
         &self,
         objective: &Objective<'_>,
@@ -565,7 +579,7 @@ impl<'a> Machine<'_, 'a> {
         targets: &Targets,
         options: &FitOptions<'_, '_>,
         run: &Run,
-    ) -> Result<Vec<Solution>> {
+    ) -> Result<(Vec<Solution>, Targets)> {
         let params = &self.method.params;
         let n = objective.gram.n();
         // Values have no sides that could settle.
@@ -591,8 +605,9 @@ impl<'a> Machine<'_, 'a> {
             validation: validation.as_ref(),
         };
         let objective = Objective { labeled: fitted.rows(), ..*objective };
-        let start = options.start.map(|start| start_of(start, n, losses.len())).transpose()?;
-        pcg::solve(&objective, &losses, start.as_deref(), &rule, params.max_iter, run)
+        let start = options.start.and_then(|start| start_of(start, objective.gram, losses.len()));
+        let solutions = pcg::solve(&objective, &losses, start.as_deref(), &rule, params.max_iter, run)?;
+        Ok((solutions, fitted))
     }
 
     /// A validation set that was given.
@@ -687,16 +702,12 @@ impl<'a> Machine<'_, 'a> {
     }
 }
 
-/// α (n) and b of each problem, of a machine that keeps all rows of the fit.
-fn start_of(start: &KernelExtension<'_>, n: usize, problems: usize) -> Result<Vec<(Vec<f64>, f64)>> {
+/// α (n) and b of each problem, of a machine that keeps all rows of the fit; none of another.
+fn start_of(start: &KernelExtension<'_>, gram: &Gram<'_>, problems: usize) -> Option<Vec<(Vec<f64>, f64)>> {
     let (coefficients, bias) = (start.coefficients(), start.bias());
-    if coefficients.n_rows() != n || bias.len() != problems {
-        let expected = format!("coefficients of {n} rows in {problems} problems");
-        let got = format!("{} in {}", coefficients.n_rows(), bias.len());
-        return Err(Error::shape("the start", expected, got));
-    }
+    let is_of_rows = matches!(gram, Gram::Matrix(_)) && coefficients.n_rows() == gram.n() && bias.len() == problems;
     let column = |at: usize| coefficients.rows().map(|row| row[at]).collect();
-    Ok(bias.iter().enumerate().map(|(at, bias)| (column(at), *bias)).collect())
+    is_of_rows.then(|| bias.iter().enumerate().map(|(at, bias)| (column(at), *bias)).collect())
 }
 
 /// Refuses a factorisation for which there is no room.

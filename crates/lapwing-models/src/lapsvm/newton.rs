@@ -99,6 +99,17 @@ pub(super) fn newton(space: &dyn Space, loss: &Loss, has_bias: bool, n_labeled: 
     Ok(Found { c, bias, objective, n_iter: MOST_STEPS, converged: false, curve })
 }
 
+/// A system that is singular in double precision, in the words of who chose it.
+pub(super) fn ill_posed(error: Error) -> Error {
+    match error {
+        Error::Param { name, .. } if name == "matrix" => {
+            let expected = "a larger one, or label weights nearer to 1: the system is singular in double precision";
+            Error::param("ambient_reg", "too small for this kernel", expected)
+        }
+        other => other,
+    }
+}
+
 /// Solves [0 1ᵀ; 1 H]·[b; x] = [β; y], or H·x = y without bias; H (m, m) column after column.
 fn bordered(h: Vec<f64>, ones: &[f64], y: &[f64], corner: f64, beta: f64, run: &Run) -> Result<(Vec<f64>, f64)> {
     let m = y.len();
@@ -113,7 +124,7 @@ fn bordered(h: Vec<f64>, ones: &[f64], y: &[f64], corner: f64, beta: f64, run: &
     let mut x = Vec::with_capacity(m + 1);
     x.push(beta);
     x.extend_from_slice(y);
-    Lu::factor(m + 1, all, run, |_| ())?.solve(&mut x, run)?;
+    Lu::factor(m + 1, all, run, |_| ()).map_err(ill_posed)?.solve(&mut x, run)?;
     let bias = x.remove(0);
     Ok((x, bias))
 }
@@ -158,7 +169,7 @@ impl Resolvent {
                     }
                 }
                 let progress = |done: usize| run.progress().update(done as u64, "columns");
-                let lu = Lu::factor(n, g, run, progress)?;
+                let lu = Lu::factor(n, g, run, progress).map_err(ill_posed)?;
                 lu.solve(&mut m, run)?;
                 if labeled.len() * REFINED_SHARE <= n {
                     refine(&lu, objective, &mut m, run)?;
@@ -166,7 +177,7 @@ impl Resolvent {
             }
         }
         let rows = gram.columns(labeled, run)?;
-        let q = symmetrized(products(&rows, &m, n, run));
+        let q = symmetrized(products(&rows, &m, n, run)?);
         Ok(Self { q, m })
     }
 
@@ -177,8 +188,8 @@ impl Resolvent {
     pub fn of_factor(norm: &Matrix, z: Vec<f64>, run: &Run) -> Result<Self> {
         let rank = norm.n_rows();
         let mut m = z.clone();
-        Lu::factor(rank, norm.values().to_vec(), run, |_| ())?.solve(&mut m, run)?;
-        Ok(Self { q: symmetrized(products(&z, &m, rank, run)), m })
+        Lu::factor(rank, norm.values().to_vec(), run, |_| ()).map_err(ill_posed)?.solve(&mut m, run)?;
+        Ok(Self { q: symmetrized(products(&z, &m, rank, run)?), m })
     }
 
     /// Σ ρᵢ·Mᵢ.
@@ -192,20 +203,24 @@ impl Resolvent {
     }
 }
 
-/// A step of iterative refinement: M ← M + G⁻¹·(Jᵀ − G·M), with the residual by the operators themselves.
+/// A step of iterative refinement: M ← M + G⁻¹·(Jᵀ − G·M), with the residual by the operators themselves, a few columns at a
+/// time.
 fn refine(lu: &Lu, objective: &Objective<'_>, m: &mut [f64], run: &Run) -> Result<()> {
     let n = objective.gram.n();
-    let mut residual = vec![0.0; m.len()];
-    objective.gram.apply(m, &mut residual, run)?;
-    if let Some(smoothness) = objective.smoothness {
-        let mut block = transposed(&residual, n);
-        smoothness.apply(&mut block, m.len() / n, run)?;
-        residual = transposed(&block, m.len() / n);
+    for (part, labeled) in m.chunks_mut(SMOOTHED * n).zip(objective.labeled.chunks(SMOOTHED)) {
+        let s = labeled.len();
+        let mut residual = vec![0.0; part.len()];
+        objective.gram.apply(part, &mut residual, run)?;
+        if let Some(smoothness) = objective.smoothness {
+            let mut block = transposed(&residual, n);
+            smoothness.apply(&mut block, s, run)?;
+            residual = transposed(&block, s);
+        }
+        residual.iter_mut().zip(&*part).for_each(|(r, m)| *r = -(objective.graph_reg * *r + objective.ambient_reg * m));
+        labeled.iter().enumerate().for_each(|(at, &row)| residual[at * n + row as usize] += 1.0);
+        lu.solve(&mut residual, run)?;
+        part.iter_mut().zip(&residual).for_each(|(m, r)| *m += r);
     }
-    residual.iter_mut().zip(&*m).for_each(|(r, m)| *r = -(objective.graph_reg * *r + objective.ambient_reg * m));
-    objective.labeled.iter().enumerate().for_each(|(at, &row)| residual[at * n + row as usize] += 1.0);
-    lu.solve(&mut residual, run)?;
-    m.iter_mut().zip(&residual).for_each(|(m, r)| *m += r);
     Ok(())
 }
 
@@ -281,21 +296,31 @@ impl Space for Weights<'_> {
         let rank = self.norm.n_rows();
         // ZᵀAZ and what goes with it, over the error vectors.
         let mut h = self.norm.values().to_vec();
-        let (mut scaled, mut plain) = (Vec::new(), Vec::new());
+        let mut roots = Vec::new();
         let (mut y, mut ones, mut corner, mut beta) = (vec![0.0; rank], vec![0.0; rank], 0.0, 0.0);
         for ((z, a), t) in self.z.chunks_exact(rank.max(1)).zip(&active.weights).zip(&active.targets) {
             if *a > 0.0 {
-                plain.extend_from_slice(z);
-                scaled.extend(z.iter().map(|z| a * z));
+                let root = a.sqrt();
+                roots.extend(z.iter().map(|z| root * z));
                 y.iter_mut().zip(z).for_each(|(y, z)| *y += t * z);
                 ones.iter_mut().zip(z).for_each(|(one, z)| *one += a * z);
                 (corner, beta) = (corner + a, beta + t);
             }
         }
-        if plain.is_empty() {
+        if roots.is_empty() {
             return Ok((vec![0.0; rank], 0.0));
         }
-        add_transposed_product(&scaled, &plain, plain.len() / rank, &mut h);
+        let count = roots.len() / rank;
+        run.install(|| {
+            h.par_chunks_mut(SMOOTHED * rank).enumerate().try_for_each(|(block, out)| {
+                run.check()?;
+                let (first, width) = (block * SMOOTHED, out.len() / rank);
+                let columns: Vec<f64> =
+                    roots.chunks_exact(rank).flat_map(|z| &z[first..first + width]).copied().collect();
+                add_transposed_product(&columns, &roots, count, out);
+                Ok::<(), Error>(())
+            })
+        })?;
         if !has_bias {
             (ones, corner, beta) = (vec![0.0; rank], 1.0, 0.0);
         }

@@ -78,7 +78,7 @@ pub enum GramPrecision {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelLandmarks {
-    /// All rows up to [`EXACT_ROWS`], [`TYPICAL_LANDMARKS`] beyond (kernel rbf), and always for kernel low-rank.
+    /// All rows up to [`EXACT_ROWS`], [`TYPICAL_LANDMARKS`] beyond (rbf and poly), and always for low-rank.
     #[default]
     Auto,
     /// So many.
@@ -100,9 +100,9 @@ pub struct LapSvmParams {
     pub kernel: KernelKind,
     /// σ of the rbf kernel, > 0, in the unit of distances. `None` ("auto"): half the median distance of two rows.
     pub bandwidth: Option<f64>,
-    /// Degree of the polynomial kernel, at least 1; default 3.
+    /// Degree of the polynomial kernel, from 1 to 100; default 3.
     pub degree: u32,
-    /// Landmarks of the rbf kernel; default auto.
+    /// Landmarks that stand for an rbf or polynomial kernel, from 1 to 2,048; default auto.
     pub n_landmarks: KernelLandmarks,
     /// γ_A, weight of the norm in the space of the kernel, > 0. `None` ("auto"): by cross-validation where every class has
     /// two labels, else 1e-4 of the mean similarity of a row with itself.
@@ -220,14 +220,17 @@ impl LapSvmParams {
         if let Some((name, value)) = counts.into_iter().find(|(_, value)| *value == 0) {
             return Err(Error::param(name, value, "at least 1"));
         }
+        if self.degree > 100 {
+            return Err(Error::param("degree", self.degree, "at most 100"));
+        }
         if self.laplacian_power > 100 {
             return Err(Error::param("laplacian_power", self.laplacian_power, "at most 100"));
         }
-        if landmarks > MOST_WEIGHTS {
+        if landmarks > MOST_LANDMARKS {
             return Err(Error::param(
                 "n_landmarks",
                 landmarks,
-                format!("at most {MOST_WEIGHTS}: matrices of them are solved"),
+                format!("at most {MOST_LANDMARKS}: an eigenproblem of them is solved"),
             ));
         }
         if self.n_landmarks == KernelLandmarks::All && self.kernel == KernelKind::LowRank {
@@ -237,6 +240,8 @@ impl LapSvmParams {
     }
 }
 
+/// Most landmarks.
+const MOST_LANDMARKS: usize = 2048;
 /// Most weights of a factor for which matrices of them are formed.
 pub(super) const MOST_WEIGHTS: usize = 8192;
 

@@ -2,12 +2,13 @@
 //!
 //! The preconditioner is the Gram matrix: of the gradient K·g, the iteration knows g = r + γ_A·α + γ_I·L·f without a product,
 //! and K·d of the direction d by the recurrence of d itself. An iteration takes one product with K, for all problems at once,
-//! and one with L; problems that stopped leave the block. Memory beside: nine vectors of n numbers for each problem.
+//! and one with L; problems that stopped leave the block. Memory beside: nine vectors of n numbers for each problem, and
+//! two for those that go on.
 //!
 //! f = K·α, h = L·f and K·d are recurrences; f and h are computed anew every fifty iterations, so that rounding does not
 //! gather. Directions are those of Polak and Ribière, begun anew where they would turn back.
 
-use lapwing_data::{Result, Run};
+use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
 use super::gram::Gram;
@@ -16,6 +17,8 @@ use super::objective::{Objective, Solution, dot};
 use super::smoothness::Smoothness;
 use super::stopping::{Memory, Rule};
 
+/// Relative gradient at which an iteration that finds no way down has arrived.
+const STALLED: f64 = 1e-3;
 /// Iterations after which f is computed anew.
 const RENEW: usize = 50;
 
@@ -80,6 +83,9 @@ pub(super) fn solve(
             smooth(smoothness, &mut columns, |c| &c.kd, |c| &mut c.lkd, run)?;
         }
         each(&mut columns, run, |column| column.step(objective));
+        if columns.iter().all(|column| column.is_done) {
+            break;
+        }
         if iteration % RENEW == 0 {
             renew(objective, &mut columns, run)?;
         }
@@ -91,6 +97,7 @@ pub(super) fn solve(
             }
         }
         multiply(objective.gram, &mut columns, |c| &c.g, |c| &mut c.kg, run)?;
+        check_definite(&columns)?;
         each(&mut columns, run, |column| column.turn(rule));
         let going = columns.iter().filter(|column| !column.is_done);
         let (left, worst) = going.fold((0, 0.0f64), |(left, worst), c| (left + 1, worst.max(c.residual())));
@@ -107,7 +114,19 @@ fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Re
     each(columns, run, |column| column.look(objective));
     multiply(objective.gram, columns, |c| &c.g, |c| &mut c.kg, run)?;
     each(columns, run, Column::begin);
-    Ok(())
+    check_definite(columns)
+}
+
+/// Refuses a matrix that no kernel has.
+fn check_definite(columns: &[Column<'_>]) -> Result<()> {
+    let is_indefinite = |column: &&Column<'_>| {
+        let (product, sizes) = (dot(&column.kg, &column.g), dot(&column.g, &column.g) * dot(&column.kg, &column.kg));
+        product < -1e-6 * sizes.sqrt()
+    };
+    match columns.iter().filter(|column| !column.is_done).find(is_indefinite) {
+        Some(_) => Err(Error::param("the Gram matrix", "not positive semidefinite", "one of a kernel, which is")),
+        None => Ok(()),
+    }
 }
 
 /// Does something to every problem that goes on.
@@ -224,8 +243,8 @@ impl<'p> Column<'p> {
         let curvature = ambient * dot(&self.d, &self.kd) + graph * dot(&self.kd, &self.lkd);
         let s = self.loss.step(&o, &q, slope, curvature);
         if s <= 0.0 {
-            // No way down but by rounding.
-            (self.is_done, self.converged) = (true, true);
+            // No way down but by rounding: the end, if most of the way is gone.
+            (self.is_done, self.converged) = (true, self.residual() < STALLED);
             return;
         }
         let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += s * from);

@@ -36,7 +36,12 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let mut step = |name: &str, bytes: usize| {
         steps.push(PlanStep { name: name.into(), peak_bytes: (base + held + bytes) as u64 });
     };
-    let building = if matches!(storage, Storage::Tiles(_)) { wide } else { 0 };
+    let building = match storage {
+        Storage::Tiles(_) => wide,
+        // Their kernel, its eigenvectors, and what those are found in.
+        Storage::Landmarks(count) => 8 * 6 * count * count,
+        _ => 0,
+    };
     step(name, gram + building);
     if params.ambient_reg.is_none() || params.graph_reg.is_none() {
         let own = if rank > 0 && rank <= 1024 { 0 } else { 12 * n * n_columns(n) };
@@ -49,8 +54,11 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
         KernelSolver::Newton | KernelSolver::Dual if rank > 0 => {
             8 * (3 * rank * rank + 2 * labeled * rank) + 3 * 8 * 32 * n
         }
-        KernelSolver::Newton | KernelSolver::Dual if is_supervised => 8 * 3 * n * n,
-        KernelSolver::Newton | KernelSolver::Dual => 8 * (n * n + 2 * labeled * n + 512 * 3 * n),
+        // M, Q, and a system of as many equations twice.
+        KernelSolver::Newton | KernelSolver::Dual if is_supervised => 8 * 4 * n * n,
+        KernelSolver::Newton | KernelSolver::Dual => {
+            8 * (2 * labeled * n + (n * n + 512 * 3 * n).max(3 * labeled * labeled))
+        }
         _ => iteration,
     };
     step("solve", gram + solve);

@@ -11,13 +11,13 @@
 //! that says. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each of the pairs.
 
 use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
-use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::Lu;
 use lapwing_solve::dense::eigen_symmetric;
 use rand::seq::index::sample;
 use serde_json::json;
 
-use super::gram::{Factor, Gram, products, symmetrized};
+use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
+use super::newton::ill_posed;
 use super::smoothness::Smoothness;
 use crate::harmonic::fitted_temperature;
 use crate::labeling::largest;
@@ -86,6 +86,9 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let (rows, targets) = drawn(question.targets, run)?;
     let spectrum = Spectrum::of(question, &rows, run)?;
     let y = signed(&targets, question.is_regression);
+    // Those without a label are never chosen.
+    let mean = targets.mean();
+    let classes: Vec<usize> = (0..mean.len()).filter(|&class| mean[class] > 0.0).collect();
     let choices = |given: Option<f64>, all: &[f64], unit: f64, default: f64| match given {
         Some(given) => vec![given],
         None => std::iter::once(default).chain(all.iter().map(|share| share * unit)).collect::<Vec<f64>>(),
@@ -101,9 +104,9 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
         if trials.iter().any(|trial| trial.regs == regs) {
             continue;
         }
-        let q = spectrum.kernel(regs, run);
+        let q = spectrum.kernel(regs, run)?;
         let left_out = leave_one_out(q, &y, targets.weights(), question.has_bias, run)?;
-        let losses = losses(&left_out, &targets, &y, question.is_regression);
+        let losses = losses(&left_out, &classes, &targets, &y, question.is_regression);
         trials.push(Trial { regs, left_out, losses });
     }
     let total = |trial: &Trial| trial.losses.iter().sum::<f64>();
@@ -118,9 +121,9 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let trial = &trials[chosen];
     let (ambient_reg, graph_reg) = trial.regs;
     let temperature = (!question.is_regression).then(|| {
-        let held: Vec<(Vec<f64>, usize)> =
-            (0..rows.len()).map(|at| (trial.left_out.row(at).to_vec(), largest(targets.values().row(at)))).collect();
-        fitted_temperature(&held)
+        let pick = |row: &[f64]| picked(row, &classes);
+        let of = |at: usize| (pick(trial.left_out.row(at)), largest(&pick(targets.values().row(at))));
+        fitted_temperature(&(0..rows.len()).map(of).collect::<Vec<_>>())
     });
     Ok(Selected { ambient_reg, graph_reg, temperature })
 }
@@ -184,18 +187,18 @@ impl Spectrum {
         };
         // Rows times eigenvectors: the second as rows.
         let turned = transposed(&vectors);
-        let rows = products(&factor.rows(rows), turned.values(), rank, run);
+        let rows = products(&factor.rows(rows), turned.values(), rank, run)?;
         Ok(Self { rows, values: values.into_iter().map(|value| value.max(0.0)).collect() })
     }
 
     /// Q (l, l).
-    fn kernel(&self, (ambient, graph): (f64, f64), run: &Run) -> Matrix {
+    fn kernel(&self, (ambient, graph): (f64, f64), run: &Run) -> Result<Matrix> {
         let mut scaled = self.rows.clone();
         for row in 0..scaled.n_rows() {
             let values = scaled.row_mut(row).iter_mut().zip(&self.values);
             values.for_each(|(b, theta)| *b /= ambient + graph * theta);
         }
-        symmetrized(products(scaled.values(), self.rows.values(), self.values.len(), run))
+        Ok(symmetrized(products(scaled.values(), self.rows.values(), self.values.len(), run)?))
     }
 }
 
@@ -233,7 +236,7 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
     for (at, column) in columns.chunks_exact(n).enumerate() {
         among.row_mut(at).iter_mut().zip(&chosen).for_each(|(out, &row)| *out = column[row as usize]);
     }
-    let map = NystromMap::of_kernel(&symmetrized(among), RCOND)?;
+    let map = nystrom_map(among, RCOND)?;
     let similarities = |rows: std::ops::Range<usize>| {
         let mut out = vec![0.0; rows.len() * k];
         for (at, column) in columns.chunks_exact(n).enumerate() {
@@ -249,7 +252,7 @@ fn leave_one_out(mut q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run
     let (l, c) = (y.n_rows(), y.n_cols());
     (0..l).for_each(|at| q.row_mut(at)[at] += weights[at].recip());
     let mut inverse = identity(l).into_values();
-    Lu::factor(l, q.into_values(), run, |_| ())?.solve(&mut inverse, run)?;
+    Lu::factor(l, q.into_values(), run, |_| ()).map_err(ill_posed)?.solve(&mut inverse, run)?;
     if has_bias {
         let sums: Vec<f64> = inverse.chunks_exact(l).map(|row| row.iter().sum()).collect();
         let total: f64 = sums.iter().sum();
@@ -268,15 +271,24 @@ fn leave_one_out(mut q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run
     Ok(out)
 }
 
-fn losses(left_out: &Matrix, targets: &Targets, y: &Matrix, is_regression: bool) -> Vec<f64> {
+/// The loss of each row, times the trust in its label.
+fn losses(left_out: &Matrix, classes: &[usize], targets: &Targets, y: &Matrix, is_regression: bool) -> Vec<f64> {
+    let weights = targets.weights();
+    let mean = weights.iter().sum::<f64>() / weights.len() as f64;
     let of = |at: usize| {
         let found = left_out.row(at);
         if is_regression {
             return (found[0] - y.row(at)[0]).powi(2);
         }
-        f64::from(u8::from(largest(found) != largest(targets.values().row(at))))
+        let given = largest(&picked(targets.values().row(at), classes));
+        f64::from(u8::from(largest(&picked(found, classes)) != given))
     };
-    (0..y.n_rows()).map(of).collect()
+    (0..y.n_rows()).map(|at| of(at) * weights[at] / mean).collect()
+}
+
+/// Some of the values of a row.
+fn picked(row: &[f64], columns: &[usize]) -> Vec<f64> {
+    columns.iter().map(|&column| row[column]).collect()
 }
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ impl<'g> Smoothness<'g> {
     /// # Errors
     /// [`Interrupted`](lapwing_data::Error::Interrupted).
     pub fn apply(&self, x: &mut Vec<f64>, s: usize, run: &Run) -> Result<()> {
+        if s == 0 {
+            return Ok(());
+        }
         let mut y = vec![0.0; x.len()];
         for _ in 0..self.power {
             run.check()?;

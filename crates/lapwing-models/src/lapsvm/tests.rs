@@ -202,7 +202,7 @@ fn the_dual_meets_the_golden_one() {
         for laplacian in ["u1", "n1"] {
             let bias = golden.get(&format!("{laplacian}_dual_b"))[0];
             let params =
-                LapSvmParams { solver: KernelSolver::Dual, tol: 1e-10, ..golden.params(laplacian, bias != 0.0) };
+                LapSvmParams { solver: KernelSolver::Dual, tol: 1e-18, ..golden.params(laplacian, bias != 0.0) };
             let found = golden.fit(params, true);
             let what = format!("{file} {laplacian}");
             let expected = golden.get(&format!("{laplacian}_dual_primal_obj"))[0];
@@ -532,4 +532,49 @@ fn what_cannot_be_fitted_is_named() {
     assert!(text(poly, true, &huge, Some(&graph)).contains("scale them"));
     let dual = LapSvmParams { solver: KernelSolver::Dual, ..LapSvmParams::default() };
     assert!(LapSvm::least_squares(dual, GraphParams::default()).unwrap_err().to_string().contains("solver is dual"));
+}
+
+#[test]
+fn kernels_of_nothing_and_matrices_of_no_kernel_are_told() {
+    let (_, graph, targets) = blob_problem(60, 3, 2);
+    let fit = |features: &Features<'_>, params: LapSvmParams| {
+        let problem = Problem { features: Some(features), graph: Some(&graph), ..Problem::new(&targets) };
+        method_of(params, true).fit(&problem, &run(1)).map(|fitted| fitted.labeling.scores.values().to_vec())
+    };
+    let zeros = Features::from_f64(60, 3, vec![0.0; 180]).unwrap();
+    for kernel in [KernelKind::Poly, KernelKind::Linear, KernelKind::Rbf, KernelKind::LowRank] {
+        for solver in [KernelSolver::Newton, KernelSolver::Cg, KernelSolver::Dual] {
+            let params = LapSvmParams { kernel, solver, ..LapSvmParams::default() };
+            assert!(fit(&zeros, params).unwrap().iter().all(|score| score.is_finite()), "{kernel:?} {solver:?}");
+        }
+    }
+    let negative: Vec<f64> = (0..3600).map(|at| if at / 60 == at % 60 { -1.0 } else { 0.0 }).collect();
+    let negative = Features::from_f64(60, 60, negative).unwrap();
+    let params = set(KernelKind::Precomputed, KernelSolver::Cg);
+    assert!(fit(&negative, params).unwrap_err().to_string().contains("not positive semidefinite"));
+    let large = Features::from_f64(60, 3, (0..180).map(|i| 1e9 * f64::from(i)).collect()).unwrap();
+    let poly = LapSvmParams { precision: GramPrecision::Single, degree: 5, ..set(KernelKind::Poly, KernelSolver::Cg) };
+    assert!(fit(&large, poly).unwrap_err().to_string().contains("scale them"));
+}
+
+/// Problems that end by rounding, all at once, leave nothing to compute anew.
+#[test]
+fn iterations_that_cannot_go_on_end() {
+    for seed in 0..40 {
+        let features = blobs(45, 2, 1 + seed % 5);
+        let labels = Labels::from_integers((0..45).map(|i| (i < 6).then_some(i64::from(i / 3))));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let params = LapSvmParams {
+            ambient_reg: Some(0.1),
+            graph_reg: Some(0.1),
+            bandwidth: Some(0.5 + 0.1 * seed as f64),
+            tol: 1e-300,
+            max_iter: 3000,
+            ..set(KernelKind::Rbf, KernelSolver::Cg)
+        };
+        let graph = GraphParams { n_neighbors: 5, ..GraphParams::default() };
+        let fitted = LapSvm::least_squares(params, graph).unwrap().fit(&problem, &run(1)).unwrap();
+        assert!(fitted.report.solve.unwrap().n_iter > 3);
+    }
 }
