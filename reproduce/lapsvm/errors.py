@@ -23,7 +23,11 @@ PAPER = {"G50C": 6.0, "USPST": 15.0, "COIL20": 10.5, "MNIST3VS8": 2.2}
 def settings(small: bool) -> list[Setting]:
     """A process for each data set and family of methods."""
     names, draws = (SMALL_SETS, SMALL_DRAWS) if small else (tuple(sets.SETS), DRAWS)
-    return [{"data": name, "family": one, "draws": draws, "small": small} for name in names for one in methods.FAMILIES]
+    return [
+        {"data": name, "family": one, "draws": min(draws, sets.SETS[name].draws), "small": small}
+        for name in names
+        for one in methods.FAMILIES
+    ]
 
 
 def measure(setting: Setting) -> list[common.Record]:

@@ -42,6 +42,8 @@ class Set:
     """The solver weights are chosen with."""
     search_draws: int = 12
     """Draws they are chosen on."""
+    draws: int = 12
+    """Most draws that are measured."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ SETS = {
     "COIL20": Set("coil20.npz", _as_it_is, rbf(6.0), 2, 1, 40),
     "USPST": Set("usps.npz", _usps_test, rbf(9.4), 4, 2, 50),
     "MNIST3VS8": Set(
-        "mnist.npz", _three_or_eight, polynomial(9), 20, 3, 80, n_train=11_982, searched="cg", search_draws=3
+        "mnist.npz", _three_or_eight, polynomial(9), 20, 3, 80, n_train=11_982, searched="cg", search_draws=3, draws=6
     ),
 }
 
