@@ -65,13 +65,17 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             "max_iter": integer("max_iter", self.max_iter),
         }
 
+    def _edge_bandwidth(self) -> Any:
+        """Width of the graph's weights."""
+        return self.bandwidth
+
     def _graph_options(self) -> dict[str, Any]:
         return graph_options(
             n_neighbors=self.n_neighbors,
             metric=self.metric,
             weights=self.weights,
             symmetrize=self.symmetrize,
-            bandwidth=self.bandwidth,
+            bandwidth=self._edge_bandwidth(),
             recall_target=self.recall_target,
             zero_rows=self.zero_rows,
         )

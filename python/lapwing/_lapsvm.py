@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
-from ._arguments import auto_or_number, graph_options, integer, number, text
+from ._arguments import auto_or_number, integer, number, text
 from ._base import GraphEstimator, Source, refuse_negative
 from ._classifier import SpreadingClassifier
 from ._control import Callback
@@ -38,16 +38,8 @@ class KernelEstimator(GraphEstimator):
         tags.input_tags.positive_only = False
         return tags
 
-    def _graph_options(self) -> dict[str, Any]:
-        return graph_options(
-            n_neighbors=self.n_neighbors,
-            metric=self.metric,
-            weights=self.weights,
-            symmetrize=self.symmetrize,
-            bandwidth=self.graph_bandwidth,
-            recall_target=self.recall_target,
-            zero_rows=self.zero_rows,
-        )
+    def _edge_bandwidth(self) -> Any:
+        return self.graph_bandwidth
 
     def _kernel_source(self, X: Any, graph: Any) -> Source:
         """X, checked; the number of neighbours is one of a graph that is built."""

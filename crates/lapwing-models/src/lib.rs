@@ -15,6 +15,7 @@ pub mod low_rank;
 mod method;
 pub mod metrics;
 mod model;
+mod named;
 mod notes;
 pub mod split;
 

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! with the squared hinge max(0, 1 − y·o)² or squares (o − y)², one class against the rest. No factors of 1/l or 1/n: γ_A and
-//! γ_I are those of the paper. Solved by Newton's method on matrices of labelled rows ([`newton`]), by preconditioned
-//! conjugate gradients that stop when labels do ([`pcg`]), or, with the hinge itself, in the dual ([`dual`]). γ_I = 0 leaves
+//! γ_I are those of the paper. Solved by Newton's method on matrices of labelled rows (`newton.rs`), by preconditioned
+//! conjugate gradients that stop when labels do (`pcg.rs`), or, with the hinge itself, in the dual (`dual.rs`). γ_I = 0 leaves
 //! the machine of the labelled rows alone, on which alone it is fitted.
 //!
 //! Departures from the paper: the bias has an equation of its own, exact for every Laplacian, where the paper's takes L·1 = 0;
 //! Newton steps are on the labelled rows after one factorisation, for all classes; γ_A and γ_I can be chosen by
-//! cross-validation ([`select`]); with landmarks, K is a factor Z·Zᵀ and nothing of size n² is formed.
+//! cross-validation (`select.rs`); with landmarks, K is a factor Z·Zᵀ and nothing of size n² is formed.
 //!
 //! Cost: O(n²·d) for the Gram matrix, half of it stored (n²·2 bytes in single precision, n²·4 in double); Newton ⅔·n³ once;
 //! conjugate gradients n² per iteration and problem, usually √n iterations; with k landmarks O(n·k·(d + k)) in all and 4·n·k

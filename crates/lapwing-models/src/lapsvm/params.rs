@@ -1,7 +1,9 @@
 //! Parameters of Laplacian SVM and Laplacian regularised least squares.
 
-use lapwing_data::{Error, Result, parse_choice};
+use lapwing_data::{Error, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::named::named;
 
 /// How similar two rows are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,24 +167,6 @@ impl Default for LapSvmParams {
     }
 }
 
-macro_rules! named {
-    ($type:ident, $what:literal, $($name:literal => $value:ident),+) => {
-        impl $type {
-            /// From its name.
-            ///
-            /// # Errors
-            /// [`Error::Param`] listing the known names.
-            pub fn parse(name: &str) -> Result<Self> {
-                parse_choice($what, name, &[$(($name, Self::$value)),+])
-            }
-
-            /// Its name.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$value => $name),+ }
-            }
-        }
-    };
-}
 named!(KernelKind, "kernel", "rbf" => Rbf, "poly" => Poly, "linear" => Linear, "precomputed" => Precomputed, "low-rank" => LowRank);
 named!(LaplacianKind, "laplacian", "normalized" => Normalized, "combinatorial" => Combinatorial);
 named!(KernelSolver, "solver", "auto" => Auto, "newton" => Newton, "cg" => Cg, "dual" => Dual);

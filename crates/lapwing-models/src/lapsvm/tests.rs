@@ -578,3 +578,16 @@ fn iterations_that_cannot_go_on_end() {
         assert!(fitted.report.solve.unwrap().n_iter > 3);
     }
 }
+
+/// Under weights so large that every label lies deep within the margin, both losses pull with slope 1: the dual, whose objective
+/// lacks the factor ½, has half of the primal's function for the same weights.
+#[test]
+fn dual_and_primal_regularise_alike() {
+    let problem = blob_problem(330, 4, 3);
+    let heavy = |solver| LapSvmParams { ambient_reg: Some(3e4), graph_reg: Some(2e4), ..set(KernelKind::Rbf, solver) };
+    let primal = fit(&heavy(KernelSolver::Newton), true, &problem, &run(2));
+    let dual = fit(&heavy(KernelSolver::Dual), true, &problem, &run(2));
+    let twice: Vec<f64> = dual.labeling.scores.values().iter().map(|f| 2.0 * f).collect();
+    let size = largest(primal.labeling.scores.values());
+    assert_close(&twice, primal.labeling.scores.values(), 5e-3 * size, "twice the dual");
+}

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use lapwing_data::{Error, Result, available_memory_bytes, parse_choice};
+use lapwing_data::{Error, Result, available_memory_bytes};
 use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use serde::{Deserialize, Serialize};
 
 use crate::ClassPrior;
+use crate::named::named;
 
 /// Which factor stands for the affinity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,24 +159,6 @@ impl Default for LowRankParams {
     }
 }
 
-macro_rules! named {
-    ($type:ident, $what:literal, $($name:literal => $value:ident),+) => {
-        impl $type {
-            /// From its name.
-            ///
-            /// # Errors
-            /// [`Error::Param`] listing the known names.
-            pub fn parse(name: &str) -> Result<Self> {
-                parse_choice($what, name, &[$(($name, Self::$value)),+])
-            }
-
-            /// Its name.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$value => $name),+ }
-            }
-        }
-    };
-}
 named!(FactorKind, "factor", "anchor" => Anchor, "nystrom" => Nystrom, "glnp" => Glnp);
 named!(Balance, "balance", "balanced" => Balanced, "raw" => Raw, "prior" => Prior);
 named!(Head, "head", "propagation" => Propagation, "regression" => Regression);
