@@ -48,6 +48,8 @@ struct Column<'p> {
     n_iter: usize,
     is_done: bool,
     converged: bool,
+    /// Whether gᵀKg was below 0 by more than rounding.
+    is_indefinite: bool,
     curve: Vec<f64>,
 }
 
@@ -97,8 +99,8 @@ pub(super) fn solve(
             }
         }
         multiply(objective.gram, &mut columns, |c| &c.g, |c| &mut c.kg, run)?;
-        check_definite(&columns)?;
         each(&mut columns, run, |column| column.turn(rule));
+        check_definite(&columns)?;
         let going = columns.iter().filter(|column| !column.is_done);
         let (left, worst) = going.fold((0, 0.0f64), |(left, worst), c| (left + 1, worst.max(c.residual())));
         if left == 0 {
@@ -119,14 +121,10 @@ fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Re
 
 /// Refuses a matrix that no kernel has.
 fn check_definite(columns: &[Column<'_>]) -> Result<()> {
-    let is_indefinite = |column: &&Column<'_>| {
-        let (product, sizes) = (dot(&column.kg, &column.g), dot(&column.g, &column.g) * dot(&column.kg, &column.kg));
-        product < -1e-6 * sizes.sqrt()
-    };
-    match columns.iter().filter(|column| !column.is_done).find(is_indefinite) {
-        Some(_) => Err(Error::param("the Gram matrix", "not positive semidefinite", "one of a kernel, which is")),
-        None => Ok(()),
+    if columns.iter().any(|column| column.is_indefinite) {
+        return Err(Error::param("the Gram matrix", "not positive semidefinite", "one of a kernel, which is"));
     }
+    Ok(())
 }
 
 /// Does something to every problem that goes on.
@@ -207,6 +205,7 @@ impl<'p> Column<'p> {
             n_iter: 0,
             is_done: false,
             converged: false,
+            is_indefinite: false,
             curve: Vec::new(),
         }
     }
@@ -231,7 +230,17 @@ impl<'p> Column<'p> {
         self.d.copy_from_slice(&self.g);
         self.kd.copy_from_slice(&self.kg);
         self.d_bias = self.g_bias;
-        self.now = dot(&self.kg, &self.g) + self.g_bias * self.g_bias;
+        self.measure();
+    }
+
+    /// gᵀKg + g_b².
+    fn measure(&mut self) {
+        let product = dot(&self.kg, &self.g);
+        if product < 0.0 {
+            let sizes = dot(&self.g, &self.g) * dot(&self.kg, &self.kg);
+            self.is_indefinite |= product < -1e-6 * sizes.sqrt();
+        }
+        self.now = product + self.g_bias * self.g_bias;
     }
 
     /// Goes to the minimum along the direction.
@@ -258,7 +267,7 @@ impl<'p> Column<'p> {
     /// The next direction, once K·g is known; the end by the gradient.
     fn turn(&mut self, rule: &Rule<'_>) {
         let before = self.now;
-        self.now = dot(&self.kg, &self.g) + self.g_bias * self.g_bias;
+        self.measure();
         if rule.is_flat(self.residual()) {
             (self.is_done, self.converged) = (true, true);
             return;
