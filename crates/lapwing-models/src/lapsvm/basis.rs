@@ -1,4 +1,7 @@
-//! From features to the Gram matrix: how it is kept, and what becomes of coefficients.
+//! From features to the Gram matrix K: how it is kept, and what becomes of coefficients.
+//!
+//! Tiles of K take n²/2 similarities of d multiplications each; k landmarks n·k of them, an eigenproblem of k³, and n·k² for
+//! Z = C·M, K ≈ Z·Zᵀ with M the pseudo-inverse root of the landmarks' kernel (Williams & Seeger 2001).
 
 use lapwing_data::{Error, Features, Matrix, Result, Run, Stream, available_memory_bytes};
 use lapwing_graph::low_rank::NystromMap;
@@ -195,15 +198,11 @@ impl<'b> Basis<'b> {
         }
     }
 
-    /// Similarities of other rows to those of the fit (v, n).
+    /// Similarities of other rows, of as many columns, to those of the fit (v, n).
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; similarities that are not finite.
+    /// [`Error::TooLarge`]; similarities that are not finite; [`Error::Interrupted`].
     pub fn cross(&self, fitted: &Features<'_>, new: &Features<'_>, run: &Run) -> Result<Vec<f64>> {
-        if new.n_cols() != fitted.n_cols() {
-            let expected = format!("{} columns, as the features", fitted.n_cols());
-            return Err(Error::shape("validation rows", expected, format!("{} columns", new.n_cols())));
-        }
         new.check(run)?;
         let (v, n) = (new.n_rows(), fitted.n_rows());
         let bytes = (v as u64).saturating_mul(n as u64).saturating_mul(8);

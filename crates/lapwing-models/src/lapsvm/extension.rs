@@ -1,4 +1,5 @@
-//! What labels new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the rows that are needed for it, or f(x) = wᵀx + b.
+//! What labels new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows that are needed for it, k·d multiplications each, or
+//! f(x) = wᵀx + b.
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Error, Features, Matrix, Result, Run};
@@ -21,7 +22,6 @@ pub struct KernelExtension<'a> {
     expansion: Expansion<'a>,
     bias: Vec<f64>,
     n_classes: usize,
-    is_regression: bool,
 }
 
 /// What f is made of.
@@ -39,13 +39,12 @@ struct Meta {
     /// Kernel; none where features are weighed themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<Kernel>,
-    is_regression: bool,
 }
 
 impl<'a> KernelExtension<'a> {
     /// `bias` (k) of k problems: one for two classes and for a regression, else one for each class.
-    pub(super) fn new(expansion: Expansion<'a>, bias: Vec<f64>, n_classes: usize, is_regression: bool) -> Self {
-        Self { expansion, bias, n_classes, is_regression }
+    pub(super) fn new(expansion: Expansion<'a>, bias: Vec<f64>, n_classes: usize) -> Self {
+        Self { expansion, bias, n_classes }
     }
 
     /// Columns of the features.
@@ -96,7 +95,7 @@ impl<'a> KernelExtension<'a> {
                 Expansion::Rows { kernel, center, rows: rows.select(&all)?, coefficients }
             }
         };
-        Ok(KernelExtension { expansion, bias: self.bias, n_classes: self.n_classes, is_regression: self.is_regression })
+        Ok(KernelExtension { expansion, bias: self.bias, n_classes: self.n_classes })
     }
 
     /// The same for features of `n` columns, of which those in `columns` are weighed.
@@ -204,7 +203,7 @@ impl<'a> KernelExtension<'a> {
             file.insert("center", &[center.len()], center.clone())?;
             store_features(rows, file)?;
         }
-        let meta = Meta { kernel: self.kernel(), is_regression: self.is_regression };
+        let meta = Meta { kernel: self.kernel() };
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
         file.meta["kernel_machine"] = serde_json::to_value(meta).map_err(fault)?;
         Ok(())
@@ -239,7 +238,7 @@ impl<'a> KernelExtension<'a> {
                 Expansion::Rows { kernel, center, rows, coefficients }
             }
         };
-        Ok(KernelExtension { expansion, bias, n_classes, is_regression: meta.is_regression })
+        Ok(KernelExtension { expansion, bias, n_classes })
     }
 }
 

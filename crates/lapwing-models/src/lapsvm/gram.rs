@@ -1,4 +1,7 @@
-//! The Gram matrix as an operator: stored by tiles, made block by block, or a factor Z with K = Z·Zᵀ.
+//! The Gram matrix as an operator: stored by tiles, made block by block, or a factor Z (n, r) with K = Z·Zᵀ.
+//!
+//! A product takes n² multiplications for each vector, 2·n·r by a factor; ZᵀLᵖZ takes n·r² and p·r products with L, 24·64·n bytes at
+//! a time. Parallel over blocks of rows; sums of sixteen shares of them are added in order.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -50,26 +50,23 @@ impl Active {
     }
 }
 
+/// The class that is positive in each problem: every one of many, the second of two.
+pub(super) fn positive_classes(n_classes: usize) -> std::ops::Range<usize> {
+    usize::from(n_classes == 2)..n_classes
+}
+
 impl Loss {
     /// The problems of `targets`: one for each class against the rest, one where there are two classes (the second is
     /// positive), or one of values in a regression, told by `is_regression`.
     pub fn problems(targets: &Targets, kind: LossKind, is_regression: bool) -> Vec<Self> {
-        let classes = targets.n_columns();
-        if is_regression {
-            return vec![Self::of(targets, kind, |row| row[0], true)];
-        }
-        match classes {
-            1 => vec![Self::of(targets, kind, |row| row[0], false)],
-            2 => vec![Self::of(targets, kind, |row| row[1], false)],
-            _ => (0..classes).map(|class| Self::of(targets, kind, move |row| row[class], false)).collect(),
-        }
+        positive_classes(targets.n_columns()).map(|class| Self::of(targets, kind, class, is_regression)).collect()
     }
 
-    /// The problem whose rows have the shares `share` of the positive class, or these values.
-    fn of(targets: &Targets, kind: LossKind, share: impl Fn(&[f64]) -> f64, are_values: bool) -> Self {
+    /// The problem whose rows have the shares in column `class`, or these values.
+    fn of(targets: &Targets, kind: LossKind, class: usize, are_values: bool) -> Self {
         let mut terms = Vec::with_capacity(targets.rows().len());
         for (at, (row, weight)) in targets.values().rows().zip(targets.weights()).enumerate() {
-            let (share, at) = (share(row), at as u32);
+            let (share, at) = (row[class], at as u32);
             let mut add = |target: f64, weight: f64| {
                 if weight > 0.0 {
                     terms.push(Term { at, target, weight });

@@ -4,7 +4,7 @@ use lapwing_graph::GraphParams;
 use lapwing_solve::symmetric_bytes;
 
 use super::basis::Storage;
-use super::chosen_solver;
+use super::machine::chosen_solver;
 use super::params::{KernelKind, KernelSolver, LapSvmParams};
 use super::select::n_columns;
 use crate::harmonic::{PlannedGraph, base_bytes, plan_graph};

@@ -13,6 +13,7 @@
 use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
 use lapwing_solve::Lu;
 use lapwing_solve::dense::eigen_symmetric;
+use lapwing_solve::products::product;
 use rand::seq::index::sample;
 use serde_json::json;
 
@@ -180,14 +181,14 @@ impl Spectrum {
         };
         let rank = factor.rank();
         let known = question.smooth_gram.filter(|gram| gram.n_rows() == rank);
+        let z = factor.rows(rows);
         let (values, vectors) = match (known, question.smoothness) {
             (Some(gram), _) => eigen_symmetric(gram)?,
             (None, Some(smoothness)) => eigen_symmetric(&factor.smooth_gram(smoothness, run, |_| ())?)?,
-            (None, None) => (vec![0.0; rank], identity(rank)),
+            (None, None) => return Ok(Self { rows: Matrix::new(rows.len(), rank, z)?, values: vec![0.0; rank] }),
         };
-        // Rows times eigenvectors: the second as rows.
-        let turned = transposed(&vectors);
-        let rows = products(&factor.rows(rows), turned.values(), rank, run)?;
+        let mut rows = Matrix::filled(rows.len(), rank, 0.0);
+        product(&z, vectors.values(), rank, rows.values_mut());
         Ok(Self { rows, values: values.into_iter().map(|value| value.max(0.0)).collect() })
     }
 
@@ -205,14 +206,6 @@ impl Spectrum {
 fn identity(n: usize) -> Matrix {
     let mut out = Matrix::filled(n, n, 0.0);
     (0..n).for_each(|at| out.row_mut(at)[at] = 1.0);
-    out
-}
-
-fn transposed(a: &Matrix) -> Matrix {
-    let mut out = Matrix::filled(a.n_cols(), a.n_rows(), 0.0);
-    for (i, row) in a.rows().enumerate() {
-        row.iter().enumerate().for_each(|(j, value)| out.row_mut(j)[i] = *value);
-    }
     out
 }
 

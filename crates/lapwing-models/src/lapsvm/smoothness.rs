@@ -1,4 +1,4 @@
-//! The Laplacian of a graph to a power, applied as often as the power says and never formed.
+//! The Laplacian of a graph to a power p, applied p times and never formed: p·m multiplications for each vector and m edges.
 
 use lapwing_data::{Result, Run};
 use lapwing_graph::Graph;

@@ -1,5 +1,5 @@
 //! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): long before the gradient vanishes, labels no longer
-//! change.
+//! change (algorithms 2 and 3). Checks cost a look at f, and for rows beyond the fit v·n multiplications.
 
 use lapwing_data::Run;
 use rayon::prelude::*;

@@ -6,6 +6,9 @@ use lapwing_data::{Csr, Labels};
 use lapwing_graph::Graph;
 use lapwing_graph::testkit::{blobs, dense_values};
 
+use super::extension::KernelExtension;
+use super::loss::Loss;
+use super::stopping::Rule as StoppingRule;
 use super::*;
 use crate::golden::golden;
 use crate::{Extension, Model};

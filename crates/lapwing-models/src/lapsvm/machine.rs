@@ -1,0 +1,478 @@
+//! A method on the rows it works on, as a sequence of phases: kernel, smooth, select, solve. Costs are those of the parts; what
+//! is decided here is which of them a fit takes.
+
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Stream, Targets};
+use rand::seq::SliceRandom;
+use serde::Serialize;
+
+use super::basis::{Basis, Storage, has_few_weights};
+use super::dual::dual;
+use super::extension::KernelExtension;
+use super::gram::{Factor, Gram};
+use super::kernel::Kernel;
+use super::loss::{Loss, LossKind, positive_classes};
+use super::newton::{Resolvent, Space, Weights, newton};
+use super::objective::{Objective, Solution};
+use super::params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
+use super::pcg;
+use super::select::{Question, Selected, Units, is_small, select};
+use super::smoothness::Smoothness;
+use super::stopping::{Rule, Validation, ValidationRows};
+use super::{FitOptions, ValidationSet};
+use crate::labeling::largest;
+
+/// Most rows for which Newton's factorisation is taken unless another solver is asked for.
+const NEWTON_ROWS: usize = 3000;
+/// γ_A by rule, as a share of the mean of k(x, x): on digits, objects, letters and clouds with one to three labels of a
+/// class, 1e-2 lost up to ten points against it.
+const TYPICAL_AMBIENT: f64 = 1e-4;
+/// Labels that each class needs before γ_A and γ_I are chosen by them.
+const LABELS_PER_CLASS: usize = 2;
+
+/// What a report says of the machine.
+#[derive(Debug, Serialize)]
+struct Summary {
+    kernel: Option<Kernel>,
+    /// How the Gram matrix is kept.
+    storage: &'static str,
+    /// Columns of the factor, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+    ambient_reg: f64,
+    graph_reg: f64,
+    solver: &'static str,
+    /// J of each problem.
+    objective: Vec<f64>,
+    /// Iterations of each problem.
+    n_iter: Vec<usize>,
+    /// Relative gradient at the end of each.
+    residual: Vec<f64>,
+    converged: Vec<bool>,
+    /// Error vectors of each problem: labelled rows within the margin, or all in least squares.
+    n_error_vectors: Vec<usize>,
+    /// J of the slowest problem, from the start on.
+    objective_curve: Vec<f64>,
+}
+
+/// The solver a fit takes, which is never auto.
+pub(super) fn chosen_solver(params: &LapSvmParams, storage: Storage, n: usize, d: usize) -> KernelSolver {
+    match (params.solver, storage) {
+        (KernelSolver::Auto, Storage::Landmarks(_)) => KernelSolver::Newton,
+        (KernelSolver::Auto, Storage::Features) if d <= NEWTON_ROWS => KernelSolver::Newton,
+        (KernelSolver::Auto, Storage::Tiles(_)) if n <= NEWTON_ROWS => KernelSolver::Newton,
+        (KernelSolver::Auto, _) => KernelSolver::Cg,
+        (solver, _) => solver,
+    }
+}
+
+/// A method on the rows it works on.
+pub(super) struct Machine<'m, 'a> {
+    pub params: &'m LapSvmParams,
+    pub loss: LossKind,
+    pub features: &'m Features<'a>,
+    pub smoothness: Option<&'m Smoothness<'m>>,
+    pub is_regression: bool,
+}
+
+impl<'a> Machine<'_, 'a> {
+    /// Scores of the rows (n, c), what scores others, and the temperature if one was fitted.
+    pub fn train(
+        &self,
+        targets: &Targets,
+        options: &FitOptions<'_, '_>,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Matrix, KernelExtension<'a>, Option<f64>)> {
+        let params = self.params;
+        let basis = report.time("kernel", run, |_| Basis::of(params, self.features, targets.rows(), run))?;
+        self.note(&basis, report);
+        let storage = basis.storage;
+        let solver = chosen_solver(params, storage, self.features.n_rows(), self.features.n_cols());
+        let is_open = params.ambient_reg.is_none() || (params.graph_reg.is_none() && self.smoothness.is_some());
+        let smooth_gram = match (&basis.gram, self.smoothness) {
+            (Gram::Factor(factor), Some(smoothness))
+                if has_few_weights(factor) && (solver != KernelSolver::Cg || (is_open && is_small(factor))) =>
+            {
+                Some(report.time_steps("smooth", factor.rank() as u64, run, |_| {
+                    factor.smooth_gram(smoothness, run, |done| run.progress().update(done as u64, ""))
+                })?)
+            }
+            _ => None,
+        };
+        let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
+        // The mean of values is no business of the norm.
+        let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
+        let centered = if mean == 0.0 { targets.clone() } else { shifted(targets, mean)? };
+        let objective = Objective {
+            gram: &basis.gram,
+            smoothness: self.smoothness,
+            labeled: targets.rows(),
+            ambient_reg: selected.ambient_reg,
+            graph_reg: selected.graph_reg,
+            has_bias: params.bias,
+        };
+        let steps = if solver == KernelSolver::Cg { params.max_iter as u64 } else { 0 };
+        let is_by_set = matches!(params.stopping, Stopping::Validation | Stopping::Mixed);
+        if options.validation.is_some() && !(solver == KernelSolver::Cg && is_by_set) {
+            let (solver, rule) = (solver.name(), params.stopping.name());
+            report.warnings.push(format!("validation rows have no part in solver {solver} with stopping {rule}"));
+        }
+        let (solutions, fitted) = report.time_steps("solve", steps, run, |_| -> Result<_> {
+            match solver {
+                KernelSolver::Cg => self.iterate(&objective, &basis, &centered, options, run),
+                _ => Ok((self.factor(&objective, smooth_gram, &centered, solver, run)?, centered.clone())),
+            }
+        })?;
+        let bias: Vec<f64> = solutions.iter().map(|solution| solution.bias + mean).collect();
+        let objective = Objective { labeled: fitted.rows(), ..objective };
+        self.summarize(&objective, &basis, solver, &fitted, &solutions, report)?;
+        let expansion = basis.expansion(self.features, &solutions, run)?;
+        let (n, k) = (self.features.n_rows(), solutions.len());
+        let extension = KernelExtension::new(expansion, bias, targets.n_columns());
+        let mut values = vec![0.0; n * k];
+        for (at, (solution, bias)) in solutions.iter().zip(extension.bias()).enumerate() {
+            let out = values[at..].iter_mut().step_by(k);
+            out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
+        }
+        Ok((extension.scores(&values, n), extension, selected.temperature))
+    }
+
+    /// Notes what was chosen for the kernel.
+    fn note(&self, basis: &Basis<'_>, report: &mut Report) {
+        let params = self.params;
+        if let (Some(Kernel::Rbf { bandwidth }), None) = (basis.kernel, params.bandwidth) {
+            report.choose("bandwidth", bandwidth);
+        }
+        if let (Storage::Landmarks(count), KernelLandmarks::Auto) = (basis.storage, params.n_landmarks) {
+            report.choose("n_landmarks", count);
+            if params.kernel != KernelKind::LowRank {
+                let n = self.features.n_rows();
+                report.warnings.push(format!(
+                    "the kernel of {n} rows is approximated by {count} landmarks; n_landmarks sets their number, none keeps \
+                     the kernel itself"
+                ));
+            }
+        }
+        if let (Storage::Tiles(_), GramPrecision::Auto) = (basis.storage, params.precision) {
+            report.choose("precision", basis.storage.name());
+        }
+        if basis.storage == Storage::Blocks {
+            let n = self.features.n_rows();
+            report.warnings.push(format!(
+                "the Gram matrix of {n} rows does not fit the memory it may take, and is made anew in every iteration"
+            ));
+        }
+    }
+
+    /// γ_A and γ_I: given, chosen, or by rule.
+    fn select(
+        &self,
+        basis: &Basis<'_>,
+        smooth_gram: Option<&Matrix>,
+        targets: &Targets,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<Selected> {
+        let params = self.params;
+        let scale = if basis.scale > 0.0 { basis.scale } else { 1.0 };
+        let units = Units { ambient: scale, graph: targets.rows().len() as f64 / self.features.n_rows() as f64 };
+        let graph_reg = if self.smoothness.is_none() { Some(0.0) } else { params.graph_reg };
+        let default = (params.ambient_reg.unwrap_or(TYPICAL_AMBIENT * units.ambient), graph_reg.unwrap_or(units.graph));
+        let given = Selected { ambient_reg: default.0, graph_reg: default.1, temperature: None };
+        let selected = if params.ambient_reg.is_some() && graph_reg.is_some() {
+            return Ok(given);
+        } else if self.has_labels_enough(targets) {
+            let question = Question {
+                gram: &basis.gram,
+                smoothness: self.smoothness,
+                smooth_gram,
+                targets,
+                has_bias: params.bias,
+                is_regression: self.is_regression,
+                units,
+                given: (params.ambient_reg, graph_reg),
+                default,
+            };
+            report.time("select", run, |report| select(&question, report, run))?
+        } else {
+            given
+        };
+        for (name, is_given, value) in [
+            ("ambient_reg", params.ambient_reg.is_some(), selected.ambient_reg),
+            ("graph_reg", graph_reg.is_some(), selected.graph_reg),
+        ] {
+            if !is_given {
+                report.choose(name, value);
+            }
+        }
+        Ok(selected)
+    }
+
+    fn has_labels_enough(&self, targets: &Targets) -> bool {
+        if self.is_regression {
+            return targets.rows().len() >= 5;
+        }
+        let mut counts = vec![0usize; targets.n_columns()];
+        targets.values().rows().for_each(|row| counts[largest(row)] += 1);
+        let present: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
+        present.len() > 1 && present.iter().all(|count| *count >= LABELS_PER_CLASS)
+    }
+
+    /// By one factorisation, and Newton's method or the dual on what it gives.
+    fn factor(
+        &self,
+        objective: &Objective<'_>,
+        smooth_gram: Option<Matrix>,
+        targets: &Targets,
+        solver: KernelSolver,
+        run: &Run,
+    ) -> Result<Vec<Solution>> {
+        let losses = Loss::problems(targets, self.loss, self.is_regression);
+        let labeled = targets.rows();
+        let (resolvent, factor) = match objective.gram {
+            Gram::Matrix(matrix) => {
+                check_memory(matrix.n(), labeled.len(), objective.smoothness.is_some())?;
+                (Resolvent::of(objective, run)?, None)
+            }
+            Gram::Factor(factor) => {
+                if !has_few_weights(factor) {
+                    let expected = format!("cg for features of more than {MOST_WEIGHTS} columns");
+                    return Err(Error::param("solver", solver.name(), expected));
+                }
+                let norm = norm_of(factor.rank(), smooth_gram, objective);
+                let z = factor.rows(labeled);
+                if solver == KernelSolver::Newton && labeled.len() > factor.rank() {
+                    let space = Weights { norm: &norm, z: &z };
+                    return losses.iter().map(|loss| self.newton_on(&space, None, objective, loss, run)).collect();
+                }
+                (Resolvent::of_factor(&norm, z, run)?, Some(factor))
+            }
+        };
+        let solve = |loss: &Loss| -> Result<Solution> {
+            if solver != KernelSolver::Dual {
+                return self.newton_on(&resolvent.q, Some(&resolvent), objective, loss, run);
+            }
+            let found = dual(&resolvent.q, loss, objective.has_bias, self.params.tol.sqrt(), run)?;
+            let coefficients = resolvent.coefficients(&found.rho);
+            let values = values(objective.gram, factor, &coefficients, run)?;
+            Ok(Solution {
+                coefficients,
+                is_of_rows: factor.is_none(),
+                values,
+                bias: found.bias,
+                objective: found.objective,
+                n_iter: found.n_iter,
+                residual: found.residual,
+                converged: found.converged,
+                curve: Vec::new(),
+            })
+        };
+        losses.iter().map(solve).collect()
+    }
+
+    fn newton_on(
+        &self,
+        space: &dyn Space,
+        resolvent: Option<&Resolvent>,
+        objective: &Objective<'_>,
+        loss: &Loss,
+        run: &Run,
+    ) -> Result<Solution> {
+        let mut found = newton(space, loss, objective.has_bias, objective.labeled.len(), run)?;
+        let c = std::mem::take(&mut found.c);
+        let coefficients = match resolvent {
+            Some(resolvent) => resolvent.coefficients(&c),
+            None => c,
+        };
+        let factor = if let Gram::Factor(factor) = objective.gram { Some(factor) } else { None };
+        let values = values(objective.gram, factor, &coefficients, run)?;
+        Ok(found.solution(coefficients, factor.is_none(), values))
+    }
+
+    /// By conjugate gradients; also the targets that were fitted, less those that were held back.
+    fn iterate(
+        &self,
+        objective: &Objective<'_>,
+        basis: &Basis<'_>,
+        targets: &Targets,
+        options: &FitOptions<'_, '_>,
+        run: &Run,
+    ) -> Result<(Vec<Solution>, Targets)> {
+        let params = self.params;
+        let n = objective.gram.n();
+        // Values have no sides that could settle.
+        let kind = if self.is_regression { Stopping::Gradient } else { params.stopping };
+        let needs_validation = matches!(kind, Stopping::Validation | Stopping::Mixed);
+        let (fitted, validation) = match options.validation {
+            Some(set) if needs_validation => (targets.clone(), Some(self.beyond(basis, set, targets, run)?)),
+            None if needs_validation => {
+                let (kept, held) = self.held_back(targets, run)?;
+                (kept, Some(held))
+            }
+            _ => (targets.clone(), None),
+        };
+        let losses = Loss::problems(&fitted, self.loss, self.is_regression);
+        let unlabeled: Vec<u32> = without(n, fitted.rows());
+        let rule = Rule {
+            kind,
+            every: params.check_every.unwrap_or_else(|| Rule::typical_interval(n)),
+            stability_tol: params.stability_tol,
+            tol: params.tol,
+            // With nothing unlabelled, the labels that are fitted are all there is to watch.
+            unlabeled: if unlabeled.is_empty() { fitted.rows() } else { &unlabeled },
+            validation: validation.as_ref(),
+        };
+        let objective = Objective { labeled: fitted.rows(), ..*objective };
+        let start = options.start.and_then(|start| start_of(start, objective.gram, losses.len()));
+        let solutions = pcg::solve(&objective, &losses, start.as_deref(), &rule, params.max_iter, run)?;
+        Ok((solutions, fitted))
+    }
+
+    /// A validation set that was given.
+    fn beyond(&self, basis: &Basis<'_>, set: ValidationSet<'_, '_>, own: &Targets, run: &Run) -> Result<Validation> {
+        let ValidationSet { features, targets } = set;
+        if targets.n_samples() != features.n_rows() || targets.n_columns() != own.n_columns() {
+            let expected = format!("{} rows and {} classes", features.n_rows(), own.n_columns());
+            let got = format!("{} rows and {} classes", targets.n_samples(), targets.n_columns());
+            return Err(Error::shape("validation labels", expected, got));
+        }
+        let rows = features.select(targets.rows())?;
+        let cross = basis.cross(self.features, &rows, run)?;
+        let all: Vec<usize> = (0..targets.rows().len()).collect();
+        Ok(Validation { rows: ValidationRows::Beyond(cross), signs: signs(targets, &all) })
+    }
+
+    /// The targets less a share of each class, and that share as a validation set.
+    fn held_back(&self, targets: &Targets, run: &Run) -> Result<(Targets, Validation)> {
+        let share = self.params.validation_share;
+        let mut held = vec![false; targets.rows().len()];
+        for class in 0..targets.n_columns() {
+            let is_of = |at: &usize| largest(targets.values().row(*at)) == class;
+            let mut members: Vec<usize> = (0..held.len()).filter(is_of).collect();
+            members.shuffle(&mut run.rng(Stream::Split, (1 << 41) + class as u64));
+            let count = ((members.len() as f64 * share).round() as usize).min(members.len().saturating_sub(1));
+            members.iter().take(count).for_each(|&at| held[at] = true);
+        }
+        let chosen: Vec<usize> = (0..held.len()).filter(|&at| held[at]).collect();
+        if chosen.is_empty() {
+            let expected = "stability or gradient, or more labels: none can be held back for validation";
+            return Err(Error::param("stopping", self.params.stopping.name(), expected));
+        }
+        let rows = chosen.iter().map(|&at| targets.rows()[at]).collect();
+        let validation = Validation { rows: ValidationRows::Within(rows), signs: signs(targets, &chosen) };
+        Ok((targets.subset(|at| !held[at])?, validation))
+    }
+
+    fn summarize(
+        &self,
+        objective: &Objective<'_>,
+        basis: &Basis<'_>,
+        solver: KernelSolver,
+        targets: &Targets,
+        solutions: &[Solution],
+        report: &mut Report,
+    ) -> Result<()> {
+        let params = self.params;
+        let slowest =
+            (0..solutions.len()).max_by_key(|&at| (solutions[at].n_iter, std::cmp::Reverse(at))).unwrap_or_default();
+        let losses = Loss::problems(targets, self.loss, self.is_regression);
+        let vectors = |(solution, loss): (&Solution, &Loss)| {
+            let (active, _) = loss.at(&objective.at_labeled(&solution.values, solution.bias));
+            active.weights.iter().filter(|weight| **weight > 0.0).count()
+        };
+        let worst = solutions.iter().map(|s| s.residual).fold(0.0, f64::max);
+        let converged = solutions.iter().all(|s| s.converged);
+        let n_iter = solutions.iter().map(|s| s.n_iter).max().unwrap_or(0);
+        report.solve = Some(SolveSummary {
+            n_iter,
+            residual: worst,
+            converged,
+            preconditioner: if solver == KernelSolver::Cg { "gram".into() } else { String::new() },
+            ..SolveSummary::default()
+        });
+        if !converged {
+            let advice = if solver == KernelSolver::Cg { "raise max_iter" } else { "raise ambient_reg, or take cg" };
+            report.warnings.push(format!(
+                "the solver stopped after {n_iter} iterations at relative residual {worst:.1e}, before it had converged; {advice}"
+            ));
+        }
+        if params.solver == KernelSolver::Auto {
+            report.choose("solver", solver.name());
+        }
+        let rank = if let Gram::Factor(factor) = objective.gram { Some(factor.rank()) } else { None };
+        report.add_part(
+            "lapsvm",
+            &Summary {
+                kernel: basis.kernel,
+                storage: basis.storage.name(),
+                rank,
+                ambient_reg: objective.ambient_reg,
+                graph_reg: objective.graph_reg,
+                solver: solver.name(),
+                objective: solutions.iter().map(|s| s.objective).collect(),
+                n_iter: solutions.iter().map(|s| s.n_iter).collect(),
+                residual: solutions.iter().map(|s| s.residual).collect(),
+                converged: solutions.iter().map(|s| s.converged).collect(),
+                n_error_vectors: solutions.iter().zip(&losses).map(vectors).collect(),
+                objective_curve: solutions.get(slowest).map(|s| s.curve.clone()).unwrap_or_default(),
+            },
+        )
+    }
+}
+
+/// α (n) and b of each problem, of a machine that keeps all rows of the fit; none of another.
+fn start_of(start: &KernelExtension<'_>, gram: &Gram<'_>, problems: usize) -> Option<Vec<(Vec<f64>, f64)>> {
+    let (coefficients, bias) = (start.coefficients(), start.bias());
+    let is_of_rows = matches!(gram, Gram::Matrix(_)) && coefficients.n_rows() == gram.n() && bias.len() == problems;
+    let column = |at: usize| coefficients.rows().map(|row| row[at]).collect();
+    is_of_rows.then(|| bias.iter().enumerate().map(|(at, bias)| (column(at), *bias)).collect())
+}
+
+/// Refuses a factorisation for which there is no room.
+fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
+    let dense = if has_graph { n.saturating_mul(n) } else { 0 };
+    let bytes = (dense.saturating_add(2 * l.saturating_mul(n + l)) as u64).saturating_mul(8);
+    match lapwing_data::available_memory_bytes().filter(|limit| bytes > *limit) {
+        Some(limit) => {
+            Err(Error::TooLarge { what: format!("the factorisation of {n} rows (solver newton)"), bytes, limit })
+        }
+        None => Ok(()),
+    }
+}
+
+/// γ_A·I + γ_I·ZᵀL^pZ (r, r), from the second.
+fn norm_of(rank: usize, smooth_gram: Option<Matrix>, objective: &Objective<'_>) -> Matrix {
+    let mut norm = smooth_gram.unwrap_or_else(|| Matrix::filled(rank, rank, 0.0));
+    norm.values_mut().iter_mut().for_each(|value| *value *= objective.graph_reg);
+    (0..rank).for_each(|at| norm.row_mut(at)[at] += objective.ambient_reg);
+    norm
+}
+
+/// f (n) of coefficients of rows, or of the columns of a factor.
+fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &Run) -> Result<Vec<f64>> {
+    let mut values = vec![0.0; gram.n()];
+    match factor {
+        Some(factor) => run.install(|| factor.spread(coefficients, &mut values)),
+        None => gram.apply(coefficients, &mut values, run)?,
+    }
+    Ok(values)
+}
+
+/// Targets less a number.
+fn shifted(targets: &Targets, mean: f64) -> Result<Targets> {
+    let mut values = targets.values().clone();
+    values.values_mut().iter_mut().for_each(|value| *value -= mean);
+    Targets::new(targets.n_samples(), targets.rows().to_vec(), values, targets.weights().to_vec())
+}
+
+/// Whether each of some targets is of the positive class of each problem.
+fn signs(targets: &Targets, chosen: &[usize]) -> Vec<Vec<bool>> {
+    let of = |class: usize| chosen.iter().map(|&at| targets.values().row(at)[class] > 0.5).collect();
+    positive_classes(targets.n_columns()).map(of).collect()
+}
+
+/// Rows below n that are not among `rows`, which ascend.
+fn without(n: usize, rows: &[u32]) -> Vec<u32> {
+    let mut rest = rows.iter().peekable();
+    (0..n as u32).filter(|row| rest.next_if_eq(&row).is_none()).collect()
+}
