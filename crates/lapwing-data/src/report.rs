@@ -38,6 +38,9 @@ pub struct GraphSummary {
     pub recall_error: Option<f64>,
     /// Rows whose neighbours are all at distance 0.
     pub n_duplicate_rows: Option<usize>,
+    /// How the weights were learned, where they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Value>,
 }
 
 /// How a linear solve went.

@@ -1,10 +1,11 @@
 //! From neighbours to an affinity graph: weights, widths, symmetrisation.
 
 use lapwing_data::{Csr, Error, Features, GraphSummary, Result, Run, parse_choice};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows, memory};
+use crate::learn::{LearnModel, LearnParams, LearnReport, NeighborTable, learn_from_table, learn_graph};
+use crate::relation::{Incoming, assemble, merge};
 use crate::{Components, Graph, KnnEdges, kneighbors};
 
 /// How a distance becomes an edge weight.
@@ -21,6 +22,10 @@ pub enum Weighting {
     Cosine,
     /// 1 for every edge.
     Binary,
+    /// Learned from the distances by the log-degree model ([`crate::learn`]); which pairs are edges is learned as well.
+    Learned,
+    /// Learned by the l2-degree model.
+    LearnedL2,
 }
 
 /// How the directed neighbour relation becomes undirected.
@@ -58,6 +63,9 @@ pub struct GraphParams {
     /// Rows of zeros under the cosine metric; default an error.
     #[serde(default)]
     pub zero_rows: ZeroRows,
+    /// How weights are learned, where they are.
+    #[serde(default)]
+    pub learn: LearnParams,
 }
 
 /// Default h of the self-tuning weights: exp(−4d²/(σᵢσⱼ)) gives fewer errors than Zelnik-Manor & Perona's
@@ -69,7 +77,7 @@ pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
 pub enum Widths {
     /// h·σᵢ of each row (n).
     PerRow(Vec<f32>),
-    /// One σ for all.
+    /// One σ for all; the sparsity θ of learned weights.
     One(f64),
     /// The weighting has no width.
     None,
@@ -84,6 +92,8 @@ pub struct AffinityGraph {
     pub widths: Widths,
     /// How the neighbours were found; `None` for a graph that was given.
     pub knn: Option<KnnReport>,
+    /// How the weights were learned, where they were.
+    pub learned: Option<LearnReport>,
 }
 
 impl Default for GraphParams {
@@ -97,6 +107,7 @@ impl Default for GraphParams {
             builder: KnnBuilder::default(),
             recall_target: 0.95,
             zero_rows: ZeroRows::default(),
+            learn: LearnParams::default(),
         }
     }
 }
@@ -112,9 +123,13 @@ impl GraphParams {
             if !(sigma > 0.0 && sigma.is_finite()) {
                 return Err(Error::param("bandwidth", sigma, "a positive number"));
             }
-            if matches!(self.weights, Weighting::Cosine | Weighting::Binary) {
-                return Err(Error::param("bandwidth", sigma, "no value: cosine and binary weights have none"));
+            if !matches!(self.weights, Weighting::SelfTuning | Weighting::Gaussian) {
+                let expected = format!("no value: {} weights have none", self.weights.name());
+                return Err(Error::param("bandwidth", sigma, expected));
             }
+        }
+        if self.weights.model().is_some() {
+            self.learn.validate()?;
         }
         if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
             return Err(Error::param("weights", "cosine", "the cosine metric with cosine weights"));
@@ -133,10 +148,20 @@ impl GraphParams {
 
     /// Whether there are so many neighbours that the edges are found without lists of candidates.
     pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
-        self.search(n, d, is_sparse) == KnnBuilder::Exact && self.n_neighbors > memory::MOST_NEIGHBORS
+        let is_learned = self.weights.model().is_some();
+        self.search(n, d, is_sparse) == KnnBuilder::Exact && self.n_neighbors > memory::MOST_NEIGHBORS && !is_learned
     }
 
-    /// The neighbour search these parameters ask for.
+    /// The search for the neighbours of new rows among `n` fitted ones.
+    pub fn knn_of_new(&self, n: usize) -> KnnParams {
+        let n_neighbors = match self.weights.model() {
+            Some(_) => self.learn.n_allowed_of_new(self.n_neighbors),
+            None => self.n_neighbors,
+        };
+        KnnParams { n_neighbors: n_neighbors.min(n), ..self.knn() }
+    }
+
+    /// The neighbour search these parameters ask for; learned graphs look further, see [`LearnParams`].
     pub fn knn(&self) -> KnnParams {
         KnnParams {
             n_neighbors: self.n_neighbors,
@@ -151,7 +176,7 @@ impl GraphParams {
 impl AffinityGraph {
     /// A graph that was given rather than built.
     pub fn given(graph: Graph) -> Self {
-        Self { graph, widths: Widths::None, knn: None }
+        Self { graph, widths: Widths::None, knn: None, learned: None }
     }
 
     /// What there is to say about graph and search; `components` are the graph's own.
@@ -160,6 +185,7 @@ impl AffinityGraph {
             recall: self.knn.as_ref().map(|knn| knn.recall),
             recall_error: self.knn.as_ref().map(|knn| knn.recall_error),
             n_duplicate_rows: self.knn.as_ref().map(|knn| knn.n_duplicate_rows),
+            learned: self.learned.as_ref().and_then(|learned| serde_json::to_value(learned).ok()),
             ..self.graph.summary(components)
         }
     }
@@ -175,17 +201,24 @@ impl AffinityGraph {
 /// twice, as [`KnnEdges`] does.
 pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) -> Result<AffinityGraph> {
     params.validate()?;
+    if params.weights.model().is_some() {
+        let learned = learn_graph(features, params, None, run)?;
+        let widths = Widths::One(learned.report.sparsity);
+        return Ok(AffinityGraph { graph: learned.graph, widths, knn: learned.knn, learned: Some(learned.report) });
+    }
     if params.is_wide(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_))) {
         return KnnEdges::new(features, params, run)?.into_graph(run);
     }
     let (neighbors, report) = kneighbors(features, &params.knn(), run)?;
     let (graph, widths) = weighted(neighbors, params, run)?;
-    Ok(AffinityGraph { graph, widths, knn: Some(report) })
+    Ok(AffinityGraph { graph, widths, knn: Some(report), learned: None })
 }
 
-/// Turns neighbours into a weighted graph; also returns the kernel widths it used.
+/// Turns neighbours into a weighted graph; also returns the kernel widths it used. Where weights are learned, the
+/// neighbours are those that are allowed: more than the `n_neighbors` wanted.
 ///
 /// # Errors
+/// Those of [`learn_from_table`] where weights are learned;
 /// [`Error::Param`] naming a bandwidth so small that a row loses all its weight to underflow; [`Error::Graph`] for
 /// neighbours that are not a search's result (out of range, a row its own neighbour, distances that are not).
 ///
@@ -194,6 +227,11 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
 pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
     params.validate()?;
     neighbors.check()?;
+    if params.weights.model().is_some() {
+        let table = NeighborTable::of_neighbors(neighbors, params.metric, run)?;
+        let learned = learn_from_table(table, params, None, run)?;
+        return Ok((learned.graph, Widths::One(learned.report.sparsity)));
+    }
     if params.metric != Metric::InnerProduct
         && let Some(row) = neighbors.distances.chunks_exact(neighbors.n_neighbors).position(|row| row[0] < 0.0)
     {
@@ -221,7 +259,7 @@ impl Widths {
     /// The widths of rows at distances `last` to their last neighbours (n).
     pub(crate) fn of(last: Vec<f32>, params: &GraphParams) -> Self {
         match params.weights {
-            Weighting::Cosine | Weighting::Binary => Self::None,
+            Weighting::Cosine | Weighting::Binary | Weighting::Learned | Weighting::LearnedL2 => Self::None,
             Weighting::Gaussian => Self::One(params.bandwidth.unwrap_or_else(|| positive_median(&last).into())),
             Weighting::SelfTuning => {
                 let mut widths = last;
@@ -234,7 +272,8 @@ impl Widths {
         }
     }
 
-    /// Weight at `distance` between rows of widths `a` and `b`; the widths matter to the self-tuning weights only.
+    /// Weight at `distance` between rows of widths `a` and `b`; the widths matter to the self-tuning weights only. Weights
+    /// that are learned are no function of one distance.
     pub fn weight(&self, weights: Weighting, distance: f32, a: f32, b: f32) -> f64 {
         let d = f64::from(distance);
         match (weights, self) {
@@ -296,52 +335,17 @@ fn positive_median(values: &[f32]) -> f32 {
 /// Merges each row's neighbours with the rows that name it.
 fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> Result<Csr<f64>> {
     let n = neighbors.n_samples();
-    let incoming = Incoming::of(neighbors);
-    let merged = |row: usize, emit: &mut dyn FnMut(u32, f64)| {
-        let mut own: Vec<(u32, f32)> = neighbors.row(row).collect();
+    let incoming = Incoming::of(&neighbors.indices, &neighbors.distances, neighbors.n_neighbors);
+    let (indptr, indices, values) = assemble(n, |own: &mut Vec<(u32, f32)>, row, emit| {
+        own.clear();
+        own.extend(neighbors.row(row));
         own.sort_unstable_by_key(|&(id, _)| id);
-        merge(&own, incoming.row(row), |id, distance, other| {
+        merge(own, incoming.row(row), |id, distance, other| {
             let weight = widths.edge(params, (row, id as usize), distance, other);
             if weight > 0.0 {
                 emit(id, weight);
             }
         });
-    };
-    let counts: Vec<u64> = (0..n)
-        .into_par_iter()
-        .with_min_len(1024)
-        .map(|row| {
-            let mut count = 0;
-            merged(row, &mut |_, _| count += 1);
-            count
-        })
-        .collect();
-    let mut indptr = vec![0u64; n + 1];
-    (0..n).for_each(|row| indptr[row + 1] = indptr[row] + counts[row]);
-    drop(counts);
-    let total = indptr[n] as usize;
-    let (mut indices, mut values) = (vec![0u32; total], vec![0f64; total]);
-    // Rows of a block lie together in both arrays: cut them there and fill the blocks in parallel.
-    const BLOCK: usize = 4096;
-    let mut blocks = Vec::new();
-    let (mut ids_left, mut values_left) = (indices.as_mut_slice(), values.as_mut_slice());
-    for first in (0..n).step_by(BLOCK) {
-        let end = (first + BLOCK).min(n);
-        let entries = (indptr[end] - indptr[first]) as usize;
-        let (ids, rest) = ids_left.split_at_mut(entries);
-        let (weights, rest_values) = values_left.split_at_mut(entries);
-        (ids_left, values_left) = (rest, rest_values);
-        blocks.push((first..end, ids, weights));
-    }
-    blocks.into_par_iter().for_each(|(rows, ids, weights)| {
-        let mut places = ids.iter_mut().zip(weights);
-        for row in rows {
-            merged(row, &mut |id, w| {
-                if let Some((place, weight)) = places.next() {
-                    (*place, *weight) = (id, w);
-                }
-            });
-        }
     });
     Csr::new(n, n, indptr, indices, values)
 }
@@ -353,57 +357,14 @@ pub(crate) fn single(weight: f64) -> f64 {
     if rounded.is_normal() { rounded.into() } else { weight }
 }
 
-/// The neighbour relation the other way round: who names a row, at what distance, ascending.
-struct Incoming {
-    start: Vec<u64>,
-    entries: Vec<(u32, f32)>,
-}
-
-impl Incoming {
-    fn of(neighbors: &Neighbors) -> Self {
-        let n = neighbors.n_samples();
-        let mut start = vec![0u64; n + 1];
-        neighbors.indices.iter().for_each(|&id| start[id as usize + 1] += 1);
-        (0..n).for_each(|row| start[row + 1] += start[row]);
-        let mut next = start.clone();
-        let mut entries = vec![(0u32, 0f32); neighbors.indices.len()];
-        for row in 0..n {
-            for (id, distance) in neighbors.row(row) {
-                entries[next[id as usize] as usize] = (row as u32, distance);
-                next[id as usize] += 1;
-            }
-        }
-        Self { start, entries }
-    }
-
-    fn row(&self, row: usize) -> &[(u32, f32)] {
-        &self.entries[self.start[row] as usize..self.start[row + 1] as usize]
-    }
-}
-
-/// Visits the union of two lists sorted by id: the distance of the list that has it, and of the other if both do.
-fn merge(a: &[(u32, f32)], b: &[(u32, f32)], mut visit: impl FnMut(u32, f32, Option<f32>)) {
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() || j < b.len() {
-        let left = a.get(i).map_or(u32::MAX, |e| e.0);
-        let right = b.get(j).map_or(u32::MAX, |e| e.0);
-        if left <= right {
-            visit(left, a[i].1, (left == right).then(|| b[j].1));
-            i += 1;
-            j += usize::from(left == right);
-        } else {
-            visit(right, b[j].1, None);
-            j += 1;
-        }
-    }
-}
-
 impl Weighting {
-    const NAMES: [(&str, Self); 4] = [
+    const NAMES: [(&str, Self); 6] = [
         ("self-tuning", Self::SelfTuning),
         ("gaussian", Self::Gaussian),
         ("cosine", Self::Cosine),
         ("binary", Self::Binary),
+        ("learned", Self::Learned),
+        ("learned-l2", Self::LearnedL2),
     ];
 
     /// From its name.
@@ -414,8 +375,28 @@ impl Weighting {
         parse_choice("weights", name, &Self::NAMES)
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, weighting)| *weighting == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl Weighting {
+    /// The model by which weights are learned, where they are.
+    pub fn model(self) -> Option<LearnModel> {
+        match self {
+            Self::Learned => Some(LearnModel::Log),
+            Self::LearnedL2 => Some(LearnModel::L2),
+            Self::SelfTuning | Self::Gaussian | Self::Cosine | Self::Binary => None,
+        }
+    }
+}
+
+impl From<LearnModel> for Weighting {
+    fn from(model: LearnModel) -> Self {
+        match model {
+            LearnModel::Log => Self::Learned,
+            LearnModel::L2 => Self::LearnedL2,
+        }
     }
 }
 
@@ -509,7 +490,7 @@ mod tests {
         assert!(text(GraphParams { n_neighbors: 0, ..GraphParams::default() }).contains("n_neighbors is 0"));
         assert!(text(GraphParams { bandwidth: Some(-1.0), ..GraphParams::default() }).contains("bandwidth is -1"));
         let binary = GraphParams { bandwidth: Some(1.0), weights: Weighting::Binary, ..GraphParams::default() };
-        assert!(text(binary).contains("cosine and binary weights have none"));
+        assert!(text(binary).contains("binary weights have none"));
         assert!(text(GraphParams { weights: Weighting::Cosine, ..GraphParams::default() }).contains("cosine metric"));
         assert!(text(GraphParams { recall_target: 1.5, ..GraphParams::default() }).contains("recall_target"));
         let products = GraphParams { metric: Metric::InnerProduct, ..GraphParams::default() };

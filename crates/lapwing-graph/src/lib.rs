@@ -4,11 +4,16 @@
 //! distances, [`Weighting`] and [`Symmetrize`] turn them into the weights of a [`Graph`].
 
 mod affinity;
+#[cfg(test)]
+#[path = "../../../tests/golden/reader.rs"]
+mod golden;
 mod graph;
 pub mod knn;
 mod knn_edges;
+pub mod learn;
 pub mod low_rank;
 mod plan;
+mod relation;
 pub mod sparsify;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;

@@ -7,6 +7,7 @@ mod class_mass;
 mod compare;
 mod extend;
 #[cfg(test)]
+#[path = "../../../tests/golden/reader.rs"]
 mod golden;
 pub mod harmonic;
 mod labeling;

@@ -38,6 +38,14 @@ impl Metric {
         parse_choice("metric", name, &known)
     }
 
+    /// The squared Euclidean distance that a distance stands for: d², or 2d = ‖x/‖x‖ − y/‖y‖‖² of d = 1 − cos.
+    pub(crate) fn squared(self, d: f32) -> f32 {
+        match self {
+            Self::Cosine => 2.0 * d.max(0.0),
+            Self::Euclidean | Self::InnerProduct => d * d,
+        }
+    }
+
     /// Whether no distance is below 0, so that rows at distance 0 are as near as can be.
     pub(crate) fn is_distance(self) -> bool {
         self != Self::InnerProduct

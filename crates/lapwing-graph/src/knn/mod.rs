@@ -285,34 +285,40 @@ impl Neighbors {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
     pub fn check(&self) -> Result<()> {
-        let (n, k) = (self.n_samples(), self.n_neighbors);
-        if k == 0 || self.indices.len() != n * k || self.distances.len() != n * k {
-            let got = format!("{} indices and {} distances for k = {k}", self.indices.len(), self.distances.len());
-            return Err(Error::shape("neighbors", "n·k of each, k at least 1", got));
-        }
-        let mut seen = Vec::new();
-        for row in 0..n {
-            let mut last = f32::NEG_INFINITY;
-            seen.clear();
-            for (id, distance) in self.row(row) {
-                if id as usize >= n || id as usize == row {
-                    let reason = format!("row {row} names neighbor {id}; expected another row below {n}");
-                    return Err(Error::graph(reason));
-                }
-                if !(distance >= last && distance.is_finite()) {
-                    let reason = format!("row {row} has neighbor distance {distance}; expected finite ascending ones");
-                    return Err(Error::graph(reason));
-                }
-                last = distance;
-                seen.push(id);
-            }
-            seen.sort_unstable();
-            if let Some(pair) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(Error::graph(format!("row {row} names neighbor {} twice", pair[0])));
-            }
-        }
-        Ok(())
+        check_lists(self.n_neighbors, &self.indices, &self.distances)
     }
+}
+
+/// Checks lists of k neighbours with their distances, plain or squared: see [`Neighbors::check`].
+pub(crate) fn check_lists<D: Copy + Into<f64>>(k: usize, indices: &[u32], distances: &[D]) -> Result<()> {
+    let n = indices.len() / k.max(1);
+    if k == 0 || indices.len() != n * k || distances.len() != n * k {
+        let got = format!("{} indices and {} distances for k = {k}", indices.len(), distances.len());
+        return Err(Error::shape("neighbors", "n·k of each, k at least 1", got));
+    }
+    let mut seen = Vec::new();
+    for (row, (ids, distances)) in indices.chunks_exact(k).zip(distances.chunks_exact(k)).enumerate() {
+        let mut last = f64::NEG_INFINITY;
+        seen.clear();
+        for (&id, &distance) in ids.iter().zip(distances) {
+            let distance: f64 = distance.into();
+            if id as usize >= n || id as usize == row {
+                let reason = format!("row {row} names neighbor {id}; expected another row below {n}");
+                return Err(Error::graph(reason));
+            }
+            if !(distance >= last && distance.is_finite()) {
+                let reason = format!("row {row} has neighbor distance {distance}; expected finite ascending ones");
+                return Err(Error::graph(reason));
+            }
+            last = distance;
+            seen.push(id);
+        }
+        seen.sort_unstable();
+        if let Some(pair) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::graph(format!("row {row} names neighbor {} twice", pair[0])));
+        }
+    }
+    Ok(())
 }
 
 impl KnnReport {

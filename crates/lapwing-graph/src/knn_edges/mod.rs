@@ -87,6 +87,10 @@ impl<'a> KnnEdges<'a> {
     /// n²·d multiplications and n selections among n values; memory [`KnnEdges::memory_bytes`].
     pub fn new(features: &Features<'a>, params: &GraphParams, run: &Run) -> Result<Self> {
         params.validate()?;
+        if params.weights.model().is_some() {
+            let expected = "one that a distance alone decides: learned weights are found for all edges together";
+            return Err(lapwing_data::Error::param("weights", params.weights.name(), expected));
+        }
         let is_held = is_held(features.n_rows(), features.n_cols(), matches!(features, Features::Sparse(_)), params);
         match is_held {
             true => Self::held(features, params, run),
@@ -137,7 +141,7 @@ impl<'a> KnnEdges<'a> {
             edges.par_sort_unstable_by_key(|edge| (edge.u, edge.v));
             adjacency(n, edges.iter().map(|edge| (edge.u, edge.v, edge.weight))).map(Graph::from_clean)
         })?;
-        Ok(AffinityGraph { graph, widths: self.widths, knn: Some(self.report) })
+        Ok(AffinityGraph { graph, widths: self.widths, knn: Some(self.report), learned: None })
     }
 
     /// Kernel widths, to attach new rows with.

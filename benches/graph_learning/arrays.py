@@ -1,0 +1,91 @@
+"""From edges and distances to weights: lapwing beside NumPy, and beside the optima of golden files."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import common
+import measured
+import peer
+import problem
+from common import Record
+
+PROGRAMS = ("lapwing", "lapwing, 1 thread", "numpy")
+METHODS = {"newton": "Newton's method to the same gap", "primal-dual": "The first-order method"}
+GOALS = {"newton": 5, "primal-dual": 10}
+"""How many times as long NumPy takes, at least."""
+
+
+def beside_numpy(args: argparse.Namespace) -> tuple[list[Record], str]:
+    """Every program and method on the digits, and how far the weights are from the optimum."""
+    given = problem.digits(args.digits)  # written once, outside of every measurement
+    exact = peer.newton(given.edges, given.distances, given.n_samples, tol=1e-14, inner=1e-8).weights
+    results: list[Record] = []
+    texts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for method, what in METHODS.items():
+            group = [compared(args, name, method, exact, Path(folder)) for name in PROGRAMS]
+            title = f"{what}: {args.digits:,} digits, {len(exact):,} allowed edges"
+            texts.append(table(title, method, group))
+            results += group
+    return results, "\n".join(texts)
+
+
+def compared(args: argparse.Namespace, name: str, method: str, exact: np.ndarray, folder: Path) -> Record:
+    """What a program took, and the distance of its weights from the optimum."""
+    path = folder / f"{method}-{PROGRAMS.index(name)}.npy"
+    more = ["--program", name, "--method", method, "--rows", str(args.digits), "--weights", str(path)]
+    record = {"program": name, "method": method, **measured.worker("peer", args, *more)}
+    if path.exists():
+        record["error"] = float(np.linalg.norm(np.load(path) - exact) / np.linalg.norm(exact))
+    return record
+
+
+def milliseconds(record: Record) -> float:
+    """Median of a solution by Newton's method, or of one iteration of the other."""
+    runs = record["runs"]
+    return 1e3 * common.median(runs, "wall_seconds") / (1 if record["method"] == "newton" else runs[-1]["n_iter"])
+
+
+def table(title: str, method: str, group: list[Record]) -> str:
+    of_peer = next((milliseconds(one) for one in group if one["program"] == "numpy" and one["runs"]), None)
+    head = ["program", "ms" if method == "newton" else "ms an iteration", "CPU s in all", "iterations", "products"]
+    head += ["gap", "gap by the weights alone", "relative distance to the optimum", "edges", "peak MiB"]
+    head += [f"NumPy / program (goal {GOALS[method]})"]
+    return common.markdown(title, head, [line(record, of_peer) for record in group])
+
+
+def line(record: Record, of_peer: float | None) -> list[str]:
+    """Medians over the runs; what they came to is that of the last."""
+    name, runs = record["program"], record["runs"]
+    if record["outcome"] != "finished":
+        return [name, record["outcome"]]
+    taken, last = milliseconds(record), runs[-1]
+    name = f"{record['version']}{', 1 thread' if ',' in name else ''}"
+    cells = [name, f"{taken:.3g}{common.disturbed(runs)}", common.seconds(common.median(runs, "cpu_seconds"))]
+    cells += [str(last["n_iter"]), str(last["n_products"] or "–")]
+    cells += [f"{gap:.1e}" if np.isfinite(gap) else "–" for gap in (last["gap"], record["gap_of_rows"])]
+    cells += [f"{record['error']:.1e}", f"{record['n_edges']:,}", common.mib(record["peak_bytes"])]
+    return [*cells, f"{of_peer / taken:.1f}" if of_peer else ""]
+
+
+def exactness(args: argparse.Namespace) -> tuple[list[Record], str]:
+    """Relative distances to the known optimum, ‖w − w*‖/‖w*‖, of both solvers at their defaults."""
+    record = measured.worker("exactness", args)
+    solvers = ("newton", "primal-dual")
+    head = ["problem", "model", "authors' program", "its iterations"]
+    head += [cell for solver in solvers for cell in (f"lapwing, {solver}", "its gap", "its iterations")]
+    lines = []
+    for one in record["runs"]:
+        found = [one[solver] for solver in solvers]
+        cells = [one["problem"], one["model"], f"{one['of_code']:.1e}", one["iterations"]]
+        for own in found:
+            cells += [f"{own['error']:.1e}", f"{own['gap']:.1e}", str(own["n_iter"])]
+        lines.append(cells)
+    if record["outcome"] != "finished":
+        lines.append([record["outcome"]])
+    return [record], common.markdown("Relative distance to the known optimum, at default settings", head, lines)

@@ -1,0 +1,166 @@
+"""One program on one task, several times, in a process of its own.
+
+The result file is rewritten after every run: what a time limit cuts short keeps what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import common
+import mixture
+import peer
+import problem
+
+TOL = 1e-6
+SOLVERS = ("newton", "primal-dual")
+ITERATIONS = 100
+"""Of the first-order method, to time one."""
+
+
+def main() -> None:
+    args = parse()
+    record: dict[str, Any] = {"load": os.getloadavg()[0], "runs": []}
+    {"fit": fits, "peer": solved, "exactness": exactness}[args.task](args, record)
+    common.save(args.out, record)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", required=True, choices=["fit", "peer", "exactness"])
+    parser.add_argument("--program", default="lapwing", choices=list(PROGRAMS))
+    parser.add_argument("--method", default="newton", choices=SOLVERS)
+    parser.add_argument("--rows", type=int, help="rows of the mixture, or digits")
+    parser.add_argument("--of", type=int, help="rows of the mixture that they are the first of")
+    parser.add_argument("--repair", action="store_true", help="add pairs that should have been allowed")
+    parser.add_argument("--check", action="store_true", help="also fit to neighbours, and look at the gap from outside")
+    parser.add_argument("--repeats", required=True, type=int)
+    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
+    parser.add_argument("--weights", type=Path, help="where the weights of the last run go")
+    parser.add_argument("--out", required=True, type=Path)
+    return parser.parse_args()
+
+
+def seconds(watch: common.Stopwatch) -> common.Record:
+    return {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
+
+
+# --- features to a graph ---------------------------------------------------------------------------------------------
+
+
+def learner(repair: bool = False) -> Any:
+    from lapwing.graph import GraphLearner
+
+    factor = float(problem.FACTOR)
+    return GraphLearner(problem.NEIGHBORS, support_factor=factor, tol=TOL, repair=repair, random_state=0)
+
+
+def fits(args: argparse.Namespace, record: dict[str, Any]) -> None:
+    """Rows of the mixture to a learned graph."""
+    features = mixture.load(args.of)[0][: args.rows]
+    import lapwing.graph  # noqa: F401, so that it is part of what was there before
+
+    record |= {"version": f"lapwing {importlib.metadata.version('lapwing')}", "baseline_bytes": common.peak_bytes()}
+    for _ in range(args.repeats):
+        common.wait_for_quiet(args.patience)
+        with common.Stopwatch() as watch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = learner(args.repair).fit(features)
+        record["runs"].append({**seconds(watch), "report": fitted.report_, "saturated": fitted.saturated_})
+        record.setdefault("peak_bytes", common.peak_bytes())
+        common.save(args.out, record)
+    if args.check:
+        record["check"] = checked(features)
+
+
+def checked(features: np.ndarray) -> common.Record:
+    """A fit to neighbours found beforehand, and its gap worked out anew from its weights and all allowed pairs."""
+    from lapwing.graph import kneighbors
+
+    distances, indices = kneighbors(features, problem.FACTOR * problem.NEIGHBORS, random_state=0)
+    squares = distances.astype(np.float64) ** 2
+    with common.Stopwatch() as watch:
+        fitted = learner().fit((indices, squares))
+    edges, allowed = problem.union(indices, squares)
+    solved = problem.Problem(edges, fitted.sparsity_ * allowed, len(features))
+    weights = problem.on_edges(fitted.graph_.to_scipy(), edges)
+    return {**seconds(watch), "gap": fitted.gap_, **problem.certificate(solved, weights)}
+
+
+# --- edges and distances to weights ----------------------------------------------------------------------------------
+
+Found = tuple[np.ndarray, common.Record]
+"""Weights, and what the program itself says of them."""
+Program = Callable[[problem.Problem, str], Found]
+
+
+def lapwing(n_jobs: int | None) -> Program:
+    def run(given: problem.Problem, method: str) -> Found:
+        from lapwing.graph import learn_weights
+
+        # No gap is as small as to end the first-order method before all its iterations.
+        stop: dict[str, Any] = {"tol": TOL} if method == "newton" else {"tol": 1e-15, "max_iter": ITERATIONS}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            options: dict[str, Any] = {"solver": method, "n_jobs": n_jobs, **stop}
+            weights, report = learn_weights(given.edges, given.distances, given.n_samples, **options)
+        return weights, {key: report[key] for key in ("n_iter", "n_products", "gap")}
+
+    return run
+
+
+def numpy(given: problem.Problem, method: str) -> Found:
+    if method == "newton":
+        found = peer.newton(given.edges, given.distances, given.n_samples, TOL)
+    else:
+        found = peer.primal_dual(given.edges, given.distances, given.n_samples, ITERATIONS)
+    return found.weights, {"n_iter": found.n_iter, "n_products": found.n_products, "gap": found.gap}
+
+
+PROGRAMS: dict[str, Program] = {"lapwing": lapwing(None), "lapwing, 1 thread": lapwing(1), "numpy": numpy}
+
+
+def solved(args: argparse.Namespace, record: dict[str, Any]) -> None:
+    """The same problem to the same accuracy, or for the same number of iterations."""
+    given = problem.digits(args.rows)
+    package = args.program.partition(",")[0]
+    record |= {"version": f"{package} {importlib.metadata.version(package)}", "baseline_bytes": common.peak_bytes()}
+    for _ in range(args.repeats):
+        common.wait_for_quiet(args.patience)
+        with common.Stopwatch() as watch:
+            weights, said = PROGRAMS[args.program](given, args.method)
+        record["runs"].append({**seconds(watch), **said})
+        record.setdefault("peak_bytes", common.peak_bytes())
+        common.save(args.out, record)
+    record |= {"n_edges": int((weights > 0).sum()), **problem.certificate(given, weights)}
+    np.save(args.weights, weights)
+
+
+def exactness(_: argparse.Namespace, record: dict[str, Any]) -> None:
+    """Distance to the optimum of each golden problem, by both solvers at their defaults."""
+    from lapwing.graph import learn_weights
+
+    for one in problem.golden():
+        of_code = {"of_code": one.default_error, "iterations": one.default_iterations}
+        line: common.Record = {"problem": one.name, "model": one.model, **of_code}
+        given = one.problem
+        for solver in SOLVERS:
+            options: dict[str, Any] = {"model": one.model, "alpha": one.alpha, "solver": solver}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                weights, report = learn_weights(given.edges, given.distances, given.n_samples, **options)
+            error = float(np.linalg.norm(weights - one.exact) / np.linalg.norm(one.exact))
+            line[solver] = {"error": error, "gap": report["gap"], "n_iter": report["n_iter"]}
+        record["runs"].append(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+//! Both models through their duals: a number for each row, from which the weights follow.
+//!
+//! On costs c = θz, with λ ∈ Rⁿ, a level ν that only the l2-degree model has, and offsets μᵢ = (λᵢ − ν)/2, the weight of a pair is
+//! wᵢⱼ = max(0, μᵢ + μⱼ − cᵢⱼ). Both duals are concave:
+//!
+//! - log-degree, λ > 0: D = Σ (log λᵢ + 1) − ‖w‖², with gradient 1/λᵢ − dᵢ, for min 2cᵀw − Σ log dᵢ + ‖w‖²;
+//! - l2-degree: D = −½‖λ‖² − ‖w‖² − νn, with gradients −λᵢ − dᵢ and 2·1ᵀw − n, for min 2cᵀw + ‖w‖² + ½‖d‖², 2·1ᵀw = n,
+//!
+//! where d are the degrees of w (Kalofolias 2016, eqs. 12 and 8 in the scaling of Kalofolias & Perraudin 2019, eqs. 3 and 4).
+//! The gap between w and λ is computed without cancellation, so that it is right far below the rounding of either value:
+//! for the log-degree Σ φ(λᵢdᵢ), φ(u) = u − 1 − log u; for the l2-degree ½‖λ + d‖² and what scaling w to the total weight n
+//! adds.
+//!
+//! Cost of one evaluation: a pass over the 2m entries of the support, bound by gathering offsets. Rows are summed by one
+//! thread each and blocks of rows in order.
+
+use lapwing_data::{Result, Run};
+use rayon::prelude::*;
+
+use super::LearnModel;
+use super::single_node::level_of_any;
+use super::support::{SquaredDistance, Support};
+
+/// Rows of one unit of work.
+pub(super) const BLOCK: usize = 2048;
+
+/// A model on a support, at one sparsity.
+#[derive(Clone, Copy)]
+pub(super) struct Problem<'a, R> {
+    pub model: LearnModel,
+    pub support: &'a Support<R>,
+    pub sparsity: f64,
+}
+
+/// Variables of the dual.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Multipliers {
+    /// λ of each row (n).
+    pub nodes: Vec<f64>,
+    /// ν; 0 in the log-degree model.
+    pub level: f64,
+}
+
+/// What one pass over the support says of some multipliers.
+pub(super) struct State {
+    pub multipliers: Multipliers,
+    /// Degrees d of the weights (n).
+    pub degree: Vec<f64>,
+    /// Pairs of each row with a positive weight (n).
+    pub n_active: Vec<u32>,
+    /// Value of the dual.
+    pub dual: f64,
+    /// Value of the primal at the weights, scaled by `factor`, less that of the dual: at least 0.
+    pub gap: f64,
+    /// What the gap is compared with: the size of the terms of the objective.
+    pub scale: f64,
+    /// What brings the weights to the total weight that the model asks for.
+    pub factor: f64,
+    /// 1ᵀw over pairs, not scaled.
+    pub total: f64,
+}
+
+impl Multipliers {
+    /// μ of each row.
+    pub fn offsets(&self) -> Vec<f64> {
+        self.nodes.par_iter().with_min_len(BLOCK).map(|node| 0.5 * (node - self.level)).collect()
+    }
+}
+
+impl State {
+    pub fn relative_gap(&self) -> f64 {
+        self.gap / self.scale
+    }
+
+    /// Value of the primal at the scaled weights.
+    pub fn objective(&self) -> f64 {
+        self.dual + self.gap
+    }
+}
+
+impl<R: SquaredDistance> Problem<'_, R> {
+    /// Multipliers of rows that are each solved by themselves.
+    pub fn start(&self, run: &Run) -> Multipliers {
+        let level = |row: usize| {
+            let squared = self.support.row(row).1;
+            level_of_any(self.model, squared.iter().map(|&z| z.into()), self.sparsity)
+        };
+        let n = self.support.n_samples();
+        let levels: Vec<f64> = run.install(|| (0..n).into_par_iter().with_min_len(256).map(level).collect());
+        match self.model {
+            LearnModel::Log => Multipliers { nodes: levels, level: 0.0 },
+            LearnModel::L2 => {
+                // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
+                let finite: Vec<f64> = levels.into_iter().filter(|level| level.is_finite()).collect();
+                let mean = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
+                Multipliers { nodes: vec![-1.0; n], level: -1.0 - mean }
+            }
+        }
+    }
+
+    /// Weights, degrees, values and gap of `multipliers`.
+    ///
+    /// # Errors
+    /// [`lapwing_data::Error::Interrupted`].
+    pub fn evaluate(&self, multipliers: Multipliers, run: &Run) -> Result<State> {
+        run.check()?;
+        let n = self.support.n_samples();
+        let (mut degree, mut n_active) = (vec![0.0; n], vec![0u32; n]);
+        let sums = run.install(|| {
+            let offsets = multipliers.offsets();
+            let blocks = degree.par_chunks_mut(BLOCK).zip(n_active.par_chunks_mut(BLOCK)).enumerate();
+            let blocks = blocks.map(|(block, (degree, n_active))| {
+                let mut sums = Sums::default();
+                for (offset, (degree, n_active)) in degree.iter_mut().zip(n_active).enumerate() {
+                    let row = block * BLOCK + offset;
+                    let (ids, squared) = self.support.row(row);
+                    let (sum, squares, active) = row_sums(ids, squared, self.sparsity, offsets[row], &offsets);
+                    (*degree, *n_active) = (sum, active);
+                    sums.add(self.model, multipliers.nodes[row], sum, squares);
+                }
+                sums
+            });
+            blocks.collect::<Vec<_>>().iter().fold(Sums::default(), Sums::with)
+        });
+        Ok(self.state(multipliers, degree, n_active, &sums))
+    }
+
+    fn state(&self, multipliers: Multipliers, degree: Vec<f64>, n_active: Vec<u32>, sums: &Sums) -> State {
+        let n = degree.len() as f64;
+        // Every pair stands in two rows.
+        let (total, squares) = (0.5 * sums.degrees, 0.5 * sums.squares);
+        let level = multipliers.level;
+        let (dual, gap, scale, factor) = match self.model {
+            LearnModel::Log => (sums.nodes - squares, sums.gaps, n, 1.0),
+            // Without any weight there is nothing to be scaled.
+            LearnModel::L2 if total <= 0.0 => (-0.5 * sums.nodes - level * n, f64::INFINITY, 1.0, 1.0),
+            LearnModel::L2 => {
+                let factor = 0.5 * n / total;
+                let costs = sums.products - 2.0 * level * total - 2.0 * squares;
+                let ridge = squares + 0.5 * sums.degree_squares;
+                let scaling = (factor - 1.0) * costs + (factor * factor - 1.0) * ridge;
+                let gap = 0.5 * sums.gaps + level * (n - 2.0 * total) + scaling;
+                let dual = -0.5 * sums.nodes - squares - level * n;
+                (dual, gap, factor * costs + factor * factor * ridge, factor)
+            }
+        };
+        State { multipliers, degree, n_active, dual, gap, scale, factor, total }
+    }
+}
+
+/// Sums over rows; which, depends on the model.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// Σ d.
+    degrees: f64,
+    /// Σ w² over entries.
+    squares: f64,
+    /// log-degree: Σ (log λ + 1); l2-degree: Σ λ².
+    nodes: f64,
+    /// log-degree: Σ φ(λd); l2-degree: Σ (λ + d)².
+    gaps: f64,
+    /// Σ λd.
+    products: f64,
+    /// Σ d².
+    degree_squares: f64,
+}
+
+impl Sums {
+    fn add(&mut self, model: LearnModel, node: f64, degree: f64, squares: f64) {
+        self.degrees += degree;
+        self.squares += squares;
+        self.products += node * degree;
+        self.degree_squares += degree * degree;
+        match model {
+            LearnModel::Log => {
+                self.nodes += node.ln() + 1.0;
+                self.gaps += phi(node * degree);
+            }
+            LearnModel::L2 => {
+                self.nodes += node * node;
+                self.gaps += (node + degree) * (node + degree);
+            }
+        }
+    }
+
+    fn with(self, other: &Self) -> Self {
+        Self {
+            degrees: self.degrees + other.degrees,
+            squares: self.squares + other.squares,
+            nodes: self.nodes + other.nodes,
+            gaps: self.gaps + other.gaps,
+            products: self.products + other.products,
+            degree_squares: self.degree_squares + other.degree_squares,
+        }
+    }
+}
+
+/// u − 1 − log u ≥ 0; infinite for a row without weight.
+fn phi(u: f64) -> f64 {
+    if u > 0.0 { ((u - 1.0) - (u - 1.0).ln_1p()).max(0.0) } else { f64::INFINITY }
+}
+
+/// The weight of a pair at squared distance `z`; the same bits for either order of the offsets.
+#[inline(always)]
+pub(super) fn weight(own: f64, other: f64, sparsity: f64, z: f64) -> f64 {
+    let weight = (own + other) - sparsity * z;
+    if weight > 0.0 { weight } else { 0.0 }
+}
+
+/// Σ w, Σ w² and the number of w > 0 of a row, in four interleaved sums.
+#[inline(always)]
+fn row_sums<R: SquaredDistance>(
+    ids: &[u32],
+    squared: &[R],
+    sparsity: f64,
+    own: f64,
+    offsets: &[f64],
+) -> (f64, f64, u32) {
+    let (mut sums, mut squares, mut active) = ([0.0; 4], [0.0; 4], [0u32; 4]);
+    let mut add = |lane: usize, id: u32, z: R| {
+        let w = weight(own, offsets[id as usize], sparsity, z.into());
+        sums[lane] += w;
+        squares[lane] += w * w;
+        active[lane] += u32::from(w > 0.0);
+    };
+    let (fours, rest) = ids.as_chunks::<4>();
+    let (z_fours, z_rest) = squared.as_chunks::<4>();
+    for (ids, z) in fours.iter().zip(z_fours) {
+        (0..4).for_each(|lane| add(lane, ids[lane], z[lane]));
+    }
+    rest.iter().zip(z_rest).enumerate().for_each(|(lane, (&id, &z))| add(lane, id, z));
+    let total = |x: [f64; 4]| (x[0] + x[1]) + (x[2] + x[3]);
+    (total(sums), total(squares), active.iter().sum())
+}

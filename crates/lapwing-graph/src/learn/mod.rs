@@ -1,0 +1,405 @@
+//! Graphs learned from features: the weights under which the rows are smooth and no row is left alone.
+//!
+//! For squared distances Z, `min ‖W ∘ Z‖₁,₁ + f(W)` over symmetric W ≥ 0 with empty diagonal (Kalofolias 2016; Kalofolias & Perraudin
+//! 2019, eq. 2), with f(W) = −α·1ᵀlog(W1) + (β/2)·‖W‖²_F, the log-degree model (eq. 3), or (a/2)·(‖W1‖² + ‖W‖²_F) under
+//! ‖W‖₁,₁ = n, the l2-degree model (eq. 4, whose α is a/2). Since W*(Z, α, β) = δ·W*(θZ, 1, 1) for θ = 1/√(αβ) and
+//! δ = √(α/β) (Proposition 1), one number decides: the sparsity θ, and that follows from the number of neighbours wanted
+//! ([`sparsity`]). Likewise W*(Z, a) = W*(θZ, 1) for θ = 1/a.
+//!
+//! [`learn_graph`] is the sequence of the steps: neighbours, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs`
+//! is the problem as all solvers see it, `newton.rs` and `active.rs` the default solver, `primal_dual.rs` the one of the paper,
+//! `single_node.rs` a row by itself.
+//!
+//! Departures from the paper: the support keeps pairs at distance 0; the solver is Newton's on the dual, to a certified gap;
+//! weights are exact zeros or positive, without a threshold; θ has guards against ties.
+//!
+//! Cost: that of the neighbour search for r·k neighbours, then O(n·r·k) for each of some ten passes. Memory: 20 bytes for
+//! each allowed pair and 24·n·r·k bytes while the support is made. Take a plain neighbour graph where weights do not matter or
+//! distances say nothing.
+
+mod active;
+mod dual;
+mod newton;
+mod params;
+mod primal_dual;
+mod repair;
+mod single_node;
+mod sparsity;
+mod support;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use lapwing_data::{Csr, Error, Features, Phase, Result, Run, available_memory_bytes};
+use serde::Serialize;
+
+use crate::knn::{KnnReport, kneighbors};
+use crate::relation::assemble;
+use crate::{Graph, GraphParams};
+use dual::{Multipliers, Problem, State};
+use newton::{Arrived, newton};
+use primal_dual::primal_dual;
+use repair::Repair;
+
+pub(crate) use params::learn_bytes;
+pub use params::{LearnModel, LearnParams, LearnSolver, SparsityMean};
+pub use single_node::{SingleNode, single_node, single_node_weights};
+pub use sparsity::{Sparsity, sparsity_for};
+pub use support::{NeighborTable, SquaredDistance, Support};
+
+/// How learning went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LearnReport {
+    /// `log` or `l2`.
+    pub model: LearnModel,
+    /// `newton` or `primal-dual`.
+    pub solver: LearnSolver,
+    /// θ, and where it came from.
+    pub sparsity: f64,
+    /// Interval of θ for the number of neighbours, its mean and the rows left out; absent where θ was given.
+    pub chosen: Option<Sparsity>,
+    /// Pairs that were allowed to carry weight.
+    pub n_allowed: usize,
+    /// Pairs that do.
+    pub n_edges: usize,
+    /// Neighbours of a row on average, 2·`n_edges`/n.
+    pub mean_neighbors: f64,
+    /// Value of the objective with α = β = 1 (a = 1) on θZ, before the scale δ.
+    pub objective: f64,
+    /// Gap between objective and dual, relative to the size of the objective's terms: n for the log-degree model, the
+    /// objective itself for the l2-degree one. No solution is better by more.
+    pub gap: f64,
+    /// Steps of the solver, those after repairs included.
+    pub n_iter: usize,
+    /// Products of conjugate gradients with the curvature, in all steps.
+    pub n_products: usize,
+    /// Whether the gap reached the tolerance.
+    pub converged: bool,
+    /// Share of rows all of whose allowed pairs carry weight: these might want more.
+    pub saturated: f64,
+    /// Rows for which a pair that is not allowed could be missing; 0 certifies the optimum over all pairs, as far as the
+    /// neighbours are the true ones.
+    pub n_uncertified: usize,
+    /// Pairs added by repairs.
+    pub n_repaired: usize,
+    /// Timed parts.
+    pub phases: Vec<Phase>,
+}
+
+/// A learned graph.
+#[derive(Clone, Debug)]
+pub struct LearnedGraph {
+    /// The graph; weights are those of the model times the scale δ.
+    pub graph: Graph,
+    /// The weights as a function of pairs.
+    pub weights: LearnedWeights,
+    /// How the neighbours were found; `None` where they were given.
+    pub knn: Option<KnnReport>,
+    /// How learning went.
+    pub report: LearnReport,
+}
+
+/// Weights that were learned, as the function of a pair that they are at the optimum: max(0, μᵢ + μⱼ − θzᵢⱼ)·δ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnedWeights {
+    /// μ of each row (n); (1/dᵢ)/2 in the log-degree model, where d are the degrees before the scale.
+    offsets: Vec<f64>,
+    multipliers: Multipliers,
+    sparsity: f64,
+    scale: f64,
+}
+
+impl LearnedWeights {
+    fn new(state: &State, sparsity: f64, scale: f64) -> Self {
+        let Multipliers { nodes, level } = &state.multipliers;
+        let offsets = nodes.iter().map(|node| 0.5 * (node - level)).collect();
+        Self { offsets, multipliers: state.multipliers.clone(), sparsity, scale: scale * state.factor }
+    }
+
+    /// Weight of an allowed pair at squared distance `z`. Both rows have to be below n.
+    pub fn weight(&self, rows: (u32, u32), z: f64) -> f64 {
+        let (u, v) = (self.offsets[rows.0 as usize], self.offsets[rows.1 as usize]);
+        self.scale * dual::weight(u, v, self.sparsity, z)
+    }
+
+    /// Multipliers to start another fit from: λ of each row, and last ν (n + 1).
+    pub fn start(&self) -> Vec<f64> {
+        self.multipliers.nodes.iter().copied().chain([self.multipliers.level]).collect()
+    }
+
+    /// The pairs of `support` with their weights.
+    fn graph<R: SquaredDistance>(&self, support: &Support<R>, run: &Run) -> Result<Graph> {
+        let n = support.n_samples();
+        let (indptr, indices, values) = run.install(|| {
+            assemble(n, |(): &mut (), row, emit| {
+                let (ids, squared) = support.row(row);
+                for (&id, &z) in ids.iter().zip(squared) {
+                    let weight = self.weight((row as u32, id), z.into());
+                    if weight > 0.0 {
+                        emit(id, weight);
+                    }
+                }
+            })
+        });
+        Ok(Graph::from_clean(Csr::new(n, n, indptr, indices, values)?))
+    }
+}
+
+/// Learns the graph of `features` (n, d) by `params`, whose weights name the model: neighbours, support, sparsity, weights, and
+/// repairs if asked for. `start` are the multipliers of a similar fit among the same rows ([`LearnedWeights::start`]).
+///
+/// # Errors
+/// [`Error::Param`] for parameters outside their range, among them neighbours for which there are too few rows;
+/// [`Error::Graph`] where no sparsity follows from the distances; [`Error::TooLarge`] where the support would not fit in
+/// memory; what [`kneighbors`] refuses; [`Error::Interrupted`].
+///
+/// # Complexity
+/// That of [`kneighbors`] for r·k neighbours, and O(n·r·k) for each of some ten passes.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Features, Run};
+/// use lapwing_graph::learn::learn_graph;
+/// use lapwing_graph::{GraphParams, Weighting};
+///
+/// // Two groups far apart, and a point between: the graph gives it a few weak edges, and no row is left alone.
+/// let x = [0.0, 1.0, 2.0, 3.5, 30.0, 31.0, 32.5, 33.0, 14.0];
+/// let features = Features::from_f64(9, 1, x.to_vec())?;
+/// let params = GraphParams { n_neighbors: 2, weights: Weighting::Learned, ..GraphParams::default() };
+/// let learned = learn_graph(&features, &params, None, &Run::new(Some(1), 0)?)?;
+/// assert!(learned.report.gap < 1e-8 && learned.graph.degree().iter().all(|&d| d > 0.0));
+/// assert!(learned.graph.degree()[8] < learned.graph.degree()[1]);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+pub fn learn_graph(
+    features: &Features<'_>,
+    params: &GraphParams,
+    start: Option<&[f64]>,
+    run: &Run,
+) -> Result<LearnedGraph> {
+    params.validate()?;
+    let mut clock = Clock::default();
+    let n = features.n_rows();
+    let knn = params.learn_search(n)?;
+    check_memory(n, knn.n_neighbors)?;
+    let (neighbors, report) = clock.time("neighbors", || kneighbors(features, &knn, run))?;
+    // What was searched for ends a phase of the caller's; what follows is another.
+    run.progress().finish();
+    run.progress().start("learn", 0);
+    let table = NeighborTable::of_neighbors(neighbors, params.metric, run)?;
+    let repair = params.learn.repair.then(|| Repair::new(features, &knn));
+    let mut learned = learn(table, params, start, repair, &mut clock, run)?;
+    learned.knn = Some(report);
+    Ok(learned)
+}
+
+/// Learns a graph from neighbours found elsewhere, as [`learn_graph`] does.
+///
+/// # Errors
+/// As [`learn_graph`]; [`Error::Graph`] or [`Error::Shape`] for a table that is not a search's result; [`Error::Param`] for
+/// repairs, which need the features.
+pub fn learn_from_table<R: SquaredDistance>(
+    table: NeighborTable<R>,
+    params: &GraphParams,
+    start: Option<&[f64]>,
+    run: &Run,
+) -> Result<LearnedGraph> {
+    params.validate()?;
+    table.check()?;
+    if params.learn.repair {
+        return Err(Error::param("repair", true, "false without features, among which more neighbors could be found"));
+    }
+    learn(table, params, start, None, &mut Clock::default(), run)
+}
+
+/// The weights of the pairs of `support` under `model`; the sparsity has to be given.
+///
+/// # Errors
+/// [`Error::Param`] for parameters outside their range; [`Error::Graph`] naming a row without pairs in the log-degree
+/// model, which gives every row a degree; [`Error::Interrupted`].
+///
+/// # Complexity
+/// Newton: some ten to thirty passes over the 2m entries of the support.
+pub fn learn_weights<R: SquaredDistance>(
+    support: &Support<R>,
+    model: LearnModel,
+    params: &LearnParams,
+    start: Option<&[f64]>,
+    run: &Run,
+) -> Result<(LearnedWeights, LearnReport)> {
+    params.validate()?;
+    let Some(sparsity) = params.sparsity else {
+        return Err(Error::param("sparsity", "auto", "a number: only neighbors of rows tell what it should be"));
+    };
+    let mut clock = Clock::default();
+    let problem = Problem { model, support, sparsity };
+    let start = start_of(start, support.n_samples(), model)?;
+    let arrived = clock.time("learn", || solve(&problem, params, start, run))?;
+    let weights = LearnedWeights::new(&arrived.state, sparsity, params.scale);
+    let mut report = describe(&problem, params, &arrived);
+    report.phases = clock.phases;
+    Ok((weights, report))
+}
+
+fn learn<R: SquaredDistance>(
+    table: NeighborTable<R>,
+    params: &GraphParams,
+    start: Option<&[f64]>,
+    mut repair: Option<Repair<'_>>,
+    clock: &mut Clock,
+    run: &Run,
+) -> Result<LearnedGraph> {
+    let model = params.weights.model().ok_or_else(|| {
+        Error::param("weights", params.weights.name(), "learned or learned-l2, where a graph is to be learned")
+    })?;
+    let LearnParams { sparsity, scale, .. } = params.learn;
+    let (n, knows_all) = (table.n_samples(), table.n_neighbors + 1 >= table.n_samples());
+    let start = start_of(start, n, model)?;
+    let (chosen, mut reach, mut support) = clock.time("support", || {
+        let chosen = match sparsity {
+            Some(_) => None,
+            None => Some(sparsity::choose(model, &table, params.n_neighbors, run)?),
+        };
+        let reach = table.last();
+        Ok((chosen, reach, Support::of_table(table, run)?))
+    })?;
+    let sparsity = sparsity.or(chosen.map(|chosen| chosen.value)).unwrap_or(1.0);
+    let problem = Problem { model, support: &support, sparsity };
+    let mut arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
+    let (mut n_iter, mut n_products, mut n_repaired) = (arrived.n_iter, arrived.n_products, 0);
+    while let Some(repair) = &mut repair {
+        let problem = Problem { model, support: &support, sparsity };
+        let missing = clock.time("repair", || repair.missing(&problem, &arrived.state, &mut reach, run))?;
+        let Some(missing) = missing else { break };
+        n_repaired += missing.len();
+        support = support.with(&missing, run);
+        let problem = Problem { model, support: &support, sparsity };
+        let start = Some(arrived.state.multipliers.clone());
+        arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
+        n_iter += arrived.n_iter;
+        n_products += arrived.n_products;
+    }
+    let problem = Problem { model, support: &support, sparsity };
+    let weights = LearnedWeights::new(&arrived.state, sparsity, scale);
+    let graph = clock.time("graph", || weights.graph(&support, run))?;
+    let n_uncertified = if knows_all { 0 } else { repair::uncertified(&problem, &arrived.state, &reach).count() };
+    let report = LearnReport {
+        chosen,
+        n_iter,
+        n_products,
+        n_repaired,
+        n_uncertified,
+        phases: std::mem::take(&mut clock.phases),
+        ..describe(&problem, &params.learn, &arrived)
+    };
+    Ok(LearnedGraph { graph, weights, knn: None, report })
+}
+
+/// Solves a model on a support, once for every way to get there.
+fn solve<R: SquaredDistance>(
+    problem: &Problem<'_, R>,
+    params: &LearnParams,
+    start: Option<Multipliers>,
+    run: &Run,
+) -> Result<Arrived> {
+    let support = problem.support;
+    let lonely = (0..support.n_samples()).find(|&row| support.row(row).0.is_empty());
+    match lonely {
+        Some(row) if problem.model == LearnModel::Log => {
+            let reason = format!("row {row} has no allowed pair; the log-degree model gives every row one or more");
+            return Err(Error::graph(reason));
+        }
+        _ if support.n_pairs() == 0 => return Err(Error::graph("there is no allowed pair, so nothing to learn")),
+        _ => {}
+    }
+    let arrived = match params.solver.resolved() {
+        LearnSolver::PrimalDual => primal_dual(problem, params.tol, params.iterations(), run)?,
+        LearnSolver::Auto | LearnSolver::Newton => {
+            let start = start.unwrap_or_else(|| problem.start(run));
+            newton(problem, start, params.tol, params.iterations(), run)?
+        }
+    };
+    match arrived.state.dual.is_finite() {
+        true => Ok(arrived),
+        false => Err(Error::graph("squared distances times the sparsity leave f64; rescale the features")),
+    }
+}
+
+fn describe<R: SquaredDistance>(problem: &Problem<'_, R>, params: &LearnParams, arrived: &Arrived) -> LearnReport {
+    let (state, support) = (&arrived.state, problem.support);
+    let n = support.n_samples();
+    let is_full = |row: &usize| state.n_active[*row] as usize == support.row(*row).0.len();
+    let n_edges = state.n_active.iter().map(|&active| active as usize).sum::<usize>() / 2;
+    LearnReport {
+        model: problem.model,
+        solver: params.solver.resolved(),
+        sparsity: problem.sparsity,
+        chosen: None,
+        n_allowed: support.n_pairs(),
+        n_edges,
+        mean_neighbors: 2.0 * n_edges as f64 / n as f64,
+        objective: state.objective(),
+        gap: state.relative_gap(),
+        n_iter: arrived.n_iter,
+        n_products: arrived.n_products,
+        converged: arrived.converged,
+        saturated: (0..n).filter(is_full).count() as f64 / n as f64,
+        n_uncertified: 0,
+        n_repaired: 0,
+        phases: Vec::new(),
+    }
+}
+
+/// Multipliers of an earlier fit, checked.
+fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option<Multipliers>> {
+    let Some(start) = start else { return Ok(None) };
+    if start.len() != n + 1 {
+        return Err(Error::shape("start", format!("{} values, one a row and the level", n + 1), start.len()));
+    }
+    let (nodes, level) = (&start[..n], start[n]);
+    let is_fine = |node: &f64| node.is_finite() && (model == LearnModel::L2 || *node > 0.0);
+    match nodes.iter().position(|node| !is_fine(node)) {
+        Some(row) => Err(Error::Value {
+            what: "start".into(),
+            row,
+            col: None,
+            value: nodes[row].to_string(),
+            advice: "the multipliers of a fit of the same model are wanted".into(),
+        }),
+        None if !level.is_finite() || (model == LearnModel::Log && level != 0.0) => {
+            Err(Error::param("start", level, "a finite level last, which is 0 in the log-degree model"))
+        }
+        None => Ok(Some(Multipliers { nodes: nodes.to_vec(), level })),
+    }
+}
+
+/// Refuses a support that the memory cannot hold, before anything is searched.
+fn check_memory(n: usize, k: usize) -> Result<()> {
+    let bytes = learn_bytes(n, k) as u64;
+    match available_memory_bytes() {
+        Some(limit) if bytes > limit => {
+            Err(Error::TooLarge { what: format!("a graph with {k} allowed neighbors of each row"), bytes, limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Seconds of the parts of a fit; parts of one name add up.
+#[derive(Default)]
+struct Clock {
+    phases: Vec<Phase>,
+}
+
+impl Clock {
+    fn time<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let start = Instant::now();
+        let out = work();
+        let seconds = start.elapsed().as_secs_f64();
+        match self.phases.iter_mut().find(|phase| phase.name == name) {
+            Some(phase) => phase.seconds += seconds,
+            None => self.phases.push(Phase { name: name.into(), seconds }),
+        }
+        out
+    }
+}

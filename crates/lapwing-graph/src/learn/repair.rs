@@ -1,0 +1,105 @@
+//! Pairs outside the support that the optimum over all pairs would use.
+//!
+//! A pair that is not allowed is rightly without weight iff θzᵢⱼ ≥ μᵢ + μⱼ. Of the two rows let i be the one with the larger
+//! μ: then the pair can be missing only if θzᵢⱼ < 2μᵢ, so that a row whose last known neighbour is at θz ≥ 2μᵢ is certified,
+//! and with it all its pairs with rows of smaller μ. Rows that are not are asked for twice as many neighbours, again and again,
+//! and what is missing is added. If all rows are certified, the solution is that over all pairs, as far as the neighbours
+//! found are the nearest.
+//!
+//! Cost: a query for each row that is not certified: few, where the support is wide enough. It ends when there are none,
+//! or when their neighbours would take more room than the support.
+
+use lapwing_data::{Features, Result, Run};
+
+use super::dual::{Problem, State};
+use super::support::{NeighborTable, SquaredDistance};
+use crate::knn::{KnnParams, NeighborIndex, query};
+
+/// Where more neighbours are found.
+pub(super) struct Repair<'a> {
+    features: &'a Features<'a>,
+    params: KnnParams,
+    index: Option<NeighborIndex>,
+}
+
+/// Pairs u < v with their squared distances.
+type Pairs<R> = Vec<(u32, u32, R)>;
+
+/// Rows with the neighbours known of them reaching to `reach` for which a pair may be missing.
+pub(super) fn uncertified<'s, R: SquaredDistance>(
+    problem: &Problem<'_, R>,
+    state: &'s State,
+    reach: &'s [R],
+) -> impl Iterator<Item = u32> + use<'s, R> {
+    let (sparsity, level) = (problem.sparsity, state.multipliers.level);
+    let rows = state.multipliers.nodes.iter().zip(reach).enumerate();
+    rows.filter(move |(_, (node, z))| sparsity * (**z).into() < **node - level).map(|(row, _)| row as u32)
+}
+
+impl<'a> Repair<'a> {
+    /// `params` are those of the search that found the first neighbours.
+    pub fn new(features: &'a Features<'a>, params: &KnnParams) -> Self {
+        Self { features, params: params.clone(), index: None }
+    }
+
+    /// Pairs that `state` would give weight if they were allowed; moves the `reach` of the rows that were asked. None if no
+    /// row needs more, or there is no room.
+    ///
+    /// # Errors
+    /// As [`query`].
+    pub fn missing<R: SquaredDistance>(
+        &mut self,
+        problem: &Problem<'_, R>,
+        state: &State,
+        reach: &mut [R],
+        run: &Run,
+    ) -> Result<Option<Pairs<R>>> {
+        let n = reach.len();
+        let offsets = run.install(|| state.multipliers.offsets());
+        loop {
+            let rows: Vec<u32> = uncertified(problem, state, reach).collect();
+            let k = (2 * self.params.n_neighbors).min(n - 1);
+            let has_room = rows.len().saturating_mul(k) <= problem.support.ids.len();
+            if rows.is_empty() || self.params.n_neighbors >= n - 1 || !has_room {
+                return Ok(None);
+            }
+            self.params.n_neighbors = k;
+            run.progress().update(rows.len() as u64, &format!("rows asked for {k} neighbors"));
+            let found = self.ask(&rows, run)?;
+            let mut missing = Pairs::new();
+            for (at, &row) in rows.iter().enumerate() {
+                let ids = &found.indices[at * (k + 1)..(at + 1) * (k + 1)];
+                let allowed = problem.support.row(row as usize).0;
+                for (&id, &z) in ids.iter().zip(found.distances(at)) {
+                    let wide = f64::from(z);
+                    let has_weight = offsets[row as usize] + offsets[id as usize] > problem.sparsity * wide;
+                    if id != row && has_weight && allowed.binary_search(&id).is_err() {
+                        missing.push((row.min(id), row.max(id), R::of(z)));
+                    }
+                }
+                reach[row as usize] = R::of(found.distances(at)[k]);
+            }
+            missing.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.into().total_cmp(&b.2.into())));
+            missing.dedup_by_key(|pair| (pair.0, pair.1));
+            if !missing.is_empty() {
+                return Ok(Some(missing));
+            }
+        }
+    }
+
+    /// The nearest of `rows`, themselves among them.
+    fn ask(&mut self, rows: &[u32], run: &Run) -> Result<NeighborTable<f32>> {
+        let some = self.features.select(rows)?;
+        let params = KnnParams { n_neighbors: self.params.n_neighbors + 1, ..self.params.clone() };
+        let found = if NeighborIndex::pays(self.features, &params) {
+            let index = match &mut self.index {
+                Some(index) => index,
+                none => none.insert(NeighborIndex::build(self.features, &params, &run.quiet())?),
+            };
+            index.query(self.features, &some, &params, &run.quiet())?
+        } else {
+            query(self.features, &some, &params, &run.quiet())?
+        };
+        NeighborTable::of_neighbors(found, self.params.metric, run)
+    }
+}

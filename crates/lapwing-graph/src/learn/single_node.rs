@@ -1,0 +1,117 @@
+//! One row of a learned graph by itself, without symmetry, in closed form.
+//!
+//! Log-degree: min over w ≥ 0 of θ·wᵀz − log(wᵀ1) + ½‖w‖² (Kalofolias & Perraudin 2019, eq. 8) has wᵢ = max(0, λ − θzᵢ), where
+//! kλ² − θ·bₖ·λ − 1 = 0 for the k nearest, whose squared distances sum to bₖ (Theorem 1). l2-degree: with wᵀ1 = 1 in the place
+//! of the logarithm, λ = (1 + θ·bₖ)/k, the projection onto the simplex.
+//!
+//! It says how many neighbours a θ leaves ([`super::sparsity`]), gives the iteration its start, and new rows their weights.
+
+use super::LearnModel;
+use crate::Metric;
+
+/// Solution for one row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SingleNode {
+    /// λ: the weight at squared distance z is max(0, λ − θz).
+    pub level: f64,
+    /// Neighbours with a positive weight, k.
+    pub n_active: usize,
+}
+
+/// Algorithm 1: the solution for a row whose neighbours have squared distances `squared`, ascending, at least one.
+///
+/// # Complexity
+/// O(k).
+///
+/// # Example
+/// ```
+/// use lapwing_graph::learn::{LearnModel, single_node};
+///
+/// // Far neighbours get nothing; the level is 1 over the sum of the weights.
+/// let row = single_node(LearnModel::Log, [1.0, 2.0, 9.0], 1.0);
+/// let weights = [row.level - 1.0, row.level - 2.0];
+/// assert_eq!(row.n_active, 2);
+/// assert!((row.level * (weights[0] + weights[1]) - 1.0).abs() < 1e-12);
+/// ```
+pub fn single_node(model: LearnModel, squared: impl IntoIterator<Item = f64>, sparsity: f64) -> SingleNode {
+    let (mut sum, mut k, mut level) = (0.0, 0usize, f64::INFINITY);
+    for z in squared {
+        let cost = sparsity * z;
+        if k > 0 && level <= cost {
+            break;
+        }
+        sum += cost;
+        k += 1;
+        level = of_active(model, sum, k as f64);
+    }
+    SingleNode { level, n_active: k }
+}
+
+/// Weights of a new row from its neighbours among rows with a learned graph, at plain `distances`, ascending: those it would
+/// have by itself, at the sparsity of the graph.
+///
+/// # Complexity
+/// O(k).
+pub fn single_node_weights(model: LearnModel, metric: Metric, distances: &[f32], sparsity: f64) -> Vec<f64> {
+    let squared = distances.iter().map(|&d| f64::from(metric.squared(d)));
+    let SingleNode { level, .. } = single_node(model, squared.clone(), sparsity);
+    squared.map(|z| (level - sparsity * z).max(0.0)).collect()
+}
+
+/// The level of a row whose active neighbours are k and cost `sum` together.
+fn of_active(model: LearnModel, sum: f64, k: f64) -> f64 {
+    match model {
+        LearnModel::Log => (sum + (sum * sum + 4.0 * k).sqrt()) / (2.0 * k),
+        LearnModel::L2 => (1.0 + sum) / k,
+    }
+}
+
+/// The same level for distances in any order: from all neighbours, those that are not active are dropped until none is left.
+pub(super) fn level_of_any(model: LearnModel, squared: impl Iterator<Item = f64> + Clone, sparsity: f64) -> f64 {
+    let mut level = f64::INFINITY;
+    let mut before = usize::MAX;
+    loop {
+        let (mut sum, mut k) = (0.0, 0usize);
+        for cost in squared.clone().map(|z| sparsity * z).filter(|cost| *cost < level) {
+            sum += cost;
+            k += 1;
+        }
+        // Rounding may leave none at last.
+        if k == before || k == 0 {
+            return level;
+        }
+        (before, level) = (k, of_active(model, sum, k as f64));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_solution_is_optimal_and_needs_no_order(mut z in prop::collection::vec(0.0..10.0f64, 1..40), theta in 0.01..10.0f64) {
+            for model in [LearnModel::Log, LearnModel::L2] {
+                let any = level_of_any(model, z.iter().copied(), theta);
+                z.sort_unstable_by(f64::total_cmp);
+                let found = single_node(model, z.iter().copied(), theta);
+                let weights: Vec<f64> = z.iter().map(|z| (found.level - theta * z).max(0.0)).collect();
+                let degree: f64 = weights.iter().sum();
+                let expected = if model == LearnModel::Log { found.level.recip() } else { 1.0 };
+                prop_assert!((degree - expected).abs() <= 1e-9 * expected);
+                prop_assert_eq!(weights.iter().filter(|w| **w > 0.0).count(), found.n_active);
+                prop_assert!((any - found.level).abs() <= 1e-9 * found.level);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_and_zero_distances_are_rows_like_others() {
+        let zeros = single_node(LearnModel::Log, [0.0; 4], 3.0);
+        assert_eq!((zeros.n_active, zeros.level), (4, 0.5));
+        let one = single_node(LearnModel::Log, [7.0], 1.0);
+        assert!((one.level * (one.level - 7.0) - 1.0).abs() < 1e-12 && one.n_active == 1);
+    }
+}

@@ -1,0 +1,264 @@
+//! Which pairs of rows may carry weight in a learned graph, and how far apart they are.
+//!
+//! Full: all pairs. Restricted: i and j may be joined if either is among the K nearest of the other (Kalofolias & Perraudin
+//! 2019, section 3). A pair at distance 0 is a pair like any other. Every pair stands in both of its rows, so that a row's
+//! sums are those of one thread, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two
+//! entries a pair, and 24 bytes for each neighbour of the table while the support is made.
+
+use lapwing_data::{Error, Result, Run};
+use rayon::prelude::*;
+
+use crate::Metric;
+use crate::knn::{Neighbors, check_lists};
+use crate::relation::{Incoming, assemble, merge};
+
+/// What a squared distance may be stored as; sums are in f64.
+pub trait SquaredDistance: Copy + Default + PartialOrd + Into<f64> + Send + Sync + 'static {
+    /// That of a search, which is in single precision.
+    fn of(z: f32) -> Self;
+}
+
+impl SquaredDistance for f32 {
+    fn of(z: f32) -> Self {
+        z
+    }
+}
+
+impl SquaredDistance for f64 {
+    fn of(z: f32) -> Self {
+        z.into()
+    }
+}
+
+/// The nearest others of each row with their **squared** distances, nearest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NeighborTable<R> {
+    /// Neighbours of each row, K.
+    pub n_neighbors: usize,
+    /// Row numbers (n, K), never the row itself.
+    pub indices: Vec<u32>,
+    /// Squared distances (n, K), ascending in each row, at least 0.
+    pub squared: Vec<R>,
+}
+
+impl NeighborTable<f32> {
+    /// The neighbours of a search: ‖x − y‖², or 2·(1 − cos), which is ‖x/‖x‖ − y/‖y‖‖².
+    ///
+    /// # Errors
+    /// [`Error::Param`] for inner products, which are no distances.
+    ///
+    /// # Complexity
+    /// O(n·K), in place.
+    pub fn of_neighbors(neighbors: Neighbors, metric: Metric, run: &Run) -> Result<Self> {
+        let Neighbors { n_neighbors, indices, distances: mut squared } = neighbors;
+        if !metric.is_distance() {
+            return Err(Error::param("metric", "inner-product", "a distance: a graph is learned from distances"));
+        }
+        run.install(|| squared.par_chunks_mut(1 << 16).for_each(|part| part.iter_mut().for_each(|d| *d = metric.squared(*d))));
+        match squared.iter().position(|z| !z.is_finite()) {
+            None => Ok(Self { n_neighbors, indices, squared }),
+            Some(at) => Err(crate::knn::overflow(at / n_neighbors)),
+        }
+    }
+}
+
+impl<R: SquaredDistance> NeighborTable<R> {
+    /// Number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.indices.len() / self.n_neighbors.max(1)
+    }
+
+    /// Squared distances of a row, ascending.
+    pub fn distances(&self, row: usize) -> &[R] {
+        &self.squared[row * self.n_neighbors..(row + 1) * self.n_neighbors]
+    }
+
+    /// Checks neighbours that come from elsewhere: among the rows, never the row itself, no row twice, distances that are
+    /// finite, at least 0 and ascending.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
+    pub fn check(&self) -> Result<()> {
+        check_lists(self.n_neighbors, &self.indices, &self.squared)?;
+        match (0..self.n_samples()).find(|&row| self.distances(row)[0].into() < 0.0) {
+            None => Ok(()),
+            Some(row) => {
+                let distance: f64 = self.distances(row)[0].into();
+                Err(Error::graph(format!("row {row} has squared distance {distance}; expected none below 0")))
+            }
+        }
+    }
+
+    /// Squared distance of each row to its last neighbour (n).
+    pub fn last(&self) -> Vec<R> {
+        self.squared.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
+    }
+
+    /// Sorts the neighbours of each row by their numbers.
+    fn sort_by_row(&mut self) {
+        let k = self.n_neighbors;
+        let rows = self.indices.par_chunks_mut(k).zip(self.squared.par_chunks_mut(k));
+        rows.with_min_len(256).for_each_init(Vec::new, |own, (ids, squared)| {
+            own.clear();
+            own.extend(ids.iter().copied().zip(squared.iter().copied()));
+            own.sort_unstable_by_key(|&(id, _)| id);
+            own.iter().zip(ids.iter_mut().zip(squared)).for_each(|(entry, (id, z))| (*id, *z) = *entry);
+        });
+    }
+}
+
+/// Pairs that may carry weight, with their squared distances: a symmetric pattern without diagonal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Support<R> {
+    pub(super) starts: Vec<u64>,
+    pub(super) ids: Vec<u32>,
+    pub(super) squared: Vec<R>,
+}
+
+impl<R: SquaredDistance> Support<R> {
+    /// Pairs of which either row names the other, at the smaller of their two distances where these differ.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// O(n·K·log K), parallel.
+    pub fn of_table(mut table: NeighborTable<R>, run: &Run) -> Result<Self> {
+        run.check()?;
+        let (n, k) = (table.n_samples(), table.n_neighbors);
+        run.install(|| {
+            table.sort_by_row();
+            run.check()?;
+            let incoming = Incoming::of(&table.indices, &table.squared, k);
+            run.check()?;
+            let (starts, ids, squared) = assemble(n, |own: &mut Vec<(u32, R)>, row, emit| {
+                let range = row * k..(row + 1) * k;
+                own.clear();
+                own.extend(table.indices[range.clone()].iter().copied().zip(table.squared[range].iter().copied()));
+                merge(own, incoming.row(row), |id, z, other| emit(id, other.filter(|o| *o < z).unwrap_or(z)));
+            });
+            Ok(Self { starts, ids, squared })
+        })
+    }
+
+    /// The pairs `edges` among `n` rows, with their squared distances.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is a distance for each edge; [`Error::Graph`] naming the first edge that leaves the
+    /// rows, joins a row to itself, stands twice (either way round), or has a distance that is negative or not finite.
+    ///
+    /// # Complexity
+    /// O(n + m·log m).
+    pub fn of_edges(n: usize, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Result<Self> {
+        if edges.len() != squared.len() {
+            return Err(Error::shape("squared distances", format!("{} values, one an edge", edges.len()), squared.len()));
+        }
+        for (&(u, v), &z) in edges.iter().zip(squared) {
+            let z: f64 = z.into();
+            if u.max(v) as usize >= n || u == v {
+                return Err(Error::graph(format!("edge ({u}, {v}): expected two different rows below {n}")));
+            }
+            if !(z >= 0.0 && z.is_finite()) {
+                let reason = format!("edge ({u}, {v}) has squared distance {z}; expected a finite number of at least 0");
+                return Err(Error::graph(reason));
+            }
+        }
+        run.check()?;
+        let mut starts = vec![0u64; n + 1];
+        edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|row| starts[row as usize + 1] += 1);
+        (0..n).for_each(|row| starts[row + 1] += starts[row]);
+        let mut next = starts.clone();
+        let mut entries = vec![(0u32, R::default()); 2 * edges.len()];
+        for (&(u, v), &z) in edges.iter().zip(squared) {
+            for (row, other) in [(u, v), (v, u)] {
+                entries[next[row as usize] as usize] = (other, z);
+                next[row as usize] += 1;
+            }
+        }
+        let mut rest = entries.as_mut_slice();
+        let mut rows = Vec::with_capacity(n);
+        for row in 0..n {
+            let (own, after) = rest.split_at_mut((starts[row + 1] - starts[row]) as usize);
+            rest = after;
+            rows.push(own);
+        }
+        let twice = run.install(|| {
+            rows.into_par_iter().with_min_len(256).enumerate().find_map_first(|(row, own)| {
+                own.sort_unstable_by_key(|entry| entry.0);
+                own.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| (row, pair[0].0))
+            })
+        });
+        if let Some((u, v)) = twice {
+            return Err(Error::graph(format!("edge ({u}, {v}) stands twice; expected every pair once")));
+        }
+        let (ids, squared) = entries.into_iter().unzip();
+        Ok(Self { starts, ids, squared })
+    }
+
+    /// The same and the pairs `more`, none of which it has, with their squared distances.
+    pub(super) fn with(&self, more: &[(u32, u32, R)], run: &Run) -> Self {
+        let mut both: Vec<(u32, u32, R)> = more.iter().flat_map(|&(u, v, z)| [(u, v, z), (v, u, z)]).collect();
+        both.sort_unstable_by_key(|&(u, v, _)| (u, v));
+        let (starts, ids, squared) = run.install(|| {
+            assemble(self.n_samples(), |(own, new): &mut (Vec<_>, Vec<_>), row, emit| {
+                let (ids, squared) = self.row(row);
+                own.clear();
+                own.extend(ids.iter().copied().zip(squared.iter().copied()));
+                let first = both.partition_point(|entry| (entry.0 as usize) < row);
+                new.clear();
+                new.extend(both[first..].iter().take_while(|e| e.0 as usize == row).map(|&(_, id, z)| (id, z)));
+                merge(own, new, |id, z, _| emit(id, z));
+            })
+        });
+        Self { starts, ids, squared }
+    }
+
+    /// Number of rows n.
+    pub fn n_samples(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of pairs m.
+    pub fn n_pairs(&self) -> usize {
+        self.ids.len() / 2
+    }
+
+    /// Rows that a row may be joined to, ascending, and their squared distances.
+    pub fn row(&self, row: usize) -> (&[u32], &[R]) {
+        let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+        (&self.ids[range.clone()], &self.squared[range])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_union_takes_every_pair_once_zeros_included() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let table = NeighborTable { n_neighbors: 1, indices: vec![1, 0, 1, 0], squared: vec![0.0f64, 0.0, 2.0, 5.0] };
+        table.check().unwrap();
+        let support = Support::of_table(table, &run).unwrap();
+        assert_eq!(support.row(0), ([1, 3].as_slice(), [0.0, 5.0].as_slice()));
+        assert_eq!(support.row(1), ([0, 2].as_slice(), [0.0, 2.0].as_slice()));
+        let edges = [(0, 1), (2, 1), (0, 3)];
+        assert_eq!(Support::of_edges(4, &edges, &[0.0, 2.0, 5.0], &run).unwrap(), support);
+        let more = support.with(&[(3, 2, 1.0)], &run);
+        assert_eq!((more.n_pairs(), more.row(3)), (4, ([0, 2].as_slice(), [5.0, 1.0].as_slice())));
+    }
+
+    #[test]
+    fn edges_that_cannot_be_are_named() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let text = |edges: &[(u32, u32)], z: &[f64]| Support::of_edges(3, edges, z, &run).unwrap_err().to_string();
+        assert!(text(&[(0, 3)], &[1.0]).contains("edge (0, 3): expected two different rows below 3"));
+        assert!(text(&[(1, 1)], &[1.0]).contains("edge (1, 1)"));
+        assert!(text(&[(0, 1)], &[f64::NAN]).contains("squared distance NaN"));
+        assert!(text(&[(0, 1)], &[-1.0]).contains("squared distance -1"));
+        assert!(text(&[(0, 1), (1, 0)], &[1.0, 1.0]).contains("edge (0, 1) stands twice"));
+        assert!(text(&[(0, 1)], &[]).contains("squared distances has 0"));
+        let table = NeighborTable { n_neighbors: 1, indices: vec![1, 0], squared: vec![-1.0f32, 0.0] };
+        assert!(table.check().unwrap_err().to_string().contains("row 0 has squared distance -1"));
+    }
+}

@@ -1,0 +1,423 @@
+//! Learned graphs against figures of other programs, closed forms, and optimality conditions.
+
+use lapwing_data::{Features, Run};
+use proptest::prelude::*;
+
+use super::primal_dual::{Iterate, norm_bound};
+use super::*;
+use crate::golden::golden;
+use crate::testkit::{blobs, dense_values};
+use crate::{KnnBuilder, Metric, Weighting, affinity_graph};
+
+fn run() -> Run {
+    Run::new(Some(2), 0).unwrap()
+}
+
+/// Squared Euclidean distances of all pairs, row by row of the upper triangle, in f64.
+fn all_pairs(x: &[f64], n: usize) -> (Vec<(u32, u32)>, Vec<f64>) {
+    let d = x.len() / n;
+    let row = |i: u32| &x[i as usize * d..(i as usize + 1) * d];
+    let edges: Vec<(u32, u32)> = (0..n as u32).flat_map(|i| (i + 1..n as u32).map(move |j| (i, j))).collect();
+    let squared = edges.iter().map(|&(i, j)| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum()).collect();
+    (edges, squared)
+}
+
+/// The `k` nearest others of each row.
+fn table(x: &[f64], n: usize, k: usize) -> NeighborTable<f64> {
+    let (edges, squared) = all_pairs(x, n);
+    let mut rows = vec![Vec::new(); n];
+    for (&(i, j), &z) in edges.iter().zip(&squared) {
+        rows[i as usize].push((z, j));
+        rows[j as usize].push((z, i));
+    }
+    rows.iter_mut().for_each(|row| row.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))));
+    let nearest = || rows.iter().flat_map(|row| &row[..k]);
+    let (indices, squared) = (nearest().map(|e| e.1).collect(), nearest().map(|e| e.0).collect());
+    NeighborTable { n_neighbors: k, indices, squared }
+}
+
+fn pairs_of(file: &str, name: &str) -> Vec<(u32, u32)> {
+    golden(file, name).chunks_exact(2).map(|edge| (edge[0] as u32, edge[1] as u32)).collect()
+}
+
+fn exact(sparsity: f64) -> LearnParams {
+    LearnParams { sparsity: Some(sparsity), tol: 1e-22, ..LearnParams::default() }
+}
+
+fn close(found: f64, expected: f64, tol: f64) -> bool {
+    (found - expected).abs() <= tol * expected.abs().max(1e-300)
+}
+
+/// ‖found − expected‖ / ‖expected‖.
+fn distance(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
+    norm(&mut found.iter().zip(expected).map(|(a, b)| a - b)) / norm(&mut expected.iter().copied())
+}
+
+/// Largest violation of w = max(0, (1/dᵢ + 1/dⱼ)/2 − θz), relative to the largest weight, and of its sum.
+fn kkt(edges: &[(u32, u32)], squared: &[f64], weights: &[f64], n: usize, sparsity: f64) -> f64 {
+    let mut degree = vec![0.0; n];
+    for (&(i, j), w) in edges.iter().zip(weights) {
+        degree[i as usize] += w;
+        degree[j as usize] += w;
+    }
+    let wanted = |(&(i, j), z): (&(u32, u32), &f64)| {
+        (0.5 * (1.0 / degree[i as usize] + 1.0 / degree[j as usize]) - sparsity * z).max(0.0)
+    };
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let worst = edges.iter().zip(squared).map(wanted).zip(weights).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let terms: f64 = squared.iter().zip(weights).map(|(z, w)| 2.0 * sparsity * z * w + 2.0 * w * w).sum();
+    (worst / largest).max((terms / n as f64 - 1.0).abs())
+}
+
+/// Weights, objective and degrees of the log-degree model against `expected` pairs, by both solvers.
+fn check_optimum(
+    (edges, squared): (&[(u32, u32)], &[f64]),
+    n: usize,
+    params: &LearnParams,
+    (expected_edges, expected): (&[(u32, u32)], &[f64]),
+) -> LearnReport {
+    let support = Support::of_edges(n, edges, squared, &run()).unwrap();
+    let (found, report) = learn_weights(&support, LearnModel::Log, params, None, &run()).unwrap();
+    let weights: Vec<f64> = edges.iter().zip(squared).map(|(&edge, &z)| found.weight(edge, z)).collect();
+    let at: std::collections::HashMap<_, _> = expected_edges.iter().copied().zip(expected.iter().copied()).collect();
+    let wanted: Vec<f64> = edges.iter().map(|edge| at.get(edge).copied().unwrap_or(0.0)).collect();
+    assert!(distance(&weights, &wanted) < 1e-9, "{}", distance(&weights, &wanted));
+    assert!(report.gap < 1e-14, "gap {:e}", report.gap);
+    if params.scale == 1.0 {
+        let residual = kkt(edges, squared, &weights, n, report.sparsity);
+        assert!(residual < 1e-8, "KKT {residual:e}");
+    }
+    report
+}
+
+#[test]
+fn golden_optima_on_full_support_are_met() {
+    for (file, n, ks) in [("graphlearn_dense_50.npz", 50, [5, 10, 20]), ("graphlearn_dense_200.npz", 200, [5, 10, 20])] {
+        let x = golden(file, "X");
+        let (edges, squared) = all_pairs(&x, n);
+        let neighbors = table(&x, n, n - 1);
+        for k in ks {
+            let of = |name: &str| golden(file, &format!("k{k}_{name}"));
+            for (mean, name) in [(SparsityMean::Arithmetic, "theta_min_max"), (SparsityMean::Geometric, "theta_geom_min_max")] {
+                let found = sparsity_for(LearnModel::Log, &neighbors, k, mean, &run()).unwrap();
+                let (values, expected) = ([found.value, found.bounds.0, found.bounds.1], of(name));
+                assert!(values.iter().zip(&expected).all(|(a, b)| close(*a, *b, 1e-10)), "{values:?} {expected:?}");
+            }
+            let theta = of("theta_min_max")[0];
+            let node = single_node(LearnModel::Log, neighbors.distances(0).iter().copied(), theta);
+            let expected = of("onenode_node0_lambda_k");
+            assert!(close(node.level, expected[0], 1e-12) && node.n_active == expected[1] as usize);
+            let expected = pairs_of(file, &format!("k{k}_exact_edges"));
+            let report = check_optimum((&edges, &squared), n, &exact(theta), (&expected, &of("exact_w")));
+            assert!((report.objective - of("exact_obj")[0]).abs() < 1e-12 * n as f64);
+            assert_eq!(report.n_edges, of("exact_nnz")[0] as usize);
+        }
+        for name in ["ab1", "ab2"] {
+            let regularizers = golden(file, &format!("{name}_alpha_beta"));
+            let params = LearnParams::of_regularizers(LearnModel::Log, regularizers[0], regularizers[1]).unwrap();
+            let params = LearnParams { tol: 1e-22, ..params };
+            let expected = pairs_of(file, &format!("{name}_exact_edges"));
+            let weights = golden(file, &format!("{name}_exact_w"));
+            let report = check_optimum((&edges, &squared), n, &params, (&expected, &weights));
+            let objective = params.objective(LearnModel::Log, report.objective, n);
+            assert!(close(objective, golden(file, &format!("{name}_exact_obj"))[0], 1e-12));
+        }
+    }
+}
+
+#[test]
+fn golden_optima_on_restricted_support_are_met() {
+    for (file, n, rows) in [("graphlearn_knn_200.npz", 200, 15), ("graphlearn_knn_1000.npz", 1000, 30)] {
+        let of = |name: &str| golden(file, name);
+        let indices: Vec<u32> = of("knn_idx").into_iter().map(|id| id as u32).collect();
+        let neighbors = NeighborTable { n_neighbors: indices.len() / n, indices, squared: of("knn_sqdist") };
+        assert_eq!(neighbors.n_neighbors, rows);
+        let k = of("k")[0] as usize;
+        let found = sparsity_for(LearnModel::Log, &neighbors, k, SparsityMean::Arithmetic, &run()).unwrap();
+        let expected = of("theta_min_max");
+        let values = [found.value, found.bounds.0, found.bounds.1];
+        assert!(values.iter().zip(&expected).all(|(a, b)| close(*a, *b, 1e-10)), "{values:?} {expected:?}");
+        let support = Support::of_table(neighbors.clone(), &run()).unwrap();
+        let edges = pairs_of(file, "support_edges");
+        let pairs = (0..n as u32).flat_map(|row| support.row(row as usize).0.iter().map(move |&id| (row, id)));
+        assert_eq!(pairs.filter(|pair| pair.0 < pair.1).collect::<Vec<_>>(), edges);
+        let place = |(i, j): (u32, u32)| support.row(i as usize).0.binary_search(&j).unwrap();
+        let squared: Vec<f64> = edges.iter().map(|&e| support.row(e.0 as usize).1[place(e)]).collect();
+        let report = check_optimum((&edges, &squared), n, &exact(found.value), (&edges, &of("exact_w")));
+        assert!((report.objective - of("exact_obj")[0]).abs() < 1e-12 * n as f64);
+        assert_eq!(report.n_edges, of("exact_nnz")[0] as usize);
+        assert!(close(report.saturated, of("share_nodes_all_edges_active")[0], 1e-12));
+        // The same from the table, whose graph has the degrees.
+        let params = GraphParams { n_neighbors: k, weights: Weighting::Learned, ..GraphParams::default() };
+        let params = GraphParams { learn: LearnParams { tol: 1e-20, ..params.learn }, ..params };
+        let learned = learn_from_table(neighbors, &params, None, &run()).unwrap();
+        assert!(distance(learned.graph.degree(), &of("exact_degrees")) < 1e-9);
+        // Steps of the reference's iteration.
+        let problem = Problem { model: LearnModel::Log, support: &support, sparsity: found.value };
+        let norm = of("normS_power")[0];
+        assert!(norm <= norm_bound(&support) && norm_bound(&support) <= 2.0 * norm);
+        check_iterates(file, "", &[1, 2, 5, 10, 50], Iterate::new(&problem, 1.0, 1.0, 0.5 / (2.0 + norm)), &edges);
+    }
+}
+
+/// Compares an iteration with the figures of its first steps.
+fn check_iterates(file: &str, prefix: &str, steps: &[usize], mut iterate: Iterate<'_, f64>, edges: &[(u32, u32)]) {
+    let (problem, mut done) = (iterate.problem(), 0);
+    for &step in steps {
+        (done..step).for_each(|_| run().install(|| iterate.step()));
+        done = step;
+        let at = |(i, j): (u32, u32)| {
+            let row = problem.support.starts[i as usize] as usize;
+            iterate.weights[row + problem.support.row(i as usize).0.binary_search(&j).unwrap()]
+        };
+        let weights: Vec<f64> = edges.iter().map(|&edge| at(edge)).collect();
+        let figures = golden(file, &format!("{prefix}iter{step}_sum_norm"));
+        let norm = weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+        assert!(close(weights.iter().sum(), figures[0], 1e-10) && close(norm, figures[1], 1e-10), "{prefix}{step}");
+        if problem.model == LearnModel::Log && prefix.is_empty() {
+            let first = golden(file, &format!("iter{step}_w_first2000"));
+            assert!(distance(&weights[..first.len()], &first) < 1e-10);
+        } else if problem.model == LearnModel::Log {
+            assert!(distance(&iterate.dual, &golden(file, &format!("{prefix}iter{step}_dual"))) < 1e-10);
+        }
+    }
+}
+
+#[test]
+fn golden_steps_on_full_support_are_met() {
+    let (file, n) = ("graphlearn_dense_50.npz", 50);
+    let (edges, squared) = all_pairs(&golden(file, "X"), n);
+    let support = Support::of_edges(n, &edges, &squared, &run()).unwrap();
+    let norm = (2.0 * (n as f64 - 1.0)).sqrt();
+    assert!(close(norm_bound(&support), norm, 1e-15));
+    for k in [5, 10, 20] {
+        let sparsity = golden(file, &format!("k{k}_theta_min_max"))[0];
+        let problem = Problem { model: LearnModel::Log, support: &support, sparsity };
+        let iterate = Iterate::new(&problem, 1.0, 1.0, 0.5 / (2.0 + norm));
+        check_iterates(file, &format!("k{k}_"), &[1, 2, 5, 10, 50], iterate, &edges);
+    }
+    for name in ["l2_1_", "l2_2_", "l2_3_"] {
+        let ridge = golden(file, &format!("{name}a"))[0];
+        let problem = Problem { model: LearnModel::L2, support: &support, sparsity: 1.0 };
+        let step = 0.5 / (2.0 * ridge * n as f64 + 2.0 * (edges.len() as f64).sqrt());
+        check_iterates(file, name, &[1, 2, 5, 10], Iterate::new(&problem, ridge, 1.0, step), &edges);
+    }
+}
+
+#[test]
+fn golden_optima_of_the_l2_model_are_met() {
+    let cases = [("graphlearn_dense_50.npz", 50, 1), ("graphlearn_dense_50.npz", 50, 2), ("graphlearn_dense_50.npz", 50, 3), ("graphlearn_dense_200.npz", 200, 2)];
+    for (file, n, case) in cases {
+        let of = |name: &str| golden(file, &format!("l2_{case}_{name}"));
+        let (edges, squared) = all_pairs(&golden(file, "X"), n);
+        let support = Support::of_edges(n, &edges, &squared, &run()).unwrap();
+        let params = LearnParams::of_regularizers(LearnModel::L2, of("a")[0], 1.0).unwrap();
+        let params = LearnParams { tol: 1e-20, ..params };
+        let (found, report) = learn_weights(&support, LearnModel::L2, &params, None, &run()).unwrap();
+        let weights: Vec<f64> = edges.iter().zip(&squared).map(|(&edge, &z)| found.weight(edge, z)).collect();
+        let expected_edges = pairs_of(file, &format!("l2_{case}_exact_edges"));
+        let at: std::collections::HashMap<_, _> = expected_edges.into_iter().zip(of("exact_w")).collect();
+        let wanted: Vec<f64> = edges.iter().map(|edge| at.get(edge).copied().unwrap_or(0.0)).collect();
+        assert!(distance(&weights, &wanted) < 1e-9, "{case}: {:e}", distance(&weights, &wanted));
+        assert!(close(params.objective(LearnModel::L2, report.objective, n), of("exact_obj")[0], 1e-12));
+        assert!(report.gap < 1e-13 && close(2.0 * weights.iter().sum::<f64>(), n as f64, 1e-12), "{:e}", report.gap);
+    }
+}
+
+#[test]
+fn two_rows_and_rows_at_equal_distances_have_closed_forms() {
+    for (z, alpha, beta) in [(3.0, 1.0, 1.0), (0.0, 2.0, 0.5), (40.0, 0.3, 7.0)] {
+        let params = LearnParams::of_regularizers(LearnModel::Log, alpha, beta).unwrap();
+        let params = LearnParams { tol: 1e-20, ..params };
+        let two = Support::of_edges(2, &[(0, 1)], &[z], &run()).unwrap();
+        let weight = learn_weights(&two, LearnModel::Log, &params, None, &run()).unwrap().0.weight((0, 1), z);
+        // βw² + zw − α = 0.
+        assert!(close(weight, 2.0 * alpha / (z + (z * z + 4.0 * alpha * beta).sqrt()), 1e-9), "{weight}");
+        let n = 7u32;
+        let edges: Vec<_> = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).collect();
+        let equal = Support::of_edges(n as usize, &edges, &vec![z; edges.len()], &run()).unwrap();
+        let (found, report) = learn_weights(&equal, LearnModel::Log, &params, None, &run()).unwrap();
+        let w = found.weight((2, 5), z);
+        assert!(close(beta * w + z, alpha / (f64::from(n - 1) * w), 1e-9) && report.n_edges == edges.len());
+    }
+}
+
+#[test]
+fn both_solvers_find_the_same_graph() {
+    let features = blobs(300, 4, 3);
+    for weights in [Weighting::Learned, Weighting::LearnedL2] {
+        let params = GraphParams { n_neighbors: 5, weights, ..GraphParams::default() };
+        let tight = LearnParams { tol: 1e-11, ..LearnParams::default() };
+        let params = GraphParams { learn: tight.clone(), ..params };
+        let newton = learn_graph(&features, &params, None, &run()).unwrap();
+        let slow = LearnParams { solver: LearnSolver::PrimalDual, max_iter: Some(30_000), ..tight };
+        let params = GraphParams { learn: slow, ..params };
+        let twin = learn_graph(&features, &params, None, &run()).unwrap();
+        assert!(newton.report.converged && twin.report.converged && twin.report.n_iter > 10 * newton.report.n_iter);
+        assert!(close(newton.report.objective, twin.report.objective, 1e-9));
+        assert!(distance(newton.graph.degree(), twin.graph.degree()) < 1e-4);
+        assert!((newton.report.mean_neighbors / 5.0 - 1.0).abs() < 0.35, "{}", newton.report.mean_neighbors);
+    }
+}
+
+#[test]
+fn a_start_from_a_similar_fit_saves_steps() {
+    let features = blobs(500, 4, 3);
+    let params = GraphParams { n_neighbors: 6, weights: Weighting::Learned, ..GraphParams::default() };
+    let first = learn_graph(&features, &params, None, &run()).unwrap();
+    let start = first.weights.start();
+    let again = learn_graph(&features, &params, Some(&start), &run()).unwrap();
+    assert_eq!(again.report.n_iter, 0);
+    let sparser = LearnParams { sparsity: Some(1.2 * first.report.sparsity), ..LearnParams::default() };
+    let params = GraphParams { learn: sparser, ..params };
+    let warm = learn_graph(&features, &params, Some(&start), &run()).unwrap();
+    let cold = learn_graph(&features, &params, None, &run()).unwrap();
+    assert!(warm.report.n_iter <= cold.report.n_iter && distance(warm.graph.degree(), cold.graph.degree()) < 1e-4);
+    assert!(warm.report.n_edges < first.report.n_edges);
+    let text = learn_graph(&features, &params, Some(&start[1..]), &run()).unwrap_err().to_string();
+    assert!(text.contains("start has 500; expected 501 values"), "{text}");
+}
+
+#[test]
+fn repairs_lead_to_the_optimum_over_all_pairs() {
+    let features = blobs(400, 3, 4);
+    for weights in [Weighting::Learned, Weighting::LearnedL2] {
+        let narrow = LearnParams { support_factor: Some(1.0), tol: 1e-13, ..LearnParams::default() };
+        let params = GraphParams { n_neighbors: 8, weights, ..GraphParams::default() };
+        let params = GraphParams { learn: narrow, ..params };
+        let restricted = learn_graph(&features, &params, None, &run()).unwrap();
+        assert!(restricted.report.n_uncertified > 0 && restricted.report.saturated > 0.1);
+        let sparsity = Some(restricted.report.sparsity);
+        let all = LearnParams { support_factor: None, sparsity, ..params.learn.clone() };
+        let full = learn_graph(&features, &GraphParams { learn: all, ..params.clone() }, None, &run()).unwrap();
+        assert_eq!((full.report.n_uncertified, full.report.n_allowed), (0, 400 * 399 / 2));
+        let repair = LearnParams { repair: true, ..params.learn.clone() };
+        let repaired = learn_graph(&features, &GraphParams { learn: repair, ..params }, None, &run()).unwrap();
+        assert_eq!((repaired.report.n_uncertified, repaired.report.n_edges), (0, full.report.n_edges));
+        assert!(repaired.report.n_repaired > 0 && repaired.report.n_allowed < full.report.n_allowed / 4);
+        assert!(distance(repaired.graph.degree(), full.graph.degree()) < 1e-6);
+        assert!(distance(restricted.graph.degree(), full.graph.degree()) > 1e-3);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let features = blobs(5000, 6, 5);
+    for weights in [Weighting::Learned, Weighting::LearnedL2] {
+        for solver in [LearnSolver::Newton, LearnSolver::PrimalDual] {
+            let learn = LearnParams { solver, max_iter: Some(60), repair: true, ..LearnParams::default() };
+            let params = GraphParams { n_neighbors: 7, weights, learn, ..GraphParams::default() };
+            let graphs = [1, 2, 7].map(|threads| {
+                let run = Run::new(Some(threads), 0).unwrap();
+                learn_graph(&features, &params, None, &run).unwrap().graph
+            });
+            assert!(graphs[0] == graphs[1] && graphs[0] == graphs[2], "{weights:?} {solver:?}");
+        }
+    }
+}
+
+#[test]
+fn duplicates_outliers_and_few_rows_are_rows_like_others() {
+    // Twenty rows at one place, twenty near each other, one far away.
+    let mut x = vec![0.0; 20];
+    x.extend((0..20).map(|i| 5.0 + f64::from(i).powi(2) * 0.01));
+    x.push(1e3);
+    let features = Features::from_f64(41, 1, x).unwrap();
+    for (weights, isolated) in [(Weighting::Learned, false), (Weighting::LearnedL2, true)] {
+        let params = GraphParams { n_neighbors: 3, weights, ..GraphParams::default() };
+        let built = affinity_graph(&features, &params, &run()).unwrap();
+        let report = built.learned.clone().unwrap();
+        assert!(report.converged && report.chosen.unwrap().n_tied_rows == 20, "{report:?}");
+        assert!(built.graph.degree().iter().all(|d| d.is_finite()));
+        assert_eq!(built.graph.degree()[40] == 0.0, isolated);
+        assert!(built.graph.degree()[0] > 0.0);
+        let summary = built.summary(&built.graph.components());
+        assert_eq!(summary.learned.unwrap()["n_edges"], report.n_edges);
+    }
+    let params = GraphParams { n_neighbors: 2, weights: Weighting::Learned, ..GraphParams::default() };
+    let few = |n: usize| Features::from_f64(n, 1, (0..n).map(|i| (i * i) as f64).collect()).unwrap();
+    assert_eq!(learn_graph(&few(4), &params, None, &run()).unwrap().graph.n_samples(), 4);
+    let text = learn_graph(&few(3), &params, None, &run()).unwrap_err().to_string();
+    assert!(text.contains("n_neighbors is 2; expected at most 1, the number of rows less 2"), "{text}");
+    let same = Features::from_f64(9, 1, vec![3.0; 9]).unwrap();
+    let text = learn_graph(&same, &params, None, &run()).unwrap_err().to_string();
+    assert!(text.contains("remove duplicate rows"), "{text}");
+    let lonely = Support::of_edges(3, &[(0, 1)], &[1.0], &run()).unwrap();
+    let text = learn_weights(&lonely, LearnModel::Log, &exact(1.0), None, &run()).unwrap_err().to_string();
+    assert!(text.contains("row 2 has no allowed pair"), "{text}");
+    let learned = learn_weights(&lonely, LearnModel::L2, &exact(1.0), None, &run()).unwrap();
+    assert!(close(learned.0.weight((0, 1), 1.0), 1.5, 1e-9));
+}
+
+#[test]
+fn parameters_outside_their_range_are_named() {
+    let text = |learn: LearnParams| {
+        let params = GraphParams { weights: Weighting::Learned, learn, ..GraphParams::default() };
+        params.validate().unwrap_err().to_string()
+    };
+    let default = LearnParams::default;
+    assert!(text(LearnParams { support_factor: Some(0.5), ..default() }).contains("support_factor is 0.5"));
+    assert!(text(LearnParams { sparsity: Some(0.0), ..default() }).contains("sparsity is 0"));
+    assert!(text(LearnParams { scale: f64::NAN, ..default() }).contains("scale is NaN"));
+    assert!(text(LearnParams { tol: 1.0, ..default() }).contains("tol is 1"));
+    assert!(text(LearnParams { max_iter: Some(0), ..default() }).contains("max_iter is 0"));
+    let width = GraphParams { weights: Weighting::LearnedL2, bandwidth: Some(1.0), ..GraphParams::default() };
+    assert!(width.validate().unwrap_err().to_string().contains("learned-l2 weights have none"));
+    let products = GraphParams { weights: Weighting::Learned, metric: Metric::InnerProduct, ..GraphParams::default() };
+    assert!(products.validate().is_err());
+    let plain = GraphParams::default();
+    let text = learn_graph(&blobs(40, 2, 2), &plain, None, &run()).unwrap_err().to_string();
+    assert!(text.contains("weights is self-tuning; expected learned or learned-l2"), "{text}");
+    assert!(LearnParams::of_regularizers(LearnModel::L2, 1.0, 2.0).unwrap_err().to_string().contains("beta is 2"));
+}
+
+#[test]
+fn cosine_distances_are_those_of_unit_rows() {
+    let features = blobs(200, 5, 3);
+    let mut values = dense_values(&features);
+    values.chunks_exact_mut(5).for_each(|row| {
+        let norm = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+        row.iter_mut().for_each(|v| *v /= norm);
+    });
+    let unit = Features::from_f64(200, 5, values).unwrap();
+    let params = GraphParams { n_neighbors: 4, weights: Weighting::Learned, builder: KnnBuilder::Exact, ..GraphParams::default() };
+    let euclidean = learn_graph(&unit, &params, None, &run()).unwrap();
+    let params = GraphParams { metric: Metric::Cosine, ..params };
+    let cosine = learn_graph(&features, &params, None, &run()).unwrap();
+    assert!(distance(cosine.graph.degree(), euclidean.graph.degree()) < 1e-4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn scale_order_and_sparsity_are_as_they_should(seed in 0usize..1000, k in 1usize..8, factor in 1e-6..1e6f64) {
+        let n = 60;
+        let x = dense_values(&blobs(n + seed % 7, 3, 3));
+        let n = n + seed % 7;
+        let params = GraphParams { n_neighbors: k, weights: Weighting::Learned, ..GraphParams::default() };
+        let params = GraphParams { learn: LearnParams { tol: 1e-14, ..LearnParams::default() }, ..params };
+        let near = table(&x, n, 3 * k + 1);
+        let found = learn_from_table(near.clone(), &params, None, &run()).unwrap();
+        prop_assert!(found.report.converged && found.graph.degree().iter().all(|d| *d > 0.0));
+        // Distances in another unit: another sparsity, the same graph.
+        let scaled = NeighborTable { squared: near.squared.iter().map(|z| z * factor).collect(), ..near.clone() };
+        let same = learn_from_table(scaled, &params, None, &run()).unwrap();
+        prop_assert!(close(same.report.sparsity * factor, found.report.sparsity, 1e-9));
+        prop_assert!(distance(same.graph.degree(), found.graph.degree()) < 1e-6);
+        // Rows in reverse order.
+        let reversed = NeighborTable {
+            n_neighbors: near.n_neighbors,
+            indices: near.indices.chunks_exact(near.n_neighbors).rev().flatten().map(|id| n as u32 - 1 - id).collect(),
+            squared: near.squared.chunks_exact(near.n_neighbors).rev().flatten().copied().collect(),
+        };
+        let turned = learn_from_table(reversed, &params, None, &run()).unwrap();
+        let degree: Vec<f64> = turned.graph.degree().iter().rev().copied().collect();
+        prop_assert!(distance(&degree, found.graph.degree()) < 1e-6);
+        let sparser = LearnParams { sparsity: Some(2.0 * found.report.sparsity), ..params.learn.clone() };
+        let sparse = learn_from_table(near, &GraphParams { learn: sparser, ..params }, None, &run()).unwrap();
+        prop_assert!(sparse.report.n_edges <= found.report.n_edges);
+    }
+}
