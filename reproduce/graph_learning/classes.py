@@ -16,7 +16,7 @@ import sets
 Setting = dict[str, Any]
 DATA = sets.files(["MNIST"])
 DEGREES = (5, 10, 20, 30)
-SHOWN = 10
+SHOWN = 5
 """The mean degree whose classes are shown."""
 MOST = 40
 """Neighbours among which as many edges are looked for."""
@@ -24,7 +24,7 @@ MOST = 40
 
 def settings(small: bool) -> list[Setting]:
     """A process for each graph and mean degree."""
-    rows, degrees = (2000, (5, SHOWN)) if small else (sets.TRAINING, DEGREES)
+    rows, degrees = (2000, (SHOWN, 10)) if small else (sets.TRAINING, DEGREES)
     return [{"kind": kind, "degree": degree, "rows": rows} for degree in degrees for kind in graphs.KINDS]
 
 
@@ -57,7 +57,7 @@ def judged(weights: sp.csr_array, classes: np.ndarray) -> list[common.Record]:
 
 
 def table(records: list[common.Record]) -> str:
-    """A row for each graph: wrong edges and what is cut off; then shares of the degrees by class."""
+    """A row for each graph: wrong edges and what is cut off; then the same by class."""
     return f"{_wholes(records)}\n{_by_class(records)}"
 
 
@@ -76,13 +76,17 @@ def _wholes(records: list[common.Record]) -> str:
 
 
 def _by_class(records: list[common.Record]) -> str:
-    chosen = [one for one in records if one["degree"] == SHOWN and one["class"] != "all"]
-    names = list(dict.fromkeys(one["class"] for one in chosen))
-    rows = []
-    for kind, group in results.grouped(chosen, lambda one: one["kind"]).items():
-        rows.append([kind, *[f"{_percent(one['degrees'])}, {_percent(1 - one['in_largest'])}" for one in group]])
-    title = f"Share of all degrees in each class, and of its rows beside the largest component; mean degree {SHOWN}"
-    return common.markdown(title, ["graph", *names], rows)
+    groups = results.grouped([one for one in records if one["degree"] == SHOWN], lambda one: one["kind"])
+    weights, rows = [], []
+    for kind, (whole, *parts) in groups.items():
+        inside = [f"{100 * one['within']:.1f} ({100 * one['degrees']:.1f})" for one in parts]
+        weights.append([kind, *inside, f"{100 * (1 - whole['within']):.1f}"])
+        rows.append([kind, *[f"{100 * one['isolated']:.1f} ({100 * (1 - one['in_largest']):.1f})" for one in parts]])
+    names = [one["class"] for one in next(iter(groups.values()))[1:]]
+    title = f"Weight inside each class, % of all (degrees in it, %); mean degree {SHOWN}"
+    first = common.markdown(title, ["graph", *names, "between classes"], weights)
+    title = f"Rows of each class without an edge, % (beside the largest component, %); mean degree {SHOWN}"
+    return f"{first}\n{common.markdown(title, ['graph', *names], rows)}"
 
 
 def _percent(share: float) -> str:
@@ -90,7 +94,7 @@ def _percent(share: float) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Wrong weight over mean degree, and the share of the degrees in each class."""
+    """Wrong weight over mean degree, and the share of the weight inside each class."""
     figure = results.figure(11, 4)
     left, right = figure.subplots(1, 2)
     groups = results.grouped(records, lambda one: one["kind"])
@@ -99,9 +103,9 @@ def plot(records: list[common.Record]) -> Any:
         wrong = [100 * (1 - group[0]["within"]) for group in whole.values()]
         left.plot(list(whole), wrong, label=kind, **graphs.CURVES.style(kind))
         parts = [one for one in groups[kind] if one["class"] != "all" and one["degree"] == SHOWN]
-        shares = [100 * one["degrees"] for one in parts]
+        shares = [100 * one["within"] for one in parts]
         right.plot([one["class"] for one in parts], shares, label=kind, **graphs.CURVES.style(kind))
     left.set(xlabel="mean degree", ylabel="weight between classes, %")
-    right.set(xlabel="class", ylabel=f"degrees in the class, % (mean degree {SHOWN})")
+    right.set(xlabel="class", ylabel=f"weight inside the class, % (mean degree {SHOWN})")
     left.legend()
     return figure

@@ -89,6 +89,7 @@ def plot(records: list[common.Record]) -> Any:
             points = [[one[entry] for one in found] for entry in ("sparsity", "degree")]
             panel.plot(*points, marker=marker, markersize=4, linewidth=0.8, color=color, label=FACTORS[factor])
         panel.set(xscale="log", xlabel="sparsity θ", title=name)
+        panel.xaxis.set_minor_formatter(lambda *_: "")
         panel.invert_xaxis()
     panels[0].set_ylabel("neighbours wanted, mean degree")
     panels[0].legend()

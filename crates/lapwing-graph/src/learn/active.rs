@@ -7,7 +7,7 @@
 use lapwing_solve::Operator;
 use rayon::prelude::*;
 
-use super::dual::{BLOCK, Problem, State, weight};
+use super::dual::{BLOCK, Problem, State};
 use super::support::SquaredDistance;
 
 /// diag(h) + ½·(D_A + A).
@@ -26,7 +26,7 @@ impl Curvature {
         let mut starts = vec![0u64; n + 1];
         (0..n).for_each(|row| starts[row + 1] = starts[row] + u64::from(state.n_active[row]));
         let mut ids = vec![0u32; starts[n] as usize];
-        let offsets = state.multipliers.offsets();
+        let offsets = problem.offsets(&state.multipliers);
         let mut rest = ids.as_mut_slice();
         let mut blocks = Vec::with_capacity(n.div_ceil(BLOCK));
         for first in (0..n).step_by(BLOCK) {
@@ -40,7 +40,7 @@ impl Curvature {
             for row in rows {
                 let (others, squared) = problem.support.row(row);
                 let is_active = |(id, z): (&u32, &R)| {
-                    weight(offsets[row], offsets[*id as usize], problem.sparsity, (*z).into()) > 0.0
+                    offsets.weight(row, *id as usize, problem.sparsity * (*z).into()) > 0.0
                 };
                 let active = others.iter().zip(squared).filter(|&pair| is_active(pair));
                 // As many places as the state counted.
@@ -51,8 +51,8 @@ impl Curvature {
                 });
             }
         });
-        let nodes = state.multipliers.nodes.iter().zip(&state.n_active);
-        let diagonal = nodes.map(|(&node, &active)| own(node) + 0.5 * f64::from(active)).collect();
+        let diagonal = |(row, &active)| own(problem.lambda(&state.multipliers, row)) + 0.5 * f64::from(active);
+        let diagonal = state.n_active.iter().enumerate().map(diagonal).collect();
         Self { starts, ids, diagonal }
     }
 

@@ -11,6 +11,10 @@
 //! for the log-degree Σ φ(λᵢdᵢ), φ(u) = u − 1 − log u; for the l2-degree ½‖λ + d‖² and what scaling w to the total weight n
 //! adds.
 //!
+//! Far rows: where the nearest pair of a row costs mᵢ ≫ 1, λᵢ is about 2mᵢ and w about 1/mᵢ, which the difference of two large
+//! numbers does not hold. There the row's excess λᵢ − 2mᵢ is kept instead of λᵢ, pairs cost c − mᵢ − mⱼ, and the row is solved by itself
+//! after each step.
+//!
 //! Cost of one evaluation: a pass over the 2m entries of the support, bound by gathering offsets. Rows are summed by one
 //! thread each and blocks of rows in order.
 
@@ -24,18 +28,24 @@ use super::support::{SquaredDistance, Support};
 /// Rows of one unit of work.
 pub(super) const BLOCK: usize = 2048;
 
+/// Costs of nearest pairs up to which weights are differences that hold.
+const FAR: f64 = 1e3;
+
 /// A model on a support, at one sparsity.
-#[derive(Clone, Copy)]
 pub(super) struct Problem<'a, R> {
     pub model: LearnModel,
     pub support: &'a Support<R>,
     pub sparsity: f64,
+    /// m of each row (n) where some are far, else empty, which stands for zeros.
+    bases: Vec<f64>,
+    /// Rows whose base is large.
+    far: Vec<u32>,
 }
 
 /// Variables of the dual.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Multipliers {
-    /// λ of each row (n).
+    /// λ of each row (n), less twice its base.
     pub nodes: Vec<f64>,
     /// ν; 0 in the log-degree model.
     pub level: f64,
@@ -60,11 +70,51 @@ pub(super) struct State {
     pub total: f64,
 }
 
-impl Multipliers {
+/// From pairs to weights, at some multipliers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Offsets {
     /// μ of each row.
-    pub fn offsets(&self) -> Vec<f64> {
-        self.nodes.par_iter().with_min_len(BLOCK).map(|node| 0.5 * (node - self.level)).collect()
+    Plain(Vec<f64>),
+    /// μ less the base, and the base.
+    Based(Vec<[f64; 2]>),
+}
+
+impl Offsets {
+    /// The weight of a pair that costs `cost`; the same bits for either order of its rows.
+    #[inline(always)]
+    pub fn weight(&self, i: usize, j: usize, cost: f64) -> f64 {
+        match self {
+            Self::Plain(offsets) => weight(offsets[i], offsets[j], cost),
+            Self::Based(offsets) => weight(offsets[i], offsets[j], cost),
+        }
     }
+}
+
+/// What a row has of the weights of its pairs.
+trait Offset: Copy + Sync {
+    /// The sum of two offsets less a cost.
+    fn less(self, other: Self, cost: f64) -> f64;
+}
+
+impl Offset for f64 {
+    #[inline(always)]
+    fn less(self, other: Self, cost: f64) -> f64 {
+        (self + other) - cost
+    }
+}
+
+impl Offset for [f64; 2] {
+    #[inline(always)]
+    fn less(self, other: Self, cost: f64) -> f64 {
+        (self[0] + other[0]) - ((cost - self[1].max(other[1])) - self[1].min(other[1]))
+    }
+}
+
+/// max(0, μᵢ + μⱼ − c).
+#[inline(always)]
+fn weight<O: Offset>(own: O, other: O, cost: f64) -> f64 {
+    let weight = own.less(other, cost);
+    if weight > 0.0 { weight } else { 0.0 }
 }
 
 impl State {
@@ -78,24 +128,107 @@ impl State {
     }
 }
 
-impl<R: SquaredDistance> Problem<'_, R> {
+impl<'a, R: SquaredDistance> Problem<'a, R> {
+    /// O(m), to see which rows are far.
+    pub fn new(model: LearnModel, support: &'a Support<R>, sparsity: f64, run: &Run) -> Self {
+        let nearest = |row: usize| {
+            let squared = support.row(row).1.iter().map(|&z| sparsity * z.into());
+            squared.fold(f64::INFINITY, f64::min)
+        };
+        let mut bases = Vec::new();
+        if model == LearnModel::Log {
+            let n = support.n_samples();
+            bases = run.install(|| (0..n).into_par_iter().with_min_len(256).map(nearest).collect());
+            if bases.iter().all(|&base| base <= FAR) {
+                bases = Vec::new();
+            }
+        }
+        let far = bases.iter().enumerate().filter(|row| *row.1 > FAR).map(|(row, _)| row as u32).collect();
+        Self { model, support, sparsity, bases, far }
+    }
+
+    /// 2m of a row.
+    #[inline(always)]
+    fn base(&self, row: usize) -> f64 {
+        2.0 * self.bases.get(row).copied().unwrap_or(0.0)
+    }
+
+    /// λ of a row.
+    #[inline(always)]
+    pub fn lambda(&self, multipliers: &Multipliers, row: usize) -> f64 {
+        self.base(row) + multipliers.nodes[row]
+    }
+
+    /// λ of each row.
+    pub fn lambdas(&self, multipliers: &Multipliers) -> Vec<f64> {
+        (0..multipliers.nodes.len()).map(|row| self.lambda(multipliers, row)).collect()
+    }
+
+    /// Multipliers with the given λ.
+    pub fn multipliers(&self, lambdas: Vec<f64>, level: f64) -> Multipliers {
+        let mut nodes = lambdas.into_iter().enumerate().map(|(row, lambda)| lambda - self.base(row)).collect::<Vec<_>>();
+        self.settle(&mut nodes);
+        Multipliers { nodes, level }
+    }
+
+    /// Solves the far rows, each for the others as they are: Σⱼ max(0, s − cⱼ) = 1/(2(m + s)) for s half the row's excess and c
+    /// the costs that its pairs have left. With the k cheapest, of mean c̄, s = c̄ + e for the positive root of
+    /// ke² + k(m + c̄)e = ½. A weight of 1/m is lost in the accuracy of a direction for all rows.
+    pub fn settle(&self, nodes: &mut [f64]) {
+        let mut costs = Vec::new();
+        for &row in &self.far {
+            let row = row as usize;
+            let (ids, squared) = self.support.row(row);
+            let m = self.bases[row];
+            costs.clear();
+            costs.extend(ids.iter().zip(squared).map(|(&id, &z)| {
+                let id = id as usize;
+                -[0.0, m].less([0.5 * nodes[id], self.bases[id]], self.sparsity * z.into())
+            }));
+            costs.sort_unstable_by(f64::total_cmp);
+            let (mut sum, mut half) = (0.0, f64::INFINITY);
+            for (at, &cost) in costs.iter().enumerate() {
+                if half <= cost {
+                    break;
+                }
+                sum += cost;
+                let k = (at + 1) as f64;
+                let (mean, reach) = (sum / k, k * m + sum);
+                half = mean + 1.0 / (reach + (reach * reach + 2.0 * k).sqrt());
+            }
+            nodes[row] = 2.0 * half;
+        }
+    }
+
+    /// The weights at `multipliers`.
+    pub fn offsets(&self, multipliers: &Multipliers) -> Offsets {
+        let own = |&node: &f64| 0.5 * (node - multipliers.level);
+        let nodes = multipliers.nodes.par_iter().with_min_len(BLOCK);
+        match self.bases.is_empty() {
+            true => Offsets::Plain(nodes.map(own).collect()),
+            false => Offsets::Based(nodes.zip(&self.bases).map(|(node, &base)| [own(node), base]).collect()),
+        }
+    }
+
     /// Multipliers of rows that are each solved by themselves.
-    pub fn start(&self, run: &Run) -> Multipliers {
+    ///
+    /// # Errors
+    /// [`lapwing_data::Error::Interrupted`].
+    pub fn start(&self, run: &Run) -> Result<Multipliers> {
+        run.check()?;
         let level = |row: usize| {
             let squared = self.support.row(row).1;
             level_of_any(self.model, squared.iter().map(|&z| z.into()), self.sparsity)
         };
         let n = self.support.n_samples();
         let levels: Vec<f64> = run.install(|| (0..n).into_par_iter().with_min_len(256).map(level).collect());
-        match self.model {
-            LearnModel::Log => Multipliers { nodes: levels, level: 0.0 },
-            LearnModel::L2 => {
-                // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
-                let finite: Vec<f64> = levels.into_iter().filter(|level| level.is_finite()).collect();
-                let mean = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
-                Multipliers { nodes: vec![-1.0; n], level: -1.0 - mean }
-            }
+        if self.model == LearnModel::L2 {
+            // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
+            let finite: Vec<f64> = levels.into_iter().filter(|level| level.is_finite()).collect();
+            let mean = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
+            return Ok(Multipliers { nodes: vec![-1.0; n], level: -1.0 - mean });
         }
+        Ok(self.multipliers(levels, 0.0))
     }
 
     /// Weights, degrees, values and gap of `multipliers`.
@@ -104,25 +237,29 @@ impl<R: SquaredDistance> Problem<'_, R> {
     /// [`lapwing_data::Error::Interrupted`].
     pub fn evaluate(&self, multipliers: Multipliers, run: &Run) -> Result<State> {
         run.check()?;
+        Ok(run.install(|| match self.offsets(&multipliers) {
+            Offsets::Plain(offsets) => self.summed(multipliers, &offsets),
+            Offsets::Based(offsets) => self.summed(multipliers, &offsets),
+        }))
+    }
+
+    fn summed<O: Offset>(&self, multipliers: Multipliers, offsets: &[O]) -> State {
         let n = self.support.n_samples();
         let (mut degree, mut n_active) = (vec![0.0; n], vec![0u32; n]);
-        let sums = run.install(|| {
-            let offsets = multipliers.offsets();
-            let blocks = degree.par_chunks_mut(BLOCK).zip(n_active.par_chunks_mut(BLOCK)).enumerate();
-            let blocks = blocks.map(|(block, (degree, n_active))| {
-                let mut sums = Sums::default();
-                for (offset, (degree, n_active)) in degree.iter_mut().zip(n_active).enumerate() {
-                    let row = block * BLOCK + offset;
-                    let (ids, squared) = self.support.row(row);
-                    let (sum, squares, active) = row_sums(ids, squared, self.sparsity, offsets[row], &offsets);
-                    (*degree, *n_active) = (sum, active);
-                    sums.add(self.model, multipliers.nodes[row], sum, squares);
-                }
-                sums
-            });
-            blocks.collect::<Vec<_>>().iter().fold(Sums::default(), Sums::with)
+        let blocks = degree.par_chunks_mut(BLOCK).zip(n_active.par_chunks_mut(BLOCK)).enumerate();
+        let blocks = blocks.map(|(block, (degree, n_active))| {
+            let mut sums = Sums::default();
+            for (offset, (degree, n_active)) in degree.iter_mut().zip(n_active).enumerate() {
+                let row = block * BLOCK + offset;
+                let (ids, squared) = self.support.row(row);
+                let (sum, squares, active) = row_sums(ids, squared, self.sparsity, offsets[row], offsets);
+                (*degree, *n_active) = (sum, active);
+                sums.add(self.model, self.lambda(&multipliers, row), sum, squares);
+            }
+            sums
         });
-        Ok(self.state(multipliers, degree, n_active, &sums))
+        let sums = blocks.collect::<Vec<_>>().iter().fold(Sums::default(), Sums::with);
+        self.state(multipliers, degree, n_active, &sums)
     }
 
     fn state(&self, multipliers: Multipliers, degree: Vec<f64>, n_active: Vec<u32>, sums: &Sums) -> State {
@@ -200,25 +337,18 @@ fn phi(u: f64) -> f64 {
     if u > 0.0 { ((u - 1.0) - (u - 1.0).ln_1p()).max(0.0) } else { f64::INFINITY }
 }
 
-/// The weight of a pair at squared distance `z`; the same bits for either order of the offsets.
-#[inline(always)]
-pub(super) fn weight(own: f64, other: f64, sparsity: f64, z: f64) -> f64 {
-    let weight = (own + other) - sparsity * z;
-    if weight > 0.0 { weight } else { 0.0 }
-}
-
 /// Σ w, Σ w² and the number of w > 0 of a row, in four interleaved sums.
 #[inline(always)]
-fn row_sums<R: SquaredDistance>(
+fn row_sums<R: SquaredDistance, O: Offset>(
     ids: &[u32],
     squared: &[R],
     sparsity: f64,
-    own: f64,
-    offsets: &[f64],
+    own: O,
+    offsets: &[O],
 ) -> (f64, f64, u32) {
     let (mut sums, mut squares, mut active) = ([0.0; 4], [0.0; 4], [0u32; 4]);
     let mut add = |lane: usize, id: u32, z: R| {
-        let w = weight(own, offsets[id as usize], sparsity, z.into());
+        let w = weight(own, offsets[id as usize], sparsity * z.into());
         sums[lane] += w;
         squares[lane] += w * w;
         active[lane] += u32::from(w > 0.0);

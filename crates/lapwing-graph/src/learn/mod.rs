@@ -37,7 +37,7 @@ use serde::Serialize;
 use crate::knn::{KnnReport, kneighbors};
 use crate::relation::assemble;
 use crate::{Graph, GraphParams};
-use dual::{Multipliers, Problem, State};
+use dual::{Offsets, Problem, State};
 use newton::{Arrived, newton};
 use primal_dual::primal_dual;
 use repair::Repair;
@@ -103,29 +103,29 @@ pub struct LearnedGraph {
 /// Weights that were learned, as the function of a pair that they are at the optimum: max(0, μᵢ + μⱼ − θzᵢⱼ)·δ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearnedWeights {
-    /// μ of each row (n); (1/dᵢ)/2 in the log-degree model, where d are the degrees before the scale.
-    offsets: Vec<f64>,
-    multipliers: Multipliers,
+    offsets: Offsets,
+    /// λ of each row, and last ν (n + 1).
+    start: Vec<f64>,
     sparsity: f64,
     scale: f64,
 }
 
 impl LearnedWeights {
-    fn new(state: &State, sparsity: f64, scale: f64) -> Self {
-        let Multipliers { nodes, level } = &state.multipliers;
-        let offsets = nodes.iter().map(|node| 0.5 * (node - level)).collect();
-        Self { offsets, multipliers: state.multipliers.clone(), sparsity, scale: scale * state.factor }
+    fn new<R: SquaredDistance>(problem: &Problem<'_, R>, state: &State, scale: f64, run: &Run) -> Self {
+        let mut start = problem.lambdas(&state.multipliers);
+        start.push(state.multipliers.level);
+        let offsets = run.install(|| problem.offsets(&state.multipliers));
+        Self { offsets, start, sparsity: problem.sparsity, scale: scale * state.factor }
     }
 
     /// Weight of an allowed pair at squared distance `z`. Both rows have to be below n.
     pub fn weight(&self, rows: (u32, u32), z: f64) -> f64 {
-        let (u, v) = (self.offsets[rows.0 as usize], self.offsets[rows.1 as usize]);
-        self.scale * dual::weight(u, v, self.sparsity, z)
+        self.scale * self.offsets.weight(rows.0 as usize, rows.1 as usize, self.sparsity * z)
     }
 
     /// Multipliers to start another fit from: λ of each row, and last ν (n + 1).
-    pub fn start(&self) -> Vec<f64> {
-        self.multipliers.nodes.iter().copied().chain([self.multipliers.level]).collect()
+    pub fn start(&self) -> &[f64] {
+        &self.start
     }
 
     /// The pairs of `support` with their weights.
@@ -233,10 +233,10 @@ pub fn learn_weights<R: SquaredDistance>(
         return Err(Error::param("sparsity", "auto", "a number: only neighbors of rows tell what it should be"));
     };
     let mut clock = Clock::default();
-    let problem = Problem { model, support, sparsity };
     let start = start_of(start, support.n_samples(), model)?;
+    let problem = Problem::new(model, support, sparsity, run);
     let arrived = clock.time("learn", || solve(&problem, params, start, run))?;
-    let weights = LearnedWeights::new(&arrived.state, sparsity, params.scale);
+    let weights = LearnedWeights::new(&problem, &arrived.state, params.scale, run);
     let mut report = describe(&problem, params, &arrived);
     report.phases = clock.phases;
     Ok((weights, report))
@@ -265,23 +265,24 @@ fn learn<R: SquaredDistance>(
         Ok((chosen, reach, Support::of_table(table, run)?))
     })?;
     let sparsity = sparsity.or(chosen.map(|chosen| chosen.value)).unwrap_or(1.0);
-    let problem = Problem { model, support: &support, sparsity };
+    let problem = Problem::new(model, &support, sparsity, run);
     let mut arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
     let (mut n_iter, mut n_products, mut n_repaired) = (arrived.n_iter, arrived.n_products, 0);
     while let Some(repair) = &mut repair {
-        let problem = Problem { model, support: &support, sparsity };
+        let problem = Problem::new(model, &support, sparsity, run);
         let missing = clock.time("repair", || repair.missing(&problem, &arrived.state, &mut reach, run))?;
         let Some(missing) = missing else { break };
+        let lambdas = problem.lambdas(&arrived.state.multipliers);
         n_repaired += missing.len();
         support = support.with(&missing, run);
-        let problem = Problem { model, support: &support, sparsity };
-        let start = Some(arrived.state.multipliers.clone());
+        let problem = Problem::new(model, &support, sparsity, run);
+        let start = Some((lambdas, arrived.state.multipliers.level));
         arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
         n_iter += arrived.n_iter;
         n_products += arrived.n_products;
     }
-    let problem = Problem { model, support: &support, sparsity };
-    let weights = LearnedWeights::new(&arrived.state, sparsity, scale);
+    let problem = Problem::new(model, &support, sparsity, run);
+    let weights = LearnedWeights::new(&problem, &arrived.state, scale, run);
     let graph = clock.time("graph", || weights.graph(&support, run))?;
     let n_uncertified = if knows_all { 0 } else { repair::uncertified(&problem, &arrived.state, &reach).count() };
     let report = LearnReport {
@@ -300,7 +301,7 @@ fn learn<R: SquaredDistance>(
 fn solve<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     params: &LearnParams,
-    start: Option<Multipliers>,
+    start: Option<Start>,
     run: &Run,
 ) -> Result<Arrived> {
     let support = problem.support;
@@ -316,7 +317,10 @@ fn solve<R: SquaredDistance>(
     let arrived = match params.solver.resolved() {
         LearnSolver::PrimalDual => primal_dual(problem, params.tol, params.iterations(), run)?,
         LearnSolver::Auto | LearnSolver::Newton => {
-            let start = start.unwrap_or_else(|| problem.start(run));
+            let start = match start {
+                Some((lambdas, level)) => problem.multipliers(lambdas, level),
+                None => problem.start(run)?,
+            };
             newton(problem, start, params.tol, params.iterations(), run)?
         }
     };
@@ -351,8 +355,11 @@ fn describe<R: SquaredDistance>(problem: &Problem<'_, R>, params: &LearnParams, 
     }
 }
 
+/// λ of each row, and ν.
+type Start = (Vec<f64>, f64);
+
 /// Multipliers of an earlier fit, checked.
-fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option<Multipliers>> {
+fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option<Start>> {
     let Some(start) = start else { return Ok(None) };
     if start.len() != n + 1 {
         return Err(Error::shape("start", format!("{} values, one a row and the level", n + 1), start.len()));
@@ -370,7 +377,7 @@ fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option
         None if !level.is_finite() || (model == LearnModel::Log && level != 0.0) => {
             Err(Error::param("start", level, "a finite level last, which is 0 in the log-degree model"))
         }
-        None => Ok(Some(Multipliers { nodes: nodes.to_vec(), level })),
+        None => Ok(Some((nodes.to_vec(), level))),
     }
 }
 

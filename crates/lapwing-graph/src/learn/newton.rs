@@ -83,7 +83,7 @@ fn direction<R: SquaredDistance>(
     let needed = 0.3 * (tol / gap).sqrt();
     let tol = gap.sqrt().min(LOOSEST).max(needed).clamp(1e-13, LOOSEST);
     let n = state.degree.len();
-    let gradient = gradient(problem.model, state);
+    let gradient = gradient(problem, state);
     let curvature = run.install(|| match problem.model {
         LearnModel::Log => Curvature::at(problem, state, |node| 1.0 / (node * node)),
         LearnModel::L2 => Curvature::at(problem, state, |_| 1.0),
@@ -118,11 +118,12 @@ fn direction<R: SquaredDistance>(
 }
 
 /// ∂D/∂λ of each row.
-fn gradient(model: LearnModel, state: &State) -> Vec<f64> {
-    let rows = state.multipliers.nodes.iter().zip(&state.degree);
-    match model {
-        LearnModel::Log => rows.map(|(node, degree)| 1.0 / node - degree).collect(),
-        LearnModel::L2 => rows.map(|(node, degree)| -node - degree).collect(),
+fn gradient<R: SquaredDistance>(problem: &Problem<'_, R>, state: &State) -> Vec<f64> {
+    let rows = state.degree.iter().enumerate();
+    let lambda = |row: usize| problem.lambda(&state.multipliers, row);
+    match problem.model {
+        LearnModel::Log => rows.map(|(row, degree)| 1.0 / lambda(row) - degree).collect(),
+        LearnModel::L2 => rows.map(|(row, degree)| -lambda(row) - degree).collect(),
     }
 }
 
@@ -133,15 +134,19 @@ fn step<R: SquaredDistance>(
     direction: &Direction,
     run: &Run,
 ) -> Result<Option<State>> {
-    let gradient = gradient(problem.model, state);
+    let gradient = gradient(problem, state);
     let n = gradient.len();
     let mut length = 1.0;
     for _ in 0..MOST_HALVINGS {
-        let moved = |(&node, &change): (&f64, &f64)| match problem.model {
-            LearnModel::Log => (node + length * change).max(SHRINK * node),
-            LearnModel::L2 => node + length * change,
+        let moved = |(row, &change): (usize, &f64)| {
+            let least = match problem.model {
+                LearnModel::Log => (SHRINK - 1.0) * problem.lambda(&state.multipliers, row),
+                LearnModel::L2 => f64::NEG_INFINITY,
+            };
+            state.multipliers.nodes[row] + (length * change).max(least)
         };
-        let nodes: Vec<f64> = state.multipliers.nodes.iter().zip(&direction.nodes).map(moved).collect();
+        let mut nodes: Vec<f64> = direction.nodes.iter().enumerate().map(moved).collect();
+        problem.settle(&mut nodes);
         let changes: Vec<f64> = nodes.iter().zip(&state.multipliers.nodes).map(|(new, old)| new - old).collect();
         let slope = run.install(|| column_dots(&gradient, &changes, n, 1)[0])
             + length * direction.level * (2.0 * state.total - n as f64);

@@ -123,9 +123,9 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
     /// What the dual variables stand for in the dual of the model; with a = 1.
     pub fn multipliers(&self) -> Multipliers {
         match self.problem.model {
-            LearnModel::Log => Multipliers { nodes: self.dual.iter().map(|v| (-v).max(LEAST)).collect(), level: 0.0 },
+            LearnModel::Log => self.problem.multipliers(self.dual.iter().map(|v| (-v).max(LEAST)).collect(), 0.0),
             LearnModel::L2 => {
-                Multipliers { nodes: self.degree.iter().map(|d| -d).collect(), level: self.scaling * self.dual[0] }
+                self.problem.multipliers(self.degree.iter().map(|d| -d).collect(), self.scaling * self.dual[0])
             }
         }
     }

@@ -27,13 +27,14 @@ type Pairs<R> = Vec<(u32, u32, R)>;
 
 /// Rows with the neighbours known of them reaching to `reach` for which a pair may be missing.
 pub(super) fn uncertified<'s, R: SquaredDistance>(
-    problem: &Problem<'_, R>,
+    problem: &'s Problem<'_, R>,
     state: &'s State,
     reach: &'s [R],
-) -> impl Iterator<Item = u32> + use<'s, R> {
+) -> impl Iterator<Item = u32> + 's {
     let (sparsity, level) = (problem.sparsity, state.multipliers.level);
-    let rows = state.multipliers.nodes.iter().zip(reach).enumerate();
-    rows.filter(move |(_, (node, z))| sparsity * (**z).into() < **node - level).map(|(row, _)| row as u32)
+    let rows = reach.iter().enumerate();
+    let is_open = move |row: usize, z: f64| sparsity * z < problem.lambda(&state.multipliers, row) - level;
+    rows.filter(move |&(row, &z)| is_open(row, z.into())).map(|(row, _)| row as u32)
 }
 
 impl<'a> Repair<'a> {
@@ -55,7 +56,7 @@ impl<'a> Repair<'a> {
         run: &Run,
     ) -> Result<Option<Pairs<R>>> {
         let n = reach.len();
-        let offsets = run.install(|| state.multipliers.offsets());
+        let offsets = run.install(|| problem.offsets(&state.multipliers));
         loop {
             let rows: Vec<u32> = uncertified(problem, state, reach).collect();
             let k = (2 * self.params.n_neighbors).min(n - 1);
@@ -71,8 +72,8 @@ impl<'a> Repair<'a> {
                 let ids = &found.indices[at * (k + 1)..(at + 1) * (k + 1)];
                 let allowed = problem.support.row(row as usize).0;
                 for (&id, &z) in ids.iter().zip(found.distances(at)) {
-                    let wide = f64::from(z);
-                    let has_weight = offsets[row as usize] + offsets[id as usize] > problem.sparsity * wide;
+                    let cost = problem.sparsity * f64::from(z);
+                    let has_weight = offsets.weight(row as usize, id as usize, cost) > 0.0;
                     if id != row && has_weight && allowed.binary_search(&id).is_err() {
                         missing.push((row.min(id), row.max(id), R::of(z)));
                     }

@@ -6,8 +6,8 @@
 //! all rows (eq. 17), and θ is its geometric middle; for k = 1, whose upper end is infinite, 1.1 times its lower end.
 //!
 //! A row with ties has an infinite end: it is left out of that mean and counted. Rows that nearly coincide make finite ends so
-//! large that they alone are the mean; where single rows at that θ would keep less than half of k neighbours on average, the
-//! geometric mean takes its place. Cost: O(n·k), parallel, in blocks of rows that are added in order.
+//! large that they alone are the mean; where single rows at that θ would keep less than half of k neighbours on average (beyond
+//! the first, which they always keep), the geometric mean takes its place. Cost: O(n·k), parallel, in blocks of rows that are added in order.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -46,7 +46,9 @@ pub(super) fn choose<R: SquaredDistance>(
     run: &Run,
 ) -> Result<Sparsity> {
     let arithmetic = sparsity_for(model, table, n_neighbors, SparsityMean::Arithmetic, run)?;
-    if 2.0 * mean_active(model, table, arithmetic.value, run) >= n_neighbors as f64 {
+    // Every row keeps one at any θ.
+    let beyond_one = mean_active(model, table, arithmetic.value, run) - 1.0;
+    if 2.0 * beyond_one >= n_neighbors as f64 - 1.0 {
         return Ok(arithmetic);
     }
     sparsity_for(model, table, n_neighbors, SparsityMean::Geometric, run)

@@ -155,7 +155,7 @@ fn golden_optima_on_restricted_support_are_met() {
         let learned = learn_from_table(neighbors, &params, None, &run()).unwrap();
         assert!(distance(learned.graph.degree(), &of("exact_degrees")) < 1e-9);
         // Steps of the reference's iteration.
-        let problem = Problem { model: LearnModel::Log, support: &support, sparsity: found.value };
+        let problem = Problem::new(LearnModel::Log, &support, found.value, &run());
         let norm = of("normS_power")[0];
         assert!(norm <= norm_bound(&support) && norm_bound(&support) <= 2.0 * norm);
         check_iterates(file, "", &[1, 2, 5, 10, 50], Iterate::new(&problem, 1.0, 1.0, 0.5 / (2.0 + norm)), &edges);
@@ -194,13 +194,13 @@ fn golden_steps_on_full_support_are_met() {
     assert!(close(norm_bound(&support), norm, 1e-15));
     for k in [5, 10, 20] {
         let sparsity = golden(file, &format!("k{k}_theta_min_max"))[0];
-        let problem = Problem { model: LearnModel::Log, support: &support, sparsity };
+        let problem = Problem::new(LearnModel::Log, &support, sparsity, &run());
         let iterate = Iterate::new(&problem, 1.0, 1.0, 0.5 / (2.0 + norm));
         check_iterates(file, &format!("k{k}_"), &[1, 2, 5, 10, 50], iterate, &edges);
     }
     for name in ["l2_1_", "l2_2_", "l2_3_"] {
         let ridge = golden(file, &format!("{name}a"))[0];
-        let problem = Problem { model: LearnModel::L2, support: &support, sparsity: 1.0 };
+        let problem = Problem::new(LearnModel::L2, &support, 1.0, &run());
         let step = 0.5 / (2.0 * ridge * n as f64 + 2.0 * (edges.len() as f64).sqrt());
         check_iterates(file, name, &[1, 2, 5, 10], Iterate::new(&problem, ridge, 1.0, step), &edges);
     }
@@ -267,15 +267,15 @@ fn a_start_from_a_similar_fit_saves_steps() {
     let features = blobs(500, 4, 3);
     let params = GraphParams { n_neighbors: 6, weights: Weighting::Learned, ..GraphParams::default() };
     let first = learn_graph(&features, &params, None, &run()).unwrap();
-    let start = first.weights.start();
+    let start = first.weights.start().to_vec();
     let again = learn_graph(&features, &params, Some(&start), &run()).unwrap();
     assert_eq!(again.report.n_iter, 0);
-    let sparser = LearnParams { sparsity: Some(1.2 * first.report.sparsity), ..LearnParams::default() };
+    let sparser = LearnParams { sparsity: Some(1.01 * first.report.sparsity), ..LearnParams::default() };
     let params = GraphParams { learn: sparser, ..params };
     let warm = learn_graph(&features, &params, Some(&start), &run()).unwrap();
     let cold = learn_graph(&features, &params, None, &run()).unwrap();
-    assert!(warm.report.n_iter <= cold.report.n_iter && distance(warm.graph.degree(), cold.graph.degree()) < 1e-4);
-    assert!(warm.report.n_edges < first.report.n_edges);
+    assert!(warm.report.n_iter < cold.report.n_iter && distance(warm.graph.degree(), cold.graph.degree()) < 1e-4);
+    assert!(warm.report.n_edges <= first.report.n_edges);
     let text = learn_graph(&features, &params, Some(&start[1..]), &run()).unwrap_err().to_string();
     assert!(text.contains("start has 500; expected 501 values"), "{text}");
 }
@@ -288,7 +288,7 @@ fn repairs_lead_to_the_optimum_over_all_pairs() {
         let params = GraphParams { n_neighbors: 8, weights, ..GraphParams::default() };
         let params = GraphParams { learn: narrow, ..params };
         let restricted = learn_graph(&features, &params, None, &run()).unwrap();
-        assert!(restricted.report.n_uncertified > 0 && restricted.report.saturated > 0.1);
+        assert!(restricted.report.n_uncertified > 0 && restricted.report.saturated > 0.0);
         let sparsity = Some(restricted.report.sparsity);
         let all = LearnParams { support_factor: None, sparsity, ..params.learn.clone() };
         let full = learn_graph(&features, &GraphParams { learn: all, ..params.clone() }, None, &run()).unwrap();
