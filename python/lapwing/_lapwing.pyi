@@ -93,6 +93,24 @@ def knn_graph(
 def weigh_neighbors(
     indices: NDArray[np.uint32], distances: NDArray[np.float32], options: dict[str, Any], control: dict[str, Any]
 ) -> tuple[_Csr, _Widths]: ...
+def learn_graph(
+    source: _Features | tuple[NDArray[np.uint32], NDArray[Any]],
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    start: NDArray[np.float64] | None,
+    control: dict[str, Any],
+) -> tuple[_Csr, NDArray[np.float64], str]: ...
+def learn_weights(
+    edges: NDArray[np.uint32],
+    squared: NDArray[Any],
+    n_samples: int,
+    model: str,
+    regularizers: tuple[float, float],
+    options: dict[str, Any],
+    start: NDArray[np.float64] | None,
+    control: dict[str, Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], str]: ...
+def single_node_weights(squared: NDArray[np.float64], model: str, sparsity: float) -> NDArray[np.float64]: ...
 def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
 def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
 def fit_classifier(

@@ -1,4 +1,4 @@
-"""Nearest neighbours, affinity graphs, and sparsifiers."""
+"""Nearest neighbours, affinity graphs, learned graphs, and sparsifiers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from ._arguments import graph_options
 from ._control import Callback, run_control
 from ._graph import Graph
 from ._inputs import check_features, features_argument
+from ._learn import GraphLearner, learn_weights
 from ._neighbors import NeighborIndex
 from ._sparsify import StreamingSparsifier, effective_resistances, sparsify
 
 __all__ = [
     "Graph",
+    "GraphLearner",
     "NeighborIndex",
     "StreamingSparsifier",
     "effective_resistances",
     "kneighbors",
     "knn_graph",
+    "learn_weights",
     "sparsify",
 ]
 
@@ -155,8 +158,9 @@ def knn_graph(
         Neighbours of each row, in [1, n_samples).
     metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
         Distance, as in :func:`kneighbors`. Inner products go with binary weights only, being no distances.
-    weights : {"self-tuning", "gaussian", "cosine", "binary"}, default="self-tuning"
-        exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), or 1.
+    weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
+        exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), 1, or learned with the
+        edges, about `n_neighbors` a row, as :class:`GraphLearner` does with its defaults.
     symmetrize : {"union", "mean", "mutual"}, default="mean"
         Edge if either row names the other (larger weight), (W + Wᵀ)/2, or only if both do (smaller weight).
     bandwidth : float > 0 or "auto", default="auto"

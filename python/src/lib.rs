@@ -13,6 +13,7 @@ mod graph;
 mod harmonic;
 mod index;
 mod lapsvm;
+mod learn;
 mod low_rank;
 mod model;
 mod options;
@@ -35,6 +36,8 @@ mod _lapwing {
     use crate::index::NeighborIndex;
     #[pymodule_export]
     use crate::lapsvm::{fit_kernel_classifier, fit_kernel_regressor};
+    #[pymodule_export]
+    use crate::learn::{learn_graph, learn_weights, single_node_weights};
     #[pymodule_export]
     use crate::low_rank::fit_low_rank;
     #[pymodule_export]

@@ -209,6 +209,7 @@ impl GraphOptions {
             builder: KnnBuilder::parse(&self.method)?,
             recall_target: self.recall_target,
             zero_rows: ZeroRows::parse(&self.zero_rows)?,
+            ..GraphParams::default()
         })
     }
 }
@@ -342,7 +343,6 @@ pub fn graph_dict<'py>(py: Python<'py>, params: &GraphParams) -> PyResult<Bound<
 }
 
 /// The name of a choice, which is also its serialized form.
-/// The name of a choice.
 pub fn name(choice: &impl serde::Serialize) -> Option<String> {
     serde_json::to_value(choice).ok()?.as_str().map(str::to_owned)
 }

@@ -90,6 +90,25 @@ pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
         let error = graph.recall_error.filter(|&e| e > 0.0).map(|e| format!(" ± {}", percent(e)));
         rows.push(row("neighbours found", percent(recall) + &error.unwrap_or_default()));
     }
+    rows.extend(graph.learned.iter().flat_map(of_learned));
+    rows
+}
+
+/// The lines of how a graph was learned.
+fn of_learned(learned: &Value) -> Vec<Row> {
+    let of = |name: &str| learned[name].as_f64().unwrap_or(f64::NAN);
+    let neighbors = format!("{}, of {} allowed pairs", number(of("mean_neighbors")), count(of("n_allowed") as usize));
+    let steps = format!("{:.1e} after {} steps", of("gap"), count(of("n_iter") as usize));
+    let mut rows = vec![
+        row("neighbours of a row", neighbors),
+        row("sparsity", number(of("sparsity"))),
+        row("relative duality gap", steps),
+        row("rows with all allowed pairs", percent(of("saturated"))),
+    ];
+    let open = of("n_uncertified") as usize;
+    if open > 0 {
+        rows.push(row("rows that might want others", count(open)));
+    }
     rows
 }
 

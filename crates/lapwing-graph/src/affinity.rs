@@ -1,6 +1,6 @@
 //! From neighbours to an affinity graph: weights, widths, symmetrisation.
 
-use lapwing_data::{Csr, Error, Features, GraphSummary, Result, Run, parse_choice};
+use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run, parse_choice};
 use serde::{Deserialize, Serialize};
 
 use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows, memory};
@@ -177,6 +177,13 @@ impl AffinityGraph {
     /// A graph that was given rather than built.
     pub fn given(graph: Graph) -> Self {
         Self { graph, widths: Widths::None, knn: None, learned: None }
+    }
+
+    /// Puts what there is to say into a report: the summary, and what to look at where weights were learned; `components` are
+    /// the graph's own.
+    pub fn describe(&self, components: &Components, report: &mut Report) {
+        report.graph = Some(self.summary(components));
+        report.warnings.extend(self.learned.iter().flat_map(LearnReport::warnings));
     }
 
     /// What there is to say about graph and search; `components` are the graph's own.

@@ -97,10 +97,7 @@ pub(crate) fn merge<V: Copy>(a: &[(u32, V)], b: &[(u32, V)], mut visit: impl FnM
 pub(crate) type Rows<V> = (Vec<u64>, Vec<u32>, Vec<V>);
 
 /// Rows of a sparse matrix of which `visit(scratch, row, emit)` emits the entries in order; called twice for each row.
-pub(crate) fn assemble<V, S>(
-    n: usize,
-    visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync,
-) -> Rows<V>
+pub(crate) fn assemble<V, S>(n: usize, visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync) -> Rows<V>
 where
     V: Copy + Default + Send,
     S: Default + Send,
@@ -146,7 +143,8 @@ mod tests {
     fn a_relation_is_turned_around_in_the_order_of_rows() {
         // Row i names i + 1, i + 3 and 5 modulo n, over several buckets and pieces.
         for n in [7, 2 * BLOCK + 11] {
-            let ids: Vec<u32> = (0..n).flat_map(|i| [(i + 1) % n, (i + 3) % n, if i == 5 { 6 } else { 5 }]).map(|j| j as u32).collect();
+            let ids: Vec<u32> =
+                (0..n).flat_map(|i| [(i + 1) % n, (i + 3) % n, if i == 5 { 6 } else { 5 }]).map(|j| j as u32).collect();
             let values: Vec<f32> = (0..ids.len()).map(|at| at as f32).collect();
             let incoming = Incoming::of(&ids, &values, 3);
             let mut expected = vec![Vec::new(); n];

@@ -7,6 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use lapwing_data::{Error, Features, Matrix, Result, Run};
+use lapwing_graph::learn::single_node_weights;
 use lapwing_graph::{
     AffinityGraph, Cells, GraphParams, KnnBuilder, KnnParams, Metric, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH,
     Weighting, Widths, ZeroRows, query,
@@ -183,8 +184,8 @@ impl<'a> NeighborExtension<'a> {
         graph: &GraphParams,
         scores: &Arc<Matrix>,
     ) -> Option<Self> {
-        let needs_widths = matches!(graph.weights, Weighting::SelfTuning | Weighting::Gaussian);
-        if needs_widths && affinity.widths == Widths::None {
+        let needs_none = matches!(graph.weights, Weighting::Cosine | Weighting::Binary);
+        if !needs_none && affinity.widths == Widths::None {
             return None;
         }
         Some(Self {
@@ -249,22 +250,33 @@ impl<'a> NeighborExtension<'a> {
     }
 
     fn knn(&self) -> KnnParams {
-        GraphParams { n_neighbors: self.graph.n_neighbors.min(self.features.n_rows()), ..self.graph.clone() }.knn()
+        self.graph.knn_of_new(self.features.n_rows())
+    }
+
+    /// Weights of a new row's neighbours where those of the fitted graph were learned: the row by itself, at their sparsity.
+    fn learned_weights(&self, neighbors: &Neighbors, row: usize) -> Option<Vec<f64>> {
+        let (Some(model), Widths::One(sparsity)) = (self.graph.weights.model(), &self.widths) else { return None };
+        let distances: Vec<f32> = neighbors.row(row).map(|neighbor| neighbor.1).collect();
+        Some(single_node_weights(model, self.graph.metric, &distances, *sparsity))
     }
 
     fn row(&self, neighbors: &Neighbors, row: usize, out: &mut [f64]) {
         // The new row's own width, by the rule of the fitted rows.
         let h = self.graph.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
         let own = h * neighbors.row(row).map(|(_, d)| d).fold(0f32, f32::max);
+        let learned = self.learned_weights(neighbors, row);
         let (mut total, mut plain, mut reached) = (0.0, vec![0.0; out.len()], 0.0);
-        for (id, distance) in neighbors.row(row) {
+        for (at, (id, distance)) in neighbors.row(row).enumerate() {
             let scores = self.scores.row(id as usize);
             if scores.iter().any(|s| s.is_nan()) {
                 continue;
             }
             let width = self.widths.of_row(id as usize);
             let own = if own > 0.0 { own } else { width };
-            let weight = self.widths.weight(self.graph.weights, distance, own, width);
+            let weight = match &learned {
+                Some(weights) => weights[at],
+                None => self.widths.weight(self.graph.weights, distance, own, width),
+            };
             (total, reached) = (total + weight, reached + 1.0);
             out.iter_mut().zip(scores).for_each(|(out, score)| *out += weight * score);
             plain.iter_mut().zip(scores).for_each(|(plain, score)| *plain += score);

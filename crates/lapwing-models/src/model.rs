@@ -178,7 +178,9 @@ fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtens
     let features = features_of(file)?;
     let (n, c) = (scores.n_rows(), scores.n_cols());
     let widths_fit = match meta.graph.weights {
-        Weighting::Gaussian => meta.width.is_some_and(|width| width > 0.0 && width.is_finite()),
+        Weighting::Gaussian | Weighting::Learned | Weighting::LearnedL2 => {
+            meta.width.is_some_and(|width| width > 0.0 && width.is_finite())
+        }
         Weighting::SelfTuning => file.contains("widths"),
         Weighting::Cosine | Weighting::Binary => true,
     };

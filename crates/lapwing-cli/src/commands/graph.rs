@@ -12,7 +12,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::html::{GraphPage, write_page};
 use crate::input::Input;
-use crate::options::{DataOptions, GraphOptions, RunOptions};
+use crate::options::{DataOptions, GraphOptions, LearnOptions, RunOptions};
 use crate::output::{REPORT_ENDINGS, Written, check_output, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, row};
@@ -22,6 +22,8 @@ const EXAMPLES: &str = "\
 Examples:
   lapwing graph vectors.npy -o graph.npz          build a graph, describe it, and keep it
   lapwing graph flowers.csv --drop species -k 10   describe the graph of some columns
+  lapwing graph vectors.npy --learn log --neighbors 10 -o graph.npz
+                                                   learn the graph, about ten edges a row, instead of building it
   lapwing graph --graph edges.csv --json           describe a graph that is there already";
 
 /// Build the graph of some features and describe it
@@ -34,6 +36,9 @@ pub struct Graph {
     #[command(flatten)]
     graph: GraphOptions,
 
+    #[command(flatten)]
+    learn: LearnOptions,
+
     /// Where the graph goes: .npz for scipy, or edges as .parquet, .csv or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -42,14 +47,21 @@ pub struct Graph {
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
 
+    /// Exit with code 1 if learning stopped before the gap was reached
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
+
     #[command(flatten)]
     run: RunOptions,
 }
 
 impl Graph {
     pub fn run(&self) -> Result<Outcome, Failure> {
-        let params = self.graph.params();
+        let params = self.learn.add_to(self.graph.params());
         params.validate()?;
+        if let (None, Some(option)) = (params.weights.model(), self.learn.changed()) {
+            return Err(Failure::usage(format!("{option} is for graphs that are learned, with --learn log or l2")));
+        }
         self.data.check()?;
         if self.writes_to_stdout() && self.run.json {
             return Err(two_on_stdout("graph"));
@@ -87,7 +99,8 @@ impl Graph {
             written.add("report", path);
         }
         self.print(&session, &report, &affinity, &written)?;
-        Ok(Outcome::Done)
+        let is_fine = affinity.learned.as_ref().is_none_or(|learned| learned.converged);
+        Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
     fn writes_to_stdout(&self) -> bool {
@@ -101,11 +114,12 @@ impl Graph {
         affinity: &AffinityGraph,
         written: &Written,
     ) -> Result<(), Failure> {
+        report.warnings.iter().for_each(|warning| session.warn(warning));
         if session.json {
             let body = json!({
                 "n_samples": report.n_samples, "n_features": report.n_features, "graph": report.graph,
                 "knn": affinity.knn, "chosen": report.chosen, "phases": report.phases,
-                "peak_bytes": report.peak_bytes,
+                "peak_bytes": report.peak_bytes, "warnings": report.warnings,
             });
             return session.print(&json_object("graph", &body, json!({}), written)?);
         }
@@ -121,7 +135,7 @@ fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams)
     if let Some(knn) = &affinity.knn {
         report.choose("knn", knn.builder);
     }
-    report.graph = Some(affinity.summary(&affinity.graph.components()));
+    affinity.describe(&affinity.graph.components(), report);
 }
 
 fn rows(report: &Report) -> Vec<Row> {

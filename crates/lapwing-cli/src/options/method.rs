@@ -20,11 +20,11 @@ pub struct GraphOptions {
     #[arg(long, default_value = "euclidean", value_parser = choice(&["euclidean", "cosine", "inner-product"], Metric::parse), conflicts_with = "graph")]
     pub metric: Metric,
 
-    /// How a distance becomes a weight
+    /// How a distance becomes a weight; learned and learned-l2 find weights under which the features are smooth
     #[arg(
         long,
         default_value = "self-tuning",
-        value_parser = choice(&["self-tuning", "gaussian", "cosine", "binary"], Weighting::parse),
+        value_parser = choice(&["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"], Weighting::parse),
         conflicts_with = "graph"
     )]
     pub weights: Weighting,
@@ -112,6 +112,7 @@ impl GraphOptions {
             builder: self.knn,
             recall_target: self.recall_target,
             zero_rows: self.zero_rows,
+            ..GraphParams::default()
         }
     }
 }

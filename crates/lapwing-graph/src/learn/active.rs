@@ -39,9 +39,8 @@ impl Curvature {
             let mut places = ids.iter_mut();
             for row in rows {
                 let (others, squared) = problem.support.row(row);
-                let is_active = |(id, z): (&u32, &R)| {
-                    offsets.weight(row, *id as usize, problem.sparsity * (*z).into()) > 0.0
-                };
+                let is_active =
+                    |(id, z): (&u32, &R)| offsets.weight(row, *id as usize, problem.sparsity * (*z).into()) > 0.0;
                 let active = others.iter().zip(squared).filter(|&pair| is_active(pair));
                 // As many places as the state counted.
                 active.for_each(|(&id, _)| {

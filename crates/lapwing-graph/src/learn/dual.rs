@@ -166,7 +166,8 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
 
     /// Multipliers with the given λ.
     pub fn multipliers(&self, lambdas: Vec<f64>, level: f64) -> Multipliers {
-        let mut nodes = lambdas.into_iter().enumerate().map(|(row, lambda)| lambda - self.base(row)).collect::<Vec<_>>();
+        let mut nodes =
+            lambdas.into_iter().enumerate().map(|(row, lambda)| lambda - self.base(row)).collect::<Vec<_>>();
         self.settle(&mut nodes);
         Multipliers { nodes, level }
     }

@@ -87,6 +87,29 @@ pub struct LearnReport {
     pub phases: Vec<Phase>,
 }
 
+/// Share of rows that use all their allowed pairs above which more should be allowed.
+const SATURATED: f64 = 0.05;
+
+impl LearnReport {
+    /// Things to look at, each one sentence.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.converged {
+            warnings.push(format!(
+                "the solver stopped after {} steps of learning the graph, at a relative gap of {:.1e}; raise max_iter or tol",
+                self.n_iter, self.gap
+            ));
+        }
+        if self.saturated > SATURATED && self.n_uncertified > 0 {
+            warnings.push(format!(
+                "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair",
+                100.0 * self.saturated
+            ));
+        }
+        warnings
+    }
+}
+
 /// A learned graph.
 #[derive(Clone, Debug)]
 pub struct LearnedGraph {

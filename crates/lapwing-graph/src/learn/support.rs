@@ -54,7 +54,9 @@ impl NeighborTable<f32> {
         if !metric.is_distance() {
             return Err(Error::param("metric", "inner-product", "a distance: a graph is learned from distances"));
         }
-        run.install(|| squared.par_chunks_mut(1 << 16).for_each(|part| part.iter_mut().for_each(|d| *d = metric.squared(*d))));
+        run.install(|| {
+            squared.par_chunks_mut(1 << 16).for_each(|part| part.iter_mut().for_each(|d| *d = metric.squared(*d)))
+        });
         match squared.iter().position(|z| !z.is_finite()) {
             None => Ok(Self { n_neighbors, indices, squared }),
             Some(at) => Err(crate::knn::overflow(at / n_neighbors)),
@@ -151,7 +153,11 @@ impl<R: SquaredDistance> Support<R> {
     /// O(n + m·log m).
     pub fn of_edges(n: usize, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Result<Self> {
         if edges.len() != squared.len() {
-            return Err(Error::shape("squared distances", format!("{} values, one an edge", edges.len()), squared.len()));
+            return Err(Error::shape(
+                "squared distances",
+                format!("{} values, one an edge", edges.len()),
+                squared.len(),
+            ));
         }
         for (&(u, v), &z) in edges.iter().zip(squared) {
             let z: f64 = z.into();
@@ -159,7 +165,8 @@ impl<R: SquaredDistance> Support<R> {
                 return Err(Error::graph(format!("edge ({u}, {v}): expected two different rows below {n}")));
             }
             if !(z >= 0.0 && z.is_finite()) {
-                let reason = format!("edge ({u}, {v}) has squared distance {z}; expected a finite number of at least 0");
+                let reason =
+                    format!("edge ({u}, {v}) has squared distance {z}; expected a finite number of at least 0");
                 return Err(Error::graph(reason));
             }
         }

@@ -94,13 +94,16 @@ fn check_optimum(
 
 #[test]
 fn golden_optima_on_full_support_are_met() {
-    for (file, n, ks) in [("graphlearn_dense_50.npz", 50, [5, 10, 20]), ("graphlearn_dense_200.npz", 200, [5, 10, 20])] {
+    for (file, n, ks) in [("graphlearn_dense_50.npz", 50, [5, 10, 20]), ("graphlearn_dense_200.npz", 200, [5, 10, 20])]
+    {
         let x = golden(file, "X");
         let (edges, squared) = all_pairs(&x, n);
         let neighbors = table(&x, n, n - 1);
         for k in ks {
             let of = |name: &str| golden(file, &format!("k{k}_{name}"));
-            for (mean, name) in [(SparsityMean::Arithmetic, "theta_min_max"), (SparsityMean::Geometric, "theta_geom_min_max")] {
+            for (mean, name) in
+                [(SparsityMean::Arithmetic, "theta_min_max"), (SparsityMean::Geometric, "theta_geom_min_max")]
+            {
                 let found = sparsity_for(LearnModel::Log, &neighbors, k, mean, &run()).unwrap();
                 let (values, expected) = ([found.value, found.bounds.0, found.bounds.1], of(name));
                 assert!(values.iter().zip(&expected).all(|(a, b)| close(*a, *b, 1e-10)), "{values:?} {expected:?}");
@@ -208,7 +211,12 @@ fn golden_steps_on_full_support_are_met() {
 
 #[test]
 fn golden_optima_of_the_l2_model_are_met() {
-    let cases = [("graphlearn_dense_50.npz", 50, 1), ("graphlearn_dense_50.npz", 50, 2), ("graphlearn_dense_50.npz", 50, 3), ("graphlearn_dense_200.npz", 200, 2)];
+    let cases = [
+        ("graphlearn_dense_50.npz", 50, 1),
+        ("graphlearn_dense_50.npz", 50, 2),
+        ("graphlearn_dense_50.npz", 50, 3),
+        ("graphlearn_dense_200.npz", 200, 2),
+    ];
     for (file, n, case) in cases {
         let of = |name: &str| golden(file, &format!("l2_{case}_{name}"));
         let (edges, squared) = all_pairs(&golden(file, "X"), n);
@@ -382,7 +390,12 @@ fn cosine_distances_are_those_of_unit_rows() {
         row.iter_mut().for_each(|v| *v /= norm);
     });
     let unit = Features::from_f64(200, 5, values).unwrap();
-    let params = GraphParams { n_neighbors: 4, weights: Weighting::Learned, builder: KnnBuilder::Exact, ..GraphParams::default() };
+    let params = GraphParams {
+        n_neighbors: 4,
+        weights: Weighting::Learned,
+        builder: KnnBuilder::Exact,
+        ..GraphParams::default()
+    };
     let euclidean = learn_graph(&unit, &params, None, &run()).unwrap();
     let params = GraphParams { metric: Metric::Cosine, ..params };
     let cosine = learn_graph(&features, &params, None, &run()).unwrap();

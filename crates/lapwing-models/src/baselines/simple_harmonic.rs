@@ -121,7 +121,7 @@ impl SimpleHarmonic {
     /// f (n, c), NaN where no label reaches.
     fn scores(&self, affinity: &AffinityGraph, targets: &Targets, report: &mut Report, run: &Run) -> Result<Matrix> {
         let components = report.time("components", run, |_| affinity.graph.components());
-        report.graph = Some(affinity.summary(&components));
+        affinity.describe(&components, report);
         let holds = components.holding(targets.rows());
         let n_parts = holds.iter().filter(|holds| **holds).count();
         let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();

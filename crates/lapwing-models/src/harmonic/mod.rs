@@ -103,7 +103,7 @@ impl Harmonic {
     ) -> Result<(HarmonicFunction, Option<f64>)> {
         let graph = &affinity.graph;
         let components = report.time("components", run, |_| graph.components());
-        report.graph = Some(affinity.summary(&components));
+        affinity.describe(&components, report);
         let selected = match self.params.form {
             Form::Auto => {
                 report.time("select", run, |report| select::select(graph, targets, &self.params, report, run))?

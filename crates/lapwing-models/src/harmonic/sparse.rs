@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use lapwing_data::{EdgeSource, Error, Features, Report, Result, Run};
 use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
-use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges, affinity_graph};
 
 use super::refine::Refiner;
 use super::{Clamp, Harmonic, Solved, plan};
@@ -118,11 +118,15 @@ impl Source<'_, '_> {
 
     fn of_graph(&self, graph: Graph, given: Option<&AffinityGraph>) -> AffinityGraph {
         match (self, given) {
-            (Self::Neighbors(edges), _) => {
-                AffinityGraph { graph, widths: edges.widths().clone(), knn: Some(edges.report().clone()) }
-            }
+            (Self::Neighbors(edges), _) => AffinityGraph {
+                graph,
+                widths: edges.widths().clone(),
+                knn: Some(edges.report().clone()),
+                learned: None,
+            },
             (Self::Given(_), Some(given)) => {
-                AffinityGraph { graph, widths: given.widths.clone(), knn: given.knn.clone() }
+                let (widths, knn) = (given.widths.clone(), given.knn.clone());
+                AffinityGraph { graph, widths, knn, learned: given.learned.clone() }
             }
             (Self::Given(_), None) => AffinityGraph::given(graph),
         }
@@ -146,6 +150,15 @@ impl Method for SparseHarmonic {
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut report = problem.report(self.name());
         problem.check()?;
+        if let (None, None, Some(features), Some(_)) =
+            (problem.edges, problem.graph, problem.features, self.harmonic.graph.weights.model())
+        {
+            // Learned weights are found for all edges together: there is no stream of them.
+            let built = report.time("graph", run, |_| affinity_graph(features, &self.harmonic.graph, run))?;
+            let mut fitted = self.fit(&Problem { graph: Some(&built), ..*problem }, run)?;
+            fitted.report.phases.splice(0..0, report.phases);
+            return Ok(fitted);
+        }
         let source = self.source(problem, &mut report, run)?;
         let edges = source.edges();
         let passes = self.refinements(edges)?;

@@ -226,7 +226,7 @@ impl LapSvm {
             None => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
         };
         let affinity = problem.graph.or(built.as_ref()).ok_or_else(missing)?;
-        report.graph = Some(affinity.summary(&affinity.graph.components()));
+        affinity.describe(&affinity.graph.components(), &mut report);
         notes::low_recall(&mut report, self.graph.recall_target);
         let smoothness = Smoothness::new(&affinity.graph, self.params.laplacian, self.params.laplacian_power)?;
         let machine =

@@ -1,0 +1,213 @@
+//! Learned graphs.
+
+use lapwing::data::{Report, Result, Run};
+use lapwing::graph::learn::{
+    LearnModel, LearnParams, LearnReport, LearnSolver, NeighborTable, SquaredDistance, Support, learn_from_table,
+    learn_graph as learn, learn_weights as weigh, single_node,
+};
+use lapwing::graph::{GraphParams, KnnReport};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use serde::Serialize;
+
+use crate::arrays::{FeaturesInput, array2, csr_arrays, json};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::options::{GraphOptions, count};
+
+/// How to learn a graph, beside its model.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct LearnOptions {
+    support_factor: Option<f64>,
+    sparsity: Option<f64>,
+    scale: f64,
+    solver: String,
+    tol: f64,
+    max_iter: Option<i64>,
+    repair: bool,
+}
+
+/// What a graph is learned from.
+#[derive(FromPyObject)]
+pub enum SourceInput<'py> {
+    /// Neighbours with squared distances in single precision.
+    #[pyo3(transparent)]
+    Single((PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, f32>)),
+    /// The same in double precision.
+    #[pyo3(transparent)]
+    Double((PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, f64>)),
+    /// Features.
+    #[pyo3(transparent)]
+    Features(FeaturesInput<'py>),
+}
+
+/// The report of a fit.
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    report: &'a LearnReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    knn: Option<&'a KnnReport>,
+    warnings: Vec<String>,
+}
+
+impl LearnOptions {
+    /// The same in the words of Rust.
+    fn params(&self) -> Result<LearnParams> {
+        Ok(LearnParams {
+            support_factor: self.support_factor,
+            sparsity: self.sparsity,
+            scale: self.scale,
+            solver: LearnSolver::parse(&self.solver)?,
+            tol: self.tol,
+            max_iter: self.max_iter.map(|most| count("max_iter", most)).transpose()?,
+            repair: self.repair,
+        })
+    }
+}
+
+/// `(graph, multipliers, report)` learned from features or from neighbours; the graph as `(shape, indptr, indices, data)`.
+#[pyfunction]
+pub fn learn_graph<'py>(
+    py: Python<'py>,
+    source: SourceInput<'py>,
+    graph: GraphOptions,
+    options: LearnOptions,
+    start: Option<PyReadonlyArray1<'py, f64>>,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let params = GraphParams { learn: options.params().map_err(to_py)?, ..graph.params().map_err(to_py)? };
+    let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
+    let learned = match &source {
+        SourceInput::Features(features) => {
+            let features = features.features()?;
+            let work = |run: &Run| Report::default().time("neighbors", run, |_| learn(&features, &params, start, run));
+            control.run(py, work)
+        }
+        SourceInput::Single((indices, squared)) => {
+            let table = table(indices, squared)?;
+            let work =
+                |run: &Run| Report::default().time("learn", run, |_| learn_from_table(table, &params, start, run));
+            control.run(py, work)
+        }
+        SourceInput::Double((indices, squared)) => {
+            let table = table(indices, squared)?;
+            let work =
+                |run: &Run| Report::default().time("learn", run, |_| learn_from_table(table, &params, start, run));
+            control.run(py, work)
+        }
+    }?;
+    let report =
+        json(&Summary { report: &learned.report, knn: learned.knn.as_ref(), warnings: learned.report.warnings() })
+            .map_err(to_py)?;
+    let multipliers = PyArray1::from_slice(py, learned.weights.start());
+    (csr_arrays(py, learned.graph.into_adjacency())?, multipliers, report).into_pyobject(py)
+}
+
+fn table<R: SquaredDistance + numpy::Element>(
+    indices: &PyReadonlyArray2<'_, u32>,
+    squared: &PyReadonlyArray2<'_, R>,
+) -> PyResult<NeighborTable<R>> {
+    if !indices.is_c_contiguous() || !squared.is_c_contiguous() {
+        return Err(PyTypeError::new_err("neighbors must be C-contiguous arrays"));
+    }
+    Ok(NeighborTable {
+        n_neighbors: indices.shape()[1],
+        indices: indices.as_slice()?.to_vec(),
+        squared: squared.as_slice()?.to_vec(),
+    })
+}
+
+/// `(weights, multipliers, report)` of pairs (m, 2) among `n_samples` rows at squared distances (m).
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn learn_weights<'py>(
+    py: Python<'py>,
+    edges: PyReadonlyArray2<'py, u32>,
+    squared: DistancesInput<'py>,
+    n_samples: i64,
+    model: &str,
+    regularizers: (f64, f64),
+    options: LearnOptions,
+    start: Option<PyReadonlyArray1<'py, f64>>,
+    control: Control,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let n = count("n_samples", n_samples).map_err(to_py)?;
+    let model = LearnModel::parse(model).map_err(to_py)?;
+    let params = LearnParams::of_regularizers(model, regularizers.0, regularizers.1).map_err(to_py)?;
+    let LearnParams { solver, tol, max_iter, .. } = options.params().map_err(to_py)?;
+    let params = LearnParams { solver, tol, max_iter, ..params };
+    let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
+    if !edges.is_c_contiguous() || edges.shape()[1] != 2 {
+        return Err(PyTypeError::new_err("edges must be a C-contiguous array of two columns"));
+    }
+    let edges: Vec<(u32, u32)> = edges.as_slice()?.chunks_exact(2).map(|edge| (edge[0], edge[1])).collect();
+    let problem = PairsProblem { n, edges: &edges, model, params: &params, start };
+    let (weights, multipliers, mut report) = match &squared {
+        DistancesInput::Single(squared) => {
+            let squared = squared.as_slice()?;
+            control.run(py, |run| problem.solve(squared, run))
+        }
+        DistancesInput::Double(squared) => {
+            let squared = squared.as_slice()?;
+            control.run(py, |run| problem.solve(squared, run))
+        }
+    }?;
+    report.objective = params.objective(model, report.objective, n);
+    let report = json(&Summary { report: &report, knn: None, warnings: report.warnings() }).map_err(to_py)?;
+    (PyArray1::from_vec(py, weights), PyArray1::from_vec(py, multipliers), report).into_pyobject(py)
+}
+
+/// Squared distance of each pair (m).
+#[derive(FromPyObject)]
+pub enum DistancesInput<'py> {
+    /// Single precision.
+    #[pyo3(transparent)]
+    Single(PyReadonlyArray1<'py, f32>),
+    /// Double precision.
+    #[pyo3(transparent)]
+    Double(PyReadonlyArray1<'py, f64>),
+}
+
+/// A model on given pairs.
+struct PairsProblem<'a> {
+    n: usize,
+    edges: &'a [(u32, u32)],
+    model: LearnModel,
+    params: &'a LearnParams,
+    start: Option<&'a [f64]>,
+}
+
+impl PairsProblem<'_> {
+    fn solve<R: SquaredDistance>(&self, squared: &[R], run: &Run) -> Result<(Vec<f64>, Vec<f64>, LearnReport)> {
+        Report::default().time("learn", run, |_| {
+            let support = Support::of_edges(self.n, self.edges, squared, run)?;
+            let (found, report) = weigh(&support, self.model, self.params, self.start, run)?;
+            let weights = self.edges.iter().zip(squared).map(|(&edge, &z)| found.weight(edge, z.into())).collect();
+            Ok((weights, found.start().to_vec(), report))
+        })
+    }
+}
+
+/// Weights (m, k) of new rows, each by itself, at squared distances (m, k), ascending in each row.
+#[pyfunction]
+pub fn single_node_weights<'py>(
+    py: Python<'py>,
+    squared: PyReadonlyArray2<'py, f64>,
+    model: &str,
+    sparsity: f64,
+) -> PyResult<Bound<'py, numpy::PyArray2<f64>>> {
+    let model = LearnModel::parse(model).map_err(to_py)?;
+    let (m, k) = (squared.shape()[0], squared.shape()[1]);
+    let mut weights = squared.as_slice()?.to_vec();
+    py.detach(|| {
+        for row in weights.chunks_exact_mut(k.max(1)) {
+            let level = single_node(model, row.iter().copied(), sparsity).level;
+            row.iter_mut().for_each(|z| *z = (level - sparsity * *z).max(0.0));
+        }
+    });
+    array2(py, m, k, weights)
+}
