@@ -68,9 +68,14 @@ def line(record: Record, of_peer: float | None) -> list[str]:
     name = f"{record['version']}{', 1 thread' if ',' in name else ''}"
     cells = [name, f"{taken:.3g}{common.disturbed(runs)}", common.seconds(common.median(runs, "cpu_seconds"))]
     cells += [str(last["n_iter"]), str(last["n_products"] or "–")]
-    cells += [f"{gap:.1e}" if np.isfinite(gap) else "–" for gap in (last["gap"], record["gap_of_rows"])]
+    cells += [gap(last["gap"]), gap(record["gap_of_rows"])]
     cells += [f"{record['error']:.1e}", f"{record['n_edges']:,}", common.mib(record["peak_bytes"])]
     return [*cells, f"{of_peer / taken:.1f}" if of_peer else ""]
+
+
+def gap(value: float | None) -> str:
+    """A gap, if there is one: no weights at all, or a program that does not tell, have none."""
+    return "–" if value is None or not np.isfinite(value) else f"{value:.1e}"
 
 
 def exactness(args: argparse.Namespace) -> tuple[list[Record], str]:
@@ -84,7 +89,7 @@ def exactness(args: argparse.Namespace) -> tuple[list[Record], str]:
         found = [one[solver] for solver in solvers]
         cells = [one["problem"], one["model"], f"{one['of_code']:.1e}", one["iterations"]]
         for own in found:
-            cells += [f"{own['error']:.1e}", f"{own['gap']:.1e}", str(own["n_iter"])]
+            cells += [f"{own['error']:.1e}", gap(own["gap"]), str(own["n_iter"])]
         lines.append(cells)
     if record["outcome"] != "finished":
         lines.append([record["outcome"]])

@@ -24,7 +24,8 @@ def fitted(args: argparse.Namespace, rows: int, *more: str, repeats: int = 0) ->
     of = ["--rows", str(rows), "--of", str(args.rows)]
     record = measured.worker("fit", args, *of, *more, repeats=repeats)
     for run in record["runs"]:
-        run["neighbors_seconds"] = run["report"]["phases"]["neighbors"]
+        phases = {phase["name"]: phase["seconds"] for phase in run["report"]["phases"]}
+        run["neighbors_seconds"] = phases["neighbors"]
         run["rest_seconds"] = run["wall_seconds"] - run["neighbors_seconds"]
     return record
 
@@ -61,8 +62,8 @@ def million_line(record: Record) -> list[str]:
     last = runs[-1]["report"]
     share = common.median(runs, "rest_seconds") / common.median(runs, "neighbors_seconds")
     cells = [name, *seconds(runs), f"{share:.2f}", common.seconds(common.median(runs, "cpu_seconds"))]
-    cells += [", ".join(f"{phase} {common.seconds(taken)}" for phase, taken in last["phases"].items())]
-    cells += [f"{last['n_edges']:,}", f"{last['n_allowed']:,}", f"{last['gap']:.1e}", f"{runs[-1]['saturated']:.1%}"]
+    cells += [", ".join(f"{phase['name']} {common.seconds(phase['seconds'])}" for phase in last["phases"])]
+    cells += [f"{last['n_edges']:,}", f"{last['n_allowed']:,}", f"{last['gap']:.1e}", f"{last['saturated']:.1%}"]
     beyond = (record["peak_bytes"] - record["baseline_bytes"]) / last["n_allowed"]
     return [*cells, f"{last['n_uncertified']:,}", common.mib(record["peak_bytes"]), f"{beyond:.0f}"]
 
@@ -99,7 +100,7 @@ def growth_line(record: Record) -> list[str]:
         return [name, record["outcome"]]
     last = runs[-1]["report"]
     a_row = 1e6 * common.median(runs, "wall_seconds") / record["rows"]
-    cells = [name, *seconds(runs), f"{a_row:.1f}", f"{last['n_allowed']:,}", f"{last['mean_degree']:.2f}"]
+    cells = [name, *seconds(runs), f"{a_row:.1f}", f"{last['n_allowed']:,}", f"{last['mean_neighbors']:.2f}"]
     return [*cells, last["knn"]["builder"], f"{last['knn']['recall']:.3f}"]
 
 

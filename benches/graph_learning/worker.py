@@ -6,6 +6,7 @@ The result file is rewritten after every run: what a time limit cuts short keeps
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import os
 import warnings
@@ -29,6 +30,8 @@ ITERATIONS = 100
 def main() -> None:
     args = parse()
     record: dict[str, Any] = {"load": os.getloadavg()[0], "runs": []}
+    if args.program != "numpy":
+        importlib.import_module("lapwing.graph")  # no part of what is timed
     {"fit": fits, "peer": solved, "exactness": exactness}[args.task](args, record)
     common.save(args.out, record)
 
@@ -66,15 +69,13 @@ def learner(repair: bool = False) -> Any:
 def fits(args: argparse.Namespace, record: dict[str, Any]) -> None:
     """Rows of the mixture to a learned graph."""
     features = mixture.load(args.of)[0][: args.rows]
-    import lapwing.graph  # noqa: F401, so that it is part of what was there before
-
     record |= {"version": f"lapwing {importlib.metadata.version('lapwing')}", "baseline_bytes": common.peak_bytes()}
     for _ in range(args.repeats):
         common.wait_for_quiet(args.patience)
         with common.Stopwatch() as watch, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = learner(args.repair).fit(features)
-        record["runs"].append({**seconds(watch), "report": fitted.report_, "saturated": fitted.saturated_})
+        record["runs"].append({**seconds(watch), "report": fitted.report_})
         record.setdefault("peak_bytes", common.peak_bytes())
         common.save(args.out, record)
     if args.check:

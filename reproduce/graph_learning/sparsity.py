@@ -38,12 +38,12 @@ def measure(setting: Setting) -> list[common.Record]:
     for k in setting["wanted"]:
         options: dict[str, Any] = {"support_factor": setting["factor"], "method": "exact"}
         seconds, fitted = common.timed(GraphLearner(k, **options).fit, rows)
-        bounds = [float(bound) for bound in fitted.sparsity_bounds_]
-        found: common.Record = {"n_neighbors": k, "sparsity": fitted.sparsity_, "degree": fitted.report_["mean_degree"]}
-        found |= {"least_sparsity": bounds[0], "most_sparsity": bounds[1]}
+        bounds = fitted.sparsity_bounds_
+        found = {"n_neighbors": k, "degree": fitted.report_["mean_neighbors"]}
+        found |= {"least_sparsity": bounds[0], "sparsity": fitted.sparsity_, "most_sparsity": bounds[1]}
         for name, at in ENDS.items():
             end = GraphLearner(k, sparsity=bounds[at], **options).fit(rows)
-            found[name] = end.report_["mean_degree"]
+            found[name] = end.report_["mean_neighbors"]
         records.append({**found, "saturated": fitted.saturated_, "gap": fitted.gap_, "seconds": seconds})
     return records
 

@@ -108,6 +108,16 @@ where
             visit(scratch, block * BLOCK + offset, &mut |_, _| *count += 1);
         }
     });
+    fill(starts, visit)
+}
+
+/// The same where the number of entries of each row, one after its place, is known: `visit` emits as many, and is called once.
+pub(crate) fn fill<V, S>(mut starts: Vec<u64>, visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync) -> Rows<V>
+where
+    V: Copy + Default + Send,
+    S: Default + Send,
+{
+    let n = starts.len() - 1;
     (0..n).for_each(|row| starts[row + 1] += starts[row]);
     let total = starts[n] as usize;
     let (mut ids, mut values) = (vec![0u32; total], vec![V::default(); total]);

@@ -18,6 +18,7 @@
 //! Cost of one evaluation: a pass over the 2m entries of the support, bound by gathering offsets. Rows are summed by one
 //! thread each and blocks of rows in order.
 
+use lapwing_data::vectored::prefetch;
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
@@ -30,6 +31,8 @@ pub(super) const BLOCK: usize = 2048;
 
 /// Costs of nearest pairs up to which weights are differences that hold.
 const FAR: f64 = 1e3;
+/// Entries that offsets are asked for in advance.
+pub(super) const AHEAD: usize = 64;
 
 /// A model on a support, at one sparsity.
 pub(super) struct Problem<'a, R> {
@@ -58,6 +61,8 @@ pub(super) struct State {
     pub degree: Vec<f64>,
     /// Pairs of each row with a positive weight (n).
     pub n_active: Vec<u32>,
+    /// The other rows of these pairs, row by row, in blocks of [`BLOCK`] rows.
+    pub active: Vec<Vec<u32>>,
     /// Value of the dual.
     pub dual: f64,
     /// Value of the primal at the weights, scaled by `factor`, less that of the dual: at least 0.
@@ -118,6 +123,25 @@ fn weight<O: Offset>(own: O, other: O, cost: f64) -> f64 {
 }
 
 impl State {
+    /// Where the active pairs of each row end within their block (n).
+    pub fn ends(&self) -> Vec<u32> {
+        let mut ends = self.n_active.clone();
+        ends.chunks_mut(BLOCK).for_each(|ends| {
+            let mut end = 0;
+            ends.iter_mut().for_each(|count| {
+                end += *count;
+                *count = end;
+            });
+        });
+        ends
+    }
+
+    /// The other rows of a row's active pairs, ascending, with `ends` as above.
+    pub fn active_of(&self, ends: &[u32], row: usize) -> &[u32] {
+        let start = if row.is_multiple_of(BLOCK) { 0 } else { ends[row - 1] as usize };
+        &self.active[row / BLOCK][start..ends[row] as usize]
+    }
+
     pub fn relative_gap(&self) -> f64 {
         self.gap / self.scale
     }
@@ -250,20 +274,32 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         let blocks = degree.par_chunks_mut(BLOCK).zip(n_active.par_chunks_mut(BLOCK)).enumerate();
         let blocks = blocks.map(|(block, (degree, n_active))| {
             let mut sums = Sums::default();
+            let (mut active, mut own) = (Vec::new(), Vec::new());
             for (offset, (degree, n_active)) in degree.iter_mut().zip(n_active).enumerate() {
                 let row = block * BLOCK + offset;
                 let (ids, squared) = self.support.row(row);
-                let (sum, squares, active) = row_sums(ids, squared, self.sparsity, offsets[row], offsets);
-                (*degree, *n_active) = (sum, active);
+                let ahead = self.support.ids.get(self.support.starts[row] as usize + AHEAD..).unwrap_or(&[]);
+                let (sum, squares, count) =
+                    row_sums((ids, ahead), squared, self.sparsity, offsets[row], offsets, &mut own);
+                active.extend_from_slice(&own[..count]);
+                (*degree, *n_active) = (sum, count as u32);
                 sums.add(self.model, self.lambda(&multipliers, row), sum, squares);
             }
-            sums
+            (sums, active)
         });
-        let sums = blocks.collect::<Vec<_>>().iter().fold(Sums::default(), Sums::with);
-        self.state(multipliers, degree, n_active, &sums)
+        let (sums, active): (Vec<Sums>, Vec<Vec<u32>>) = blocks.unzip();
+        let sums = sums.iter().fold(Sums::default(), Sums::with);
+        self.state(multipliers, degree, n_active, active, &sums)
     }
 
-    fn state(&self, multipliers: Multipliers, degree: Vec<f64>, n_active: Vec<u32>, sums: &Sums) -> State {
+    fn state(
+        &self,
+        multipliers: Multipliers,
+        degree: Vec<f64>,
+        n_active: Vec<u32>,
+        active: Vec<Vec<u32>>,
+        sums: &Sums,
+    ) -> State {
         let n = degree.len() as f64;
         // Every pair stands in two rows.
         let (total, squares) = (0.5 * sums.degrees, 0.5 * sums.squares);
@@ -282,7 +318,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
                 (dual, gap, factor * costs + factor * factor * ridge, factor)
             }
         };
-        State { multipliers, degree, n_active, dual, gap, scale, factor, total }
+        State { multipliers, degree, n_active, active, dual, gap, scale, factor, total }
     }
 }
 
@@ -338,28 +374,37 @@ fn phi(u: f64) -> f64 {
     if u > 0.0 { ((u - 1.0) - (u - 1.0).ln_1p()).max(0.0) } else { f64::INFINITY }
 }
 
-/// Σ w, Σ w² and the number of w > 0 of a row, in four interleaved sums.
+/// Σ w, Σ w² and the number of w > 0 of a row, in four interleaved sums; the others of these pairs go to the front of `active`.
 #[inline(always)]
 fn row_sums<R: SquaredDistance, O: Offset>(
-    ids: &[u32],
+    (ids, ahead): (&[u32], &[u32]),
     squared: &[R],
     sparsity: f64,
     own: O,
     offsets: &[O],
-) -> (f64, f64, u32) {
-    let (mut sums, mut squares, mut active) = ([0.0; 4], [0.0; 4], [0u32; 4]);
+    active: &mut Vec<u32>,
+) -> (f64, f64, usize) {
+    if active.len() < ids.len() {
+        active.resize(ids.len(), 0);
+    }
+    let (mut sums, mut squares, mut count) = ([0.0; 4], [0.0; 4], 0usize);
     let mut add = |lane: usize, id: u32, z: R| {
         let w = weight(own, offsets[id as usize], sparsity * z.into());
         sums[lane] += w;
         squares[lane] += w * w;
-        active[lane] += u32::from(w > 0.0);
+        // Written in any case, so that nothing depends on a guess.
+        active[count] = id;
+        count += usize::from(w > 0.0);
     };
     let (fours, rest) = ids.as_chunks::<4>();
     let (z_fours, z_rest) = squared.as_chunks::<4>();
-    for (ids, z) in fours.iter().zip(z_fours) {
+    for (at, (ids, z)) in fours.iter().zip(z_fours).enumerate() {
+        if let Some(next) = ahead.get(4 * at..4 * at + 4) {
+            next.iter().for_each(|&id| prefetch(&offsets[id as usize]));
+        }
         (0..4).for_each(|lane| add(lane, ids[lane], z[lane]));
     }
     rest.iter().zip(z_rest).enumerate().for_each(|(lane, (&id, &z))| add(lane, id, z));
     let total = |x: [f64; 4]| (x[0] + x[1]) + (x[2] + x[3]);
-    (total(sums), total(squares), active.iter().sum())
+    (total(sums), total(squares), count)
 }

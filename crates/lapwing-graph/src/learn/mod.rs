@@ -35,7 +35,7 @@ use lapwing_data::{Csr, Error, Features, Phase, Result, Run, available_memory_by
 use serde::Serialize;
 
 use crate::knn::{KnnReport, kneighbors};
-use crate::relation::assemble;
+use crate::relation::fill;
 use crate::{Graph, GraphParams};
 use dual::{Offsets, Problem, State};
 use newton::{Arrived, newton};
@@ -151,16 +151,18 @@ impl LearnedWeights {
         &self.start
     }
 
-    /// The pairs of `support` with their weights.
-    fn graph<R: SquaredDistance>(&self, support: &Support<R>, run: &Run) -> Result<Graph> {
+    /// The pairs of `support` that have weight, those that `state` names.
+    fn graph<R: SquaredDistance>(&self, support: &Support<R>, state: &State, run: &Run) -> Result<Graph> {
         let n = support.n_samples();
+        let counts = [0].into_iter().chain(state.n_active.iter().map(|&count| count.into())).collect();
+        let ends = state.ends();
         let (indptr, indices, values) = run.install(|| {
-            assemble(n, |(): &mut (), row, emit| {
+            fill(counts, |(): &mut (), row, emit| {
                 let (ids, squared) = support.row(row);
-                for (&id, &z) in ids.iter().zip(squared) {
-                    let weight = self.weight((row as u32, id), z.into());
-                    if weight > 0.0 {
-                        emit(id, weight);
+                let mut pairs = ids.iter().zip(squared);
+                for &id in state.active_of(&ends, row) {
+                    if let Some((_, &z)) = pairs.find(|pair| *pair.0 == id) {
+                        emit(id, self.weight((row as u32, id), z.into()));
                     }
                 }
             })
@@ -306,7 +308,7 @@ fn learn<R: SquaredDistance>(
     }
     let problem = Problem::new(model, &support, sparsity, run);
     let weights = LearnedWeights::new(&problem, &arrived.state, scale, run);
-    let graph = clock.time("graph", || weights.graph(&support, run))?;
+    let graph = clock.time("graph", || weights.graph(&support, &arrived.state, run))?;
     let n_uncertified = if knows_all { 0 } else { repair::uncertified(&problem, &arrived.state, &reach).count() };
     let report = LearnReport {
         chosen,
