@@ -384,8 +384,8 @@ def learn_weights(
     if ends.dtype.kind not in "iu":
         raise TypeError(f"edges must be integers, not {ends.dtype}")
     n = integer("n_samples", n_samples)
-    outside = ((ends < 0) | (ends >= n)).any(axis=1)
-    if outside.any():
+    if ends.size and (ends.min() < 0 or ends.max() >= n):
+        outside = ((ends < 0) | (ends >= n)).any(axis=1)
         row = int(np.argmax(outside))
         raise ValueError(f"row {row} of edges is {tuple(ends[row].tolist())}; expected rows in 0..{n - 1}")
     squared = _distances(sq_distances)

@@ -186,7 +186,7 @@ impl PairsProblem<'_> {
         Report::default().time("learn", run, |_| {
             let support = Support::of_edges(self.n, self.edges, squared, run)?;
             let (found, report) = weigh(&support, self.model, self.params, self.start, run)?;
-            let weights = self.edges.iter().zip(squared).map(|(&edge, &z)| found.weight(edge, z.into())).collect();
+            let weights = found.weights(self.edges, squared, run);
             Ok((weights, found.start().to_vec(), report))
         })
     }

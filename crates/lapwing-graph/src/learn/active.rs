@@ -4,11 +4,11 @@
 //! positive definite and diagonally dominant, with a plus where a Laplacian has a minus. Cost of a product: one gather for
 //! each of the active entries, 4 bytes of them read in order.
 
-use lapwing_data::vectored::prefetch;
 use lapwing_solve::Operator;
 use rayon::prelude::*;
 
-use super::dual::{AHEAD, BLOCK, Problem, State};
+use super::dual::{BLOCK, Problem, State};
+use super::lanes::half_sums;
 use super::support::SquaredDistance;
 
 /// diag(h) + ½·(D_A + A).
@@ -38,13 +38,19 @@ impl Operator for Curvature<'_> {
     fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
         let blocks = y.par_chunks_mut(BLOCK * s).zip(self.ends.par_chunks(BLOCK)).zip(self.active).enumerate();
         blocks.for_each(|(block, ((y, ends), active))| {
+            let first = block * BLOCK;
+            if s == 1 {
+                return half_sums(first, &self.diagonal, ends, active, x, y);
+            }
             let mut start = 0;
             for (offset, (y, &end)) in y.chunks_exact_mut(s).zip(ends).enumerate() {
-                let (row, ids) = (block * BLOCK + offset, &active[start..end as usize]);
-                let ahead = active.get(start + AHEAD..).unwrap_or(&[]);
-                y.iter_mut().enumerate().for_each(|(column, y)| {
-                    *y = self.diagonal[row] * x[row * s + column] + 0.5 * sum((ids, ahead), x, s, column);
-                });
+                let row = first + offset;
+                let own = &x[row * s..(row + 1) * s];
+                y.fill(0.0);
+                for &id in &active[start..end as usize] {
+                    y.iter_mut().zip(&x[id as usize * s..]).for_each(|(y, x)| *y += x);
+                }
+                y.iter_mut().zip(own).for_each(|(y, x)| *y = self.diagonal[row] * x + 0.5 * *y);
                 start = end as usize;
             }
         });
@@ -53,19 +59,4 @@ impl Operator for Curvature<'_> {
     fn diagonal(&self) -> Vec<f64> {
         self.diagonal.clone()
     }
-}
-
-/// Σ of a column of `x` over the rows `ids`, in four interleaved sums.
-#[inline(always)]
-fn sum((ids, ahead): (&[u32], &[u32]), x: &[f64], s: usize, column: usize) -> f64 {
-    let mut sums = [0.0; 4];
-    let (fours, rest) = ids.as_chunks::<4>();
-    for (at, ids) in fours.iter().enumerate() {
-        if let Some(next) = ahead.get(4 * at..4 * at + 4) {
-            next.iter().for_each(|&id| prefetch(&x[id as usize * s]));
-        }
-        (0..4).for_each(|lane| sums[lane] += x[ids[lane] as usize * s + column]);
-    }
-    rest.iter().enumerate().for_each(|(lane, &id)| sums[lane] += x[id as usize * s + column]);
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
 }

@@ -18,12 +18,11 @@
 //! Cost of one evaluation: a pass over the 2m entries of the support, bound by gathering offsets. Rows are summed by one
 //! thread each and blocks of rows in order.
 
-use lapwing_data::vectored::prefetch;
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
 use super::LearnModel;
-use super::single_node::level_of_any;
+use super::lanes::{RowSums, row_sums};
 use super::support::{SquaredDistance, Support};
 
 /// Rows of one unit of work.
@@ -31,16 +30,14 @@ pub(super) const BLOCK: usize = 2048;
 
 /// Costs of nearest pairs up to which weights are differences that hold.
 const FAR: f64 = 1e3;
-/// Entries that offsets are asked for in advance.
-pub(super) const AHEAD: usize = 64;
 
 /// A model on a support, at one sparsity.
 pub(super) struct Problem<'a, R> {
     pub model: LearnModel,
     pub support: &'a Support<R>,
     pub sparsity: f64,
-    /// m of each row (n) where some are far, else empty, which stands for zeros.
-    bases: Vec<f64>,
+    /// Cost of the nearest pair of each row (n): m where some rows are far.
+    nearest: Vec<f64>,
     /// Rows whose base is large.
     far: Vec<u32>,
 }
@@ -96,7 +93,7 @@ impl Offsets {
 }
 
 /// What a row has of the weights of its pairs.
-trait Offset: Copy + Sync {
+pub(super) trait Offset: Copy + Sync {
     /// The sum of two offsets less a cost.
     fn less(self, other: Self, cost: f64) -> f64;
 }
@@ -117,7 +114,7 @@ impl Offset for [f64; 2] {
 
 /// max(0, μᵢ + μⱼ − c).
 #[inline(always)]
-fn weight<O: Offset>(own: O, other: O, cost: f64) -> f64 {
+pub(super) fn weight<O: Offset>(own: O, other: O, cost: f64) -> f64 {
     let weight = own.less(other, cost);
     if weight > 0.0 { weight } else { 0.0 }
 }
@@ -153,28 +150,27 @@ impl State {
 }
 
 impl<'a, R: SquaredDistance> Problem<'a, R> {
-    /// O(m), to see which rows are far.
+    /// O(m).
     pub fn new(model: LearnModel, support: &'a Support<R>, sparsity: f64, run: &Run) -> Self {
         let nearest = |row: usize| {
-            let squared = support.row(row).1.iter().map(|&z| sparsity * z.into());
-            squared.fold(f64::INFINITY, f64::min)
+            let least = support.row(row).1.iter().fold(f64::INFINITY, |least, &z| least.min(z.into()));
+            sparsity * least
         };
-        let mut bases = Vec::new();
-        if model == LearnModel::Log {
-            let n = support.n_samples();
-            bases = run.install(|| (0..n).into_par_iter().with_min_len(256).map(nearest).collect());
-            if bases.iter().all(|&base| base <= FAR) {
-                bases = Vec::new();
-            }
-        }
-        let far = bases.iter().enumerate().filter(|row| *row.1 > FAR).map(|(row, _)| row as u32).collect();
-        Self { model, support, sparsity, bases, far }
+        let rows = (0..support.n_samples()).into_par_iter().with_min_len(BLOCK);
+        let nearest: Vec<f64> = run.install(|| rows.map(nearest).collect());
+        let is_far = |cost: &f64| model == LearnModel::Log && *cost > FAR;
+        let far: Vec<u32> = (0..nearest.len()).filter(|&row| is_far(&nearest[row])).map(|row| row as u32).collect();
+        Self { model, support, sparsity, nearest, far }
+    }
+
+    fn has_bases(&self) -> bool {
+        !self.far.is_empty()
     }
 
     /// 2m of a row.
     #[inline(always)]
     fn base(&self, row: usize) -> f64 {
-        2.0 * self.bases.get(row).copied().unwrap_or(0.0)
+        if self.has_bases() { 2.0 * self.nearest[row] } else { 0.0 }
     }
 
     /// λ of a row.
@@ -204,11 +200,11 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         for &row in &self.far {
             let row = row as usize;
             let (ids, squared) = self.support.row(row);
-            let m = self.bases[row];
+            let m = self.nearest[row];
             costs.clear();
             costs.extend(ids.iter().zip(squared).map(|(&id, &z)| {
                 let id = id as usize;
-                -[0.0, m].less([0.5 * nodes[id], self.bases[id]], self.sparsity * z.into())
+                -[0.0, m].less([0.5 * nodes[id], self.nearest[id]], self.sparsity * z.into())
             }));
             costs.sort_unstable_by(f64::total_cmp);
             let (mut sum, mut half) = (0.0, f64::INFINITY);
@@ -229,31 +225,27 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     pub fn offsets(&self, multipliers: &Multipliers) -> Offsets {
         let own = |&node: &f64| 0.5 * (node - multipliers.level);
         let nodes = multipliers.nodes.par_iter().with_min_len(BLOCK);
-        match self.bases.is_empty() {
-            true => Offsets::Plain(nodes.map(own).collect()),
-            false => Offsets::Based(nodes.zip(&self.bases).map(|(node, &base)| [own(node), base]).collect()),
+        match self.has_bases() {
+            false => Offsets::Plain(nodes.map(own).collect()),
+            true => Offsets::Based(nodes.zip(&self.nearest).map(|(node, &base)| [own(node), base]).collect()),
         }
     }
 
-    /// Multipliers of rows that are each solved by themselves.
-    ///
-    /// # Errors
-    /// [`lapwing_data::Error::Interrupted`].
-    pub fn start(&self, run: &Run) -> Result<Multipliers> {
-        run.check()?;
-        let level = |row: usize| {
-            let squared = self.support.row(row).1;
-            level_of_any(self.model, squared.iter().map(|&z| z.into()), self.sparsity)
-        };
+    /// Multipliers of rows that are each solved by themselves with their nearest pair.
+    pub fn start(&self) -> Multipliers {
         let n = self.support.n_samples();
-        let levels: Vec<f64> = run.install(|| (0..n).into_par_iter().with_min_len(256).map(level).collect());
-        if self.model == LearnModel::L2 {
-            // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
-            let finite: Vec<f64> = levels.into_iter().filter(|level| level.is_finite()).collect();
-            let mean = finite.iter().sum::<f64>() / finite.len().max(1) as f64;
-            return Ok(Multipliers { nodes: vec![-1.0; n], level: -1.0 - mean });
+        match self.model {
+            LearnModel::Log => {
+                let lambda = |&cost: &f64| 0.5 * (cost + (cost * cost + 4.0).sqrt());
+                self.multipliers(self.nearest.iter().map(lambda).collect(), 0.0)
+            }
+            LearnModel::L2 => {
+                // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
+                let finite = self.nearest.iter().filter(|cost| cost.is_finite());
+                let (sum, count) = finite.fold((0.0, 0.0), |(sum, count), cost| (sum + cost, count + 1.0));
+                Multipliers { nodes: vec![-1.0; n], level: -2.0 - sum / count }
+            }
         }
-        Ok(self.multipliers(levels, 0.0))
     }
 
     /// Weights, degrees, values and gap of `multipliers`.
@@ -272,20 +264,15 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         let n = self.support.n_samples();
         let (mut degree, mut n_active) = (vec![0.0; n], vec![0u32; n]);
         let blocks = degree.par_chunks_mut(BLOCK).zip(n_active.par_chunks_mut(BLOCK)).enumerate();
-        let blocks = blocks.map(|(block, (degree, n_active))| {
+        let blocks = blocks.map_init(Vec::new, |squares, (block, (degree, n_active))| {
+            squares.resize(degree.len(), 0.0);
+            let mut rows = RowSums { degree, squares, counts: n_active, active: Vec::new() };
+            row_sums(self.support, self.sparsity, offsets, block * BLOCK, &mut rows);
             let mut sums = Sums::default();
-            let (mut active, mut own) = (Vec::new(), Vec::new());
-            for (offset, (degree, n_active)) in degree.iter_mut().zip(n_active).enumerate() {
-                let row = block * BLOCK + offset;
-                let (ids, squared) = self.support.row(row);
-                let ahead = self.support.ids.get(self.support.starts[row] as usize + AHEAD..).unwrap_or(&[]);
-                let (sum, squares, count) =
-                    row_sums((ids, ahead), squared, self.sparsity, offsets[row], offsets, &mut own);
-                active.extend_from_slice(&own[..count]);
-                (*degree, *n_active) = (sum, count as u32);
-                sums.add(self.model, self.lambda(&multipliers, row), sum, squares);
+            for (at, (&degree, &squares)) in rows.degree.iter().zip(&*rows.squares).enumerate() {
+                sums.add(self.model, self.lambda(&multipliers, block * BLOCK + at), degree, squares);
             }
-            (sums, active)
+            (sums, rows.active)
         });
         let (sums, active): (Vec<Sums>, Vec<Vec<u32>>) = blocks.unzip();
         let sums = sums.iter().fold(Sums::default(), Sums::with);
@@ -315,7 +302,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
                 let scaling = (factor - 1.0) * costs + (factor * factor - 1.0) * ridge;
                 let gap = 0.5 * sums.gaps + level * (n - 2.0 * total) + scaling;
                 let dual = -0.5 * sums.nodes - squares - level * n;
-                (dual, gap, factor * costs + factor * factor * ridge, factor)
+                (dual, gap.max(0.0), factor * costs + factor * factor * ridge, factor)
             }
         };
         State { multipliers, degree, n_active, active, dual, gap, scale, factor, total }
@@ -372,39 +359,4 @@ impl Sums {
 /// u − 1 − log u ≥ 0; infinite for a row without weight.
 fn phi(u: f64) -> f64 {
     if u > 0.0 { ((u - 1.0) - (u - 1.0).ln_1p()).max(0.0) } else { f64::INFINITY }
-}
-
-/// Σ w, Σ w² and the number of w > 0 of a row, in four interleaved sums; the others of these pairs go to the front of `active`.
-#[inline(always)]
-fn row_sums<R: SquaredDistance, O: Offset>(
-    (ids, ahead): (&[u32], &[u32]),
-    squared: &[R],
-    sparsity: f64,
-    own: O,
-    offsets: &[O],
-    active: &mut Vec<u32>,
-) -> (f64, f64, usize) {
-    if active.len() < ids.len() {
-        active.resize(ids.len(), 0);
-    }
-    let (mut sums, mut squares, mut count) = ([0.0; 4], [0.0; 4], 0usize);
-    let mut add = |lane: usize, id: u32, z: R| {
-        let w = weight(own, offsets[id as usize], sparsity * z.into());
-        sums[lane] += w;
-        squares[lane] += w * w;
-        // Written in any case, so that nothing depends on a guess.
-        active[count] = id;
-        count += usize::from(w > 0.0);
-    };
-    let (fours, rest) = ids.as_chunks::<4>();
-    let (z_fours, z_rest) = squared.as_chunks::<4>();
-    for (at, (ids, z)) in fours.iter().zip(z_fours).enumerate() {
-        if let Some(next) = ahead.get(4 * at..4 * at + 4) {
-            next.iter().for_each(|&id| prefetch(&offsets[id as usize]));
-        }
-        (0..4).for_each(|lane| add(lane, ids[lane], z[lane]));
-    }
-    rest.iter().zip(z_rest).enumerate().for_each(|(lane, (&id, &z))| add(lane, id, z));
-    let total = |x: [f64; 4]| (x[0] + x[1]) + (x[2] + x[3]);
-    (total(sums), total(squares), count)
 }

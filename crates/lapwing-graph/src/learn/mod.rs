@@ -19,6 +19,7 @@
 
 mod active;
 mod dual;
+mod lanes;
 mod newton;
 mod params;
 mod primal_dual;
@@ -32,6 +33,7 @@ mod tests;
 use std::time::Instant;
 
 use lapwing_data::{Csr, Error, Features, Phase, Result, Run, available_memory_bytes};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::knn::{KnnReport, kneighbors};
@@ -144,6 +146,12 @@ impl LearnedWeights {
     /// Weight of an allowed pair at squared distance `z`. Both rows have to be below n.
     pub fn weight(&self, rows: (u32, u32), z: f64) -> f64 {
         self.scale * self.offsets.weight(rows.0 as usize, rows.1 as usize, self.sparsity * z)
+    }
+
+    /// Weights of allowed pairs at their squared distances, in their order; rows have to be below n.
+    pub fn weights<R: SquaredDistance>(&self, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Vec<f64> {
+        let pairs = edges.par_iter().zip(squared).with_min_len(1 << 12);
+        run.install(|| pairs.map(|(&edge, &z)| self.weight(edge, z.into())).collect())
     }
 
     /// Multipliers to start another fit from: λ of each row, and last ν (n + 1).
@@ -344,7 +352,7 @@ fn solve<R: SquaredDistance>(
         LearnSolver::Auto | LearnSolver::Newton => {
             let start = match start {
                 Some((lambdas, level)) => problem.multipliers(lambdas, level),
-                None => problem.start(run)?,
+                None => problem.start(),
             };
             newton(problem, start, params.tol, params.iterations(), run)?
         }

@@ -14,9 +14,11 @@ use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::precond::Jacobi;
 use lapwing_solve::{CgParams, Projection, column_dots, solve};
 
+use rayon::prelude::*;
+
 use super::LearnModel;
 use super::active::Curvature;
-use super::dual::{Multipliers, Problem, State};
+use super::dual::{BLOCK, Multipliers, Problem, State};
 use super::support::SquaredDistance;
 
 /// Share of the growth that the slope promises which a step has to bring.
@@ -83,7 +85,7 @@ fn direction<R: SquaredDistance>(
     let needed = 0.3 * (tol / gap).sqrt();
     let tol = gap.sqrt().min(LOOSEST).max(needed).clamp(1e-13, LOOSEST);
     let n = state.degree.len();
-    let gradient = gradient(problem, state);
+    let gradient = run.install(|| gradient(problem, state));
     let curvature = run.install(|| match problem.model {
         LearnModel::Log => Curvature::at(problem, state, |node| 1.0 / (node * node)),
         LearnModel::L2 => Curvature::at(problem, state, |_| 1.0),
@@ -119,7 +121,7 @@ fn direction<R: SquaredDistance>(
 
 /// ∂D/∂λ of each row.
 fn gradient<R: SquaredDistance>(problem: &Problem<'_, R>, state: &State) -> Vec<f64> {
-    let rows = state.degree.iter().enumerate();
+    let rows = state.degree.par_iter().enumerate().with_min_len(BLOCK);
     let lambda = |row: usize| problem.lambda(&state.multipliers, row);
     match problem.model {
         LearnModel::Log => rows.map(|(row, degree)| 1.0 / lambda(row) - degree).collect(),
@@ -134,7 +136,7 @@ fn step<R: SquaredDistance>(
     direction: &Direction,
     run: &Run,
 ) -> Result<Option<State>> {
-    let gradient = gradient(problem, state);
+    let gradient = run.install(|| gradient(problem, state));
     let n = gradient.len();
     let mut length = 1.0;
     for _ in 0..MOST_HALVINGS {
@@ -145,11 +147,16 @@ fn step<R: SquaredDistance>(
             };
             state.multipliers.nodes[row] + (length * change).max(least)
         };
-        let mut nodes: Vec<f64> = direction.nodes.iter().enumerate().map(moved).collect();
-        problem.settle(&mut nodes);
-        let changes: Vec<f64> = nodes.iter().zip(&state.multipliers.nodes).map(|(new, old)| new - old).collect();
-        let slope = run.install(|| column_dots(&gradient, &changes, n, 1)[0])
-            + length * direction.level * (2.0 * state.total - n as f64);
+        let (nodes, slope) = run.install(|| {
+            let rows = direction.nodes.par_iter().enumerate().with_min_len(BLOCK);
+            let mut nodes: Vec<f64> = rows.map(moved).collect();
+            problem.settle(&mut nodes);
+            let pairs = nodes.par_iter().zip(&state.multipliers.nodes).with_min_len(BLOCK);
+            let changes: Vec<f64> = pairs.map(|(new, old)| new - old).collect();
+            let slope = column_dots(&gradient, &changes, n, 1)[0];
+            (nodes, slope)
+        });
+        let slope = slope + length * direction.level * (2.0 * state.total - n as f64);
         let level = state.multipliers.level + length * direction.level;
         let next = problem.evaluate(Multipliers { nodes, level }, run)?;
         let rounding = ROUNDING * (state.dual.abs() + state.scale.abs() + n as f64);

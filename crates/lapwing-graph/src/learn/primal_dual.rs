@@ -2,8 +2,8 @@
 //! that checks [`super::newton`].
 //!
 //! log-degree: f₁ = 2cᵀw on w ≥ 0, f₂(Sw) = −Σ log dᵢ, f₃ = ‖w‖², a dual variable v for each row, v → −λ, step
-//! g = s/(2 + ‖S‖). l2-degree: f₃ = (a/2)·(2‖w‖² + ‖Sw‖²), f₂ the total weight, which is scaled so that its norm is 2, step
-//! g = s/(a·(2 + ‖S‖²) + 2). ‖S‖² ≤ max over pairs of the sum of the two rows' numbers of pairs, with equality for all pairs.
+//! g = s/(2 + ‖S‖). l2-degree: f₃ = (a/2)·(2‖w‖² + ‖Sw‖²), f₂ the total weight, which is scaled so that its norm K is a quarter of
+//! the curvature ζ = a·(2 + ‖S‖²), step g = s/(ζ + K). ‖S‖² ≤ max over pairs of the sum of the two rows' numbers of pairs, with equality for all pairs.
 //!
 //! Every pair is kept in both of its rows with the same bits, so that an iteration of the log-degree model is one pass that
 //! reads and writes each weight once, gathers v and p, and sums rows without scatter; the l2-degree model needs a second
@@ -15,11 +15,14 @@ use rayon::prelude::*;
 
 use super::LearnModel;
 use super::dual::{BLOCK, Multipliers, Problem};
+use super::lanes::Step;
 use super::newton::Arrived;
 use super::support::{SquaredDistance, Support};
 
 /// Share s of the longest step; the iteration converges below 1.
 const STEP_SHARE: f64 = 0.9;
+/// Norm that the total weight is given, as a share of the curvature: as large as costs few steps.
+const TOTAL_SHARE: f64 = 0.25;
 /// Iterations between two looks at the gap.
 const LOOK_EVERY: usize = 20;
 /// Least λ that is tried, where v is no bound yet.
@@ -39,8 +42,10 @@ pub(super) fn primal_dual<R: SquaredDistance>(
     let mut iterate = match problem.model {
         LearnModel::Log => Iterate::new(problem, 1.0, 1.0, STEP_SHARE / (2.0 + norm)),
         LearnModel::L2 => {
-            let scaling = 1.0 / (problem.support.n_pairs() as f64).sqrt();
-            Iterate::new(problem, 1.0, scaling, STEP_SHARE / (2.0 + norm * norm + 2.0))
+            let curvature = 2.0 + norm * norm;
+            let total = TOTAL_SHARE * curvature;
+            let scaling = 0.5 * total / (problem.support.n_pairs() as f64).sqrt();
+            Iterate::new(problem, 1.0, scaling, STEP_SHARE / (curvature + total))
         }
     };
     let mut n_iter = 0;
@@ -84,15 +89,6 @@ pub(super) struct Iterate<'a, R> {
     degree: Vec<f64>,
     /// v: of each row, or a single one for the total weight.
     pub dual: Vec<f64>,
-}
-
-/// A row's weights, to be changed, and its sum after the change.
-struct RowOf<'r, R> {
-    row: usize,
-    weights: &'r mut [f64],
-    projected: &'r mut [f64],
-    ids: &'r [u32],
-    squared: &'r [R],
 }
 
 impl<'a, R: SquaredDistance> Iterate<'a, R> {
@@ -140,32 +136,18 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
 
     fn step_log(&mut self) {
         let (g, theta) = (self.step, self.problem.sparsity);
-        // v and p side by side: both are gathered.
-        let pairs: Vec<[f64; 2]> = self
-            .dual
-            .par_iter()
-            .zip(&self.degree)
-            .map(|(&v, &d)| {
-                let y = v + g * d;
-                let root = (y * y + 4.0 * g).sqrt();
-                [v, if y > 0.0 { -2.0 * g / (y + root) } else { 0.5 * (y - root) }]
-            })
-            .collect();
-        let sums = self.sweep(|RowOf { row, weights, ids, squared, .. }| {
-            let [v, p] = pairs[row];
-            let (mut projected, mut degree) = (0.0, 0.0);
-            for ((w, &id), &z) in weights.iter_mut().zip(ids).zip(squared) {
-                let [other_v, other_p] = pairs[id as usize];
-                let y = *w - g * (2.0 * *w + (v + other_v));
-                let new = (y - 2.0 * g * theta * z.into()).max(0.0);
-                *w += (new - g * (2.0 * new + (p + other_p))) - y;
-                projected += new;
-                degree += *w;
-            }
-            [projected, degree]
-        });
-        let duals = self.dual.par_iter_mut().zip(&mut self.degree).zip(pairs).zip(sums);
-        duals.with_min_len(BLOCK).for_each(|(((v, d), [_, p]), [projected, degree])| {
+        let prox = |(&v, &d): (&f64, &f64)| {
+            let y = v + g * d;
+            let root = (y * y + 4.0 * g).sqrt();
+            if y > 0.0 { -2.0 * g / (y + root) } else { 0.5 * (y - root) }
+        };
+        let p: Vec<f64> = self.dual.par_iter().zip(&self.degree).with_min_len(BLOCK).map(prox).collect();
+        let v = std::mem::take(&mut self.dual);
+        let task = Step { support: self.problem.support, sparsity: theta, step: g, v: &v, p: &p };
+        let sums = self.sweep(|first, weights, _, sums| task.advance(first, weights, sums));
+        self.dual = v;
+        let duals = self.dual.par_iter_mut().zip(&mut self.degree).zip(p).zip(sums);
+        duals.with_min_len(BLOCK).for_each(|(((v, d), p), [projected, degree])| {
             // v − y + q with y = v + g·Sw, q = p + g·SP.
             *v = p + g * (projected - *d);
             *d = degree;
@@ -175,38 +157,48 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
     fn step_l2(&mut self) {
         let (g, a, theta) = (self.step, self.ridge, self.problem.sparsity);
         let (v, k) = (self.dual[0], self.scaling);
+        let support = self.problem.support;
         let n = self.degree.len() as f64;
         let degree = std::mem::take(&mut self.degree);
         let forward = |w: f64, own: f64, other: f64| w - g * (a * (2.0 * w + (own + other)) + 2.0 * k * v);
-        let projected = self.sweep(|RowOf { row, weights, projected, ids, squared }| {
-            let mut sum = 0.0;
-            for (((w, new), &id), &z) in weights.iter().zip(projected).zip(ids).zip(squared) {
-                let y = forward(*w, degree[row], degree[id as usize]);
-                *new = (y - 2.0 * g * theta * z.into()).max(0.0);
-                sum += *new;
+        let rows = |first: usize, count: usize| {
+            let entry = |row: usize| support.starts[row] as usize;
+            let at = entry(first);
+            (first..first + count).map(move |row| (row, entry(row) - at..entry(row + 1) - at))
+        };
+        let projected = self.sweep(|first, weights, projected, sums| {
+            for ((row, entries), sum) in rows(first, sums.len()).zip(&mut *sums) {
+                let (ids, squared) = support.row(row);
+                let pairs = weights[entries.clone()].iter().zip(&mut projected[entries]).zip(ids).zip(squared);
+                for (((w, new), &id), &z) in pairs {
+                    let y = forward(*w, degree[row], degree[id as usize]);
+                    *new = (y - 2.0 * g * theta * z.into()).max(0.0);
+                    sum[0] += *new;
+                }
             }
-            [sum, 0.0]
         });
         // The sum over rows is twice that over pairs.
         let total = |degrees: f64| k * degrees;
         let p = v + g * total(degree.iter().sum()) - g * k * n;
-        let sums = self.sweep(|RowOf { row, weights, projected: news, ids, .. }| {
-            let mut sum = 0.0;
-            for ((w, &new), &id) in weights.iter_mut().zip(&*news).zip(ids) {
-                let other = id as usize;
-                let y = forward(*w, degree[row], degree[other]);
-                *w += new - g * (a * (2.0 * new + (projected[row][0] + projected[other][0])) + 2.0 * k * p) - y;
-                sum += *w;
+        let sums = self.sweep(|first, weights, news, sums| {
+            for ((row, entries), sum) in rows(first, sums.len()).zip(&mut *sums) {
+                let pairs = weights[entries.clone()].iter_mut().zip(&news[entries]).zip(support.row(row).0);
+                for ((w, &new), &id) in pairs {
+                    let other = id as usize;
+                    let y = forward(*w, degree[row], degree[other]);
+                    *w += new - g * (a * (2.0 * new + (projected[row][0] + projected[other][0])) + 2.0 * k * p) - y;
+                    sum[0] += *w;
+                }
             }
-            [sum, 0.0]
         });
         let change = total(projected.iter().map(|sum| sum[0]).sum()) - total(degree.iter().sum());
         self.dual[0] = p + g * change;
         self.degree = sums.into_iter().map(|sum| sum[0]).collect();
     }
 
-    /// Changes the weights of all rows; what `of_row` returns for each (n).
-    fn sweep(&mut self, of_row: impl Fn(RowOf<'_, R>) -> [f64; 2] + Sync) -> Vec<[f64; 2]> {
+    /// Changes the weights of all rows, in blocks: `change(first, weights, projected, sums)` those of the rows from `first` on. What
+    /// it puts into the sums of each row (n), which are zeros before.
+    fn sweep(&mut self, change: impl Fn(usize, &mut [f64], &mut [f64], &mut [[f64; 2]]) + Sync) -> Vec<[f64; 2]> {
         let support = self.problem.support;
         let n = support.n_samples();
         let (mut weights_left, mut projected_left) = (self.weights.as_mut_slice(), self.projected.as_mut_slice());
@@ -220,18 +212,7 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
             (weights_left, projected_left) = (rest, rest_projected);
             blocks.push((first, weights, projected, sums));
         }
-        blocks.into_par_iter().for_each(|(first, mut weights, mut projected, sums)| {
-            for (offset, sum) in sums.iter_mut().enumerate() {
-                let (ids, squared) = support.row(first + offset);
-                let (own, rest) = std::mem::take(&mut weights).split_at_mut(ids.len());
-                let (news, rest_news) = {
-                    let at = ids.len().min(projected.len());
-                    std::mem::take(&mut projected).split_at_mut(at)
-                };
-                (weights, projected) = (rest, rest_news);
-                *sum = of_row(RowOf { row: first + offset, weights: own, projected: news, ids, squared });
-            }
-        });
+        blocks.into_par_iter().for_each(|(first, weights, projected, sums)| change(first, weights, projected, sums));
         sums
     }
 }

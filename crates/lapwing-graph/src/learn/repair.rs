@@ -3,8 +3,8 @@
 //! A pair that is not allowed is rightly without weight iff θzᵢⱼ ≥ μᵢ + μⱼ. Of the two rows let i be the one with the larger
 //! μ: then the pair can be missing only if θzᵢⱼ < 2μᵢ, so that a row whose last known neighbour is at θz ≥ 2μᵢ is certified,
 //! and with it all its pairs with rows of smaller μ. Rows that are not are asked for twice as many neighbours, again and again,
-//! and what is missing is added. If all rows are certified, the solution is that over all pairs, as far as the neighbours
-//! found are the nearest.
+//! and all of these are allowed: whatever multipliers come next, what is known of a row is in the support. If all rows are
+//! certified, the solution is that over all pairs, as far as the neighbours found are the nearest.
 //!
 //! Cost: a query for each row that is not certified: few, where the support is wide enough. It ends when there are none,
 //! or when their neighbours would take more room than the support.
@@ -43,8 +43,8 @@ impl<'a> Repair<'a> {
         Self { features, params: params.clone(), index: None }
     }
 
-    /// Pairs that `state` would give weight if they were allowed; moves the `reach` of the rows that were asked. None if no
-    /// row needs more, or there is no room.
+    /// Pairs to be allowed, some of which have weight at `state`; moves the `reach` of the rows that were asked. None if no row
+    /// needs more, or there is no room.
     ///
     /// # Errors
     /// As [`query`].
@@ -56,34 +56,32 @@ impl<'a> Repair<'a> {
         run: &Run,
     ) -> Result<Option<Pairs<R>>> {
         let n = reach.len();
+        let (mut missing, mut has_weight): (Pairs<R>, bool) = (Vec::new(), false);
         let offsets = run.install(|| problem.offsets(&state.multipliers));
         loop {
             let rows: Vec<u32> = uncertified(problem, state, reach).collect();
             let k = (2 * self.params.n_neighbors).min(n - 1);
             let has_room = rows.len().saturating_mul(k) <= problem.support.ids.len();
-            if rows.is_empty() || self.params.n_neighbors >= n - 1 || !has_room {
-                return Ok(None);
+            if has_weight || rows.is_empty() || self.params.n_neighbors >= n - 1 || !has_room {
+                missing.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.into().total_cmp(&b.2.into())));
+                missing.dedup_by_key(|pair| (pair.0, pair.1));
+                // Without a weight among them the solution stays what it is.
+                return Ok(has_weight.then_some(missing));
             }
             self.params.n_neighbors = k;
             run.progress().update(rows.len() as u64, &format!("rows asked for {k} neighbors"));
             let found = self.ask(&rows, run)?;
-            let mut missing = Pairs::new();
             for (at, &row) in rows.iter().enumerate() {
                 let ids = &found.indices[at * (k + 1)..(at + 1) * (k + 1)];
                 let allowed = problem.support.row(row as usize).0;
                 for (&id, &z) in ids.iter().zip(found.distances(at)) {
                     let cost = problem.sparsity * f64::from(z);
-                    let has_weight = offsets.weight(row as usize, id as usize, cost) > 0.0;
-                    if id != row && has_weight && allowed.binary_search(&id).is_err() {
+                    if id != row && allowed.binary_search(&id).is_err() {
                         missing.push((row.min(id), row.max(id), R::of(z)));
+                        has_weight |= offsets.weight(row as usize, id as usize, cost) > 0.0;
                     }
                 }
                 reach[row as usize] = R::of(found.distances(at)[k]);
-            }
-            missing.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.into().total_cmp(&b.2.into())));
-            missing.dedup_by_key(|pair| (pair.0, pair.1));
-            if !missing.is_empty() {
-                return Ok(Some(missing));
             }
         }
     }

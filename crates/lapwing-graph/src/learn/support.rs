@@ -5,6 +5,8 @@
 //! sums are those of one thread, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two
 //! entries a pair, and 24 bytes for each neighbour of the table while the support is made.
 
+use std::ops::Range;
+
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
@@ -121,19 +123,27 @@ impl<R: SquaredDistance> Support<R> {
     /// Pairs of which either row names the other, at the smaller of their two distances where these differ.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// [`Error::Shape`] or [`Error::Graph`] for a table that cannot be one; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(n·K·log K), parallel.
     pub fn of_table(mut table: NeighborTable<R>, run: &Run) -> Result<Self> {
         run.check()?;
         let (n, k) = (table.n_samples(), table.n_neighbors);
+        if k == 0 || table.indices.len() != n * k || table.squared.len() != n * k {
+            let got = format!("{} indices and {} distances for K = {k}", table.indices.len(), table.squared.len());
+            return Err(Error::shape("the neighbors", "n·K of each, K at least 1", got));
+        }
         run.install(|| {
+            let is_wrong = |(row, ids): (usize, &[u32])| ids.iter().any(|&id| id as usize >= n || id as usize == row);
+            if let Some((row, _)) = table.indices.par_chunks_exact(k).enumerate().find_first(|&row| is_wrong(row)) {
+                return Err(Error::graph(format!("row {row} names a neighbor that is itself or not below {n}")));
+            }
             table.sort_by_row();
             run.check()?;
             let incoming = Incoming::of(&table.indices, &table.squared, k);
             run.check()?;
-            let (starts, ids, squared) = assemble(n, |own: &mut Vec<(u32, R)>, row, emit| {
+            let (starts, ids, squared) = assemble(n, |own: &mut Vec<(u32, R)>, row, emit: &mut dyn FnMut(u32, R)| {
                 let range = row * k..(row + 1) * k;
                 own.clear();
                 own.extend(table.indices[range.clone()].iter().copied().zip(table.squared[range].iter().copied()));
@@ -159,47 +169,52 @@ impl<R: SquaredDistance> Support<R> {
                 squared.len(),
             ));
         }
-        for (&(u, v), &z) in edges.iter().zip(squared) {
-            let z: f64 = z.into();
-            if u.max(v) as usize >= n || u == v {
-                return Err(Error::graph(format!("edge ({u}, {v}): expected two different rows below {n}")));
-            }
-            if !(z >= 0.0 && z.is_finite()) {
-                let reason =
-                    format!("edge ({u}, {v}) has squared distance {z}; expected a finite number of at least 0");
-                return Err(Error::graph(reason));
-            }
-        }
         run.check()?;
-        let mut starts = vec![0u64; n + 1];
-        edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|row| starts[row as usize + 1] += 1);
-        (0..n).for_each(|row| starts[row + 1] += starts[row]);
-        let mut next = starts.clone();
-        let mut entries = vec![(0u32, R::default()); 2 * edges.len()];
-        for (&(u, v), &z) in edges.iter().zip(squared) {
-            for (row, other) in [(u, v), (v, u)] {
-                entries[next[row as usize] as usize] = (other, z);
-                next[row as usize] += 1;
+        run.install(|| {
+            check_edges(n, edges, squared)?;
+            // What each row gets from edges in which it stands second, and first: with edges in order, both in order.
+            let (mut second, mut first) = (vec![0u32; n], vec![0u32; n]);
+            for &(u, v) in edges {
+                first[u as usize] += 1;
+                second[v as usize] += 1;
             }
-        }
-        let mut rest = entries.as_mut_slice();
-        let mut rows = Vec::with_capacity(n);
-        for row in 0..n {
-            let (own, after) = rest.split_at_mut((starts[row + 1] - starts[row]) as usize);
-            rest = after;
-            rows.push(own);
-        }
-        let twice = run.install(|| {
-            rows.into_par_iter().with_min_len(256).enumerate().find_map_first(|(row, own)| {
-                own.sort_unstable_by_key(|entry| entry.0);
-                own.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| (row, pair[0].0))
-            })
-        });
-        if let Some((u, v)) = twice {
-            return Err(Error::graph(format!("edge ({u}, {v}) stands twice; expected every pair once")));
-        }
-        let (ids, squared) = entries.into_iter().unzip();
-        Ok(Self { starts, ids, squared })
+            let mut starts = vec![0u64; n + 1];
+            (0..n).for_each(|row| starts[row + 1] = starts[row] + u64::from(second[row]) + u64::from(first[row]));
+            let (mut ids, mut values) = (vec![0u32; 2 * edges.len()], vec![R::default(); 2 * edges.len()]);
+            // Every part of the rows looks at all edges: a few parts, whatever the threads.
+            let mut parts = Vec::new();
+            let (mut ids_left, mut values_left) = (ids.as_mut_slice(), values.as_mut_slice());
+            for from in (0..n).step_by(n.div_ceil(PARTS).max(1)) {
+                let to = (from + n.div_ceil(PARTS)).min(n);
+                let count = (starts[to] - starts[from]) as usize;
+                let (own_ids, rest) = ids_left.split_at_mut(count);
+                let (own_values, rest_values) = values_left.split_at_mut(count);
+                (ids_left, values_left) = (rest, rest_values);
+                parts.push((from..to, own_ids, own_values));
+            }
+            let is_ordered = edges.par_windows(2).all(|pair| pair[0] < pair[1]) && edges.par_iter().all(|e| e.0 < e.1);
+            let twice = parts.into_par_iter().find_map_first(|(rows, ids, values)| {
+                let offset = |row: usize| (starts[row] - starts[rows.start]) as usize;
+                let mut of_second: Vec<usize> = rows.clone().map(offset).collect();
+                let mut of_first: Vec<usize> = rows.clone().map(|row| offset(row) + second[row] as usize).collect();
+                for (&(u, v), &z) in edges.iter().zip(squared) {
+                    for (row, other, next) in [(v, u, &mut of_second), (u, v, &mut of_first)] {
+                        if let Some(next) = (row as usize).checked_sub(rows.start).and_then(|row| next.get_mut(row)) {
+                            (ids[*next], values[*next]) = (other, z);
+                            *next += 1;
+                        }
+                    }
+                }
+                match is_ordered {
+                    true => None,
+                    false => sort_rows(rows, &starts, ids, values),
+                }
+            });
+            match twice {
+                Some((u, v)) => Err(Error::graph(format!("edge ({u}, {v}) stands twice; expected every pair once"))),
+                None => Ok(Self { starts, ids, squared: values }),
+            }
+        })
     }
 
     /// The same and the pairs `more`, none of which it has, with their squared distances.
@@ -235,6 +250,42 @@ impl<R: SquaredDistance> Support<R> {
         let range = self.starts[row] as usize..self.starts[row + 1] as usize;
         (&self.ids[range.clone()], &self.squared[range])
     }
+}
+
+/// Parts of the rows that edges are sorted into at the same time.
+const PARTS: usize = 4;
+
+/// Names the first edge that cannot be.
+fn check_edges<R: SquaredDistance>(n: usize, edges: &[(u32, u32)], squared: &[R]) -> Result<()> {
+    let fault = |(&(u, v), &z): (&(u32, u32), &R)| {
+        let z: f64 = z.into();
+        if u.max(v) as usize >= n || u == v {
+            return Some(format!("edge ({u}, {v}): expected two different rows below {n}"));
+        }
+        let is_fine = z >= 0.0 && z.is_finite();
+        (!is_fine).then(|| format!("edge ({u}, {v}) has squared distance {z}; expected a finite number of at least 0"))
+    };
+    match edges.par_iter().zip(squared).with_min_len(1 << 14).find_map_first(fault) {
+        Some(reason) => Err(Error::graph(reason)),
+        None => Ok(()),
+    }
+}
+
+/// Sorts each of some rows by its ids; the first pair that stands twice, if there is one.
+fn sort_rows<R: Copy>(rows: Range<usize>, starts: &[u64], ids: &mut [u32], values: &mut [R]) -> Option<(usize, u32)> {
+    let mut own = Vec::new();
+    for row in rows.clone() {
+        let range = (starts[row] - starts[rows.start]) as usize..(starts[row + 1] - starts[rows.start]) as usize;
+        own.clear();
+        own.extend(ids[range.clone()].iter().copied().zip(values[range.clone()].iter().copied()));
+        own.sort_unstable_by_key(|entry| entry.0);
+        if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Some((row, pair[0].0));
+        }
+        let places = ids[range.clone()].iter_mut().zip(&mut values[range]);
+        own.iter().zip(places).for_each(|(entry, (id, value))| (*id, *value) = *entry);
+    }
+    None
 }
 
 #[cfg(test)]
