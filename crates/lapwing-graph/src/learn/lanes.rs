@@ -92,8 +92,9 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
         let row = first + offset;
         let (ids, squared) = support.row(row);
         let own = offsets[row];
-        if own_active.len() < ids.len() {
-            own_active.resize(ids.len(), 0);
+        // One place more than there are entries: the last is written, too, when all before are active.
+        if own_active.len() <= ids.len() {
+            own_active.resize(ids.len() + 1, 0);
         }
         let (mut sums, mut squares, mut count) = ([0.0; LANES], [0.0; LANES], 0usize);
         let (chunks, rest) = ids.as_chunks::<LANES>();
@@ -114,10 +115,15 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
                 sums[lane] += w[lane];
                 squares[lane] += w[lane] * w[lane];
             }
+            let mut mask = 0u32;
             for lane in 0..LANES {
+                mask |= u32::from(w[lane] > 0.0) << lane;
+            }
+            for (lane, &id) in ids.iter().enumerate() {
                 // Written in any case, so that nothing depends on a guess.
-                own_active[count] = ids[lane];
-                count += usize::from(w[lane] > 0.0);
+                // SAFETY: `count` is at most the number of entries before, and there is a place for each entry.
+                unsafe { *own_active.get_unchecked_mut(count) = id };
+                count += ((mask >> lane) & 1) as usize;
             }
         }
         for (lane, (&id, &z)) in rest.iter().zip(z_rest).enumerate() {
@@ -161,23 +167,22 @@ fn half_sums_plain(first: usize, diagonal: &[f64], ends: &[u32], entries: &[u32]
     }
 }
 
-/// A step of the primal-dual iteration of the log-degree model for some rows.
+/// A step of the primal-dual iteration of the log-degree model for some rows: with Y = (1 − 2g)·w − g·(vᵢ + vⱼ) and
+/// P = max(0, Y − 2gθz), w ← P − g·(2P + pᵢ + pⱼ) + w − Y.
 pub(super) struct Step<'s, R> {
     pub support: &'s Support<R>,
     pub sparsity: f64,
     /// g.
     pub step: f64,
-    /// v and p of all rows (n).
-    pub v: &'s [f64],
-    pub p: &'s [f64],
+    /// g·v and g·(v − p) of all rows (n), side by side as they are gathered.
+    pub duals: &'s [[f64; 2]],
 }
 
 impl<R: SquaredDistance> Step<'_, R> {
     /// Changes the weights of the rows from `first` on, all their entries; the sums of each row after the projection and after
     /// the step go to `sums`.
     pub fn advance(&self, first: usize, weights: &mut [f64], sums: &mut [[f64; 2]]) {
-        let n = self.support.n_samples();
-        assert!(self.v.len() == n && self.p.len() == n);
+        assert_eq!(self.duals.len(), self.support.n_samples());
         advance(self, first, weights, sums);
     }
 }
@@ -190,37 +195,34 @@ vectored! {
 
 #[inline(always)]
 fn advance_plain<R: SquaredDistance>(task: &Step<'_, R>, first: usize, weights: &mut [f64], sums: &mut [[f64; 2]]) {
-    let (v, p, g) = (task.v, task.p, task.step);
-    let cost = 2.0 * g * task.sparsity;
+    let (duals, twice) = (task.duals, 2.0 * task.step);
+    let (kept, cost) = (1.0 - twice, twice * task.sparsity);
+    let asks = size_of_val(duals) > CACHED;
     let mut rest_of_weights = weights;
     for (offset, sum) in sums.iter_mut().enumerate() {
         let row = first + offset;
         let (ids, squared) = task.support.row(row);
         let (weights, after) = std::mem::take(&mut rest_of_weights).split_at_mut(ids.len());
         rest_of_weights = after;
-        let (own_v, own_p) = (v[row], p[row]);
-        let step = |w: f64, other_v: f64, other_p: f64, z: f64| {
-            let y = w - g * (2.0 * w + (own_v + other_v));
-            let forward = y - cost * z;
+        let own = duals[row];
+        let step = |w: f64, other: [f64; 2], z: f64| {
+            let forward = (kept * w - (own[0] + other[0])) - cost * z;
             let new = if forward > 0.0 { forward } else { 0.0 };
-            (new, w + ((new - g * (2.0 * new + (own_p + other_p))) - y))
+            (new, (twice * w + kept * new) + (own[1] + other[1]))
         };
         let (mut projected, mut degree) = ([0.0; LANES], [0.0; LANES]);
         let (chunks, rest) = ids.as_chunks::<LANES>();
         let (z_chunks, z_rest) = squared.as_chunks::<LANES>();
         let (w_chunks, w_rest) = weights.as_chunks_mut::<LANES>();
-        let asks = size_of_val(v) > CACHED;
         let ahead = if asks { ahead(task.support, row) } else { &[] };
         for (at, ((ids, z), w)) in chunks.iter().zip(z_chunks).zip(w_chunks).enumerate() {
-            ask(ahead, at, v);
-            ask(ahead, at, p);
+            ask(ahead, at, duals);
             let mut new = [0.0; LANES];
             for lane in 0..LANES {
-                let id = ids[lane] as usize;
-                debug_assert!(id < v.len());
-                // SAFETY: the ids of a support are below its number of rows, which is that of v and p.
-                let (other_v, other_p) = unsafe { (*v.get_unchecked(id), *p.get_unchecked(id)) };
-                (new[lane], w[lane]) = step(w[lane], other_v, other_p, z[lane].into());
+                debug_assert!((ids[lane] as usize) < duals.len());
+                // SAFETY: the ids of a support are below its number of rows, which is that of the duals.
+                let other = unsafe { *duals.get_unchecked(ids[lane] as usize) };
+                (new[lane], w[lane]) = step(w[lane], other, z[lane].into());
             }
             for lane in 0..LANES {
                 projected[lane] += new[lane];
@@ -229,7 +231,7 @@ fn advance_plain<R: SquaredDistance>(task: &Step<'_, R>, first: usize, weights: 
         }
         for (lane, ((&id, &z), w)) in rest.iter().zip(z_rest).zip(w_rest).enumerate() {
             let new;
-            (new, *w) = step(*w, v[id as usize], p[id as usize], z.into());
+            (new, *w) = step(*w, duals[id as usize], z.into());
             projected[lane] += new;
             degree[lane] += *w;
         }
@@ -310,7 +312,8 @@ mod tests {
         let n = support.n_samples();
         let v: Vec<f64> = (0..n).map(|row| -((row % 5) as f64) - 0.3).collect();
         let p: Vec<f64> = (0..n).map(|row| -((row % 7) as f64) / 2.0).collect();
-        let task = Step { support: &support, sparsity: 0.7, step: 0.05, v: &v, p: &p };
+        let duals: Vec<[f64; 2]> = v.iter().zip(&p).map(|(v, p)| [0.05 * v, 0.05 * (v - p)]).collect();
+        let task = Step { support: &support, sparsity: 0.7, step: 0.05, duals: &duals };
         let start: Vec<f64> = (0..support.ids.len()).map(|at| (at % 11) as f64 / 5.0).collect();
         let (mut weights, mut sums) = (start.clone(), vec![[0.0; 2]; n]);
         task.advance(0, &mut weights, &mut sums);

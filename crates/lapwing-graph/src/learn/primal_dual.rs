@@ -142,10 +142,10 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
             if y > 0.0 { -2.0 * g / (y + root) } else { 0.5 * (y - root) }
         };
         let p: Vec<f64> = self.dual.par_iter().zip(&self.degree).with_min_len(BLOCK).map(prox).collect();
-        let v = std::mem::take(&mut self.dual);
-        let task = Step { support: self.problem.support, sparsity: theta, step: g, v: &v, p: &p };
+        let duals = self.dual.par_iter().zip(&p).with_min_len(BLOCK);
+        let duals: Vec<[f64; 2]> = duals.map(|(v, p)| [g * v, g * (v - p)]).collect();
+        let task = Step { support: self.problem.support, sparsity: theta, step: g, duals: &duals };
         let sums = self.sweep(|first, weights, _, sums| task.advance(first, weights, sums));
-        self.dual = v;
         let duals = self.dual.par_iter_mut().zip(&mut self.degree).zip(p).zip(sums);
         duals.with_min_len(BLOCK).for_each(|(((v, d), p), [projected, degree])| {
             // v − y + q with y = v + g·Sw, q = p + g·SP.

@@ -5,8 +5,6 @@
 //! sums are those of one thread, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two
 //! entries a pair, and 24 bytes for each neighbour of the table while the support is made.
 
-use std::ops::Range;
-
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
@@ -181,39 +179,20 @@ impl<R: SquaredDistance> Support<R> {
             let mut starts = vec![0u64; n + 1];
             (0..n).for_each(|row| starts[row + 1] = starts[row] + u64::from(second[row]) + u64::from(first[row]));
             let (mut ids, mut values) = (vec![0u32; 2 * edges.len()], vec![R::default(); 2 * edges.len()]);
-            // Every part of the rows looks at all edges: a few parts, whatever the threads.
-            let mut parts = Vec::new();
-            let (mut ids_left, mut values_left) = (ids.as_mut_slice(), values.as_mut_slice());
-            for from in (0..n).step_by(n.div_ceil(PARTS).max(1)) {
-                let to = (from + n.div_ceil(PARTS)).min(n);
-                let count = (starts[to] - starts[from]) as usize;
-                let (own_ids, rest) = ids_left.split_at_mut(count);
-                let (own_values, rest_values) = values_left.split_at_mut(count);
-                (ids_left, values_left) = (rest, rest_values);
-                parts.push((from..to, own_ids, own_values));
+            let mut of_second: Vec<usize> = starts[..n].iter().map(|&start| start as usize).collect();
+            let mut of_first: Vec<usize> =
+                of_second.iter().zip(&second).map(|(at, &count)| at + count as usize).collect();
+            for (&(u, v), &z) in edges.iter().zip(squared) {
+                for (next, other) in [(&mut of_second[v as usize], u), (&mut of_first[u as usize], v)] {
+                    (ids[*next], values[*next]) = (other, z);
+                    *next += 1;
+                }
             }
             let is_ordered = edges.par_windows(2).all(|pair| pair[0] < pair[1]) && edges.par_iter().all(|e| e.0 < e.1);
-            let twice = parts.into_par_iter().find_map_first(|(rows, ids, values)| {
-                let offset = |row: usize| (starts[row] - starts[rows.start]) as usize;
-                let mut of_second: Vec<usize> = rows.clone().map(offset).collect();
-                let mut of_first: Vec<usize> = rows.clone().map(|row| offset(row) + second[row] as usize).collect();
-                for (&(u, v), &z) in edges.iter().zip(squared) {
-                    for (row, other, next) in [(v, u, &mut of_second), (u, v, &mut of_first)] {
-                        if let Some(next) = (row as usize).checked_sub(rows.start).and_then(|row| next.get_mut(row)) {
-                            (ids[*next], values[*next]) = (other, z);
-                            *next += 1;
-                        }
-                    }
-                }
-                match is_ordered {
-                    true => None,
-                    false => sort_rows(rows, &starts, ids, values),
-                }
-            });
-            match twice {
-                Some((u, v)) => Err(Error::graph(format!("edge ({u}, {v}) stands twice; expected every pair once"))),
-                None => Ok(Self { starts, ids, squared: values }),
+            if !is_ordered {
+                sort_rows(&starts, &mut ids, &mut values)?;
             }
+            Ok(Self { starts, ids, squared: values })
         })
     }
 
@@ -252,9 +231,6 @@ impl<R: SquaredDistance> Support<R> {
     }
 }
 
-/// Parts of the rows that edges are sorted into at the same time.
-const PARTS: usize = 4;
-
 /// Names the first edge that cannot be.
 fn check_edges<R: SquaredDistance>(n: usize, edges: &[(u32, u32)], squared: &[R]) -> Result<()> {
     let fault = |(&(u, v), &z): (&(u32, u32), &R)| {
@@ -271,21 +247,22 @@ fn check_edges<R: SquaredDistance>(n: usize, edges: &[(u32, u32)], squared: &[R]
     }
 }
 
-/// Sorts each of some rows by its ids; the first pair that stands twice, if there is one.
-fn sort_rows<R: Copy>(rows: Range<usize>, starts: &[u64], ids: &mut [u32], values: &mut [R]) -> Option<(usize, u32)> {
+/// Sorts each row by its ids; names the first pair that stands twice, if there is one.
+fn sort_rows<R: SquaredDistance>(starts: &[u64], ids: &mut [u32], values: &mut [R]) -> Result<()> {
     let mut own = Vec::new();
-    for row in rows.clone() {
-        let range = (starts[row] - starts[rows.start]) as usize..(starts[row + 1] - starts[rows.start]) as usize;
+    for (row, ends) in starts.windows(2).enumerate() {
+        let range = ends[0] as usize..ends[1] as usize;
         own.clear();
         own.extend(ids[range.clone()].iter().copied().zip(values[range.clone()].iter().copied()));
         own.sort_unstable_by_key(|entry| entry.0);
         if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Some((row, pair[0].0));
+            let reason = format!("edge ({row}, {}) stands twice; expected every pair once", pair[0].0);
+            return Err(Error::graph(reason));
         }
         let places = ids[range.clone()].iter_mut().zip(&mut values[range]);
         own.iter().zip(places).for_each(|(entry, (id, value))| (*id, *value) = *entry);
     }
-    None
+    Ok(())
 }
 
 #[cfg(test)]
