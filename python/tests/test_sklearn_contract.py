@@ -19,10 +19,11 @@ from lapwing.baselines import (
     SimpleHarmonicClassifier,
     SubsamplingHarmonicClassifier,
 )
-from lapwing.graph import NeighborIndex
+from lapwing.graph import GraphLearner, NeighborIndex
 
 _TRUST = "sample_weight is trust in a given label: a row of weight 0 stays in the graph, a repeated row changes it"
 _MARKER = "the check takes -1 for a class; here it marks the rows without a label (passes with unlabeled=-2)"
+_GRAPH = "fit_transform gives the learned graph, symmetric and without the row itself; transform weighs new rows"
 
 ESTIMATORS = [
     HarmonicClassifier(),
@@ -49,12 +50,16 @@ ESTIMATORS = [
     SubsamplingHarmonicClassifier(),
     NeighborIndex(),
     NeighborIndex(method="partitions"),
+    GraphLearner(2),
+    GraphLearner(2, model="l2", repair=True),
 ]
 
 
 def expected_failed_checks(estimator):
     if isinstance(estimator, NeighborIndex):
         return {}
+    if isinstance(estimator, GraphLearner):
+        return {"check_transformer_general": _GRAPH, "check_transformer_data_not_an_array": _GRAPH}
     reasons = {
         "check_sample_weight_equivalence_on_dense_data": _TRUST,
         "check_sample_weight_equivalence_on_sparse_data": _TRUST,

@@ -102,7 +102,12 @@ impl LearnReport {
                 self.n_iter, self.gap
             ));
         }
-        if self.saturated > SATURATED && self.n_uncertified > 0 {
+        if self.n_repaired > 0 && self.n_uncertified > 0 {
+            warnings.push(format!(
+                "repairs of the learned graph ended for want of room; pairs of {} rows may be missing",
+                self.n_uncertified
+            ));
+        } else if self.saturated > SATURATED && self.n_uncertified > 0 {
             warnings.push(format!(
                 "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair",
                 100.0 * self.saturated

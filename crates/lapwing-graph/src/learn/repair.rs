@@ -7,7 +7,7 @@
 //! certified, the solution is that over all pairs, as far as the neighbours found are the nearest.
 //!
 //! Cost: a query for each row that is not certified: few, where the support is wide enough. It ends when there are none,
-//! or when their neighbours would take more room than the support.
+//! or when their neighbours would make the support four times what it was.
 
 use lapwing_data::{Features, Result, Run};
 
@@ -20,7 +20,14 @@ pub(super) struct Repair<'a> {
     features: &'a Features<'a>,
     params: KnnParams,
     index: Option<NeighborIndex>,
+    /// Most entries of the support.
+    room: Option<usize>,
 }
+
+/// How many times its entries a support may grow to.
+const ROOM: usize = 4;
+/// Entries below which a support counts as one of so many.
+const SMALL: usize = 1 << 20;
 
 /// Pairs u < v with their squared distances.
 type Pairs<R> = Vec<(u32, u32, R)>;
@@ -40,7 +47,7 @@ pub(super) fn uncertified<'s, R: SquaredDistance>(
 impl<'a> Repair<'a> {
     /// `params` are those of the search that found the first neighbours.
     pub fn new(features: &'a Features<'a>, params: &KnnParams) -> Self {
-        Self { features, params: params.clone(), index: None }
+        Self { features, params: params.clone(), index: None, room: None }
     }
 
     /// Pairs to be allowed, some of which have weight at `state`; moves the `reach` of the rows that were asked. None if no row
@@ -61,7 +68,9 @@ impl<'a> Repair<'a> {
         loop {
             let rows: Vec<u32> = uncertified(problem, state, reach).collect();
             let k = (2 * self.params.n_neighbors).min(n - 1);
-            let has_room = rows.len().saturating_mul(k) <= problem.support.ids.len();
+            let entries = problem.support.ids.len();
+            let room = *self.room.get_or_insert(ROOM * entries.max(SMALL));
+            let has_room = entries + 2 * (missing.len() + rows.len().saturating_mul(k)) <= room;
             if has_weight || rows.is_empty() || self.params.n_neighbors >= n - 1 || !has_room {
                 missing.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.into().total_cmp(&b.2.into())));
                 missing.dedup_by_key(|pair| (pair.0, pair.1));
