@@ -113,7 +113,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> from lapwing.graph import GraphLearner
     >>> learner = GraphLearner(n_neighbors=10).fit(load_digits().data)
     >>> learner.graph_
-    Graph(n_samples=1797, n_edges=10135)
+    Graph(n_samples=1797, n_edges=9254)
     >>> learner.gap_ < 1e-8, bool(learner.graph_.degree.min() > 0)
     (True, True)
     """

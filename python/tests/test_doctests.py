@@ -9,6 +9,7 @@ NAMES = (
     "_graph",
     "_harmonic",
     "_lapsvm",
+    "_learn",
     "_low_rank",
     "_model_file",
     "_neighbors",

@@ -4,7 +4,7 @@
 //! 2019, eq. 2), with f(W) = −α·1ᵀlog(W1) + (β/2)·‖W‖²_F, the log-degree model (eq. 3), or (a/2)·(‖W1‖² + ‖W‖²_F) under
 //! ‖W‖₁,₁ = n, the l2-degree model (eq. 4, whose α is a/2). Since W*(Z, α, β) = δ·W*(θZ, 1, 1) for θ = 1/√(αβ) and
 //! δ = √(α/β) (Proposition 1), one number decides: the sparsity θ, and that follows from the number of neighbours wanted
-//! ([`sparsity`]). Likewise W*(Z, a) = W*(θZ, 1) for θ = 1/a.
+//! (`sparsity.rs`). Likewise W*(Z, a) = W*(θZ, 1) for θ = 1/a.
 //!
 //! [`learn_graph`] is the sequence of the steps: neighbours, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs`
 //! is the problem as all solvers see it, `newton.rs` and `active.rs` the default solver, `primal_dual.rs` the one of the paper,
