@@ -37,8 +37,9 @@ class HarmonicClassifier(SpreadingClassifier):
         :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbour search, both (n, k).
     metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
         Distance between rows.
-    weights : {"self-tuning", "gaussian", "cosine", "binary"}, default="self-tuning"
-        exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), or 1.
+    weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
+        exp(−d²/(h²σᵢσⱼ)) with σᵢ the distance to the last neighbour, exp(−d²/(2σ²)), max(0, 1 − d), 1, or learned with the
+        edges, about `n_neighbors` a row (:class:`lapwing.graph.GraphLearner`); `symmetrize` has no part in learned ones.
     symmetrize : {"union", "mean", "mutual"}, default="mean"
         Edge if either row names the other (larger weight), (W + Wᵀ)/2, or only if both do (smaller weight).
     bandwidth : float > 0 or "auto", default="auto"

@@ -15,13 +15,26 @@ from numpy.typing import NDArray
 import lapwing
 from lapwing import HarmonicClassifier, HarmonicRegressor, LaplacianRidgeRegressor, LaplacianSVC, LowRankPropagationClassifier
 from lapwing.baselines import EigenfunctionClassifier
-from lapwing.graph import Graph, NeighborIndex, StreamingSparsifier, effective_resistances, kneighbors, knn_graph, sparsify
+from lapwing.graph import (
+    Graph,
+    GraphLearner,
+    NeighborIndex,
+    StreamingSparsifier,
+    effective_resistances,
+    kneighbors,
+    knn_graph,
+    learn_weights,
+    sparsify,
+)
 from lapwing.metrics import accuracy_score
 from lapwing.model_selection import SemiSupervisedKFold
 
 X = np.zeros((4, 2))
 clf: HarmonicClassifier = HarmonicClassifier(n_neighbors=2, graph_reg=0.1, form="plain").fit(X, [0, 1, -1, -1])
 shares: NDArray[np.float64] = clf.predict_proba(X)
+learned: Graph = GraphLearner(2, model="l2", sparsity=0.5).fit(X).graph_
+weights, told = learn_weights([[0, 1], [2, 3]], [1.0, 2.0], 4, alpha=0.5)
+largest: float = float(weights.max())
 functions: EigenfunctionClassifier = EigenfunctionClassifier(8, clip=1.0)
 fitted: EigenfunctionClassifier = functions.fit(X, [0, 1, -1, -1])
 few: LowRankPropagationClassifier = LowRankPropagationClassifier(2, landmarks=X[:2], bandwidth="knn:2").fit(X, [0, 1, -1, -1])
