@@ -24,98 +24,33 @@ mod newton;
 mod params;
 mod primal_dual;
 mod repair;
+mod report;
 mod single_node;
 mod sparsity;
 mod support;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Features, Phase, Result, Run, available_memory_bytes};
-use rayon::prelude::*;
-use serde::Serialize;
+use lapwing_data::{Error, Features, Phase, Result, Run, available_memory_bytes};
 
 use crate::knn::{KnnReport, kneighbors};
-use crate::relation::fill;
 use crate::{Graph, GraphParams};
-use dual::{Offsets, Problem, State};
+use dual::Problem;
 use newton::{Arrived, newton};
 use primal_dual::primal_dual;
 use repair::Repair;
+use report::describe;
 
 pub(crate) use params::learn_bytes;
 pub use params::{LearnModel, LearnParams, LearnSolver, SparsityMean};
+pub use report::LearnReport;
 pub use single_node::{SingleNode, single_node, single_node_weights};
 pub use sparsity::{Sparsity, sparsity_for};
 pub use support::{NeighborTable, SquaredDistance, Support};
-
-/// How learning went.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LearnReport {
-    /// `log` or `l2`.
-    pub model: LearnModel,
-    /// `newton` or `primal-dual`.
-    pub solver: LearnSolver,
-    /// θ, and where it came from.
-    pub sparsity: f64,
-    /// Interval of θ for the number of neighbours, its mean and the rows left out; absent where θ was given.
-    pub chosen: Option<Sparsity>,
-    /// Pairs that were allowed to carry weight.
-    pub n_allowed: usize,
-    /// Pairs that do.
-    pub n_edges: usize,
-    /// Neighbours of a row on average, 2·`n_edges`/n.
-    pub mean_neighbors: f64,
-    /// Value of the objective with α = β = 1 (a = 1) on θZ, before the scale δ.
-    pub objective: f64,
-    /// Gap between objective and dual, relative to the size of the objective's terms: n for the log-degree model, the
-    /// objective itself for the l2-degree one. No solution is better by more.
-    pub gap: f64,
-    /// Steps of the solver, those after repairs included.
-    pub n_iter: usize,
-    /// Products of conjugate gradients with the curvature, in all steps.
-    pub n_products: usize,
-    /// Whether the gap reached the tolerance.
-    pub converged: bool,
-    /// Share of rows all of whose allowed pairs carry weight: these might want more.
-    pub saturated: f64,
-    /// Rows for which a pair that is not allowed could be missing; 0 certifies the optimum over all pairs, as far as the
-    /// neighbours are the true ones.
-    pub n_uncertified: usize,
-    /// Pairs added by repairs.
-    pub n_repaired: usize,
-    /// Timed parts.
-    pub phases: Vec<Phase>,
-}
-
-/// Share of rows that use all their allowed pairs above which more should be allowed.
-const SATURATED: f64 = 0.05;
-
-impl LearnReport {
-    /// Things to look at, each one sentence.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if !self.converged {
-            warnings.push(format!(
-                "the solver stopped after {} steps of learning the graph, at a relative gap of {:.1e}; raise max_iter or tol",
-                self.n_iter, self.gap
-            ));
-        }
-        if self.n_repaired > 0 && self.n_uncertified > 0 {
-            warnings.push(format!(
-                "repairs of the learned graph ended for want of room; pairs of {} rows may be missing",
-                self.n_uncertified
-            ));
-        } else if self.saturated > SATURATED && self.n_uncertified > 0 {
-            warnings.push(format!(
-                "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair",
-                100.0 * self.saturated
-            ));
-        }
-        warnings
-    }
-}
+pub use weights::LearnedWeights;
 
 /// A learned graph.
 #[derive(Clone, Debug)]
@@ -128,60 +63,6 @@ pub struct LearnedGraph {
     pub knn: Option<KnnReport>,
     /// How learning went.
     pub report: LearnReport,
-}
-
-/// Weights that were learned, as the function of a pair that they are at the optimum: max(0, μᵢ + μⱼ − θzᵢⱼ)·δ.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LearnedWeights {
-    offsets: Offsets,
-    /// λ of each row, and last ν (n + 1).
-    start: Vec<f64>,
-    sparsity: f64,
-    scale: f64,
-}
-
-impl LearnedWeights {
-    fn new<R: SquaredDistance>(problem: &Problem<'_, R>, state: &State, scale: f64, run: &Run) -> Self {
-        let mut start = problem.lambdas(&state.multipliers);
-        start.push(state.multipliers.level);
-        let offsets = run.install(|| problem.offsets(&state.multipliers));
-        Self { offsets, start, sparsity: problem.sparsity, scale: scale * state.factor }
-    }
-
-    /// Weight of an allowed pair at squared distance `z`. Both rows have to be below n.
-    pub fn weight(&self, rows: (u32, u32), z: f64) -> f64 {
-        self.scale * self.offsets.weight(rows.0 as usize, rows.1 as usize, self.sparsity * z)
-    }
-
-    /// Weights of allowed pairs at their squared distances, in their order; rows have to be below n.
-    pub fn weights<R: SquaredDistance>(&self, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Vec<f64> {
-        let pairs = edges.par_iter().zip(squared).with_min_len(1 << 12);
-        run.install(|| pairs.map(|(&edge, &z)| self.weight(edge, z.into())).collect())
-    }
-
-    /// Multipliers to start another fit from: λ of each row, and last ν (n + 1).
-    pub fn start(&self) -> &[f64] {
-        &self.start
-    }
-
-    /// The pairs of `support` that have weight, those that `state` names.
-    fn graph<R: SquaredDistance>(&self, support: &Support<R>, state: &State, run: &Run) -> Result<Graph> {
-        let n = support.n_samples();
-        let counts = [0].into_iter().chain(state.n_active.iter().map(|&count| count.into())).collect();
-        let ends = state.ends();
-        let (indptr, indices, values) = run.install(|| {
-            fill(counts, |(): &mut (), row, emit| {
-                let (ids, squared) = support.row(row);
-                let mut pairs = ids.iter().zip(squared);
-                for &id in state.active_of(&ends, row) {
-                    if let Some((_, &z)) = pairs.find(|pair| *pair.0 == id) {
-                        emit(id, self.weight((row as u32, id), z.into()));
-                    }
-                }
-            })
-        });
-        Ok(Graph::from_clean(Csr::new(n, n, indptr, indices, values)?))
-    }
 }
 
 /// Learns the graph of `features` (n, d) by `params`, whose weights name the model: neighbours, support, sparsity, weights, and
@@ -365,31 +246,6 @@ fn solve<R: SquaredDistance>(
     match arrived.state.dual.is_finite() {
         true => Ok(arrived),
         false => Err(Error::graph("squared distances times the sparsity leave f64; rescale the features")),
-    }
-}
-
-fn describe<R: SquaredDistance>(problem: &Problem<'_, R>, params: &LearnParams, arrived: &Arrived) -> LearnReport {
-    let (state, support) = (&arrived.state, problem.support);
-    let n = support.n_samples();
-    let is_full = |row: &usize| state.n_active[*row] as usize == support.row(*row).0.len();
-    let n_edges = state.n_active.iter().map(|&active| active as usize).sum::<usize>() / 2;
-    LearnReport {
-        model: problem.model,
-        solver: params.solver.resolved(),
-        sparsity: problem.sparsity,
-        chosen: None,
-        n_allowed: support.n_pairs(),
-        n_edges,
-        mean_neighbors: 2.0 * n_edges as f64 / n as f64,
-        objective: state.objective(),
-        gap: state.relative_gap(),
-        n_iter: arrived.n_iter,
-        n_products: arrived.n_products,
-        converged: arrived.converged,
-        saturated: (0..n).filter(is_full).count() as f64 / n as f64,
-        n_uncertified: 0,
-        n_repaired: 0,
-        phases: Vec::new(),
     }
 }
 

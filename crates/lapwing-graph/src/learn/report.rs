@@ -1,0 +1,107 @@
+//! What there is to say of a learned graph.
+
+use lapwing_data::Phase;
+use serde::Serialize;
+
+use super::dual::Problem;
+use super::newton::Arrived;
+use super::params::{LearnModel, LearnParams, LearnSolver};
+use super::sparsity::Sparsity;
+use super::support::SquaredDistance;
+
+/// How learning went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LearnReport {
+    /// `log` or `l2`.
+    pub model: LearnModel,
+    /// `newton` or `primal-dual`.
+    pub solver: LearnSolver,
+    /// θ, and where it came from.
+    pub sparsity: f64,
+    /// Interval of θ for the number of neighbours, its mean and the rows left out; absent where θ was given.
+    pub chosen: Option<Sparsity>,
+    /// Pairs that were allowed to carry weight.
+    pub n_allowed: usize,
+    /// Pairs that do.
+    pub n_edges: usize,
+    /// Neighbours of a row on average, 2·`n_edges`/n.
+    pub mean_neighbors: f64,
+    /// Value of the objective with α = β = 1 (a = 1) on θZ, before the scale δ.
+    pub objective: f64,
+    /// Gap between objective and dual, relative to the size of the objective's terms: n for the log-degree model, the
+    /// objective itself for the l2-degree one. No solution is better by more.
+    pub gap: f64,
+    /// Steps of the solver, those after repairs included.
+    pub n_iter: usize,
+    /// Products of conjugate gradients with the curvature, in all steps.
+    pub n_products: usize,
+    /// Whether the gap reached the tolerance.
+    pub converged: bool,
+    /// Share of rows all of whose allowed pairs carry weight: these might want more.
+    pub saturated: f64,
+    /// Rows for which a pair that is not allowed could be missing; 0 certifies the optimum over all pairs, as far as the
+    /// neighbours are the true ones.
+    pub n_uncertified: usize,
+    /// Pairs added by repairs.
+    pub n_repaired: usize,
+    /// Timed parts.
+    pub phases: Vec<Phase>,
+}
+
+/// Share of rows that use all their allowed pairs above which more should be allowed.
+const SATURATED: f64 = 0.05;
+
+impl LearnReport {
+    /// Things to look at, each one sentence.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.converged {
+            warnings.push(format!(
+                "the solver stopped after {} steps of learning the graph, at a relative gap of {:.1e}; raise max_iter or tol",
+                self.n_iter, self.gap
+            ));
+        }
+        if self.n_repaired > 0 && self.n_uncertified > 0 {
+            warnings.push(format!(
+                "repairs of the learned graph ended for want of room; pairs of {} rows may be missing",
+                self.n_uncertified
+            ));
+        } else if self.saturated > SATURATED && self.n_uncertified > 0 {
+            warnings.push(format!(
+                "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair",
+                100.0 * self.saturated
+            ));
+        }
+        warnings
+    }
+}
+
+/// What a solver tells; phases and what came before and after it are to be added.
+pub(super) fn describe<R: SquaredDistance>(
+    problem: &Problem<'_, R>,
+    params: &LearnParams,
+    arrived: &Arrived,
+) -> LearnReport {
+    let (state, support) = (&arrived.state, problem.support);
+    let n = support.n_samples();
+    let is_full = |row: &usize| state.n_active[*row] as usize == support.row(*row).0.len();
+    let n_edges = state.n_active.iter().map(|&active| active as usize).sum::<usize>() / 2;
+    LearnReport {
+        model: problem.model,
+        solver: params.solver.resolved(),
+        sparsity: problem.sparsity,
+        chosen: None,
+        n_allowed: support.n_pairs(),
+        n_edges,
+        mean_neighbors: 2.0 * n_edges as f64 / n as f64,
+        objective: state.objective(),
+        gap: state.relative_gap(),
+        n_iter: arrived.n_iter,
+        n_products: arrived.n_products,
+        converged: arrived.converged,
+        saturated: (0..n).filter(is_full).count() as f64 / n as f64,
+        n_uncertified: 0,
+        n_repaired: 0,
+        phases: Vec::new(),
+    }
+}
