@@ -82,6 +82,15 @@ pub(super) enum Offsets {
 }
 
 impl Offsets {
+    /// μᵢ + μⱼ − c of a pair that costs c: its weight, where positive.
+    #[inline(always)]
+    pub fn margin(&self, i: usize, j: usize, cost: f64) -> f64 {
+        match self {
+            Self::Plain(offsets) => offsets[i].less(offsets[j], cost),
+            Self::Based(offsets) => offsets[i].less(offsets[j], cost),
+        }
+    }
+
     /// The weight of a pair that costs `cost`; the same bits for either order of its rows.
     #[inline(always)]
     pub fn weight(&self, i: usize, j: usize, cost: f64) -> f64 {
@@ -137,6 +146,11 @@ impl State {
     pub fn active_of(&self, ends: &[u32], row: usize) -> &[u32] {
         let start = if row.is_multiple_of(BLOCK) { 0 } else { ends[row - 1] as usize };
         &self.active[row / BLOCK][start..ends[row] as usize]
+    }
+
+    /// Whether the relative gap is at most `tol`.
+    pub fn is_within(&self, tol: f64) -> bool {
+        self.scale > 0.0 && self.relative_gap() <= tol
     }
 
     pub fn relative_gap(&self) -> f64 {
@@ -196,15 +210,20 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     /// the costs that its pairs have left. With the k cheapest, of mean c̄, s = c̄ + e for the positive root of
     /// ke² + k(m + c̄)e = ½. A weight of 1/m is lost in the accuracy of a direction for all rows.
     pub fn settle(&self, nodes: &mut [f64]) {
+        self.settle_rows(&self.far, nodes);
+    }
+
+    /// The same for `rows`.
+    pub fn settle_rows(&self, rows: &[u32], nodes: &mut [f64]) {
         let mut costs = Vec::new();
-        for &row in &self.far {
+        for &row in rows {
             let row = row as usize;
             let (ids, squared) = self.support.row(row);
-            let m = self.nearest[row];
+            let m = 0.5 * self.base(row);
             costs.clear();
             costs.extend(ids.iter().zip(squared).map(|(&id, &z)| {
                 let id = id as usize;
-                -[0.0, m].less([0.5 * nodes[id], self.nearest[id]], self.sparsity * z.into())
+                -[0.0, m].less([0.5 * nodes[id], 0.5 * self.base(id)], self.sparsity * z.into())
             }));
             costs.sort_unstable_by(f64::total_cmp);
             let (mut sum, mut half) = (0.0, f64::INFINITY);
@@ -357,6 +376,6 @@ impl Sums {
 }
 
 /// u − 1 − log u ≥ 0; infinite for a row without weight.
-fn phi(u: f64) -> f64 {
+pub(super) fn phi(u: f64) -> f64 {
     if u > 0.0 { ((u - 1.0) - (u - 1.0).ln_1p()).max(0.0) } else { f64::INFINITY }
 }

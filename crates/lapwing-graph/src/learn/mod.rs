@@ -26,6 +26,7 @@ mod primal_dual;
 mod repair;
 mod report;
 mod single_node;
+mod smooth;
 mod sparsity;
 mod support;
 #[cfg(test)]

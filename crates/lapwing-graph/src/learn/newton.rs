@@ -1,10 +1,13 @@
 //! Damped Newton iteration on the dual.
 //!
 //! Directions solve (−∇²D)p = ∇D by conjugate gradients with the diagonal as preconditioner, as exactly as the gap is small:
-//! the systems are so well conditioned (h is about the square of a degree, ½(D_A + A) at most the number of neighbours) that
-//! some ten products do. Steps are halved until D grows (Armijo); a step may take a λ of the log-degree model to a tenth of
+//! where distances are of one scale the systems are so well conditioned (h is about the square of a degree, ½(D_A + A) at most
+//! the number of neighbours) that some products do. Steps are halved until D grows (Armijo); a step may take a λ of the log-degree model to a tenth of
 //! itself, not further. The level of the l2-degree model is eliminated: with q = D_A·1, the direction is x + t·y for
 //! x = M⁻¹∇D, y = M⁻¹q and t = (∂D/∂ν + qᵀx)/(1ᵀq − qᵀy).
+//!
+//! Where that takes more than some steps, as it does with outliers and heavy tails, [`super::smooth`] leads to the neighbourhood of the
+//! optimum.
 //!
 //! Cost: 5 to 12 steps of one or two passes over the support and some ten products over the active pairs. Memory, beside the
 //! support: 4 bytes for each active entry and a dozen vectors. The spec of the method is Kalofolias & Perraudin (2019, eqs. 3 and 4); their
@@ -19,6 +22,7 @@ use rayon::prelude::*;
 use super::LearnModel;
 use super::active::Curvature;
 use super::dual::{BLOCK, Multipliers, Problem, State};
+use super::smooth::follow;
 use super::support::SquaredDistance;
 
 /// Share of the growth that the slope promises which a step has to bring.
@@ -29,6 +33,8 @@ const SHRINK: f64 = 0.1;
 const ROUNDING: f64 = 1e-14;
 /// Halvings after which a direction is given up.
 const MOST_HALVINGS: usize = 40;
+/// Steps after which kinks are in the way, and the path of [`super::smooth`] is followed.
+const PATIENCE: usize = 15;
 /// Residual of the first directions.
 const LOOSEST: f64 = 0.1;
 
@@ -52,9 +58,34 @@ pub(super) fn newton<R: SquaredDistance>(
     max_iter: usize,
     run: &Run,
 ) -> Result<Arrived> {
+    let mut arrived = climb(problem, start, tol, max_iter.min(PATIENCE), run)?;
+    if !arrived.converged && problem.model == LearnModel::Log && max_iter > PATIENCE {
+        let (multipliers, spent) = follow(problem, arrived.state.multipliers, 0.1 * tol, run)?;
+        let last = climb(problem, multipliers, tol, max_iter - PATIENCE, run)?;
+        let n_iter = arrived.n_iter + spent.n_iter + last.n_iter;
+        arrived = Arrived { n_iter, n_products: arrived.n_products + spent.n_products + last.n_products, ..last };
+    }
+    let lonely: Vec<u32> = (0..).zip(&arrived.state.degree).filter(|row| *row.1 <= 0.0).map(|row| row.0).collect();
+    if !lonely.is_empty() && problem.model == LearnModel::Log {
+        // The model gives every row a degree, however far the iteration is from its end.
+        let mut multipliers = arrived.state.multipliers;
+        problem.settle_rows(&lonely, &mut multipliers.nodes);
+        arrived.state = problem.evaluate(multipliers, run)?;
+    }
+    Ok(arrived)
+}
+
+/// Iterates from `start`.
+fn climb<R: SquaredDistance>(
+    problem: &Problem<'_, R>,
+    start: Multipliers,
+    tol: f64,
+    max_iter: usize,
+    run: &Run,
+) -> Result<Arrived> {
     let mut state = problem.evaluate(start, run)?;
     let (mut n_iter, mut n_products) = (0, 0);
-    while state.relative_gap() > tol && n_iter < max_iter {
+    while !state.is_within(tol) && n_iter < max_iter {
         run.progress().update(n_iter as u64, &format!("Newton steps, gap {:.1e}", state.relative_gap()));
         let direction = direction(problem, &state, tol, &mut n_products, run)?;
         n_iter += 1;
@@ -63,7 +94,7 @@ pub(super) fn newton<R: SquaredDistance>(
             None => break,
         }
     }
-    let converged = state.relative_gap() <= tol;
+    let converged = state.is_within(tol);
     Ok(Arrived { state, n_iter, n_products, converged })
 }
 

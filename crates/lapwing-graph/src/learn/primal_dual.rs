@@ -57,7 +57,7 @@ pub(super) fn primal_dual<R: SquaredDistance>(
         }
         let state = problem.evaluate(iterate.multipliers(), run)?;
         run.progress().update(n_iter as u64, &format!("iterations, gap {:.1e}", state.relative_gap()));
-        let converged = state.relative_gap() <= tol;
+        let converged = state.is_within(tol);
         if converged || n_iter >= max_iter {
             return Ok(Arrived { state, n_iter, n_products: 0, converged });
         }
