@@ -50,12 +50,12 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     solver : {"auto", "newton", "primal-dual"}, default="auto"
         Newton's method on the dual, which "auto" takes, or the iteration of the papers.
     tol : float in (0, 1), default=1e-8
-        Duality gap at which the solver stops, relative to n_samples ("log") or to the objective ("l2").
+        Duality gap at which the solver stops, relative to n_samples ("log") or to 2‖w‖² + ‖d‖² ("l2").
     max_iter : int or "auto", default="auto"
         Most steps; "auto" is 100 for "newton" and 10,000 for "primal-dual".
     repair : bool, default=False
         Whether to look for pairs that were not allowed but would carry weight, and to learn again with them. The result is
-        that of all pairs, as far as the neighbours found are the nearest ones.
+        that of all pairs, as far as the neighbours found are the nearest ones, where `report_["n_uncertified"]` is 0.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         ‖x − y‖² or 2·(1 − cos); "precomputed" takes squared distances as X.
     method : {"auto", "exact", "partitions"}, default="auto"
@@ -97,7 +97,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
         repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbour search (`knn`).
     n_features_in_, feature_names_in_
-        As scikit-learn has them; not for precomputed distances.
+        As scikit-learn has them; not where neighbours were given.
 
     Notes
     -----
@@ -193,25 +193,27 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             repair=self.repair,
         )
-        self._fit_X, self._index = None, None
+        fit_X, index = None, None
         if isinstance(X, tuple):
             source: Any = table_arrays(X)
+            # What an earlier fit knew of columns is no longer so.
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
         elif self.metric == "precomputed":
             distances = validate_data(self, X, dtype=list(_DISTANCE_TYPES), order="C", ensure_min_samples=2)
             source = nearest_of(distances, self._n_allowed(len(distances)))
         else:
-            self._fit_X = validate_data(self, X, **check_options(X, min_samples=2))
-            self._index = _lapwing.NeighborIndex()
-            source = features_argument(self._fit_X)
+            fit_X = validate_data(self, X, **check_options(X, min_samples=2))
+            index = _lapwing.NeighborIndex()
+            source = features_argument(fit_X)
         start = self._start(source)
         parts, multipliers, report = _lapwing.learn_graph(source, graph, options, start, control)
-        self.report_ = json.loads(report)
+        self.report_ = finite_or_inf(json.loads(report))
+        self._fit_X, self._index, self._fit_model = fit_X, index, self.model
         self.graph_ = Graph._from_parts(parts, self.report_)
         chosen = self.report_["chosen"]
         self.sparsity_ = self.report_["sparsity"]
-        # An upper end that is infinite is none in JSON.
-        ends = (math.inf if end is None else end for end in chosen["bounds"]) if chosen else None
-        self.sparsity_bounds_ = None if ends is None else tuple(ends)
+        self.sparsity_bounds_ = tuple(chosen["bounds"]) if chosen else None
         self.gap_, self.objective_ = self.report_["gap"], self.report_["objective"]
         self.saturated_, self.n_iter_ = self.report_["saturated"], self.report_["n_iter"]
         self.converged_, self.multipliers_ = self.report_["converged"], multipliers
@@ -253,7 +255,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         else:
             indices, squared = self._neighbors_of(X)
         weights = _lapwing.single_node_weights(
-            np.ascontiguousarray(squared, np.float64), self.model, self.sparsity_
+            np.ascontiguousarray(squared, np.float64), self._fit_model, self.sparsity_
         )
         rows = np.repeat(np.arange(len(indices)), indices.shape[1])
         new = sp.csr_array((self.scale * weights.ravel(), (rows, indices.ravel())), shape=(len(indices), n))
@@ -283,17 +285,17 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _n_allowed_of_new(self) -> int:
-        factor = 3.0 if self.support_factor is None else number("support_factor", self.support_factor)
+        factor = 3.0 if self.support_factor in (None, math.inf) else number("support_factor", self.support_factor)
         k = integer("n_neighbors", self.n_neighbors)
         return max(math.ceil(factor * k), k + 1)
 
     def _n_allowed(self, n_samples: int) -> int:
         most = n_samples - 1
-        return most if self.support_factor is None else min(self._n_allowed_of_new(), most)
+        return most if self.support_factor in (None, math.inf) else min(self._n_allowed_of_new(), most)
 
     def _start(self, source: Any) -> NDArray[np.float64] | None:
         before = getattr(self, "multipliers_", None) if self.warm_start else None
-        if before is None:
+        if before is None or self._fit_model != self.model or not self.converged_:
             return None
         if isinstance(source, tuple):
             # Sparse features come as (shape, …), neighbours as arrays.
@@ -396,12 +398,21 @@ def learn_weights(
     weights, multipliers, report = _lapwing.learn_weights(
         np.ascontiguousarray(ends, np.uint32), squared, n, text("model", model), regularizers, options, multipliers, control
     )
-    summary = json.loads(report)
+    summary = finite_or_inf(json.loads(report))
     for warning in summary.pop("warnings"):
         warnings.warn(warning, ConvergenceWarning, stacklevel=2)
     seconds = sum(phase["seconds"] for phase in summary["phases"])
     names = ["model", "solver", "objective", "gap", "n_iter", "n_products", "converged", "n_edges"]
     return weights, {**{name: summary[name] for name in names}, "multipliers": multipliers, "seconds": seconds}
+
+
+def finite_or_inf(report: dict[str, Any]) -> dict[str, Any]:
+    """The report with numbers that JSON does not have: gap, objective and the upper end of θ may be infinite."""
+    for name in ("gap", "objective"):
+        report[name] = math.inf if report[name] is None else report[name]
+    if report["chosen"]:
+        report["chosen"]["bounds"] = [math.inf if end is None else end for end in report["chosen"]["bounds"]]
+    return report
 
 
 def model_weights(model: Any) -> str:
@@ -427,7 +438,7 @@ def learn_options(
     if not isinstance(repair, (bool, np.bool_)):
         raise TypeError(f"repair must be True or False, not {type(repair).__name__}")
     return {
-        "support_factor": None if support_factor is None else number("support_factor", support_factor),
+        "support_factor": None if support_factor in (None, math.inf) else number("support_factor", support_factor),
         "sparsity": auto_or_number("sparsity", sparsity),
         "scale": number("scale", scale),
         "solver": text("solver", solver),
@@ -464,7 +475,8 @@ def nearest_of(distances: NDArray[Any], k: int) -> tuple[NDArray[np.uint32], NDA
     if distances.shape != (n, n):
         raise ValueError(f"X has shape {distances.shape}; expected squared distances between all rows")
     _refuse_unusable(distances)
-    unequal = np.abs(distances - distances.T) > 1e-6 * np.maximum(np.abs(distances), 1e-300)
+    # Near duplicates may be rounded to distances of any sign of difference.
+    unequal = np.abs(distances - distances.T) > 1e-6 * distances.max(axis=1, keepdims=True)
     if unequal.any():
         i, j = np.argwhere(unequal)[0].tolist()
         raise ValueError(f"X is not symmetric: ({i}, {j}) holds {distances[i, j]} and ({j}, {i}) {distances[j, i]}")

@@ -205,8 +205,8 @@ pub fn single_node_weights<'py>(
     let mut weights = squared.as_slice()?.to_vec();
     py.detach(|| {
         for row in weights.chunks_exact_mut(k.max(1)) {
-            let level = single_node(model, row.iter().copied(), sparsity).level;
-            row.iter_mut().for_each(|z| *z = (level - sparsity * *z).max(0.0));
+            let node = single_node(model, row.iter().copied(), sparsity);
+            row.iter_mut().for_each(|z| *z = node.weight(sparsity * *z));
         }
     });
     array2(py, m, k, weights)

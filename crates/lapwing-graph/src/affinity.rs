@@ -130,6 +130,10 @@ impl GraphParams {
         }
         if self.weights.model().is_some() {
             self.learn.validate()?;
+            if self.symmetrize != Symmetrize::default() {
+                let expected = "mean, the default: learned weights are symmetric as they are";
+                return Err(Error::param("symmetrize", self.symmetrize.name(), expected));
+            }
         }
         if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
             return Err(Error::param("weights", "cosine", "the cosine metric with cosine weights"));
@@ -408,12 +412,18 @@ impl From<LearnModel> for Weighting {
 }
 
 impl Symmetrize {
+    const NAMES: [(&str, Self); 3] = [("union", Self::Union), ("mean", Self::Mean), ("mutual", Self::Mutual)];
+
     /// From its name.
     ///
     /// # Errors
     /// [`Error::Param`] listing the known names.
     pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("symmetrize", name, &[("union", Self::Union), ("mean", Self::Mean), ("mutual", Self::Mutual)])
+        parse_choice("symmetrize", name, &Self::NAMES)
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, way)| *way == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -129,7 +129,7 @@ impl Graph {
 
 /// Puts what there is to say of the graph into the report.
 fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams) {
-    if let (Widths::One(width), None) = (&affinity.widths, params.bandwidth) {
+    if let (Widths::One(width), None, None) = (&affinity.widths, params.bandwidth, &affinity.learned) {
         report.choose("bandwidth", *width);
     }
     if let Some(knn) = &affinity.knn {

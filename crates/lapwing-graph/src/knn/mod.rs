@@ -17,8 +17,10 @@ mod rows;
 mod zero_rows;
 
 use lapwing_data::{Error, Features, Result, Run, parse_choice};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use distance::Distances;
 pub use index::{Cells, NeighborIndex};
 pub use metric::{Metric, ZeroRows};
 
@@ -140,6 +142,42 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
         report.n_duplicate_rows = neighbors.distances.chunks_exact(k).filter(|row| row[k - 1] == 0.0).count();
     }
     Ok((neighbors, report))
+}
+
+/// The k nearest of every row among the others, by all distances and a sort of each row: where k is a good part of n, the lists
+/// that [`kneighbors`] keeps cost more than they save.
+///
+/// # Errors
+/// As [`kneighbors`].
+///
+/// # Complexity
+/// n²·d operations and n sorts of n distances; 8·n·k bytes.
+pub(crate) fn sorted_neighbors(
+    features: &Features<'_>,
+    params: &KnnParams,
+    run: &Run,
+) -> Result<(Neighbors, KnnReport)> {
+    if !check_rows(features, params, run)?.is_empty() {
+        return kneighbors(features, params, run);
+    }
+    let (n, k) = (features.n_rows(), params.n_neighbors);
+    let (mut indices, mut distances) = (vec![0u32; n * k], vec![0f32; n * k]);
+    run.install(|| {
+        let all = Distances::new(features, features, params.metric);
+        let rows = indices.par_chunks_exact_mut(k).zip(distances.par_chunks_exact_mut(k)).enumerate();
+        rows.try_for_each_init(Vec::new, |others, (row, (ids, distances))| {
+            run.check()?;
+            others.clear();
+            others.extend((0..n).filter(|&other| other != row).map(|other| (all.get(row, other), other as u32)));
+            others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let places = ids.iter_mut().zip(distances);
+            others.iter().zip(places).for_each(|(&(d, other), (id, distance))| (*id, *distance) = (other, d));
+            if others.iter().all(|other| other.0.is_finite()) { Ok(()) } else { Err(overflow(row)) }
+        })
+    })?;
+    let neighbors = Neighbors { n_neighbors: k, indices, distances };
+    let n_duplicate_rows = neighbors.last().iter().filter(|&&distance| distance == 0.0).count();
+    Ok((neighbors, KnnReport { n_duplicate_rows, ..KnnReport::exact() }))
 }
 
 /// The k nearest rows of `train` for every row of `new`, a row of `train` itself included where it is equal; exact.

@@ -31,6 +31,9 @@ pub(super) const BLOCK: usize = 2048;
 /// Costs of nearest pairs up to which weights are differences that hold.
 const FAR: f64 = 1e3;
 
+/// Costs whose squares, summed, leave f64.
+const BEYOND: f64 = 1e140;
+
 /// A model on a support, at one sparsity.
 pub(super) struct Problem<'a, R> {
     pub model: LearnModel,
@@ -177,6 +180,11 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         Self { model, support, sparsity, nearest, far }
     }
 
+    /// Whether the costs of nearest pairs are so large that their squares leave f64.
+    pub fn is_beyond(&self) -> bool {
+        self.nearest.iter().any(|&cost| cost.is_finite() && cost > BEYOND)
+    }
+
     fn has_bases(&self) -> bool {
         !self.far.is_empty()
     }
@@ -260,9 +268,10 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
             }
             LearnModel::L2 => {
                 // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
-                let finite = self.nearest.iter().filter(|cost| cost.is_finite());
-                let (sum, count) = finite.fold((0.0, 0.0), |(sum, count), cost| (sum + cost, count + 1.0));
-                Multipliers { nodes: vec![-1.0; n], level: -2.0 - sum / count }
+                let mut costs: Vec<f64> = self.nearest.iter().copied().filter(|cost| cost.is_finite()).collect();
+                let middle = costs.len() / 2;
+                let typical = *costs.select_nth_unstable_by(middle, f64::total_cmp).1;
+                Multipliers { nodes: vec![-1.0; n], level: -2.0 - typical }
             }
         }
     }
@@ -316,12 +325,15 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
             LearnModel::L2 if total <= 0.0 => (-0.5 * sums.nodes - level * n, f64::INFINITY, 1.0, 1.0),
             LearnModel::L2 => {
                 let factor = 0.5 * n / total;
-                let costs = sums.products - 2.0 * level * total - 2.0 * squares;
                 let ridge = squares + 0.5 * sums.degree_squares;
-                let scaling = (factor - 1.0) * costs + (factor * factor - 1.0) * ridge;
-                let gap = 0.5 * sums.gaps + level * (n - 2.0 * total) + scaling;
+                // What the level has in it cancels: 2cᵀw = Σ λd − 2ν·1ᵀw − 2‖w‖².
+                let excess = (n - 2.0 * total) / (2.0 * total);
+                let scaling = excess * (sums.products - 2.0 * squares + (factor + 1.0) * ridge);
+                let gap = 0.5 * sums.gaps + scaling;
                 let dual = -0.5 * sums.nodes - squares - level * n;
-                (dual, gap.max(0.0), factor * costs + factor * factor * ridge, factor)
+                let gap = if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) };
+                // Not the objective: that grows with what all costs have in common, which changes no weight.
+                (dual, gap, 2.0 * factor * factor * ridge, factor)
             }
         };
         State { multipliers, degree, n_active, active, dual, gap, scale, factor, total }

@@ -14,7 +14,7 @@
 //! weights are exact zeros or positive, without a threshold; θ has guards against ties.
 //!
 //! Cost: that of the neighbour search for r·k neighbours, then O(n·r·k) for each of some ten passes. Memory: 20 bytes for
-//! each allowed pair and 24·n·r·k bytes while the support is made. Take a plain neighbour graph where weights do not matter or
+//! each allowed pair and 32·n·r·k bytes while the support is made. Take a plain neighbour graph where weights do not matter or
 //! distances say nothing.
 
 mod active;
@@ -37,7 +37,7 @@ use std::time::Instant;
 
 use lapwing_data::{Error, Features, Phase, Result, Run, available_memory_bytes};
 
-use crate::knn::{KnnReport, kneighbors};
+use crate::knn::{KnnReport, kneighbors, sorted_neighbors};
 use crate::{Graph, GraphParams};
 use dual::Problem;
 use newton::{Arrived, newton};
@@ -65,6 +65,9 @@ pub struct LearnedGraph {
     /// How learning went.
     pub report: LearnReport,
 }
+
+/// Parts of the rows of which neighbours that are one are found by sorting all.
+const WIDE: usize = 8;
 
 /// Learns the graph of `features` (n, d) by `params`, whose weights name the model: neighbours, support, sparsity, weights, and
 /// repairs if asked for. `start` are the multipliers of a similar fit among the same rows ([`LearnedWeights::start`]).
@@ -102,8 +105,11 @@ pub fn learn_graph(
     let mut clock = Clock::default();
     let n = features.n_rows();
     let knn = params.learn_search(n)?;
-    check_memory(n, knn.n_neighbors)?;
-    let (neighbors, report) = clock.time("neighbors", || kneighbors(features, &knn, run))?;
+    let bytes = learn_bytes(n, knn.n_neighbors) as u64;
+    check_memory(&format!("a graph with {} allowed neighbors of each row", knn.n_neighbors), bytes)?;
+    let is_wide = WIDE * knn.n_neighbors >= n;
+    let search = if is_wide { sorted_neighbors } else { kneighbors };
+    let (neighbors, report) = clock.time("neighbors", || search(features, &knn, run))?;
     // What was searched for ends a phase of the caller's; what follows is another.
     run.progress().finish();
     run.progress().start("learn", 0);
@@ -188,7 +194,8 @@ fn learn<R: SquaredDistance>(
     let problem = Problem::new(model, &support, sparsity, run);
     let mut arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
     let (mut n_iter, mut n_products, mut n_repaired) = (arrived.n_iter, arrived.n_products, 0);
-    while let Some(repair) = &mut repair {
+    // What is certified is so by multipliers that are right.
+    while let Some(repair) = repair.as_mut().filter(|_| arrived.converged) {
         let problem = Problem::new(model, &support, sparsity, run);
         let missing = clock.time("repair", || repair.missing(&problem, &arrived.state, &mut reach, run))?;
         let Some(missing) = missing else { break };
@@ -210,6 +217,7 @@ fn learn<R: SquaredDistance>(
         n_iter,
         n_products,
         n_repaired,
+        repair: params.learn.repair,
         n_uncertified,
         phases: std::mem::take(&mut clock.phases),
         ..describe(&problem, &params.learn, &arrived)
@@ -231,6 +239,7 @@ fn solve<R: SquaredDistance>(
             let reason = format!("row {row} has no allowed pair; the log-degree model gives every row one or more");
             return Err(Error::graph(reason));
         }
+        _ if problem.is_beyond() => return Err(beyond()),
         _ if support.n_pairs() == 0 => return Err(Error::graph("there is no allowed pair, so nothing to learn")),
         _ => {}
     }
@@ -246,8 +255,12 @@ fn solve<R: SquaredDistance>(
     };
     match arrived.state.dual.is_finite() {
         true => Ok(arrived),
-        false => Err(Error::graph("squared distances times the sparsity leave f64; rescale the features")),
+        false => Err(beyond()),
     }
+}
+
+fn beyond() -> Error {
+    Error::graph("squared distances times the sparsity leave f64; rescale the features")
 }
 
 /// λ of each row, and ν.
@@ -276,13 +289,10 @@ fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option
     }
 }
 
-/// Refuses a support that the memory cannot hold, before anything is searched.
-fn check_memory(n: usize, k: usize) -> Result<()> {
-    let bytes = learn_bytes(n, k) as u64;
+/// Refuses what the memory cannot hold, before anything is done.
+fn check_memory(what: &str, bytes: u64) -> Result<()> {
     match available_memory_bytes() {
-        Some(limit) if bytes > limit => {
-            Err(Error::TooLarge { what: format!("a graph with {k} allowed neighbors of each row"), bytes, limit })
-        }
+        Some(limit) if bytes > limit => Err(Error::TooLarge { what: what.into(), bytes, limit }),
         _ => Ok(()),
     }
 }

@@ -90,7 +90,7 @@ impl<'a> Repair<'a> {
                         has_weight |= offsets.weight(row as usize, id as usize, cost) > 0.0;
                     }
                 }
-                reach[row as usize] = R::of(found.distances(at)[k]);
+                reach[row as usize] = R::of(if k == n - 1 { f32::INFINITY } else { found.distances(at)[k] });
             }
         }
     }

@@ -28,8 +28,8 @@ pub struct LearnReport {
     pub mean_neighbors: f64,
     /// Value of the objective with α = β = 1 (a = 1) on θZ, before the scale δ.
     pub objective: f64,
-    /// Gap between objective and dual, relative to the size of the objective's terms: n for the log-degree model, the
-    /// objective itself for the l2-degree one. No solution is better by more.
+    /// Gap between objective and dual, relative to the size of the objective's terms: n for the log-degree model, 2‖w‖² + ‖d‖²
+    /// for the l2-degree one. No solution is better by more.
     pub gap: f64,
     /// Steps of the solver, those after repairs included.
     pub n_iter: usize,
@@ -39,9 +39,11 @@ pub struct LearnReport {
     pub converged: bool,
     /// Share of rows all of whose allowed pairs carry weight: these might want more.
     pub saturated: f64,
-    /// Rows for which a pair that is not allowed could be missing; 0 certifies the optimum over all pairs, as far as the
-    /// neighbours are the true ones.
+    /// Rows for which a pair that is not allowed could be missing; 0 certifies a solution that converged as the optimum over all
+    /// pairs, as far as the neighbours are the true ones.
     pub n_uncertified: usize,
+    /// Whether repairs were asked for.
+    pub repair: bool,
     /// Pairs added by repairs.
     pub n_repaired: usize,
     /// Timed parts.
@@ -57,13 +59,14 @@ impl LearnReport {
         let mut warnings = Vec::new();
         if !self.converged {
             warnings.push(format!(
-                "the solver stopped after {} steps of learning the graph, at a relative gap of {:.1e}; raise max_iter or tol",
+                "the solver stopped after {} steps of learning the graph, at a relative gap of {:.1e}; rows at very different \
+                 distances make it hard: scale the features or remove outliers, or raise max_iter or tol",
                 self.n_iter, self.gap
             ));
         }
-        if self.n_repaired > 0 && self.n_uncertified > 0 {
+        if self.repair && self.n_uncertified > 0 {
             warnings.push(format!(
-                "repairs of the learned graph ended for want of room; pairs of {} rows may be missing",
+                "repairs of the learned graph ended before their time; pairs of {} rows may be missing",
                 self.n_uncertified
             ));
         } else if self.saturated > SATURATED && self.n_uncertified > 0 {
@@ -102,6 +105,7 @@ pub(super) fn describe<R: SquaredDistance>(
         saturated: (0..n).filter(is_full).count() as f64 / n as f64,
         n_uncertified: 0,
         n_repaired: 0,
+        repair: false,
         phases: Vec::new(),
     }
 }

@@ -14,6 +14,8 @@ use crate::Metric;
 pub struct SingleNode {
     /// λ: the weight at squared distance z is max(0, λ − θz).
     pub level: f64,
+    /// λ in two parts, the mean cost θz of the active neighbours and what it is above that, which λ loses where costs are large.
+    parts: (f64, f64),
     /// Neighbours with a positive weight, k.
     pub n_active: usize,
 }
@@ -34,17 +36,17 @@ pub struct SingleNode {
 /// assert!((row.level * (weights[0] + weights[1]) - 1.0).abs() < 1e-12);
 /// ```
 pub fn single_node(model: LearnModel, squared: impl IntoIterator<Item = f64>, sparsity: f64) -> SingleNode {
-    let (mut sum, mut k, mut level) = (0.0, 0usize, f64::INFINITY);
+    let (mut sum, mut k, mut parts) = (0.0, 0usize, (0.0, f64::INFINITY));
     for z in squared {
         let cost = sparsity * z;
-        if k > 0 && level <= cost {
+        if k > 0 && parts.1 <= cost - parts.0 {
             break;
         }
         sum += cost;
         k += 1;
-        level = of_active(model, sum, k as f64);
+        parts = of_active(model, sum, k as f64);
     }
-    SingleNode { level, n_active: k }
+    SingleNode { level: parts.0 + parts.1, parts, n_active: k }
 }
 
 /// Weights of a new row from its neighbours among rows with a learned graph, at plain `distances`, ascending: those it would
@@ -54,16 +56,24 @@ pub fn single_node(model: LearnModel, squared: impl IntoIterator<Item = f64>, sp
 /// O(k).
 pub fn single_node_weights(model: LearnModel, metric: Metric, distances: &[f32], sparsity: f64) -> Vec<f64> {
     let squared = distances.iter().map(|&d| f64::from(metric.squared(d)));
-    let SingleNode { level, .. } = single_node(model, squared.clone(), sparsity);
-    squared.map(|z| (level - sparsity * z).max(0.0)).collect()
+    let node = single_node(model, squared.clone(), sparsity);
+    squared.map(|z| node.weight(sparsity * z)).collect()
 }
 
-/// The level of a row whose active neighbours are k and cost `sum` together.
-fn of_active(model: LearnModel, sum: f64, k: f64) -> f64 {
-    match model {
-        LearnModel::Log => (sum + (sum * sum + 4.0 * k).sqrt()) / (2.0 * k),
-        LearnModel::L2 => (1.0 + sum) / k,
+impl SingleNode {
+    /// Weight of a neighbour that costs θz, also of one so far away that λ − θz would be lost.
+    pub fn weight(&self, cost: f64) -> f64 {
+        (self.parts.1 + (self.parts.0 - cost)).max(0.0)
     }
+}
+
+/// The level of a row whose active neighbours are k and cost `sum` together: their mean, and what it is above that.
+fn of_active(model: LearnModel, sum: f64, k: f64) -> (f64, f64) {
+    let above = match model {
+        LearnModel::Log => 2.0 / (sum + (sum * sum + 4.0 * k).sqrt()),
+        LearnModel::L2 => 1.0 / k,
+    };
+    (sum / k, above)
 }
 
 #[cfg(test)]
@@ -91,6 +101,8 @@ mod tests {
     fn equal_and_zero_distances_are_rows_like_others() {
         let zeros = single_node(LearnModel::Log, [0.0; 4], 3.0);
         assert_eq!((zeros.n_active, zeros.level), (4, 0.5));
+        let far = single_node_weights(LearnModel::Log, Metric::Euclidean, &[1e9, 2e9], 1.0);
+        assert!((far[0] * 1e18 - 1.0).abs() < 1e-6 && far[1] == 0.0, "{far:?}");
         let one = single_node(LearnModel::Log, [7.0], 1.0);
         assert!((one.level * (one.level - 7.0) - 1.0).abs() < 1e-12 && one.n_active == 1);
     }

@@ -5,7 +5,7 @@
 //! cancellation) and the l2-degree model g(j) = s(j) (the adaptive neighbors of Nie, Wang & Huang 2014). The interval of the graph has the means of the ends over
 //! all rows (eq. 17), and θ is its geometric middle; for k = 1, whose upper end is infinite, 1.1 times its lower end.
 //!
-//! A row with ties has an infinite end: it is left out of that mean and counted. Rows that nearly coincide make finite ends so
+//! A row with ties has an infinite end: it is left out and counted. Rows that nearly coincide make finite ends so
 //! large that they alone are the mean; where single rows at that θ would keep less than half of k neighbours on average (beyond
 //! the first, which they always keep), the geometric mean takes its place. Cost: O(n·k), parallel, in blocks of rows that are added in order.
 
@@ -76,21 +76,28 @@ pub fn sparsity_for<R: SquaredDistance>(
     let of_row = |row: usize| ends(model, table.distances(row), n_neighbors);
     let sums = sum_rows(table.n_samples(), run, |row| {
         let (lower, upper) = of_row(row);
-        let term = |end: f64| match (end.is_finite() && end > 0.0, mean) {
-            (false, _) => (0.0, 0.0),
-            (true, SparsityMean::Arithmetic) => (end, 1.0),
-            (true, SparsityMean::Geometric) => (end.ln(), 1.0),
+        let term = |end: f64| match mean {
+            SparsityMean::Arithmetic => end,
+            SparsityMean::Geometric => end.ln(),
         };
-        let ((lower, has_lower), (upper, has_upper)) = (term(lower), term(upper));
-        [lower, has_lower, upper, has_upper]
+        let is_usable = |end: f64| end.is_finite() && end > 0.0;
+        // Both ends of a row, or the lower one where no row has an upper one.
+        match (is_usable(lower), is_usable(upper)) {
+            (true, true) => [term(lower), term(upper), 1.0, term(lower), 1.0],
+            (true, false) => [0.0, 0.0, 0.0, term(lower), 1.0],
+            (false, _) => [0.0; 5],
+        }
     });
     let average = |sum: f64, count: f64| match mean {
         _ if count == 0.0 => f64::INFINITY,
         SparsityMean::Arithmetic => sum / count,
         SparsityMean::Geometric => (sum / count).exp(),
     };
-    let bounds = (average(sums[0], sums[1]), average(sums[2], sums[3]));
-    let n_tied_rows = table.n_samples() - sums[1] as usize;
+    let bounds = match sums[2] > 0.0 {
+        true => (average(sums[0], sums[2]), average(sums[1], sums[2])),
+        false => (average(sums[3], sums[4]), f64::INFINITY),
+    };
+    let n_tied_rows = table.n_samples() - if sums[2] > 0.0 { sums[2] } else { sums[4] } as usize;
     if !bounds.0.is_finite() || bounds.0 == 0.0 {
         let reason = format!(
             "no row has {} neighbors that are not all equally far away, so that no sparsity follows from the number of \
@@ -109,7 +116,7 @@ fn ends<R: SquaredDistance>(model: LearnModel, squared: &[R], k: usize) -> (f64,
     let end = |z: f64| {
         let sum: f64 = nearest.iter().map(|&near| z - near.into()).sum();
         match model {
-            LearnModel::Log => 1.0 / (z * sum).sqrt(),
+            LearnModel::Log => 1.0 / (z.sqrt() * sum.sqrt()),
             LearnModel::L2 => 1.0 / sum,
         }
     };

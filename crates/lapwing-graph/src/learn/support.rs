@@ -3,7 +3,7 @@
 //! Full: all pairs. Restricted: i and j may be joined if either is among the K nearest of the other (Kalofolias & Perraudin
 //! 2019, section 3). A pair at distance 0 is a pair like any other. Every pair stands in both of its rows, so that a row's
 //! sums are those of one thread, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two
-//! entries a pair, and 24 bytes for each neighbour of the table while the support is made.
+//! entries a pair, and some 32 bytes for each neighbour of the table while the support is made.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -167,6 +167,10 @@ impl<R: SquaredDistance> Support<R> {
                 squared.len(),
             ));
         }
+        if n > u32::MAX as usize {
+            return Err(Error::param("n_samples", n, format!("at most {}", u32::MAX)));
+        }
+        super::check_memory("a support", 40 * n as u64 + 48 * edges.len() as u64)?;
         run.check()?;
         run.install(|| {
             check_edges(n, edges, squared)?;

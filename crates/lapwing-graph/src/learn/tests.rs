@@ -434,3 +434,64 @@ proptest! {
         prop_assert!(sparse.report.n_edges <= found.report.n_edges);
     }
 }
+
+#[test]
+fn outliers_and_rows_of_two_scales_converge() {
+    let n = 600;
+    let plain = dense_values(&blobs(n, 4, 1));
+    let with = |far: &dyn Fn(usize) -> f64| {
+        let values = plain.iter().enumerate().map(|(at, x)| x * far(at / 4)).collect();
+        Features::from_f64(n, 4, values).unwrap()
+    };
+    let outliers = with(&|row| if row < 6 { 30.0 } else { 1.0 });
+    let scales = with(&|row| if row < n / 2 { 0.05 } else { 1.0 });
+    for (features, name) in [(outliers, "outliers"), (scales, "two scales")] {
+        for weights in [Weighting::Learned, Weighting::LearnedL2] {
+            let params = GraphParams { n_neighbors: 6, weights, ..GraphParams::default() };
+            let learned = learn_graph(&features, &params, None, &run()).unwrap();
+            assert!(learned.report.converged && learned.report.gap >= 0.0, "{name} {weights:?}: {:?}", learned.report);
+            let is_lonely = learned.graph.degree().iter().any(|d| *d <= 0.0);
+            assert!(weights == Weighting::LearnedL2 || !is_lonely, "{name}");
+        }
+    }
+    // However early it stops, every row has a degree and the gap is a number.
+    let params = GraphParams { n_neighbors: 6, weights: Weighting::Learned, ..GraphParams::default() };
+    let params = GraphParams { learn: LearnParams { max_iter: Some(1), ..LearnParams::default() }, ..params };
+    let early = learn_graph(&with(&|row| 1.0 + row as f64), &params, None, &run()).unwrap();
+    assert!(early.report.gap.is_finite() && !early.report.converged);
+    assert!(early.graph.degree().iter().all(|d| *d > 0.0));
+}
+
+#[test]
+fn a_far_row_leaves_the_l2_model_as_it_was() {
+    let mut x = dense_values(&blobs(40, 3, 1));
+    let params = GraphParams { n_neighbors: 5, weights: Weighting::LearnedL2, ..GraphParams::default() };
+    let without = learn_graph(&Features::from_f64(40, 3, x.clone()).unwrap(), &params, None, &run()).unwrap();
+    x.extend([1e10, 0.0, 0.0]);
+    let sparsity = Some(without.report.sparsity);
+    let params = GraphParams { learn: LearnParams { sparsity, ..LearnParams::default() }, ..params };
+    let with = learn_graph(&Features::from_f64(41, 3, x).unwrap(), &params, None, &run()).unwrap();
+    assert!(with.report.converged && with.graph.degree()[40] == 0.0);
+    // The weight of 41 rows on 40.
+    assert!((with.graph.degree().iter().sum::<f64>() - 41.0).abs() < 1e-6);
+    // A constant added to all distances changes nothing.
+    let edges = [(0, 1), (1, 2), (2, 3), (0, 3)];
+    let weights = |shift: f64| {
+        let z = [1.0, 2.0, 0.5, 3.0].map(|z| z + shift);
+        let support = Support::of_edges(4, &edges, &z, &run()).unwrap();
+        let (found, report) = learn_weights(&support, LearnModel::L2, &exact(1.0), None, &run()).unwrap();
+        assert!(report.gap >= 0.0);
+        found.weights(&edges, &z, &run())
+    };
+    assert!(distance(&weights(1e6), &weights(0.0)) < 1e-6);
+}
+
+#[test]
+fn sorting_all_distances_finds_the_neighbors_of_a_search() {
+    for metric in [Metric::Euclidean, Metric::Cosine] {
+        let features = blobs(90, 4, 3);
+        let params = crate::KnnParams { n_neighbors: 40, metric, ..Default::default() };
+        let (found, _) = crate::knn::sorted_neighbors(&features, &params, &run()).unwrap();
+        assert_eq!(found, kneighbors(&features, &params, &run()).unwrap().0);
+    }
+}

@@ -1,6 +1,6 @@
 //! Learned weights as a function of pairs.
 
-use lapwing_data::{Csr, Result, Run};
+use lapwing_data::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
 use super::dual::{Offsets, Problem, State};
@@ -58,6 +58,10 @@ impl LearnedWeights {
                 }
             })
         });
-        Ok(Graph::from_clean(Csr::new(n, n, indptr, indices, values)?))
+        let graph = Graph::from_clean(Csr::new(n, n, indptr, indices, values)?);
+        match graph.degree().iter().all(|degree| degree.is_finite()) {
+            true => Ok(graph),
+            false => Err(Error::param("scale", self.scale, "a smaller number: degrees leave f64")),
+        }
     }
 }

@@ -60,8 +60,18 @@ pub(super) fn plan_sparse(graph: &GraphParams, sparsify: &SparsifyParams, size: 
     let (n_edges, source) = match size.n_edges {
         Some(n_edges) => (n_edges, 0),
         None => {
-            let n_edges = graph.plan(n, size.n_features, entries, size.threads).n_edges;
-            (n_edges, KnnEdges::memory_bytes(n, size.n_features, entries, graph, size.threads))
+            let plan = graph.plan(n, size.n_features, entries, size.threads);
+            let n_edges = plan.n_edges;
+            // Learned weights are found for all edges together, and the graph is held.
+            let held = plan.search_bytes.max(plan.weigh_bytes);
+            (
+                n_edges,
+                if graph.weights.model().is_some() {
+                    held
+                } else {
+                    KnnEdges::memory_bytes(n, size.n_features, entries, graph, size.threads)
+                },
+            )
         }
     };
     let sparsified = sparsify.plan(n, n_edges);
