@@ -76,6 +76,17 @@ impl<V: Copy + Default + Send + Sync> Incoming<V> {
     }
 }
 
+/// Sorts the `k` neighbours of each row by their numbers, with the values beside them.
+pub(crate) fn sort_by_row<V: Copy + Send>(k: usize, indices: &mut [u32], values: &mut [V]) {
+    let rows = indices.par_chunks_mut(k).zip(values.par_chunks_mut(k));
+    rows.with_min_len(256).for_each_init(Vec::new, |own, (ids, values)| {
+        own.clear();
+        own.extend(ids.iter().copied().zip(values.iter().copied()));
+        own.sort_unstable_by_key(|&(id, _)| id);
+        own.iter().zip(ids.iter_mut().zip(values)).for_each(|(entry, (id, value))| (*id, *value) = *entry);
+    });
+}
+
 /// Visits the union of two lists sorted by id: the value of the list that has it, and of the other if both do.
 pub(crate) fn merge<V: Copy>(a: &[(u32, V)], b: &[(u32, V)], mut visit: impl FnMut(u32, V, Option<V>)) {
     let (mut i, mut j) = (0, 0);

@@ -26,6 +26,7 @@ use crate::knn::exact::thresholds::{AllPairs, tile_rows};
 use crate::knn::{KnnBuilder, KnnReport, Neighbors, kneighbors, memory};
 use crate::knn_edges::pieces::{Found, Held, Weigher};
 use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
+use crate::relation::sort_by_row;
 use crate::sparsify::adjacency;
 
 /// Neighbours are held up to so many bytes.
@@ -118,7 +119,7 @@ impl<'a> KnnEdges<'a> {
         let (mut neighbors, report) = kneighbors(features, &params.knn(), run)?;
         let widths = Widths::of(neighbors.last(), params);
         widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
-        run.install(|| sort_by_row(&mut neighbors));
+        run.install(|| sort_by_row(neighbors.n_neighbors, &mut neighbors.indices, &mut neighbors.distances));
         let relation = Relation::Held(neighbors);
         Ok(Self { params: params.clone(), widths, report, n_nodes: features.n_rows(), relation })
     }
@@ -180,19 +181,6 @@ fn is_held(n: usize, d: usize, is_sparse: bool, params: &GraphParams) -> bool {
     let builder = params.search(n, d, is_sparse);
     let is_small = k <= memory::MOST_NEIGHBORS && n.saturating_mul(8 * k) <= MOST_HELD_BYTES;
     builder == KnnBuilder::Partitions || (is_small && params.builder != KnnBuilder::Exact)
-}
-
-fn sort_by_row(neighbors: &mut Neighbors) {
-    let k = neighbors.n_neighbors;
-    let rows = neighbors.indices.par_chunks_mut(k).zip(neighbors.distances.par_chunks_mut(k));
-    rows.with_min_len(256).for_each_init(Vec::new, |own, (ids, distances)| {
-        own.clear();
-        own.extend(ids.iter().copied().zip(distances.iter().copied()));
-        own.sort_unstable_by_key(|&(id, _)| id);
-        own.iter().zip(ids.iter_mut().zip(distances)).for_each(|(entry, (id, distance))| {
-            (*id, *distance) = *entry;
-        });
-    });
 }
 
 impl EdgeSource for KnnEdges<'_> {

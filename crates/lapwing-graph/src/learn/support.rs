@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::Metric;
 use crate::knn::{Neighbors, check_lists};
-use crate::relation::{Incoming, assemble, merge};
+use crate::relation::{Incoming, assemble, merge, sort_by_row};
 
 /// What a squared distance may be stored as; sums are in f64.
 pub trait SquaredDistance: Copy + Default + PartialOrd + Into<f64> + Send + Sync + 'static {
@@ -95,18 +95,6 @@ impl<R: SquaredDistance> NeighborTable<R> {
     pub fn last(&self) -> Vec<R> {
         self.squared.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
     }
-
-    /// Sorts the neighbours of each row by their numbers.
-    fn sort_by_row(&mut self) {
-        let k = self.n_neighbors;
-        let rows = self.indices.par_chunks_mut(k).zip(self.squared.par_chunks_mut(k));
-        rows.with_min_len(256).for_each_init(Vec::new, |own, (ids, squared)| {
-            own.clear();
-            own.extend(ids.iter().copied().zip(squared.iter().copied()));
-            own.sort_unstable_by_key(|&(id, _)| id);
-            own.iter().zip(ids.iter_mut().zip(squared)).for_each(|(entry, (id, z))| (*id, *z) = *entry);
-        });
-    }
 }
 
 /// Pairs that may carry weight, with their squared distances: a symmetric pattern without diagonal.
@@ -137,7 +125,7 @@ impl<R: SquaredDistance> Support<R> {
             if let Some((row, _)) = table.indices.par_chunks_exact(k).enumerate().find_first(|&row| is_wrong(row)) {
                 return Err(Error::graph(format!("row {row} names a neighbor that is itself or not below {n}")));
             }
-            table.sort_by_row();
+            sort_by_row(k, &mut table.indices, &mut table.squared);
             run.check()?;
             let incoming = Incoming::of(&table.indices, &table.squared, k);
             run.check()?;
