@@ -31,6 +31,8 @@ pub(super) const BLOCK: usize = 2048;
 /// Costs of nearest pairs up to which weights are differences that hold.
 const FAR: f64 = 1e3;
 
+/// Sweeps over the rows before the next steps.
+const SWEEPS: usize = 3;
 /// Costs whose squares, summed, leave f64.
 const BEYOND: f64 = 1e140;
 
@@ -242,7 +244,8 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
                 sum += cost;
                 let k = (at + 1) as f64;
                 let (mean, reach) = (sum / k, k * m + sum);
-                half = mean + 1.0 / (reach + (reach * reach + 2.0 * k).sqrt());
+                let root = (reach * reach + 2.0 * k).sqrt();
+                half = mean + if reach > 0.0 { 1.0 / (reach + root) } else { (root - reach) / (2.0 * k) };
             }
             nodes[row] = 2.0 * half;
         }
@@ -274,6 +277,22 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
                 Multipliers { nodes: vec![-1.0; n], level: -2.0 - typical }
             }
         }
+    }
+
+    /// Solves all rows one after the other, those with the cheapest pairs first, a few times over.
+    ///
+    /// # Errors
+    /// [`lapwing_data::Error::Interrupted`].
+    pub fn sweep(&self, multipliers: &mut Multipliers, run: &Run) -> Result<()> {
+        let mut order: Vec<u32> = (0..self.nearest.len() as u32).collect();
+        order.sort_by(|&a, &b| self.nearest[a as usize].total_cmp(&self.nearest[b as usize]));
+        for _ in 0..SWEEPS {
+            for rows in order.chunks(BLOCK) {
+                run.check()?;
+                self.settle_rows(rows, &mut multipliers.nodes);
+            }
+        }
+        Ok(())
     }
 
     /// Weights, degrees, values and gap of `multipliers`.
