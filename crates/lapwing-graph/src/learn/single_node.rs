@@ -30,8 +30,8 @@ pub struct SingleNode {
 /// use lapwing_graph::learn::{LearnModel, single_node};
 ///
 /// // Far neighbours get nothing; the level is 1 over the sum of the weights.
-/// let row = single_node(LearnModel::Log, [1.0, 2.0, 9.0], 1.0);
-/// let weights = [row.level - 1.0, row.level - 2.0];
+/// let row = single_node(LearnModel::Log, [1.0, 1.2, 9.0], 1.0);
+/// let weights = [row.level - 1.0, row.level - 1.2];
 /// assert_eq!(row.n_active, 2);
 /// assert!((row.level * (weights[0] + weights[1]) - 1.0).abs() < 1e-12);
 /// ```
