@@ -96,7 +96,8 @@ pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
 
 /// The lines of how a graph was learned.
 fn of_learned(learned: &Value) -> Vec<Row> {
-    let of = |name: &str| learned[name].as_f64().unwrap_or(f64::NAN);
+    // A gap that is infinite is none in JSON.
+    let of = |name: &str| learned[name].as_f64().unwrap_or(f64::INFINITY);
     let neighbors = format!("{}, of {} allowed pairs", number(of("mean_neighbors")), count(of("n_allowed") as usize));
     let steps = format!("{:.1e} after {} steps", of("gap"), count(of("n_iter") as usize));
     let mut rows = vec![

@@ -16,7 +16,6 @@
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::precond::Jacobi;
 use lapwing_solve::{CgParams, Projection, column_dots, solve};
-
 use rayon::prelude::*;
 
 use super::LearnModel;
@@ -98,6 +97,7 @@ pub(super) fn newton<R: SquaredDistance>(
         let mut multipliers = arrived.state.multipliers;
         problem.settle_rows(&lonely, &mut multipliers.nodes);
         arrived.state = problem.evaluate(multipliers, run)?;
+        arrived.converged = arrived.state.is_within(tol);
     }
     Ok(arrived)
 }
@@ -124,10 +124,12 @@ fn climb<R: SquaredDistance>(
     Ok(Arrived { state, n_iter, n_products, converged })
 }
 
-/// A change of the multipliers, and how fast the dual grows along it.
+/// A change of the multipliers.
 struct Direction {
     nodes: Vec<f64>,
     level: f64,
+    /// ∂D/∂λ of each row where it starts.
+    gradient: Vec<f64>,
 }
 
 fn direction<R: SquaredDistance>(
@@ -150,8 +152,8 @@ fn direction<R: SquaredDistance>(
     let s = if problem.model == LearnModel::L2 { 2 } else { 1 };
     let active: Vec<f64> = state.n_active.iter().map(|&count| count.into()).collect();
     let b: Vec<f64> = match problem.model {
-        LearnModel::Log => gradient,
-        LearnModel::L2 => gradient.into_iter().zip(&active).flat_map(|(g, &q)| [g, q]).collect(),
+        LearnModel::Log => gradient.clone(),
+        LearnModel::L2 => gradient.iter().zip(&active).flat_map(|(&g, &q)| [g, q]).collect(),
     };
     let b = Matrix::new(n, s, b)?;
     let mut x = Matrix::filled(n, s, 0.0);
@@ -160,7 +162,7 @@ fn direction<R: SquaredDistance>(
     let info = solve(&curvature, &jacobi, Projection::None, &b, &mut x, params, &run.quiet())?;
     *n_products += info.iterations.iter().max().copied().unwrap_or(0);
     if s == 1 {
-        return Ok(Direction { nodes: x.into_values(), level: 0.0 });
+        return Ok(Direction { nodes: x.into_values(), level: 0.0, gradient });
     }
     let (with_x, with_y) = run.install(|| {
         let both: Vec<f64> = active.iter().flat_map(|&q| [q, q]).collect();
@@ -173,7 +175,7 @@ fn direction<R: SquaredDistance>(
     // Without active pairs the dual is linear in the level; one apart is as good a step as any.
     let level = if left > 0.0 { (slope + with_x) / left } else { slope.signum() };
     let nodes = x.values().chunks_exact(2).map(|row| row[0] + level * row[1]).collect();
-    Ok(Direction { nodes, level })
+    Ok(Direction { nodes, level, gradient })
 }
 
 /// ∂D/∂λ of each row.
@@ -193,8 +195,7 @@ fn step<R: SquaredDistance>(
     direction: &Direction,
     run: &Run,
 ) -> Result<Option<State>> {
-    let gradient = run.install(|| gradient(problem, state));
-    let n = gradient.len();
+    let n = direction.gradient.len();
     let mut length = 1.0;
     for _ in 0..MOST_HALVINGS {
         let moved = |(row, &change): (usize, &f64)| {
@@ -210,7 +211,7 @@ fn step<R: SquaredDistance>(
             problem.settle(&mut nodes);
             let pairs = nodes.par_iter().zip(&state.multipliers.nodes).with_min_len(BLOCK);
             let changes: Vec<f64> = pairs.map(|(new, old)| new - old).collect();
-            let slope = column_dots(&gradient, &changes, n, 1)[0];
+            let slope = column_dots(&direction.gradient, &changes, n, 1)[0];
             (nodes, slope)
         });
         let slope = slope + length * direction.level * (2.0 * state.total - n as f64);

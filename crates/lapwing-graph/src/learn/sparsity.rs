@@ -68,6 +68,7 @@ pub fn sparsity_for<R: SquaredDistance>(
     mean: SparsityMean,
     run: &Run,
 ) -> Result<Sparsity> {
+    table.check_sizes()?;
     if n_neighbors == 0 || n_neighbors >= table.n_neighbors {
         let expected = format!("at least 1 and below the {} nearest that are known of each row", table.n_neighbors);
         return Err(Error::param("n_neighbors", n_neighbors, expected));

@@ -91,9 +91,19 @@ impl<R: SquaredDistance> NeighborTable<R> {
         }
     }
 
+    /// Checks that there is an index and a distance for each neighbour of each row.
+    pub(super) fn check_sizes(&self) -> Result<()> {
+        let (n, k) = (self.n_samples(), self.n_neighbors);
+        if k > 0 && self.indices.len() == n * k && self.squared.len() == n * k {
+            return Ok(());
+        }
+        let got = format!("{} indices and {} distances for K = {k}", self.indices.len(), self.squared.len());
+        Err(Error::shape("the neighbors", "n·K of each, K at least 1", got))
+    }
+
     /// Squared distance of each row to its last neighbour (n).
     pub fn last(&self) -> Vec<R> {
-        self.squared.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
+        self.squared.chunks_exact(self.n_neighbors.max(1)).map(|row| row[self.n_neighbors - 1]).collect()
     }
 }
 
@@ -115,11 +125,8 @@ impl<R: SquaredDistance> Support<R> {
     /// O(n·K·log K), parallel.
     pub fn of_table(mut table: NeighborTable<R>, run: &Run) -> Result<Self> {
         run.check()?;
+        table.check_sizes()?;
         let (n, k) = (table.n_samples(), table.n_neighbors);
-        if k == 0 || table.indices.len() != n * k || table.squared.len() != n * k {
-            let got = format!("{} indices and {} distances for K = {k}", table.indices.len(), table.squared.len());
-            return Err(Error::shape("the neighbors", "n·K of each, K at least 1", got));
-        }
         run.install(|| {
             let is_wrong = |(row, ids): (usize, &[u32])| ids.iter().any(|&id| id as usize >= n || id as usize == row);
             if let Some((row, _)) = table.indices.par_chunks_exact(k).enumerate().find_first(|&row| is_wrong(row)) {

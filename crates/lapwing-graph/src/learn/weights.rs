@@ -26,12 +26,15 @@ impl LearnedWeights {
         Self { offsets, start, sparsity: problem.sparsity, scale: scale * state.factor }
     }
 
-    /// Weight of an allowed pair at squared distance `z`. Both rows have to be below n.
+    /// Weight of an allowed pair at squared distance `z`; 0 for rows that are not there.
     pub fn weight(&self, rows: (u32, u32), z: f64) -> f64 {
+        if rows.0.max(rows.1) as usize + 1 >= self.start.len() {
+            return 0.0;
+        }
         self.scale * self.offsets.weight(rows.0 as usize, rows.1 as usize, self.sparsity * z)
     }
 
-    /// Weights of allowed pairs at their squared distances, in their order; rows have to be below n.
+    /// Weights of allowed pairs at their squared distances, in their order.
     pub fn weights<R: SquaredDistance>(&self, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Vec<f64> {
         let pairs = edges.par_iter().zip(squared).with_min_len(1 << 12);
         run.install(|| pairs.map(|(&edge, &z)| self.weight(edge, z.into())).collect())
