@@ -54,8 +54,9 @@ impl<R: Real> Weight for &[R] {
     }
 }
 
-/// Y ← (D − W)·X + diag(g)·X on blocks (n, s), as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ; returns xᵀy of each column.
-pub(crate) fn sdd_product<R: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [f64], s: usize) -> Vec<f64> {
+/// Y ← (D − W)·X + diag(g)·X on blocks (n, s), as Σⱼ wᵢⱼ(xᵢ − xⱼ) + gᵢxᵢ, summed in the precision of Y; returns xᵀy of each
+/// column.
+pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [Y], s: usize) -> Vec<f64> {
     assert!(x.len() == matrix.shift().len() * s && y.len() == x.len());
     let rows = BLOCK_ROWS * s.max(1);
     let partial: Vec<Vec<f64>> = y
@@ -75,16 +76,16 @@ pub(crate) fn sdd_product<R: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [f64
     sum(partial, s)
 }
 
-dispatched!(product_rows, product_plain[W: Weight, R: Real](
-    matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [f64], s: usize, first: usize, dots: &mut [f64]
+dispatched!(product_rows, product_plain[W: Weight, R: Real, Y: Real](
+    matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
 ));
 
 #[inline(always)]
-fn product_plain<W: Weight, R: Real>(
+fn product_plain<W: Weight, R: Real, Y: Real>(
     matrix: &SddMatrix<'_>,
     weights: W,
     x: &[R],
-    y: &mut [f64],
+    y: &mut [Y],
     s: usize,
     first: usize,
     dots: &mut [f64],
@@ -92,18 +93,18 @@ fn product_plain<W: Weight, R: Real>(
     // One walk over a matrix row serves up to sixteen columns held in registers; wider blocks go in strips.
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        with_width!(width, product_of_width[R, W](matrix, weights, x, y, s, at, first, &mut dots[at..at + width]));
+        with_width!(width, product_of_width[R, Y, W](matrix, weights, x, y, s, at, first, &mut dots[at..at + width]));
     }
 }
 
 /// Columns `at..at + S` of the rows of one block.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn product_of_width<const S: usize, R: Real, W: Weight>(
+fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
     matrix: &SddMatrix<'_>,
     weights: W,
     x: &[R],
-    y: &mut [f64],
+    y: &mut [Y],
     s: usize,
     at: usize,
     first: usize,
@@ -114,21 +115,21 @@ fn product_of_width<const S: usize, R: Real, W: Weight>(
     for (offset, y) in y.chunks_exact_mut(s).enumerate() {
         let row = first + offset;
         let (start, end) = (matrix.starts[row] as usize, matrix.starts[row + 1] as usize);
-        let mut own = [0.0; S];
-        own.iter_mut().zip(&x[row * s + at..][..S]).for_each(|(own, x)| *own = x.wide());
+        let mut own = [Y::default(); S];
+        own.iter_mut().zip(&x[row * s + at..][..S]).for_each(|(own, x)| *own = Y::round(x.wide()));
         // Four sums, so that an addition need not wait for the one before.
-        let mut sums = [[0.0; S]; 4];
+        let mut sums = [[Y::default(); S]; 4];
         let weights = weights.row(start, end);
         let ids = &matrix.ids[start..end];
-        let add = |sum: &mut [f64; S], entry: usize, id: u32| {
+        let add = |sum: &mut [Y; S], entry: usize, id: u32| {
             let from = id as usize * s + at;
             debug_assert!(from + S <= x.len());
             // SAFETY: columns of a checked matrix are below n, `x` has n·s values and at + S ≤ s.
             let x = unsafe { x.get_unchecked(from..from + S) };
             // SAFETY: a row has as many weights as columns.
-            let weight = unsafe { weights.at(entry) };
+            let weight = Y::round(unsafe { weights.at(entry) });
             for lane in 0..S {
-                sum[lane] += weight * (own[lane] - x[lane].wide());
+                sum[lane] = sum[lane] + weight * (own[lane] - Y::round(x[lane].wide()));
             }
         };
         let (fours, rest) = ids.as_chunks::<4>();
@@ -145,15 +146,15 @@ fn product_of_width<const S: usize, R: Real, W: Weight>(
         for (offset, &id) in rest.iter().enumerate() {
             add(&mut sums[offset], 4 * fours.len() + offset, id);
         }
-        let mut sum = [0.0; S];
+        let mut sum = [Y::default(); S];
         for lane in 0..S {
             sum[lane] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
         }
-        let shift = matrix.shift()[row];
+        let shift = Y::round(matrix.shift()[row]);
         for lane in 0..S {
             let value = sum[lane] + shift * own[lane];
             y[at + lane] = value;
-            dot[lane] += value * own[lane];
+            dot[lane] += value.wide() * own[lane].wide();
         }
     }
     dots.copy_from_slice(&dot);

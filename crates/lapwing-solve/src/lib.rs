@@ -7,10 +7,12 @@
 
 mod cg;
 mod check;
+mod cholesky;
 mod components;
 pub mod dense;
 mod dispatch;
 pub mod eigen;
+mod gram;
 mod kernels;
 pub mod laplacian;
 mod lu;
@@ -20,17 +22,23 @@ mod order;
 mod pages;
 pub mod precond;
 pub mod products;
+mod propagator;
 mod sets;
+mod sketch;
 mod steps;
 mod symmetric;
 
 pub use cg::{CgInfo, CgParams, Projection, Stop, solve};
 pub use check::check_adjacency;
+pub use cholesky::Cholesky;
 pub use components::Components;
+pub use gram::gram_of_rows;
 pub use kernels::column_dots;
 pub use laplacian::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice};
 pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
+pub use propagator::{Propagator, PropagatorParams};
 pub use sets::DisjointSets;
+pub use sketch::HadamardSketch;
 pub use symmetric::{Precision, SymmetricBlocks, SymmetricMatrix, symmetric_bytes};

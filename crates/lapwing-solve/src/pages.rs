@@ -1,12 +1,16 @@
 //! Memory for blocks of vectors that are read in no order: large pages, asking ahead, and the numbers they hold.
 
+use std::ops::{Add, Mul, Sub};
+
 use crate::Operator;
 
 /// Bytes from which a block is worth large pages.
 const LARGE: usize = 4 << 20;
 
-/// Numbers a direction of the iteration may be stored as; all arithmetic is f64.
-pub trait Real: Copy + Default + Send + Sync + 'static {
+/// Numbers that blocks of vectors are stored as.
+pub trait Real:
+    Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
+{
     /// From f64, rounded.
     fn round(value: f64) -> Self;
     /// To f64, exactly.

@@ -1,0 +1,55 @@
+"""Loss against seconds: when a program first came within a level of the optimum."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+Points = list[tuple[float, float]]
+"""Seconds since the start, and ℓ."""
+LEVELS = (1e-2, 1e-3, 1e-4, 1e-6)
+"""(ℓ − ℓ*)/ℓ*."""
+
+
+class Curve:
+    """What a program writes down as it goes, and when it is to stop."""
+
+    def __init__(self, optimum: float | None, tol: float, limit: float) -> None:
+        """Stop at (1 + tol) times the optimum, if that is known, and after `limit` seconds."""
+        self.points: Points = []
+        self._goal = -math.inf if optimum is None else optimum * (1 + tol)
+        self._start, self._limit = time.perf_counter(), limit
+
+    def add(self, value: float) -> bool:
+        """Whether it is enough, for better or worse: a loss that is no number is."""
+        seconds = time.perf_counter() - self._start
+        self.points.append((seconds, value))
+        return not value > self._goal or seconds > self._limit
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal is."""
+        return bool(self.points) and self.points[-1][1] <= self._goal
+
+
+def error(value: float, optimum: float) -> float:
+    """(ℓ − ℓ*)/ℓ*."""
+    return (value - optimum) / optimum
+
+
+def first(points: Sequence[tuple[float, float]], optimum: float, level: float) -> float | None:
+    """Seconds until a level was first reached."""
+    return next((seconds for seconds, value in points if error(value, optimum) <= level), None)
+
+
+def thinned(points: Points, optimum: float) -> Points:
+    """The points at which a level 10^(−j/10) was first reached, and the last."""
+    kept: Points = []
+    least = math.inf
+    for seconds, value in points:
+        tenths = math.floor(10 * math.log10(max(error(value, optimum), 1e-12))) if math.isfinite(value) else math.inf
+        if tenths < least:
+            kept.append((seconds, value))
+            least = tenths
+    return [*kept, points[-1]] if points and kept[-1:] != points[-1:] else kept

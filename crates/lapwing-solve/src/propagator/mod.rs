@@ -1,0 +1,446 @@
+//! Smoothing over a graph: Z = (I + λ·L̂)⁻¹·F for many columns, or its unfolding into a finite number of steps.
+//!
+//! ```text
+//! D = diag(self_loop + degrees),  L̂ = D^(−1/2)·L·D^(−1/2),  H = I + λ·L̂
+//! exact      Z = H⁻¹·F = D^(1/2)·(D + λL)⁻¹·D^(1/2)·F
+//! unfolded   Z⁰ = F,  Zᵗ⁺¹ = Zᵗ − α·(H·Zᵗ − F)
+//! ```
+//!
+//! (Yang et al. 2021; Yang, Yang, Hu & Dereziński, HERTA, eq. 4.5, where αÂ stands for αλÂ.) H is not diagonally dominant, as
+//! that paper has it: D + λL is, and its solutions are the same. The self loop enters the degree only, so that nodes without
+//! edges have one.
+//!
+//! **How.** Condition numbers are at most 1 + 2λ, so conjugate gradients with the diagonal arrive in some ten iterations for
+//! λ = 1 and twenty for λ = 20; nothing else pays. Sixteen columns go together, each with its own steps: one line of memory
+//! for each edge in single precision, where [`Propagator::solve_wide`] works for tolerances it can hold. λ above 1,000 is left
+//! to a [`LaplacianSolver`].
+//!
+//! Cost: (2m + 10·n) numbers moved for each column and iteration; O(√λ·log 1/tol) iterations. Memory: 4 numbers a row and
+//! column of the columns under way. Parallel over columns and blocks of rows, sums in the order of the blocks: any number of
+//! threads gives the same bits.
+
+mod steps;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use rayon::prelude::*;
+
+use crate::dispatch::WIDEST;
+use crate::kernels::{BLOCK_ROWS, sdd_product};
+use crate::order::clusters;
+use crate::pages::{Real, zeros};
+use crate::precond::CLUSTER;
+use crate::{Constraint, LaplacianParams, LaplacianSolver, SddMatrix, check_adjacency};
+
+/// Which smoothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PropagatorParams {
+    /// λ ≥ 0, weight of smoothness; default 1. 0 leaves everything as it is.
+    pub graph_reg: f64,
+    /// What is added to every degree, above 0; default 1 (Yang et al. 2021).
+    pub self_loop: f64,
+    /// So many steps of the unfolding in the place of the solution; default none.
+    pub steps: Option<usize>,
+    /// α of the unfolding, in (0, 2/(1 + 2λ)); default 1/(1 + λ).
+    pub step_size: Option<f64>,
+}
+
+impl Default for PropagatorParams {
+    fn default() -> Self {
+        Self { graph_reg: 1.0, self_loop: 1.0, steps: None, step_size: None }
+    }
+}
+
+impl PropagatorParams {
+    /// Checks every parameter against its range.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the first one outside.
+    pub fn validate(&self) -> Result<()> {
+        let Self { graph_reg, self_loop, steps, step_size } = *self;
+        if !(graph_reg >= 0.0 && graph_reg <= 1e12) {
+            return Err(Error::param("graph_reg", graph_reg, "a number between 0 and 1e12"));
+        }
+        if !(self_loop > 0.0 && self_loop.is_finite()) {
+            return Err(Error::param("self_loop", self_loop, "a positive number"));
+        }
+        if steps == Some(0) {
+            return Err(Error::param("steps", 0, "at least 1, or exact"));
+        }
+        let most = 2.0 / (1.0 + 2.0 * graph_reg);
+        match step_size {
+            Some(alpha) if !(alpha > 0.0 && alpha < most) => {
+                let expected = format!("above 0 and below 2/(1 + 2·graph_reg) = {most:.3e}: the steps diverge beyond");
+                Err(Error::param("step_size", alpha, expected))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// λ above which a preconditioner of its own is made for the system.
+const MOST_ITERATED: f64 = 1e3;
+/// Rows from which they are put in an order in which neighbours lie close together: the columns under way leave the caches.
+const ORDERED_ROWS: usize = 1 << 15;
+/// Least tolerance that single precision holds, and most λ for which it does.
+const LEAST_SINGLE: f64 = 1e-6;
+const MOST_SINGLE: f64 = 200.0;
+/// Bytes of columns under way at most; strips beyond go one after the other, each in parallel over its rows.
+const MOST_BYTES: usize = 1 << 27;
+/// Strips that are worked on together at most.
+const MOST_STRIPS: usize = 16;
+
+/// A graph, ready to smooth columns; see the [module](self).
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Csr, Matrix, Run};
+/// use lapwing_solve::{Propagator, PropagatorParams};
+///
+/// // Two nodes that are joined, one that is not: what the first has is shared with the second.
+/// let pair = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 1.0)])?;
+/// let run = Run::new(None, 0)?;
+/// let propagator = Propagator::new(&pair, PropagatorParams::default(), &run)?;
+/// let smooth = propagator.solve(&Matrix::new(3, 1, vec![1.0, 0.0, 1.0])?, 1e-10, &run)?;
+/// // D = 2, L̂ = [[½, −½], [−½, ½]]: H⁻¹ = [[¾, ¼], [¼, ¾]].
+/// assert!((smooth.row(0)[0] - 0.75).abs() < 1e-9 && (smooth.row(1)[0] - 0.25).abs() < 1e-9);
+/// assert_eq!(smooth.row(2)[0], 1.0);
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Propagator {
+    params: PropagatorParams,
+    /// The node of each row, where they were put in an order.
+    order: Option<Vec<u32>>,
+    /// D/λ + L.
+    matrix: SddMatrix<'static>,
+    /// √D (n).
+    root: Vec<f64>,
+    /// 1 / diagonal of the matrix (n).
+    inverse: Vec<f64>,
+    /// For λ beyond what is iterated here.
+    solver: Option<LaplacianSolver>,
+    passes: AtomicU64,
+}
+
+impl Propagator {
+    /// Prepares the graph of a symmetric `adjacency` (n, n), its weights at least 0.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for parameters outside their range; [`Error::Graph`] or [`Error::Value`] for weights that are
+    /// negative, not finite or without their mirror; [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// O(n + m) time, one copy of the matrix of 4 to 12 bytes an entry.
+    pub fn new(adjacency: &Csr<f64>, params: PropagatorParams, run: &Run) -> Result<Self> {
+        let degrees: Vec<f64> = (0..adjacency.n_rows()).map(|row| adjacency.row(row).1.iter().sum()).collect();
+        Self::with_degrees(adjacency, &degrees, params, run)
+    }
+
+    /// The same with the degrees (n) of another graph, from which this one was made by dropping and reweighting edges:
+    /// D = self_loop + `degrees`, L that of `adjacency`.
+    ///
+    /// # Errors
+    /// As [`Propagator::new`]; [`Error::Shape`] unless there is a degree for each node.
+    pub fn with_degrees(adjacency: &Csr<f64>, degrees: &[f64], params: PropagatorParams, run: &Run) -> Result<Self> {
+        params.validate()?;
+        let n = adjacency.n_rows();
+        if degrees.len() != n {
+            return Err(Error::shape("degrees", format!("{n} values"), degrees.len()));
+        }
+        run.install(|| {
+            let adjacency = check_adjacency(Cow::Borrowed(adjacency))?;
+            let degree: Vec<f64> = degrees.iter().map(|degree| degree + params.self_loop).collect();
+            if let Some(row) = degree.iter().position(|d| !(*d > 0.0 && d.is_finite())) {
+                return Err(Error::Value {
+                    what: "degrees".into(),
+                    row,
+                    col: None,
+                    value: degree[row].to_string(),
+                    advice: "expected finite values of at least 0".into(),
+                });
+            }
+            // λ = 0 leaves columns as they are; any matrix will do.
+            let reg = if params.graph_reg > 0.0 { params.graph_reg } else { 1.0 };
+            let shift: Vec<f64> = degree.iter().map(|d| d / reg).collect();
+            let solver = if params.graph_reg > MOST_ITERATED && params.steps.is_none() {
+                let params = LaplacianParams { tol: 1e-10, ..LaplacianParams::default() };
+                Some(LaplacianSolver::new(&adjacency, Some(&shift), params, run)?)
+            } else {
+                None
+            };
+            let natural = SddMatrix::borrowed(&adjacency, &shift);
+            let order = match n {
+                ORDERED_ROWS.. => Some(clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order),
+                _ => None,
+            };
+            let identity: Vec<u32>;
+            let rows = match &order {
+                Some(order) => order,
+                None => {
+                    identity = (0..n as u32).collect();
+                    &identity
+                }
+            };
+            let matrix = natural.reordered(rows, run)?;
+            let root = rows.iter().map(|&node| degree[node as usize].sqrt()).collect();
+            let inverse = crate::Operator::diagonal(&matrix).into_iter().map(f64::recip).collect();
+            Ok(Self { params, order, matrix, root, inverse, solver, passes: AtomicU64::new(0) })
+        })
+    }
+
+    /// Nodes n.
+    pub fn n(&self) -> usize {
+        self.root.len()
+    }
+
+    /// Entries of the adjacency matrix: twice the edges.
+    pub fn n_entries(&self) -> usize {
+        self.matrix.n_entries()
+    }
+
+    /// Which smoothing it is.
+    pub fn params(&self) -> &PropagatorParams {
+        &self.params
+    }
+
+    /// Products of the graph with one column so far.
+    pub fn n_passes(&self) -> u64 {
+        self.passes.load(Ordering::Relaxed)
+    }
+
+    /// Z (n, s) for F (n, s) in double precision, to a residual of `tol` in (0, 1), relative to each column, in the norm of
+    /// the inverse diagonal.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless F has n rows; [`Error::NotConverged`] for columns whose iteration broke down, as overflowing
+    /// ones do; [`Error::Interrupted`].
+    pub fn solve(&self, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
+        let (n, s) = (self.n(), f.n_cols());
+        if f.n_rows() != n {
+            return Err(Error::shape("columns to smooth", format!("{n} rows"), format!("{} rows", f.n_rows())));
+        }
+        if self.params.graph_reg == 0.0 || n == 0 || s == 0 {
+            return Ok(f.clone());
+        }
+        if let Some(solver) = &self.solver {
+            return self.solve_stiff(solver, f, run);
+        }
+        let mut out = Matrix::filled(n, s, 0.0);
+        let fill = |columns: Range<usize>, part: &mut [f64]| {
+            part.par_chunks_mut(columns.len()).zip(f.values().par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(
+                |(part, row)| part.copy_from_slice(&row[columns.clone()]),
+            );
+        };
+        self.strips(s, tol, run, fill, |columns, part: &[f64]| {
+            let rows = out.values_mut().par_chunks_mut(s).zip(part.par_chunks(columns.len()));
+            rows.with_min_len(BLOCK_ROWS).for_each(|(row, part)| row[columns.clone()].copy_from_slice(part));
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// Z for `n_columns` columns, some at a time: `fill` writes columns of F (n, w), row-major, and `take` gets those of Z
+    /// in their order. In single precision, where `tol` allows it.
+    ///
+    /// # Errors
+    /// As [`Propagator::solve`], and those of `take`.
+    pub fn solve_wide(
+        &self,
+        n_columns: usize,
+        tol: f64,
+        run: &Run,
+        fill: impl Fn(Range<usize>, &mut [f32]) + Sync,
+        mut take: impl FnMut(Range<usize>, &[f32]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let n = self.n();
+        if self.params.graph_reg == 0.0 || n == 0 {
+            for columns in strips_of(n_columns) {
+                let mut part = vec![0.0; n * columns.len()];
+                fill(columns.clone(), &mut part);
+                take(columns, &part)?;
+            }
+            return Ok(());
+        }
+        if tol >= LEAST_SINGLE && self.params.graph_reg <= MOST_SINGLE {
+            return self.strips(n_columns, tol, run, fill, take);
+        }
+        let wide = |columns: Range<usize>, part: &mut [f64]| {
+            let mut single = vec![0.0; part.len()];
+            fill(columns, &mut single);
+            part.par_iter_mut().zip(&single).with_min_len(BLOCK_ROWS).for_each(|(wide, x)| *wide = (*x).into());
+        };
+        let mut narrow = |columns: Range<usize>, part: &[f64]| {
+            let single: Vec<f32> = part.par_iter().with_min_len(BLOCK_ROWS).map(|&x| x as f32).collect();
+            take(columns, &single)
+        };
+        if let Some(solver) = &self.solver {
+            for columns in strips_of(n_columns) {
+                let mut part = Matrix::filled(n, columns.len(), 0.0);
+                wide(columns.clone(), part.values_mut());
+                narrow(columns, self.solve_stiff(solver, &part, run)?.values())?;
+            }
+            return Ok(());
+        }
+        self.strips(n_columns, tol, run, wide, narrow)
+    }
+
+    /// By a solver with a preconditioner: (D/λ + L)·u = D^(1/2)·f/λ.
+    fn solve_stiff(&self, solver: &LaplacianSolver, f: &Matrix, run: &Run) -> Result<Matrix> {
+        let mut b = f.clone();
+        let root = |at: usize| self.root[at] / self.params.graph_reg;
+        // The solver has its own order of rows.
+        let places = self.places();
+        let scale = |block: &mut Matrix, factor: &dyn Fn(usize) -> f64| {
+            (0..block.n_rows()).for_each(|row| {
+                let factor = factor(places.as_ref().map_or(row, |places| places[row] as usize));
+                block.row_mut(row).iter_mut().for_each(|x| *x *= factor);
+            });
+        };
+        scale(&mut b, &root);
+        let (mut u, info) = solver.solve(&b, None, Constraint::None, run)?;
+        if !info.converged {
+            return Err(not_converged(info.iterations.iter().copied().max().unwrap_or(0), info.summary().residual, 1e-10));
+        }
+        self.passes.fetch_add(info.iterations.iter().map(|&one| one as u64).sum(), Ordering::Relaxed);
+        scale(&mut u, &|at| self.root[at]);
+        Ok(u)
+    }
+
+    /// Row of each node.
+    fn places(&self) -> Option<Vec<u32>> {
+        let order = self.order.as_ref()?;
+        let mut places = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &node)| places[node as usize] = at as u32);
+        Some(places)
+    }
+
+    fn strips<R: Real>(
+        &self,
+        n_columns: usize,
+        tol: f64,
+        run: &Run,
+        fill: impl Fn(Range<usize>, &mut [R]) + Sync,
+        mut take: impl FnMut(Range<usize>, &[R]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let bytes = 4 * self.n() * WIDEST * size_of::<R>();
+        let together = (MOST_BYTES / bytes.max(1)).clamp(1, MOST_STRIPS);
+        let all: Vec<Range<usize>> = strips_of(n_columns).collect();
+        run.install(|| {
+            for group in all.chunks(together) {
+                let solved = group.par_iter().map(|columns| self.strip(columns.clone(), tol, run, &fill));
+                let solved = solved.collect::<Result<Vec<Vec<R>>>>()?;
+                group.iter().zip(solved).try_for_each(|(columns, part)| take(columns.clone(), &part))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A few columns of Z.
+    fn strip<R: Real>(
+        &self,
+        columns: Range<usize>,
+        tol: f64,
+        run: &Run,
+        fill: &(impl Fn(Range<usize>, &mut [R]) + Sync),
+    ) -> Result<Vec<R>> {
+        let (n, s) = (self.n(), columns.len());
+        let mut part = zeros::<R>(n * s);
+        fill(columns, &mut part);
+        // D^(1/2)·F/λ in the order of the rows.
+        let mut g = match &self.order {
+            Some(order) => {
+                let mut g = zeros::<R>(n * s);
+                g.par_chunks_mut(s).zip(order).with_min_len(BLOCK_ROWS).for_each(|(to, &node)| {
+                    to.copy_from_slice(&part[node as usize * s..][..s]);
+                });
+                g
+            }
+            None => std::mem::take(&mut part),
+        };
+        let reg = self.params.graph_reg;
+        scale_rows(&mut g, s, |row| self.root[row] / reg);
+        let mut u = match self.params.steps {
+            Some(steps) => self.unfold(&g, s, steps, run)?,
+            None => self.iterate(g, s, tol, run)?,
+        };
+        scale_rows(&mut u, s, |row| self.root[row]);
+        let Some(order) = &self.order else { return Ok(u) };
+        for (from, &node) in u.chunks_exact(s).zip(order) {
+            part[node as usize * s..][..s].copy_from_slice(from);
+        }
+        Ok(part)
+    }
+
+    /// u ← u − αλ·D⁻¹·(M·u − g), M = D/λ + L, from u = λ·D⁻¹·g.
+    fn unfold<R: Real>(&self, g: &[R], s: usize, steps: usize, run: &Run) -> Result<Vec<R>> {
+        let reg = self.params.graph_reg;
+        let alpha = self.params.step_size.unwrap_or(1.0 / (1.0 + reg));
+        let mut u = g.to_vec();
+        scale_rows(&mut u, s, |row| reg / (self.root[row] * self.root[row]));
+        let mut product = zeros::<R>(u.len());
+        for _ in 0..steps {
+            run.check()?;
+            sdd_product(&self.matrix, &u, &mut product, s);
+            u.par_chunks_mut(s).zip(&self.root).zip(product.par_chunks(s).zip(g.par_chunks(s))).with_min_len(BLOCK_ROWS).for_each(
+                |((u, root), (product, g))| {
+                    let factor = R::round(alpha * reg / (root * root));
+                    u.iter_mut().zip(product).zip(g).for_each(|((u, p), g)| *u = *u - factor * (*p - *g));
+                },
+            );
+        }
+        self.passes.fetch_add((steps * s) as u64, Ordering::Relaxed);
+        Ok(u)
+    }
+
+    /// Conjugate gradients with the diagonal, from zero: M·u = g, each column with its own steps.
+    fn iterate<R: Real>(&self, g: Vec<R>, s: usize, tol: f64, run: &Run) -> Result<Vec<R>> {
+        let mut r = g;
+        let (mut x, mut p, mut q) = (zeros::<R>(r.len()), zeros::<R>(r.len()), zeros::<R>(r.len()));
+        let mut rz = steps::descend(&mut x, &mut r, &p, &q, &self.inverse, &vec![0.0; s]);
+        let first = rz.clone();
+        let mut beta = vec![0.0; s];
+        // Twice what the condition number allows at most.
+        let condition = 1.0 + 2.0 * self.params.graph_reg;
+        let most = (condition.sqrt() * (2.0 / tol).ln()).ceil() as usize + 20;
+        let mut worst = 1.0;
+        for iteration in 0..most {
+            run.check()?;
+            steps::turn(&mut p, &r, &self.inverse, &beta);
+            let curvature = sdd_product(&self.matrix, &p, &mut q, s);
+            let step: Vec<f64> = rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
+            let new = steps::descend(&mut x, &mut r, &p, &q, &self.inverse, &step);
+            beta = new.iter().zip(&rz).map(|(new, old)| if *old > 0.0 { new / old } else { 0.0 }).collect();
+            rz = new;
+            let relative = rz.iter().zip(&first).map(|(rz, first)| if *first > 0.0 { (rz / first).sqrt() } else { 0.0 });
+            worst = relative.fold(0.0f64, |worst, r| if r.is_nan() || r > worst { r } else { worst });
+            if worst <= tol {
+                self.passes.fetch_add(((iteration + 1) * s) as u64, Ordering::Relaxed);
+                return Ok(x);
+            }
+        }
+        Err(not_converged(most, worst, tol))
+    }
+}
+
+fn not_converged(iterations: usize, residual: f64, tol: f64) -> Error {
+    Error::NotConverged { solver: "propagation over the graph".into(), iterations, residual, tol }
+}
+
+/// Columns in strips of the width of the kernels.
+fn strips_of(n_columns: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n_columns).step_by(WIDEST).map(move |first| first..(first + WIDEST).min(n_columns))
+}
+
+fn scale_rows<R: Real>(block: &mut [R], s: usize, factor: impl Fn(usize) -> f64 + Sync) {
+    block.par_chunks_mut(s).enumerate().with_min_len(BLOCK_ROWS).for_each(|(row, values)| {
+        let factor = R::round(factor(row));
+        values.iter_mut().for_each(|value| *value = *value * factor);
+    });
+}
+
+#[cfg(test)]
+mod tests;
