@@ -20,7 +20,7 @@ from problem import Problem, narrow
 
 CACHE = 8 << 20
 """Bytes of one of the arrays of a block of columns, about."""
-TOL = 1e-5
+TOL = 1e-6
 """Relative residual that is always enough."""
 MAX_ITER = 1000
 

@@ -4,7 +4,7 @@
 the step before ended and go on until residuals are a tenth. `herta` is HERTA of Yang, Yang, Hu & Dereziński without its
 samplings, which pay on no problem of this benchmark: Q ≈ H⁻¹X to 1e-2, the exact Gram matrix P of its labelled rows, then
 conjugate gradients (squares) or L-BFGS (cross-entropy) on W preconditioned by P, with true gradients. `direct` takes Q to
-1e-4, and then solves, or runs L-BFGS, without the graph.
+1e-4 or 1e-5, and then solves, or runs L-BFGS, without the graph.
 
 Single precision but for the small matrices. All stop by themselves at the optimum they are told, which costs them nothing.
 """
@@ -21,11 +21,14 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from curve import Curve
-from engines import TOL, Engine
+from engines import Engine
 from objective import Objective, ratio
 
-ROUGH, FINE = 1e-2, 1e-4
-"""Relative residuals of Q, of `herta` and of `direct`."""
+ROUGH = 1e-2
+FINE = {"mse": 1e-4, "cross-entropy": 1e-5}
+"""Relative residuals of Q, of `herta` and of `direct`: the largest that lead to 1e-6 of the optimum."""
+INNER = 1e-5
+"""Relative residuals of the steps of conjugate gradients."""
 REDUCE = 0.1
 """What Adam leaves of the residuals of a system at each step."""
 RESTART = 10
@@ -68,7 +71,7 @@ def herta(engine: Engine, objective: Objective, curve: Curve) -> Array:
 def direct(engine: Engine, objective: Objective, curve: Curve) -> Array:
     """A linear model on Q; for squares, steps with true gradients would follow if Q were not good enough."""
     curve.add(_at_zero(objective))
-    smoothed = _smoothed(engine, objective, FINE)
+    smoothed = _smoothed(engine, objective, FINE[objective.loss])
     factor = _factor(smoothed, objective.l2_reg)
     known = objective.mask[:, 0] > 0
     targets = objective.targets[known]
@@ -119,12 +122,12 @@ def _preconditioned(engine: Engine, objective: Objective, factor: Array, layer: 
         value, residuals = objective(states, layer)
         if curve.add(value):
             return layer
-        gradient = -engine.backward(engine.solve(residuals)) - objective.l2_reg * layer
+        gradient = -engine.backward(engine.solve(residuals, tol=INNER)) - objective.l2_reg * layer
         direction = scipy.linalg.cho_solve((factor, True), gradient, check_finite=False)
         inner = np.einsum("ij,ij->j", gradient, direction)
         for _ in range(RESTART):
-            moved = engine.solve(engine.forward(direction))
-            product = engine.backward(engine.solve(objective.mask * moved)) + objective.l2_reg * direction
+            moved = engine.solve(engine.forward(direction), tol=INNER)
+            product = engine.backward(engine.solve(objective.mask * moved, tol=INNER)) + objective.l2_reg * direction
             steps = ratio(inner, np.einsum("ij,ij->j", direction, product))
             layer = layer + steps * direction
             states += (steps * moved).astype(np.float32)

@@ -22,6 +22,7 @@
 mod checkpoint;
 mod forest;
 mod held;
+mod normalized;
 mod params;
 mod probes;
 mod read;
@@ -32,6 +33,7 @@ mod stream;
 
 pub use checkpoint::Checkpoint;
 pub(crate) use held::adjacency;
+pub use normalized::{RidgeParams, RidgeSparsifier, ridge_leverages, sparsify_ridge};
 pub use params::{Budget, Sampler, SparsifyParams, SparsifyPlan, SparsifyReport};
 pub use read::{for_each_portion, sparsify};
 pub use resistance::{MOST_EXACT, ResistanceMethod, effective_resistances};
