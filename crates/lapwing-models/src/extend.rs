@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::Problem;
 use crate::baselines::EigenfunctionExtension;
-use crate::{KernelExtension, LowRankExtension};
+use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 
 /// What gives scores to new rows.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub enum Extension<'a> {
     Landmarks(LowRankExtension),
     /// A kernel machine.
     Kernel(KernelExtension<'a>),
+    /// Layers of a network, and neighbours.
+    Network(UnfoldedExtension<'a>),
 }
 
 impl Extension<'_> {
@@ -39,14 +41,15 @@ impl Extension<'_> {
             Self::Eigenfunctions(functions) => functions.n_features(),
             Self::Landmarks(landmarks) => landmarks.n_features(),
             Self::Kernel(machine) => machine.n_features(),
+            Self::Network(network) => network.n_features(),
         }
     }
 
     /// Scores (m, c) of new rows (m, d); NaN where no label reaches them.
     ///
     /// # Errors
-    /// As [`NeighborExtension::extend`], [`EigenfunctionExtension::extend`], [`LowRankExtension::extend`] or
-    /// [`KernelExtension::extend`].
+    /// As [`NeighborExtension::extend`], [`EigenfunctionExtension::extend`], [`LowRankExtension::extend`],
+    /// [`KernelExtension::extend`] or [`UnfoldedExtension::extend`].
     ///
     /// # Complexity
     /// See there.
@@ -56,6 +59,7 @@ impl Extension<'_> {
             Self::Eigenfunctions(functions) => functions.extend(new, run),
             Self::Landmarks(landmarks) => landmarks.extend(new, run),
             Self::Kernel(machine) => machine.extend(new, run),
+            Self::Network(network) => network.extend(new, run),
         }
     }
 
@@ -66,6 +70,7 @@ impl Extension<'_> {
     pub fn prepare(&self, run: &Run) -> Result<()> {
         match self {
             Self::Neighbors(neighbors) => neighbors.index(run).map(drop),
+            Self::Network(network) => network.neighbors().map_or(Ok(()), |neighbors| neighbors.index(run).map(drop)),
             Self::Eigenfunctions(_) | Self::Landmarks(_) | Self::Kernel(_) => Ok(()),
         }
     }
@@ -92,6 +97,12 @@ impl From<LowRankExtension> for Extension<'_> {
 impl<'a> From<KernelExtension<'a>> for Extension<'a> {
     fn from(machine: KernelExtension<'a>) -> Self {
         Self::Kernel(machine)
+    }
+}
+
+impl<'a> From<UnfoldedExtension<'a>> for Extension<'a> {
+    fn from(network: UnfoldedExtension<'a>) -> Self {
+        Self::Network(network)
     }
 }
 
@@ -218,6 +229,32 @@ impl<'a> NeighborExtension<'a> {
     /// # Complexity
     /// That of [`LazyIndex::query`], and O(m·k·c).
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
+        self.each(new, run, |found, out| {
+            if found.total > 0.0 {
+                out.iter_mut().for_each(|value| *value /= found.total);
+            } else {
+                // So far away that every weight underflows: the neighbours count alike. Without any: 0 / 0, NaN.
+                out.iter_mut().zip(&found.plain).for_each(|(value, plain)| *value = plain / found.reached);
+            }
+        })
+        .map(|(means, _)| means)
+    }
+
+    /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbours of new rows (m, d).
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    pub(crate) fn sums(&self, new: &Features<'_>, run: &Run) -> Result<(Matrix, Vec<f64>)> {
+        self.each(new, run, |_, _| ())
+    }
+
+    /// Weighted sums for every new row, finished by `finish`; and the weights' own.
+    fn each(
+        &self,
+        new: &Features<'_>,
+        run: &Run,
+        finish: impl Fn(&Found, &mut [f64]) + Sync,
+    ) -> Result<(Matrix, Vec<f64>)> {
         let n = self.features.n_rows();
         if self.scores.n_rows() != n {
             return Err(Error::shape(
@@ -233,12 +270,16 @@ impl<'a> NeighborExtension<'a> {
         }
         let neighbors = self.index.query(&self.features, new, &self.knn(), run)?;
         let c = self.scores.n_cols();
-        let mut out = Matrix::filled(new.n_rows(), c, 0.0);
+        let (mut out, mut totals) = (Matrix::filled(new.n_rows(), c, 0.0), vec![0.0; new.n_rows()]);
         run.install(|| {
-            let rows = out.values_mut().par_chunks_mut(c.max(1)).with_min_len(256).enumerate();
-            rows.for_each(|(row, out)| self.row(&neighbors, row, out));
+            let rows = out.values_mut().par_chunks_mut(c.max(1)).zip(&mut totals).with_min_len(256).enumerate();
+            rows.for_each(|(row, (out, total))| {
+                let found = self.row(&neighbors, row, out);
+                finish(&found, out);
+                *total = found.total;
+            });
         });
-        Ok(out)
+        Ok((out, totals))
     }
 
     /// The index of the fitted rows, as [`LazyIndex::of`].
@@ -260,7 +301,7 @@ impl<'a> NeighborExtension<'a> {
         Some(single_node_weights(model, self.graph.metric, &distances, *sparsity))
     }
 
-    fn row(&self, neighbors: &Neighbors, row: usize, out: &mut [f64]) {
+    fn row(&self, neighbors: &Neighbors, row: usize, out: &mut [f64]) -> Found {
         // The new row's own width, by the rule of the fitted rows.
         let h = self.graph.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
         let own = h * neighbors.row(row).map(|(_, d)| d).fold(0f32, f32::max);
@@ -281,11 +322,16 @@ impl<'a> NeighborExtension<'a> {
             out.iter_mut().zip(scores).for_each(|(out, score)| *out += weight * score);
             plain.iter_mut().zip(scores).for_each(|(plain, score)| *plain += score);
         }
-        if total > 0.0 {
-            out.iter_mut().for_each(|value| *value /= total);
-        } else {
-            // So far away that every weight underflows: the neighbours count alike. Without any: 0 / 0, NaN.
-            out.iter_mut().zip(&plain).for_each(|(value, plain)| *value = plain / reached);
-        }
+        Found { total, plain, reached }
     }
+}
+
+/// What the neighbours of a new row are together.
+struct Found {
+    /// Sum of their weights.
+    total: f64,
+    /// Sum of their scores.
+    plain: Vec<f64>,
+    /// Their number.
+    reached: f64,
 }

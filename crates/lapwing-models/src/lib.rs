@@ -19,6 +19,7 @@ mod model;
 mod named;
 mod notes;
 pub mod split;
+pub mod unfolded;
 
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
@@ -30,3 +31,4 @@ pub use method::{
     Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,
 };
 pub use model::Model;
+pub use unfolded::{UnfoldedExtension, UnfoldedGnn, UnfoldedParams};

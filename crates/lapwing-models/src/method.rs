@@ -13,7 +13,8 @@ use crate::baselines::{
 use crate::harmonic::{Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 use crate::lapsvm::{LAPRLS, LAPSVM};
 use crate::low_rank::LOW_RANK;
-use crate::{Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule};
+use crate::unfolded::UNFOLDED;
+use crate::{Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule, UnfoldedGnn, UnfoldedParams};
 
 /// Names of the methods, as on the command line.
 pub const METHODS: &[&str] = &[
@@ -25,6 +26,7 @@ pub const METHODS: &[&str] = &[
     "glnp",
     LAPSVM,
     LAPRLS,
+    UNFOLDED,
     EIGENFUNCTION,
     SUBSAMPLING,
     SIMPLE_HARMONIC,
@@ -44,6 +46,8 @@ pub struct MethodOptions {
     pub low_rank: LowRankParams,
     /// Laplacian SVM and least squares.
     pub lapsvm: LapSvmParams,
+    /// Unfolded graph networks.
+    pub unfolded: UnfoldedParams,
     /// Harmonic propagation among a sample of the rows.
     pub subsampling: SubsamplingParams,
     /// Least squares on smooth eigenvectors of the graph.
@@ -65,6 +69,7 @@ pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
         }
         LAPSVM => Ok(Box::new(LapSvm::new(options.lapsvm.clone(), options.graph.clone())?)),
         LAPRLS => Ok(Box::new(LapSvm::least_squares(options.lapsvm.clone(), options.graph.clone())?)),
+        UNFOLDED => Ok(Box::new(UnfoldedGnn::new(options.unfolded.clone(), options.graph.clone())?)),
         EIGENFUNCTION => Ok(Box::new(Eigenfunction::new(options.eigenfunction.clone())?)),
         SUBSAMPLING => Ok(Box::new(Subsampling::new(
             options.subsampling.clone(),

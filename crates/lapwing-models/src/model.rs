@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
-use crate::{Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule};
+use crate::{
+    Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule, UnfoldedExtension,
+};
 
 /// A fitted classifier for new rows.
 #[derive(Clone, Debug)]
@@ -89,6 +91,7 @@ impl Model<'_> {
             Extension::Eigenfunctions(functions) => functions.store(&mut file)?,
             Extension::Landmarks(landmarks) => landmarks.store(&mut file)?,
             Extension::Kernel(machine) => machine.store(&mut file)?,
+            Extension::Network(network) => network.store(&mut file)?,
         }
         file.save(path)
     }
@@ -109,6 +112,7 @@ impl Model<'_> {
         let extension = match file.kind.as_str() {
             EIGENFUNCTION => EigenfunctionExtension::stored(&file, c)?.into(),
             _ if file.meta.get("kernel_machine").is_some() => KernelExtension::stored(&file, c)?.into(),
+            _ if file.meta.get("unfolded").is_some() => UnfoldedExtension::stored(&file, c)?.into(),
             _ if file.meta.get("low_rank").is_some() => LowRankExtension::stored(&file, c)?.into(),
             _ => stored_neighbors(&file, c)?.into(),
         };
@@ -132,7 +136,8 @@ fn read_settings<T: DeserializeOwned>(file: &ModelFile) -> Result<T> {
         .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))
 }
 
-fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
+/// Adds rows of a fit, their scores, and what tells their neighbours to a model.
+pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
     let NeighborExtension { features, graph, widths, scores, index } = neighbors;
     let meta = NeighborMeta {
         graph: graph.clone(),
@@ -171,7 +176,7 @@ pub(crate) fn store_features(features: &Features<'_>, file: &mut ModelFile) -> R
 }
 
 /// The extension by neighbours of a model of `n_classes` classes.
-fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
+pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
     let meta: NeighborMeta = read_settings(file)?;
     let (shape, values) = file.array::<f64>("scores", &[None, None])?;
     let scores = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;

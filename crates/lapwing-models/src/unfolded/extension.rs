@@ -1,0 +1,260 @@
+//! What labels new nodes: the layers, on a graph of their own, or among the nodes of the fit.
+//!
+//! Of new rows without a graph, each is joined to its neighbours among the rows of the fit, whose hidden states Z stay as they are
+//! (only the new block of the system is solved, and new nodes do not see each other):
+//!
+//! ```text
+//! z = (f(x) + λ·Σ wⱼ·zⱼ/√(d·dⱼ)) / (1 + λ·Σ wⱼ/d),   d = self_loop + Σ wⱼ
+//! ```
+//!
+//! Without neighbours, where the graph of the fit was given, z = f(x): a node without edges. With a graph, the system of all its
+//! nodes is solved.
+
+use lapwing_data::model_file::ModelFile;
+use lapwing_data::{Csr, Error, Features, Matrix, Result, Run};
+use lapwing_graph::Graph;
+use lapwing_solve::{Propagator, PropagatorParams};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::attention::Attention;
+use super::rows::Inputs;
+use crate::NeighborExtension;
+use crate::model::{store_neighbors, stored_neighbors};
+
+/// Residual of scores that are returned.
+pub(super) const SCORES_TOL: f64 = 1e-8;
+
+/// The layers of f: F = X·W + b, or F = max(0, X·V + a)·W + b.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    /// V (d, h) and a in its last row, where there is a bias; none where f is linear.
+    pub hidden: Option<Matrix>,
+    /// W (d or h, c) and b in its last row, where there is a bias.
+    pub output: Matrix,
+    /// Whether last rows belong to constants.
+    pub bias: bool,
+}
+
+impl Layers {
+    /// Columns of the features d.
+    pub fn n_features(&self) -> usize {
+        self.hidden.as_ref().unwrap_or(&self.output).n_rows() - usize::from(self.bias)
+    }
+
+    /// f of rows (m, d), (m, c).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are d columns; [`Error::Value`] for values that are not finite; [`Error::Interrupted`].
+    pub fn outputs(&self, features: &Features<'_>, run: &Run) -> Result<Matrix> {
+        if features.n_cols() != self.n_features() {
+            let expected = format!("{} columns", self.n_features());
+            return Err(Error::shape("features", expected, format!("{} columns", features.n_cols())));
+        }
+        features.check(run)?;
+        let Some(hidden) = &self.hidden else { return Inputs::new(features, self.bias).times(&self.output, run) };
+        let mut units = Inputs::new(features, self.bias).times(hidden, run)?;
+        units.values_mut().iter_mut().for_each(|x| *x = x.max(0.0));
+        let (n, h) = (units.n_rows(), units.n_cols());
+        let units = Features::from_f64(n, h, units.into_values())?;
+        Inputs::new(&units, self.bias).times(&self.output, run)
+    }
+}
+
+/// A trained network.
+#[derive(Clone, Debug)]
+pub struct UnfoldedExtension<'a> {
+    layers: Layers,
+    settings: Settings,
+    /// The rows of the fit with Z·D^(−1/2), where their graph was built from them.
+    neighbors: Option<NeighborExtension<'a>>,
+}
+
+/// What smooths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Settings {
+    pub graph_reg: f64,
+    pub self_loop: f64,
+    pub steps: Option<usize>,
+    pub step_size: Option<f64>,
+    pub attention: Option<f64>,
+}
+
+impl Settings {
+    pub fn propagation(self) -> PropagatorParams {
+        let Self { graph_reg, self_loop, steps, step_size, .. } = self;
+        PropagatorParams { graph_reg, self_loop, steps, step_size }
+    }
+}
+
+/// Everything but the arrays.
+#[derive(Serialize, Deserialize)]
+struct Meta {
+    #[serde(flatten)]
+    settings: Settings,
+    bias: bool,
+    is_inductive: bool,
+}
+
+impl<'a> UnfoldedExtension<'a> {
+    pub(super) fn new(layers: Layers, settings: Settings, neighbors: Option<NeighborExtension<'a>>) -> Self {
+        Self { layers, settings, neighbors }
+    }
+
+    /// Columns of the features.
+    pub fn n_features(&self) -> usize {
+        self.layers.n_features()
+    }
+
+    /// Classes, 1 for a regression.
+    pub fn n_classes(&self) -> usize {
+        self.layers.output.n_cols()
+    }
+
+    /// The layers.
+    pub fn layers(&self) -> &Layers {
+        &self.layers
+    }
+
+    /// The rows of the fit, where new rows are joined to them.
+    pub fn neighbors(&self) -> Option<&NeighborExtension<'a>> {
+        self.neighbors.as_ref()
+    }
+
+    /// Scores (m, c) of new rows (m, d): among the rows of the fit, or by their features alone; see the [module](self).
+    ///
+    /// # Errors
+    /// As [`Layers::outputs`] and [`NeighborExtension::extend`].
+    pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
+        let mut out = self.layers.outputs(new, run)?;
+        let Some(neighbors) = &self.neighbors else { return Ok(out) };
+        let (sums, totals) = neighbors.sums(new, run)?;
+        let Settings { graph_reg, self_loop, .. } = self.settings;
+        for (row, total) in totals.into_iter().enumerate() {
+            let d = self_loop + total;
+            let (own, share) = (1.0 + graph_reg * total / d, graph_reg / d.sqrt());
+            let values = out.row_mut(row).iter_mut().zip(sums.row(row));
+            values.for_each(|(f, sum)| *f = (*f + share * sum) / own);
+        }
+        Ok(out)
+    }
+
+    /// Scores (m, c) of rows (m, d) that are the nodes of a graph: the same layers, smoothed over it.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless graph and features have equally many rows; as [`Layers::outputs`].
+    ///
+    /// # Complexity
+    /// O(m·d·c), and c columns of the system of the graph.
+    pub fn extend_on(&self, new: &Features<'_>, graph: &Graph, run: &Run) -> Result<Matrix> {
+        let f = self.layers.outputs(new, run)?;
+        if graph.n_samples() != f.n_rows() {
+            let expected = format!("{} nodes, as there are rows", f.n_rows());
+            return Err(Error::shape("the graph", expected, format!("{} nodes", graph.n_samples())));
+        }
+        let propagator = Propagator::new(graph.adjacency(), self.settings.propagation(), run)?;
+        let scores = propagator.solve(&f, SCORES_TOL, run)?;
+        match self.settings.attention {
+            Some(power) => Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run),
+            None => Ok(scores),
+        }
+    }
+
+    /// The same that borrows nothing.
+    ///
+    /// # Errors
+    /// None for rows that are there.
+    pub fn into_owned(self) -> Result<UnfoldedExtension<'static>> {
+        let neighbors = match self.neighbors {
+            None => None,
+            Some(NeighborExtension { features, graph, widths, scores, index }) => {
+                let all: Vec<u32> = (0..features.n_rows() as u32).collect();
+                Some(NeighborExtension { features: features.select(&all)?, graph, widths, scores, index })
+            }
+        };
+        Ok(UnfoldedExtension { layers: self.layers, settings: self.settings, neighbors })
+    }
+
+    /// It as bytes, for a pickle.
+    ///
+    /// # Errors
+    /// None in practice; see [`ModelFile::insert`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut file = ModelFile::new(KIND, json!({ "n_classes": self.n_classes() }));
+        self.store(&mut file)?;
+        Ok(file.to_bytes())
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) made bytes of.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
+    pub fn from_bytes(bytes: &[u8]) -> Result<UnfoldedExtension<'static>> {
+        let file = ModelFile::from_bytes(bytes, "the bytes of an unfolded network")?;
+        file.expect_kind(&[KIND])?;
+        let n_classes = file.meta["n_classes"].as_u64().and_then(|c| usize::try_from(c).ok());
+        let n_classes = n_classes.filter(|c| *c > 0).ok_or_else(|| file.error("the number of classes is missing"))?;
+        UnfoldedExtension::stored(&file, n_classes)
+    }
+
+    /// Adds its arrays to a model.
+    ///
+    /// # Errors
+    /// None in practice; see [`ModelFile::insert`].
+    pub(crate) fn store(&self, file: &mut ModelFile) -> Result<()> {
+        let mut insert = |name: &str, layer: &Matrix| {
+            file.insert(name, &[layer.n_rows(), layer.n_cols()], layer.values().to_vec())
+        };
+        insert("layer.output", &self.layers.output)?;
+        if let Some(hidden) = &self.layers.hidden {
+            insert("layer.hidden", hidden)?;
+        }
+        if let Some(neighbors) = &self.neighbors {
+            store_neighbors(neighbors, file)?;
+        }
+        let meta =
+            Meta { settings: self.settings, bias: self.layers.bias, is_inductive: self.neighbors.is_some() };
+        let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
+        file.meta["unfolded"] = serde_json::to_value(meta).map_err(fault)?;
+        Ok(())
+    }
+
+    /// What [`store`](Self::store) stored.
+    pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<UnfoldedExtension<'static>> {
+        let Meta { settings, bias, is_inductive } = Meta::deserialize(&file.meta["unfolded"])
+            .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;
+        settings.propagation().validate().map_err(|e| file.error(e.to_string()))?;
+        let layer = |name: &str, columns: Option<usize>| -> Result<Matrix> {
+            let (shape, values) = file.array::<f64>(name, &[None, columns])?;
+            let layer = Matrix::new(shape[0], shape[1], values.as_slice().to_vec())?;
+            let is_fine = layer.n_rows() > usize::from(bias) && layer.values().iter().all(|x| x.is_finite());
+            is_fine.then_some(layer).ok_or_else(|| file.error("its layers are empty or out of range"))
+        };
+        let output = layer("layer.output", Some(n_classes))?;
+        let units = output.n_rows() - usize::from(bias);
+        let hidden = match file.contains("layer.hidden") {
+            true => Some(layer("layer.hidden", Some(units))?),
+            false => None,
+        };
+        let layers = Layers { hidden, output, bias };
+        let neighbors = if is_inductive { Some(stored_neighbors(file, n_classes)?) } else { None };
+        let fits = neighbors.as_ref().is_none_or(|neighbors| neighbors.features.n_cols() == layers.n_features());
+        if !fits || settings.attention.is_some_and(|power| !(power > 0.0 && power < 2.0)) {
+            return Err(file.error("its layers, rows and settings do not fit together"));
+        }
+        Ok(UnfoldedExtension { layers, settings, neighbors })
+    }
+}
+
+/// Kind of the bytes.
+const KIND: &str = "unfolded-network";
+
+/// Hidden states over the roots of their degrees: what neighbours of new nodes are asked for.
+pub(super) fn per_root(scores: &Matrix, adjacency: &Csr<f64>, self_loop: f64) -> Matrix {
+    let mut out = scores.clone();
+    for row in 0..out.n_rows() {
+        let root = (self_loop + adjacency.row(row).1.iter().sum::<f64>()).sqrt();
+        out.row_mut(row).iter_mut().for_each(|z| *z /= root);
+    }
+    out
+}

@@ -1,0 +1,158 @@
+//! From weights to scores of the labelled nodes and back: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R, by smoothed features that are stored or by
+//! products with the graph.
+
+use lapwing_data::{Matrix, Result, Run};
+use lapwing_solve::Propagator;
+use lapwing_solve::products::{add_product, add_transposed_product};
+use rayon::prelude::*;
+
+use super::rows::Inputs;
+
+/// A linear map from weights (k, c) to scores of the labelled nodes (l, c), for any c.
+pub(super) trait Map: Sync {
+    /// Weights of each output k.
+    fn width(&self) -> usize;
+
+    /// Scores (l, c) of weights (k, c).
+    ///
+    /// # Errors
+    /// Those of the solver; interrupted.
+    fn forward(&self, weights: &Matrix) -> Result<Matrix>;
+
+    /// The transpose: (k, c) from (l, c).
+    ///
+    /// # Errors
+    /// As [`Map::forward`].
+    fn adjoint(&self, residual: &Matrix) -> Result<Matrix>;
+}
+
+/// By products with the graph: two solves of c columns for each gradient.
+pub(super) struct OnGraph<'m> {
+    pub inputs: &'m Inputs<'m, 'm>,
+    pub propagator: &'m Propagator,
+    /// Labelled nodes, ascending (l).
+    pub labeled: &'m [u32],
+    /// Residual of the solves.
+    pub tol: f64,
+    pub run: &'m Run,
+}
+
+impl Map for OnGraph<'_> {
+    fn width(&self) -> usize {
+        self.inputs.width()
+    }
+
+    fn forward(&self, weights: &Matrix) -> Result<Matrix> {
+        let all = self.propagator.solve(&self.inputs.times(weights, self.run)?, self.tol, self.run)?;
+        let mut out = Matrix::filled(self.labeled.len(), weights.n_cols(), 0.0);
+        self.labeled.iter().enumerate().for_each(|(at, &row)| out.row_mut(at).copy_from_slice(all.row(row as usize)));
+        Ok(out)
+    }
+
+    fn adjoint(&self, residual: &Matrix) -> Result<Matrix> {
+        let mut all = Matrix::filled(self.inputs.n(), residual.n_cols(), 0.0);
+        let rows = self.labeled.iter().zip(residual.rows());
+        rows.for_each(|(&row, residual)| all.row_mut(row as usize).copy_from_slice(residual));
+        let smooth = self.propagator.solve(&all, self.tol, self.run)?;
+        self.inputs.transposed_times(smooth.values(), residual.n_cols(), self.run)
+    }
+}
+
+/// Smoothed features of the labelled nodes (l, k), row-major.
+pub(super) struct Stored<'m> {
+    pub rows: &'m StoredRows,
+    pub run: &'m Run,
+}
+
+/// What is stored.
+pub(super) struct StoredRows {
+    pub width: usize,
+    pub values: StoredValues,
+}
+
+pub(super) enum StoredValues {
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+}
+
+/// Rows of a block, and of one whose products are summed.
+const ROWS: usize = 512;
+const SUMMED_ROWS: usize = 4096;
+
+impl StoredRows {
+    pub fn n_rows(&self) -> usize {
+        match &self.values {
+            StoredValues::Single(values) => values.len() / self.width,
+            StoredValues::Double(values) => values.len() / self.width,
+        }
+    }
+
+    /// Calls `work` with some rows in double precision.
+    fn with_rows<T>(&self, first: usize, n: usize, work: impl FnOnce(&[f64]) -> T) -> T {
+        let range = first * self.width..(first + n) * self.width;
+        match &self.values {
+            StoredValues::Single(values) => {
+                let wide: Vec<f64> = values[range].iter().map(|&x| x.into()).collect();
+                work(&wide)
+            }
+            StoredValues::Double(values) => work(&values[range]),
+        }
+    }
+
+    /// Σ over the rows of their squares, times `trust` (l).
+    pub fn trace(&self, trust: &[f64]) -> f64 {
+        let squares = |first: usize| {
+            let n = SUMMED_ROWS.min(self.n_rows() - first);
+            self.with_rows(first, n, |rows| {
+                let rows = rows.chunks_exact(self.width).zip(&trust[first..]);
+                rows.map(|(row, m)| m * row.iter().map(|x| x * x).sum::<f64>()).sum::<f64>()
+            })
+        };
+        let starts: Vec<usize> = (0..self.n_rows()).step_by(SUMMED_ROWS).collect();
+        starts.into_par_iter().map(squares).collect::<Vec<f64>>().iter().sum()
+    }
+}
+
+impl Map for Stored<'_> {
+    fn width(&self) -> usize {
+        self.rows.width
+    }
+
+    fn forward(&self, weights: &Matrix) -> Result<Matrix> {
+        let c = weights.n_cols();
+        let mut out = Matrix::filled(self.rows.n_rows(), c, 0.0);
+        self.run.install(|| {
+            out.values_mut().par_chunks_mut((ROWS * c).max(1)).enumerate().try_for_each(|(block, out)| {
+                self.run.check()?;
+                self.rows.with_rows(block * ROWS, out.len() / c, |rows| {
+                    add_product(rows, weights.values(), self.rows.width, out);
+                });
+                Ok::<(), lapwing_data::Error>(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    fn adjoint(&self, residual: &Matrix) -> Result<Matrix> {
+        let c = residual.n_cols();
+        let mut out = Matrix::filled(self.rows.width, c, 0.0);
+        let parts: Vec<Vec<f64>> = self.run.install(|| {
+            let parts = residual.values().par_chunks((SUMMED_ROWS * c).max(1)).enumerate();
+            parts
+                .map(|(part, residual)| {
+                    let mut sums = vec![0.0; self.rows.width * c];
+                    for (block, residual) in residual.chunks(ROWS * c).enumerate() {
+                        self.run.check()?;
+                        let (first, n) = (part * SUMMED_ROWS + block * ROWS, residual.len() / c);
+                        self.rows.with_rows(first, n, |rows| add_transposed_product(rows, residual, n, &mut sums));
+                    }
+                    Ok(sums)
+                })
+                .collect::<Result<_>>()
+        })?;
+        for part in parts {
+            out.values_mut().iter_mut().zip(part).for_each(|(out, x)| *out += x);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,285 @@
+//! Unfolded graph networks, trained to the optimum of the loss that is stated: node classifiers and regressors whose hidden states
+//! minimise an energy (Yang et al. 2021, TWIRLS; Yang, Yang, Hu & Dereziński, HERTA).
+//!
+//! ```text
+//! E(Z) = ½‖Z − F‖² + (λ/2)·tr ZᵀL̂Z,  F = f(X; W),   Z = H⁻¹F,  H = I + λL̂,  L̂ = D^(−1/2)·L·D^(−1/2),  D = self_loop + degrees
+//! min over W of Σ mᵤ·loss(zᵤ, yᵤ) + (ρ/2)·‖W‖²     over the labelled nodes; ∇ = Xᵀ·H⁻¹·R + ρW,  R = ∂loss/∂Z
+//! ```
+//!
+//! f is linear, with a constant beside the features, or has a hidden layer (`network.rs`). Sums, not means: ρ is not divided by
+//! the number of labels. [`lapwing_solve::Propagator`] is H⁻¹, or its unfolding into finitely many steps.
+//!
+//! **Training.** A linear f meets the graph through Q = H⁻¹X alone. Routes (`routes.rs` says what each costs, and `Auto` takes the
+//! cheapest): Q at the labelled nodes is stored and a linear model fitted to it (`Direct`); a rough Q makes a preconditioner for
+//! iterations on the graph (`RoughPcg`), from a sparsified graph and a sketch as published (`Herta`); or norms of columns do
+//! (`MatrixFree`). Squares are minimised by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and Adam are
+//! there as in the authors' programs.
+//!
+//! Departures from the papers: losses over the labelled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
+//! the direct route; block conjugate gradients; systems D + λL, which are diagonally dominant where H is not.
+//!
+//! Cost: see `routes.rs`; memory 4·l·k bytes for stored features of l labelled nodes and k columns, 8·k² for a
+//! preconditioner, 8·n·c for scores. Parallel over columns, rows and blocks of fixed size added in order: any number of threads
+//! gives the same bits.
+//!
+//! For labels that only follow the graph, [`Harmonic`](crate::Harmonic) needs no features.
+
+mod attention;
+mod extension;
+mod loss;
+mod map;
+mod network;
+mod optimize;
+mod params;
+mod plan;
+mod precondition;
+mod routes;
+mod rows;
+mod smooth;
+#[cfg(test)]
+mod tests;
+mod train;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
+use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_solve::Propagator;
+
+pub use extension::{Layers, UnfoldedExtension};
+pub use params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, UnfoldedParams};
+
+use self::attention::{Attention, ROUNDS};
+use self::extension::{SCORES_TOL, Settings, per_root};
+use self::loss::Loss;
+use self::rows::Inputs;
+use self::train::{Training, check_targets, note_unconverged};
+use crate::harmonic::TYPICAL_CONFIDENCE;
+use crate::labeling::typical_temperature;
+use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
+
+/// Name of the method.
+pub const UNFOLDED: &str = "unfolded-gnn";
+
+/// An unfolded graph network: parameters, checked.
+///
+/// # Example
+/// ```
+/// use lapwing_data::{Features, Labels, Run, Targets};
+/// use lapwing_graph::{AffinityGraph, Graph, GraphParams};
+/// use lapwing_models::{Method, Problem, UnfoldedGnn, UnfoldedParams};
+///
+/// // Two rings of ten nodes; a feature that tells them apart, wrong at every fifth node. One label in each.
+/// let ring = |first: u32| (0..10).map(move |i| (first + i, first + (i + 1) % 10, 1.0));
+/// let edges: Vec<_> = ring(0).chain(ring(10)).collect();
+/// let graph = AffinityGraph::given(Graph::from_edges(20, &edges)?);
+/// let values = (0..20).map(|i| if (i < 10) == (i % 5 != 3) { 1.0 } else { -1.0 }).collect();
+/// let features = Features::from_f64(20, 1, values)?;
+/// let labels = Labels::from_integers((0..20).map(|i| match i { 0 => Some(0), 10 => Some(1), _ => None }));
+/// let targets = Targets::one_hot(&labels, None)?;
+/// let problem = Problem { features: Some(&features), graph: Some(&graph), ..Problem::new(&targets) };
+/// let run = Run::new(None, 0)?;
+/// let params = UnfoldedParams { graph_reg: 5.0, ..Default::default() };
+/// let fitted = UnfoldedGnn::new(params, GraphParams::default())?.fit(&problem, &run)?;
+/// assert!((0..20).all(|node| fitted.labeling.labels[node] == u32::from(node >= 10)));
+/// # Ok::<(), lapwing_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct UnfoldedGnn {
+    params: UnfoldedParams,
+    graph: GraphParams,
+}
+
+/// A fit before it is decided.
+struct Trained<'a> {
+    /// Z (n, c).
+    scores: Arc<Matrix>,
+    extension: UnfoldedExtension<'a>,
+    graph: Option<AffinityGraph>,
+    report: Report,
+}
+
+impl UnfoldedGnn {
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn new(params: UnfoldedParams, graph: GraphParams) -> Result<Self> {
+        params.validate()?;
+        graph.validate()?;
+        Ok(Self { params, graph })
+    }
+
+    /// Values for every row of a regression, by squares: `problem.targets` has one column.
+    ///
+    /// # Errors
+    /// As [`Method::fit`]; [`Error::Param`] for cross-entropy, which is a loss of classes.
+    pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
+        let columns = problem.targets.n_columns();
+        if columns != 1 {
+            return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
+        }
+        if self.params.loss != NodeLoss::Mse {
+            return Err(Error::param("loss", self.params.loss.name(), "mse for a regression"));
+        }
+        let Trained { scores, extension, graph, mut report } = self.train(problem, true, run)?;
+        report.peak_bytes = peak_memory_bytes();
+        Ok(FittedRegression {
+            reached: vec![true; scores.n_rows()],
+            values: scores,
+            mean: problem.targets.mean()[0],
+            extension: Some(extension.into()),
+            graph,
+            report,
+        })
+    }
+
+    fn train<'a>(&self, problem: &Problem<'_, 'a>, is_regression: bool, run: &Run) -> Result<Trained<'a>> {
+        let start = Instant::now();
+        let mut report = problem.report(UNFOLDED);
+        problem.check()?;
+        let missing = || Error::shape("the problem", format!("features, which {UNFOLDED} needs"), "a graph only");
+        let features = problem.features.ok_or_else(missing)?;
+        features.check(run)?;
+        check_targets(&self.params, problem.targets)?;
+        let built = match problem.graph {
+            Some(_) => None,
+            None => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
+        };
+        let affinity = problem.graph.or(built.as_ref()).ok_or_else(missing)?;
+        affinity.describe(&affinity.graph.components(), &mut report);
+        notes::low_recall(&mut report, self.graph.recall_target);
+        if self.params.l2_reg == Some(0.0) && self.params.loss == NodeLoss::CrossEntropy {
+            let reason = "l2_reg is 0: where the labelled nodes can be told apart, cross-entropy has no minimiser";
+            report.warnings.push(reason.into());
+        }
+        // The mean of values is no business of the norm: weights start from the constant that has it.
+        let mean = if is_regression && self.params.bias { problem.targets.mean()[0] } else { 0.0 };
+        let (scores, layers) = self.smooth_and_train(features, affinity, problem.targets, mean, start, &mut report, run)?;
+        let settings = Settings {
+            graph_reg: self.params.graph_reg,
+            self_loop: self.params.self_loop,
+            steps: self.params.steps,
+            step_size: self.params.step_size,
+            attention: self.params.attention,
+        };
+        let hidden = Arc::new(per_root(&scores, affinity.graph.adjacency(), self.params.self_loop));
+        let neighbors = NeighborExtension::of_graph(problem, affinity, &self.graph, &hidden);
+        let extension = UnfoldedExtension::new(layers, settings, neighbors);
+        Ok(Trained { scores: Arc::new(scores), extension, graph: built, report })
+    }
+
+    /// Layers, and Z of all nodes; again after each reweighting of the edges.
+    #[allow(clippy::too_many_arguments)]
+    fn smooth_and_train(
+        &self,
+        features: &Features<'_>,
+        affinity: &AffinityGraph,
+        targets: &Targets,
+        mean: f64,
+        start: Instant,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Matrix, Layers)> {
+        let (params, graph) = (&self.params, &affinity.graph);
+        let mut propagator = Propagator::new(graph.adjacency(), params.propagation(), run)?;
+        let inputs = Inputs::new(features, params.bias);
+        let mut attention = params.attention.map(Attention::new);
+        for round in 0.. {
+            let shifted = if mean == 0.0 { None } else { Some(self.less_mean(&propagator, targets, mean, run)?) };
+            let targets = shifted.as_ref().unwrap_or(targets);
+            let loss = Loss::new(params.loss, targets);
+            let training = Training {
+                params,
+                inputs: &inputs,
+                propagator: &propagator,
+                graph,
+                labeled: targets.rows(),
+                loss: &loss,
+                start,
+                run,
+            };
+            let (mut layers, trace, summary) = match params.hidden {
+                Some(units) => network::train(&training, features, units, report)?,
+                None => {
+                    let trained = training.train(report)?;
+                    let output = trained.weights;
+                    (Layers { hidden: None, output, bias: params.bias }, trained.trace, trained.summary)
+                }
+            };
+            if mean != 0.0 {
+                let last = layers.output.n_rows() - 1;
+                layers.output.row_mut(last).iter_mut().for_each(|b| *b += mean);
+            }
+            let z = report.time("propagate", run, |_| {
+                let f = match layers.hidden {
+                    None => inputs.times(&layers.output, run)?,
+                    Some(_) => layers.outputs(features, run)?,
+                };
+                propagator.solve(&f, SCORES_TOL, run)
+            })?;
+            match &mut attention {
+                Some(attention) if round < ROUNDS => {
+                    let adjacency = run.install(|| attention.reweighted(graph, params.self_loop, &z));
+                    propagator = Propagator::with_degrees(&adjacency, graph.degree(), params.propagation(), run)?;
+                }
+                _ => {
+                    note_unconverged(&trace, params.tol, report);
+                    report.add_part("unfolded", &summary)?;
+                    return Ok((z, layers));
+                }
+            }
+        }
+        Err(Error::Internal { reason: "rounds of reweighting have no end".into() })
+    }
+
+    /// Targets less what the constant `mean` is smoothed to.
+    fn less_mean(&self, propagator: &Propagator, targets: &Targets, mean: f64, run: &Run) -> Result<Targets> {
+        let base = propagator.solve(&Matrix::filled(propagator.n(), 1, mean), SCORES_TOL, run)?;
+        let mut values = targets.values().clone();
+        for (at, &row) in targets.rows().iter().enumerate() {
+            values.row_mut(at)[0] -= base.row(row as usize)[0];
+        }
+        Targets::new(targets.n_samples(), targets.rows().to_vec(), values, targets.weights().to_vec())
+    }
+}
+
+impl Method for UnfoldedGnn {
+    fn name(&self) -> &'static str {
+        UNFOLDED
+    }
+
+    fn graph_params(&self) -> Option<&GraphParams> {
+        Some(&self.graph)
+    }
+
+    fn needs_features(&self) -> bool {
+        true
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        let mean = problem.targets.mean();
+        let Trained { scores, extension, graph, mut report } = self.train(problem, false, run)?;
+        report.n_classes = Some(mean.len());
+        notes::one_class(&mut report, &mean);
+        let (rule, labeling) = report.time("decide", run, |report| {
+            let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+            let mut rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: Some(1.0), prior: mean };
+            run.install(|| {
+                // Scores of cross-entropy are logarithms of shares; those of squares have no scale of their own.
+                if self.params.loss == NodeLoss::Mse {
+                    let temperature = typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE);
+                    report.choose("temperature", temperature);
+                    rule.temperature = Some(temperature);
+                }
+                let labeling = rule.apply(scores);
+                (rule, labeling)
+            })
+        });
+        report.peak_bytes = peak_memory_bytes();
+        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, report })
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        plan::plan(&self.params, &self.graph, size)
+    }
+}

@@ -1,0 +1,75 @@
+//! Gradient descent and Adam, with a preconditioner as published: on W′ with W = P^(−1/2)·W′. Gradient descent does not depend on the
+//! root; Adam does, and takes the symmetric one.
+
+use lapwing_data::{Matrix, Result};
+
+use super::{RENEW, State, Task, Trace, dot};
+
+/// Which step is taken.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::unfolded) enum Rule {
+    /// So long along −P⁻¹·∇.
+    Gradient(f64),
+    /// With that rate, β₁ = 0.9, β₂ = 0.999 and ε = 10⁻⁸ (Kingma & Ba 2015).
+    Adam(f64),
+}
+
+/// Minimises, from the weights of `state` on; `least` is the least eigenvalue of the preconditioned problem, where one is known.
+pub(in crate::unfolded) fn descend(
+    rule: Rule,
+    least: Option<f64>,
+    state: &mut State,
+    task: &Task<'_>,
+    trace: &mut Trace,
+) -> Result<()> {
+    let n = state.gradient.values().len();
+    let (mut mean, mut square) = (vec![0.0; n], vec![0.0; n]);
+    if trace.values.is_empty() {
+        trace.note(state.value, task.run);
+    }
+    loop {
+        task.run.check()?;
+        let towards = task.preconditioner.apply(&state.gradient);
+        let gap = match least {
+            Some(least) => 0.5 * dot(&state.gradient, &towards) / least,
+            None if task.ridge > 0.0 => dot(&state.gradient, &state.gradient) / (2.0 * task.ridge),
+            None => f64::INFINITY,
+        };
+        if trace.reaches(gap, task) || dot(&state.gradient, &towards) == 0.0 {
+            trace.converged = true;
+            break;
+        }
+        // A rate that is too large ends here, not in numbers that are none.
+        if trace.n_iter >= task.max_iter || !(state.value < 1e3 * trace.values[0].max(f64::MIN_POSITIVE)) {
+            break;
+        }
+        let direction = match rule {
+            Rule::Gradient(step) => {
+                let mut towards = towards;
+                towards.values_mut().iter_mut().for_each(|d| *d *= -step);
+                towards
+            }
+            Rule::Adam(rate) => {
+                let gradient = task.preconditioner.half(&state.gradient);
+                let at = (trace.n_iter + 1) as i32;
+                let (first, second) = (1.0 - 0.9f64.powi(at), 1.0 - 0.999f64.powi(at));
+                let mut step = gradient;
+                for ((g, mean), square) in step.values_mut().iter_mut().zip(&mut mean).zip(&mut square) {
+                    *mean = 0.9 * *mean + 0.1 * *g;
+                    *square = 0.999 * *square + 0.001 * *g * *g;
+                    *g = -rate * (*mean / first) / ((*square / second).sqrt() + 1e-8);
+                }
+                task.preconditioner.half(&step)
+            }
+        };
+        let scores = task.map.forward(&direction)?;
+        state.advance(&direction, &scores, 1.0, task)?;
+        trace.n_iter += 1;
+        trace.note(state.value, task.run);
+        if trace.n_iter % RENEW == 0 {
+            let weights: Matrix = state.weights.clone();
+            *state = State::new(Some(weights), task)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! L-BFGS with P⁻¹ for its first matrix (Nocedal & Wright 2006, algorithm 7.4), and a line search that is exact to a tenth of the
+//! slope: along a direction whose scores are known, a trial costs no product with the graph.
+
+use std::collections::VecDeque;
+
+use lapwing_data::{Matrix, Result};
+
+use super::{RENEW, State, Task, Trace, add, dot};
+
+/// Pairs that are remembered.
+const MEMORY: usize = 10;
+/// Share of the slope that a line search leaves.
+const SLOPE: f64 = 0.1;
+/// Iterations in a row whose estimates are small enough.
+const PATIENCE: usize = 2;
+
+/// A step and how the gradient changed along it.
+struct Pair {
+    step: Matrix,
+    change: Matrix,
+    product: f64,
+}
+
+/// Minimises, from the weights of `state` on.
+pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
+    let mut pairs: VecDeque<Pair> = VecDeque::new();
+    let mut calm = 0;
+    if trace.values.is_empty() {
+        trace.note(state.value, task.run);
+    }
+    loop {
+        task.run.check()?;
+        let mut direction = towards(&state.gradient, &pairs, task);
+        direction.values_mut().iter_mut().for_each(|d| *d = -*d);
+        let slope = dot(&direction, &state.gradient);
+        // A bound where there is a ridge, beside the estimate.
+        let bound = if task.ridge > 0.0 { dot(&state.gradient, &state.gradient) / (2.0 * task.ridge) } else { f64::INFINITY };
+        calm = if trace.reaches((-0.5 * slope).min(bound), task) { calm + 1 } else { 0 };
+        if calm >= PATIENCE || slope == 0.0 {
+            trace.converged = true;
+            break;
+        }
+        if trace.n_iter >= task.max_iter || !(slope < 0.0) {
+            break;
+        }
+        let scores = task.map.forward(&direction)?;
+        let step = search(state, &direction, &scores, task);
+        if step == 0.0 {
+            // No descent that double precision could see.
+            trace.converged = calm > 0;
+            break;
+        }
+        let change = state.advance(&direction, &scores, step, task)?;
+        trace.n_iter += 1;
+        trace.note(state.value, task.run);
+        let mut pair = Pair { product: step * dot(&direction, &change), step: direction, change };
+        pair.step.values_mut().iter_mut().for_each(|d| *d *= step);
+        if pair.product > 0.0 {
+            pairs.push_back(pair);
+            if pairs.len() > MEMORY {
+                pairs.pop_front();
+            }
+        }
+        if trace.n_iter % RENEW == 0 {
+            *state = State::new(Some(state.weights.clone()), task)?;
+        }
+    }
+    Ok(())
+}
+
+/// B⁻¹·g by two loops over the pairs.
+fn towards(gradient: &Matrix, pairs: &VecDeque<Pair>, task: &Task<'_>) -> Matrix {
+    let mut q = gradient.clone();
+    let mut shares = Vec::with_capacity(pairs.len());
+    for pair in pairs.iter().rev() {
+        let share = dot(&pair.step, &q) / pair.product;
+        add(&mut q, &pair.change, -share);
+        shares.push(share);
+    }
+    let mut direction = task.preconditioner.apply(&q);
+    if let Some(last) = pairs.back() {
+        let own = task.preconditioner.apply(&last.change);
+        let scale = last.product / dot(&last.change, &own);
+        direction.values_mut().iter_mut().for_each(|d| *d *= scale);
+    }
+    for (pair, share) in pairs.iter().zip(shares.into_iter().rev()) {
+        let back = dot(&pair.change, &direction) / pair.product;
+        add(&mut direction, &pair.step, share - back);
+    }
+    direction
+}
+
+/// The step that leaves a tenth of the slope at most: Newton's method in one variable, held within a bracket. 0 if none descends.
+fn search(state: &State, direction: &Matrix, scores: &Matrix, task: &Task<'_>) -> f64 {
+    let (square, cross) = (dot(direction, direction), dot(direction, &state.weights));
+    let at = |t: f64| {
+        let [value, slope, curvature] = task.run.install(|| task.loss.along(&state.scores, scores, t));
+        let penalty = task.ridge * (t * cross + 0.5 * t * t * square);
+        (value + penalty, slope + task.ridge * (cross + t * square), curvature + task.ridge * square)
+    };
+    let (start, first, curvature) = at(0.0);
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    let mut t = if curvature > 0.0 { (-first / curvature).min(1e6) } else { 1.0 };
+    let mut best = 0.0;
+    for _ in 0..30 {
+        let (value, slope, curvature) = at(t);
+        if value.is_finite() && value <= start {
+            best = t;
+            if slope.abs() <= SLOPE * first.abs() {
+                break;
+            }
+        }
+        if slope < 0.0 && value.is_finite() {
+            low = t;
+        } else {
+            high = t;
+        }
+        let newton = if curvature > 0.0 { t - slope / curvature } else { f64::NAN };
+        t = match newton {
+            newton if newton > low && newton < high => newton,
+            _ if high.is_finite() => 0.5 * (low + high),
+            _ => 2.0 * t,
+        };
+    }
+    best
+}

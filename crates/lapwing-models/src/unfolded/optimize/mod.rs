@@ -1,0 +1,158 @@
+//! Minimising ℓ(A·W) + (ρ/2)·‖W‖² over W (k, c), A a [`Map`]: conjugate gradients, L-BFGS, gradient descent and Adam, each with
+//! or without a preconditioner P ≈ AᵀMA + ρI.
+//!
+//! Everything is linear but the loss, so what an iteration needs of the graph is one product with A, of a direction, and one with
+//! Aᵀ, of a change of the residual: errors of inexact solves are relative to the steps, and vanish with them. Every
+//! [`RENEW`] iterations scores and gradient are computed anew.
+//!
+//! **When it ends.** ℓ − ℓ* is estimated: by ½·gᵀP⁻¹g over the least eigenvalue of P⁻¹(AᵀMA + ρI) that conjugate gradients have
+//! met, or by the sum of what the last steps gained where there is no good P; by ½·gᵀB⁻¹g, B the matrix of L-BFGS; by the bound
+//! ‖g‖²/(2ρ) for the others. It is compared with ℓ less itself.
+
+mod cg;
+mod descent;
+mod lbfgs;
+
+use std::time::Instant;
+
+use lapwing_data::{Matrix, Result, Run};
+
+pub(super) use cg::{cg, spectrum};
+pub(super) use descent::{Rule, descend};
+pub(super) use lbfgs::lbfgs;
+
+use super::loss::Loss;
+use super::map::Map;
+use super::precondition::Preconditioner;
+
+/// Iterations after which scores and gradient are computed anew.
+pub(super) const RENEW: usize = 10;
+
+/// What is to be minimised, and when to stop.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'t> {
+    pub map: &'t dyn Map,
+    pub loss: &'t Loss<'t>,
+    /// ρ.
+    pub ridge: f64,
+    pub preconditioner: &'t Preconditioner,
+    /// (ℓ − ℓ*)/ℓ*.
+    pub tol: f64,
+    pub max_iter: usize,
+    pub run: &'t Run,
+}
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub(super) struct Trace {
+    start: Instant,
+    /// ℓ + penalty at the start and after each iteration.
+    pub values: Vec<f64>,
+    /// Seconds since the fit began, at the same moments.
+    pub seconds: Vec<f64>,
+    /// Estimate of ℓ − ℓ* at the end.
+    pub gap: f64,
+    pub n_iter: usize,
+    pub converged: bool,
+    /// Estimated condition number after preconditioning.
+    pub condition: Option<f64>,
+}
+
+impl Trace {
+    pub fn new(start: Instant) -> Self {
+        Self {
+            start,
+            values: Vec::new(),
+            seconds: Vec::new(),
+            gap: f64::INFINITY,
+            n_iter: 0,
+            converged: false,
+            condition: None,
+        }
+    }
+
+    /// Notes a value, and tells who listens.
+    pub fn note(&mut self, value: f64, run: &Run) {
+        self.values.push(value);
+        self.seconds.push(self.start.elapsed().as_secs_f64());
+        run.progress().update(self.values.len() as u64 - 1, &format!("loss {value:.6e}"));
+    }
+
+    /// Takes an estimate of ℓ − ℓ*; whether it is small enough.
+    fn reaches(&mut self, gap: f64, task: &Task<'_>) -> bool {
+        let (first, value) = (self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0));
+        self.gap = gap;
+        // A loss that vanishes is compared with that of the start.
+        gap <= task.tol * (value - gap).max(task.tol * first)
+    }
+
+    /// (ℓ − ℓ*)/ℓ* at the end, as estimated.
+    pub fn relative_gap(&self) -> f64 {
+        let value = self.values.last().copied().unwrap_or(0.0);
+        if self.gap == 0.0 { 0.0 } else { self.gap / (value - self.gap).max(0.0) }
+    }
+}
+
+/// Weights, and what follows from them.
+#[derive(Clone)]
+pub(super) struct State {
+    /// W (k, c).
+    pub weights: Matrix,
+    /// Z (l, c).
+    pub scores: Matrix,
+    /// R (l, c).
+    pub residual: Matrix,
+    /// ∇ (k, c).
+    pub gradient: Matrix,
+    /// ℓ + penalty.
+    pub value: f64,
+}
+
+impl State {
+    /// At zero, or at given weights.
+    pub fn new(weights: Option<Matrix>, task: &Task<'_>) -> Result<Self> {
+        let (k, l, c) = (task.map.width(), task.loss.trust.len(), task.loss.n_outputs());
+        let scores = match &weights {
+            Some(weights) => task.map.forward(weights)?,
+            None => Matrix::filled(l, c, 0.0),
+        };
+        let weights = weights.unwrap_or_else(|| Matrix::filled(k, c, 0.0));
+        let mut state =
+            Self { weights, scores, residual: Matrix::filled(0, c, 0.0), gradient: Matrix::filled(k, c, 0.0), value: 0.0 };
+        state.evaluate(task);
+        state.gradient = task.map.adjoint(&state.residual)?;
+        add(&mut state.gradient, &state.weights, task.ridge);
+        Ok(state)
+    }
+
+    /// Value and residual of the scores.
+    fn evaluate(&mut self, task: &Task<'_>) {
+        let (value, residual) = task.run.install(|| task.loss.residual(&self.scores));
+        self.value = value + 0.5 * task.ridge * dot(&self.weights, &self.weights);
+        self.residual = residual;
+    }
+
+    /// Goes by a direction (k, c) whose scores are known, and brings the gradient up to date; returns by how much that changed.
+    pub fn advance(&mut self, direction: &Matrix, scores: &Matrix, step: f64, task: &Task<'_>) -> Result<Matrix> {
+        add(&mut self.weights, direction, step);
+        add(&mut self.scores, scores, step);
+        let old = self.residual.clone();
+        self.evaluate(task);
+        let mut change = self.residual.clone();
+        add(&mut change, &old, -1.0);
+        let mut change = task.map.adjoint(&change)?;
+        add(&mut change, direction, step * task.ridge);
+        add(&mut self.gradient, &change, 1.0);
+        Ok(change)
+    }
+}
+
+/// Σ aᵢ·bᵢ.
+pub(super) fn dot(a: &Matrix, b: &Matrix) -> f64 {
+    a.values().iter().zip(b.values()).map(|(a, b)| a * b).sum()
+}
+
+/// A ← A + factor·B.
+pub(super) fn add(a: &mut Matrix, b: &Matrix, factor: f64) {
+    a.values_mut().iter_mut().zip(b.values()).for_each(|(a, b)| *a += factor * b);
+}

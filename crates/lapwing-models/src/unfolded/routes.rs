@@ -1,0 +1,180 @@
+//! What each way to the weights is estimated to cost, from sizes and from how many iterations a pilot took; the cheapest is taken.
+//!
+//! | route | spends |
+//! |---|---|
+//! | direct | min(k, l) columns to 0.1·√tol, l·k² for the Gram matrix, k³/3 to factor it; then products with stored rows |
+//! | rough-pcg | k columns to 10⁻², the same; then 2c columns in each of 3 (60) iterations |
+//! | herta | 32 columns for the sparsifier, k on what it keeps, the sketch and its Gram matrix; then 2c columns in each of 8 (70) |
+//! | matrix-free | 2c columns in each of some hundred iterations |
+//!
+//! The numbers in brackets are for cross-entropy. Constants were measured on two cores; only their ratios matter.
+
+use lapwing_graph::Graph;
+use lapwing_solve::Propagator;
+use serde::Serialize;
+
+use super::params::{LayerSolver, NodeLoss, UnfoldedParams};
+use super::rows::Inputs;
+use super::smooth::{SKETCHED, kept_edges, sketched_rows};
+
+/// A way to the weights.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Route {
+    pub solver: &'static str,
+    /// Estimated seconds.
+    pub seconds: f64,
+    #[serde(skip)]
+    pub kind: LayerSolver,
+}
+
+/// What estimates go by.
+pub(super) struct Sizes<'s, 'a> {
+    pub params: &'s UnfoldedParams,
+    pub inputs: &'s Inputs<'s, 'a>,
+    pub propagator: &'s Propagator,
+    pub graph: &'s Graph,
+    /// Labelled nodes l, and outputs c.
+    pub n_labeled: usize,
+    pub n_outputs: usize,
+    /// Iterations of a strip of columns to 10⁻³.
+    pub pilot: f64,
+    /// Bytes that may be taken.
+    pub memory: u64,
+}
+
+/// Seconds for each entry and row of the graph and strip of sixteen columns: in single precision, and in double.
+const SINGLE: (f64, f64) = (1.1e-9, 6e-9);
+const DOUBLE: (f64, f64) = (1.8e-9, 1.4e-8);
+/// Flops a second of Gram matrices, factors and products with stored rows.
+const GRAM: f64 = 1.5e11;
+const FACTOR: f64 = 5e10;
+const PRODUCT: f64 = 3e10;
+/// Bytes a second of reading stored rows or a factor.
+const READ: f64 = 1e10;
+/// Seconds for each value of the features and output.
+const FEATURE: f64 = 1e-9;
+/// Labelled nodes up to which one solve for each is thought of: an eigenproblem of them follows.
+pub(super) const MOST_NODES: usize = 2000;
+
+impl Sizes<'_, '_> {
+    /// All routes that fit into memory, the cheapest first.
+    pub fn routes(&self) -> Vec<Route> {
+        let mut routes: Vec<Route> = [self.direct(), self.rough(), self.herta(), Some(self.free())]
+            .into_iter()
+            .flatten()
+            .map(|(kind, seconds)| Route { solver: kind.name(), seconds, kind })
+            .collect();
+        routes.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        routes
+    }
+
+    /// Whether the direct route goes by nodes.
+    pub fn is_by_nodes(&self) -> bool {
+        self.n_labeled < self.inputs.width() && self.n_labeled <= MOST_NODES
+    }
+
+    fn is_squares(&self) -> bool {
+        self.params.loss == NodeLoss::Mse
+    }
+
+    /// Iterations to a residual; steps of an unfolding.
+    fn iterations(&self, tol: f64) -> f64 {
+        self.params.steps.map_or(self.pilot * (-tol.log10() / 3.0).max(0.3), |steps| steps as f64)
+    }
+
+    fn strips(&self, columns: usize, (entry, row): (f64, f64), share: f64) -> f64 {
+        if self.params.graph_reg == 0.0 {
+            return 0.0;
+        }
+        let strip = self.propagator.n_entries() as f64 * share * entry + self.propagator.n() as f64 * row;
+        columns.div_ceil(16) as f64 * strip
+    }
+
+    /// One iteration on the graph: a product and its transpose, of c columns.
+    fn gradient(&self) -> f64 {
+        let tol = inner_tol(self.params.tol);
+        let features = 2.0 * self.inputs.n_values() as f64 * self.n_outputs as f64 * FEATURE;
+        2.0 * self.iterations(tol) * self.strips(self.n_outputs, DOUBLE, 1.0) + features
+    }
+
+    /// One product with a factor of k weights.
+    fn solve(&self, k: usize) -> f64 {
+        let k = k as f64;
+        (2.0 * k * k * self.n_outputs as f64 / PRODUCT).max(8.0 * k * k / READ)
+    }
+
+    fn direct(&self) -> Option<(LayerSolver, f64)> {
+        let (l, k, c) = (self.n_labeled as f64, self.inputs.width(), self.n_outputs as f64);
+        let width = k as f64;
+        let steps = if self.is_squares() { 2.0 } else { 60.0 };
+        if self.is_by_nodes() {
+            let nodes = self.n_labeled.div_ceil(16) * 16;
+            let solves = self.iterations(1e-10) * self.strips(nodes, DOUBLE, 1.0);
+            let features = self.inputs.n_values() as f64 * l * FEATURE + l * l * width * 2.0 / GRAM;
+            let dense = 10.0 * l * l * l / FACTOR + steps * 4.0 * l * l * c / PRODUCT;
+            return Some((LayerSolver::Direct, solves + features + dense));
+        }
+        if (4.0 * l * width + 8.0 * width * width) as u64 > self.memory {
+            return None;
+        }
+        let solves = self.iterations(column_tol(self.params.tol)) * self.strips(k, SINGLE, 1.0);
+        let dense = l * width * width / GRAM + width.powi(3) / 3.0 / FACTOR;
+        let step = (4.0 * l * width * c / PRODUCT).max(8.0 * l * width / READ) + 2.0 * self.solve(k);
+        Some((LayerSolver::Direct, solves + dense + steps * step))
+    }
+
+    fn rough(&self) -> Option<(LayerSolver, f64)> {
+        let (l, k) = (self.n_labeled as f64, self.inputs.width());
+        let width = k as f64;
+        if (4.0 * l * width + 8.0 * width * width) as u64 > self.memory {
+            return None;
+        }
+        let steps = if self.is_squares() { 3.0 } else { 60.0 };
+        let solves = self.iterations(1e-2) * self.strips(k, SINGLE, 1.0);
+        let dense = l * width * width / GRAM + width.powi(3) / 3.0 / FACTOR;
+        Some((LayerSolver::RoughPcg, solves + dense + steps * (self.gradient() + 2.0 * self.solve(k))))
+    }
+
+    fn herta(&self) -> Option<(LayerSolver, f64)> {
+        let (l, k) = (self.n_labeled, self.inputs.width());
+        let width = k as f64;
+        let rows = sketched_rows(self.params, l, k).unwrap_or(l) as f64;
+        if (4.0 * rows * width + 8.0 * width * width) as u64 > self.memory {
+            return None;
+        }
+        let mut seconds = 0.0;
+        let mut share = 1.0;
+        if let Some(kept) = kept_edges(self.params, self.graph) {
+            share = kept as f64 / self.graph.n_edges().max(1) as f64;
+            seconds += self.iterations(1e-3) * self.strips(32, SINGLE, 1.0);
+        }
+        if rows < l as f64 {
+            seconds += width * l as f64 * (l as f64).log2() * 0.5e-9;
+        }
+        let is_exact = share == 1.0 && rows == l as f64;
+        let steps = match (self.is_squares(), is_exact) {
+            (true, true) => 3.0,
+            (true, false) => 6.0 + 32.0 / SKETCHED as f64,
+            (false, _) => 70.0,
+        };
+        seconds += self.iterations(1e-2) * self.strips(k, SINGLE, share);
+        seconds += rows * width * width / GRAM + width.powi(3) / 3.0 / FACTOR;
+        Some((LayerSolver::Herta, seconds + steps * (self.gradient() + 2.0 * self.solve(k))))
+    }
+
+    fn free(&self) -> (LayerSolver, f64) {
+        let steps = if self.is_squares() { 300.0 } else { 200.0 };
+        (LayerSolver::MatrixFree, steps * self.gradient())
+    }
+}
+
+/// Residual of features that are smoothed once and for all, for a relative suboptimality: measured excesses are 1e-8 to 3e-8 at
+/// 1e-4, and fall with the square.
+pub(super) fn column_tol(tol: f64) -> f64 {
+    (0.1 * tol.sqrt()).clamp(1e-6, 1e-3)
+}
+
+/// Residual of solves within iterations, which are of steps.
+pub(super) fn inner_tol(tol: f64) -> f64 {
+    (0.01 * tol.sqrt()).clamp(1e-10, 1e-4)
+}

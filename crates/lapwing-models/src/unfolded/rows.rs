@@ -1,0 +1,184 @@
+//! The features as a linear map: products with weights (d, c) and back, and columns to be smoothed. A constant column comes last
+//! where there is a bias.
+//!
+//! Cost: one pass over the values for a product; sparse features are held by columns as well. Parallel over blocks of rows
+//! or columns of fixed size, whose sums are added in order.
+
+use std::ops::Range;
+
+use lapwing_data::{Csr, Features, Matrix, Result, Run};
+use lapwing_solve::products::{add_product, add_transposed_product};
+use rayon::prelude::*;
+
+/// Features that a map was made ready for.
+pub(super) struct Inputs<'p, 'a> {
+    features: &'p Features<'a>,
+    /// Sparse features by columns (d, n).
+    by_columns: Option<Csr<f32>>,
+    bias: bool,
+}
+
+/// Rows of a block of a product.
+const ROWS: usize = 512;
+/// Rows of a block whose products with features are summed.
+const SUMMED_ROWS: usize = 4096;
+
+impl<'p, 'a> Inputs<'p, 'a> {
+    pub fn new(features: &'p Features<'a>, bias: bool) -> Self {
+        let by_columns = match features {
+            Features::Sparse(csr) => Some(csr.transpose()),
+            Features::Dense(_) => None,
+        };
+        Self { features, by_columns, bias }
+    }
+
+    /// Nodes n.
+    pub fn n(&self) -> usize {
+        self.features.n_rows()
+    }
+
+    /// Weights of each output: columns, and the bias.
+    pub fn width(&self) -> usize {
+        self.features.n_cols() + usize::from(self.bias)
+    }
+
+    /// Values that a product touches.
+    pub fn n_values(&self) -> usize {
+        match self.features {
+            Features::Dense(dense) => dense.n_rows() * dense.n_cols(),
+            Features::Sparse(csr) => csr.nnz(),
+        }
+    }
+
+    /// ‖xⱼ‖² of each column (width).
+    pub fn column_squares(&self) -> Vec<f64> {
+        let d = self.features.n_cols();
+        let mut sums = vec![0.0; self.width()];
+        match self.features {
+            Features::Dense(dense) => {
+                let mut wide = vec![0.0; d];
+                for row in 0..dense.n_rows() {
+                    dense.copy_row_f64(row, &mut wide);
+                    sums.iter_mut().zip(&wide).for_each(|(sum, x)| *sum += x * x);
+                }
+            }
+            Features::Sparse(csr) => {
+                let entries = csr.indices().iter().zip(csr.values());
+                entries.for_each(|(&id, x)| sums[id as usize] += f64::from(*x).powi(2));
+            }
+        }
+        if self.bias {
+            sums[d] = self.n() as f64;
+        }
+        sums
+    }
+
+    /// Columns of the map (n, w), row-major, into `part`, which holds zeros.
+    pub fn fill(&self, columns: Range<usize>, part: &mut [f32]) {
+        let (d, w) = (self.features.n_cols(), columns.len());
+        let own = columns.start..columns.end.min(d);
+        match (self.features, &self.by_columns) {
+            (Features::Dense(dense), _) => {
+                part.par_chunks_mut(w).enumerate().with_min_len(ROWS).for_each(|(row, out)| {
+                    let mut wide = [0.0; 64];
+                    let wide = &mut wide[..own.len()];
+                    dense.copy_part_f64(row, own.clone(), wide);
+                    out.iter_mut().zip(wide).for_each(|(out, x)| *out = *x as f32);
+                });
+            }
+            (Features::Sparse(_), Some(by_columns)) => {
+                for (at, column) in own.enumerate() {
+                    let (rows, values) = by_columns.row(column);
+                    rows.iter().zip(values).for_each(|(&row, x)| part[row as usize * w + at] = *x);
+                }
+            }
+            (Features::Sparse(_), None) => {}
+        }
+        if columns.end > d {
+            part.iter_mut().skip(w - 1).step_by(w).for_each(|out| *out = 1.0);
+        }
+    }
+
+    /// X·W (n, c) of weights (width, c).
+    pub fn times(&self, weights: &Matrix, run: &Run) -> Result<Matrix> {
+        let (n, c, d) = (self.n(), weights.n_cols(), self.features.n_cols());
+        let mut out = Matrix::filled(n, c, 0.0);
+        let constant = if self.bias { weights.row(d) } else { &[] };
+        run.install(|| {
+            out.values_mut().par_chunks_mut((ROWS * c).max(1)).enumerate().try_for_each(|(block, out)| {
+                run.check()?;
+                let rows = block * ROWS..block * ROWS + out.len() / c;
+                if self.bias {
+                    out.chunks_exact_mut(c).for_each(|out| out.copy_from_slice(constant));
+                }
+                match self.features {
+                    Features::Dense(dense) => {
+                        let mut wide = vec![0.0; rows.len() * d];
+                        rows.zip(wide.chunks_exact_mut(d)).for_each(|(row, wide)| dense.copy_row_f64(row, wide));
+                        add_product(&wide, &weights.values()[..d * c], d, out);
+                    }
+                    Features::Sparse(csr) => {
+                        for (row, out) in rows.zip(out.chunks_exact_mut(c)) {
+                            let (ids, values) = csr.row(row);
+                            for (&id, x) in ids.iter().zip(values) {
+                                let own = weights.row(id as usize);
+                                out.iter_mut().zip(own).for_each(|(out, w)| *out += f64::from(*x) * w);
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    /// Xᵀ·U (width, c) of a block (n, c), row-major.
+    pub fn transposed_times(&self, u: &[f64], c: usize, run: &Run) -> Result<Matrix> {
+        let d = self.features.n_cols();
+        let mut out = Matrix::filled(self.width(), c, 0.0);
+        run.install(|| {
+            match (self.features, &self.by_columns) {
+                (Features::Dense(dense), _) => {
+                    let parts: Vec<Vec<f64>> = u
+                        .par_chunks(SUMMED_ROWS * c)
+                        .enumerate()
+                        .map(|(part, u)| {
+                            let mut sums = vec![0.0; d * c];
+                            let mut wide = vec![0.0; ROWS * d];
+                            for (block, u) in u.chunks(ROWS * c).enumerate() {
+                                run.check()?;
+                                let first = part * SUMMED_ROWS + block * ROWS;
+                                let wide = &mut wide[..u.len() / c * d];
+                                let rows = wide.chunks_exact_mut(d).enumerate();
+                                rows.for_each(|(row, wide)| dense.copy_row_f64(first + row, wide));
+                                add_transposed_product(wide, u, u.len() / c, &mut sums);
+                            }
+                            Ok(sums)
+                        })
+                        .collect::<Result<_>>()?;
+                    for part in parts {
+                        out.values_mut().iter_mut().zip(part).for_each(|(out, x)| *out += x);
+                    }
+                }
+                (Features::Sparse(_), Some(by_columns)) => {
+                    run.check()?;
+                    let columns = out.values_mut()[..d * c].par_chunks_mut(c).with_min_len(64);
+                    columns.enumerate().for_each(|(column, out)| {
+                        let (rows, values) = by_columns.row(column);
+                        for (&row, x) in rows.iter().zip(values) {
+                            let own = &u[row as usize * c..][..c];
+                            out.iter_mut().zip(own).for_each(|(out, u)| *out += f64::from(*x) * u);
+                        }
+                    });
+                }
+                (Features::Sparse(_), None) => {}
+            }
+            if self.bias {
+                let sums = lapwing_solve::column_dots(u, &vec![1.0; u.len()], u.len() / c, c);
+                out.row_mut(d).copy_from_slice(&sums);
+            }
+            Ok(out)
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! Features smoothed over the graph, Q = H⁻¹X at the labelled nodes, by columns or by nodes; and the rows that HERTA's
+//! preconditioner is made from.
+//!
+//! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labelled node, (H⁻¹Eᵀ)ᵀ·X. The second form keeps
+//! min(l, d) weights: with K = Q·Qᵀ = U·S·Uᵀ and W = Qᵀ·U·S^(−1/2)·V, scores are U·S^(1/2)·V and ‖W‖ = ‖V‖.
+
+use lapwing_data::{Matrix, Result, Run};
+use lapwing_graph::Graph;
+use lapwing_graph::sparsify::{RidgeParams, sparsify_ridge};
+use lapwing_solve::dense::eigen_symmetric;
+use lapwing_solve::products::product_transposed;
+use lapwing_solve::{HadamardSketch, Propagator};
+use rayon::prelude::*;
+
+use super::map::{StoredRows, StoredValues};
+use super::params::{SketchSize, UnfoldedParams};
+use super::rows::Inputs;
+
+/// Labelled nodes whose columns are solved for together.
+const NODES: usize = 64;
+/// Residual of the solves by nodes, which are few and in double precision.
+const NODES_TOL: f64 = 1e-10;
+/// Eigenvalues of K below this share of the largest count as zero.
+const CUTOFF: f64 = 1e-12;
+/// Residual of features that are smoothed for a preconditioner.
+pub(super) const ROUGH: f64 = 1e-2;
+/// Sketched rows for each column.
+pub(super) const SKETCHED: usize = 16;
+
+/// Q (l, k) of the labelled nodes, one solve for each column.
+pub(super) fn by_columns(
+    inputs: &Inputs<'_, '_>,
+    propagator: &Propagator,
+    labeled: &[u32],
+    tol: f64,
+    run: &Run,
+) -> Result<StoredRows> {
+    let k = inputs.width();
+    let mut values = vec![0f32; labeled.len() * k];
+    let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
+    propagator.solve_wide(k, tol, run, fill, |columns, part| {
+        let w = columns.len();
+        values.par_chunks_mut(k).zip(labeled).with_min_len(512).for_each(|(out, &row)| {
+            out[columns.clone()].copy_from_slice(&part[row as usize * w..][..w]);
+        });
+        run.progress().update(columns.end as u64, "");
+        Ok(())
+    })?;
+    Ok(StoredRows { width: k, values: StoredValues::Single(values) })
+}
+
+/// Features of the labelled nodes in as many coordinates as they span.
+pub(super) struct Reduced {
+    /// U·S^(1/2) (l, r).
+    pub rows: StoredRows,
+    /// Qᵀ·U·S^(−1/2) (k, r): weights of X from those of the coordinates.
+    pub back: Matrix,
+}
+
+/// The same by nodes, one solve for each of them.
+pub(super) fn by_nodes(inputs: &Inputs<'_, '_>, propagator: &Propagator, labeled: &[u32], run: &Run) -> Result<Reduced> {
+    let (l, k) = (labeled.len(), inputs.width());
+    let mut q = vec![0.0; l * k];
+    for (block, out) in labeled.chunks(NODES).zip(q.chunks_mut(NODES * k)) {
+        let mut ends = Matrix::filled(inputs.n(), block.len(), 0.0);
+        block.iter().enumerate().for_each(|(at, &row)| ends.row_mut(row as usize)[at] = 1.0);
+        let smooth = propagator.solve(&ends, NODES_TOL, run)?;
+        let columns = inputs.transposed_times(smooth.values(), block.len(), run)?;
+        for (column, values) in columns.rows().enumerate() {
+            values.iter().enumerate().for_each(|(at, x)| out[at * k + column] = *x);
+        }
+    }
+    let mut gram = Matrix::filled(l, l, 0.0);
+    run.install(|| {
+        gram.values_mut().par_chunks_mut(NODES * l).zip(q.par_chunks(NODES * k)).for_each(|(out, rows)| {
+            product_transposed(rows, &q, k, out);
+        });
+    });
+    run.check()?;
+    let (values, vectors) = run.install(|| eigen_symmetric(&gram))?;
+    let largest = values.last().copied().unwrap_or(0.0);
+    let kept: Vec<usize> = (0..l).filter(|&at| values[at] > CUTOFF * largest && values[at] > 0.0).collect();
+    let r = kept.len();
+    let scaled = |power: f64| -> Vec<f64> {
+        let row = |row: usize| kept.iter().map(move |&at| (row, at));
+        (0..l).flat_map(row).map(|(row, at)| vectors.row(row)[at] * values[at].powf(power)).collect()
+    };
+    let mut back = Matrix::filled(k, r, 0.0);
+    lapwing_solve::products::add_transposed_product(&q, &scaled(-0.5), l, back.values_mut());
+    Ok(Reduced { rows: StoredRows { width: r, values: StoredValues::Double(scaled(0.5)) }, back })
+}
+
+/// Rows of a preconditioner, and what they were made of.
+pub(super) struct Sketched {
+    /// Rows R (s, k) with RᵀR ≈ QᵀMQ.
+    pub rows: Vec<f32>,
+    /// Sketched, or the labelled nodes' own.
+    pub n_rows: usize,
+    pub is_sketched: bool,
+    /// Edges that were kept, and the effective dimension, where the graph was sparsified.
+    pub sparsifier: Option<(usize, f64)>,
+}
+
+/// Edges that HERTA keeps, where that is less than all.
+pub(super) fn kept_edges(params: &UnfoldedParams, graph: &Graph) -> Option<usize> {
+    let (n, m) = (graph.n_samples() as f64, graph.n_edges() as f64);
+    let by_rule = 6.0 * n * (1.0 + params.graph_reg / 20.0);
+    let kept = match params.edges {
+        Some(share) if share < 1.0 => share * m,
+        None if by_rule <= m / 2.0 => by_rule,
+        _ => return None,
+    };
+    (params.graph_reg > 0.0).then_some((kept as usize).max(1))
+}
+
+/// Rows of HERTA's sketch, where there is one, for k columns and l labelled nodes.
+pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Option<usize> {
+    match params.sketch_size {
+        SketchSize::Rows(rows) => Some(rows.min(l.next_power_of_two())),
+        SketchSize::Auto if SKETCHED * k < l / 2 => Some(SKETCHED * k),
+        _ => None,
+    }
+}
+
+/// Features smoothed roughly on a sparsified graph, at the labelled nodes, times √m, and sketched (algorithm 1, steps 1 to 3).
+pub(super) fn sketched(
+    inputs: &Inputs<'_, '_>,
+    propagator: &Propagator,
+    graph: &Graph,
+    params: &UnfoldedParams,
+    labeled: &[u32],
+    trust: &[f64],
+    run: &Run,
+) -> Result<Sketched> {
+    let mut sparsifier = None;
+    let thin;
+    let mut smoother = propagator;
+    if let Some(n_edges) = kept_edges(params, graph) {
+        let ridge = RidgeParams { self_loop: params.self_loop, ..RidgeParams::new(params.graph_reg, n_edges) };
+        let found = sparsify_ridge(graph, &ridge, run)?;
+        sparsifier = Some((found.n_kept, found.effective_dimension));
+        thin = Propagator::with_degrees(&found.adjacency, graph.degree(), params.propagation(), run)?;
+        smoother = &thin;
+    }
+    let (l, k) = (labeled.len(), inputs.width());
+    let sketch = sketched_rows(params, l, k).map(|size| HadamardSketch::new(l, size, run)).transpose()?;
+    let n_rows = sketch.as_ref().map_or(l, HadamardSketch::size);
+    let mut rows = vec![0f32; n_rows * k];
+    let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
+    smoother.solve_wide(k, ROUGH, run, fill, |columns, part| {
+        let w = columns.len();
+        let mut own = vec![0f32; l * w];
+        own.par_chunks_mut(w).zip(labeled.par_iter().zip(trust)).with_min_len(512).for_each(|(out, (&row, m))| {
+            let root = m.sqrt() as f32;
+            out.iter_mut().zip(&part[row as usize * w..][..w]).for_each(|(out, x)| *out = root * x);
+        });
+        let own = match &sketch {
+            Some(sketch) => sketch.apply(&own, w)?,
+            None => own,
+        };
+        rows.par_chunks_mut(k).zip(own.par_chunks(w)).with_min_len(512).for_each(|(out, own)| {
+            out[columns.clone()].copy_from_slice(own);
+        });
+        run.progress().update(columns.end as u64, "");
+        Ok(())
+    })?;
+    Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier })
+}
+
+/// Stored rows times √m, in single precision.
+pub(super) fn weighted(rows: &StoredRows, trust: &[f64]) -> Vec<f32> {
+    let weigh = |at: usize| (trust[at / rows.width].sqrt()) as f32;
+    match &rows.values {
+        StoredValues::Single(values) => values.par_iter().enumerate().map(|(at, x)| x * weigh(at)).collect(),
+        StoredValues::Double(values) => values.par_iter().enumerate().map(|(at, x)| *x as f32 * weigh(at)).collect(),
+    }
+}

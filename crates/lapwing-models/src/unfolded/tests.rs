@@ -1,0 +1,458 @@
+use lapwing_data::{CancelToken, ClassNames, Csr, Labels};
+use lapwing_graph::Graph;
+use lapwing_graph::testkit::blobs;
+use lapwing_solve::dense;
+
+use super::map::{Map, OnGraph};
+use super::optimize::{State, Task, spectrum};
+use super::precondition::Preconditioner;
+use super::*;
+use crate::golden::golden;
+use crate::{Extension, Model};
+
+const FILE: &str = "twirls_cora.npz";
+
+/// The graph and the features, rows brought to sum 1, of the golden file.
+struct Cora {
+    graph: AffinityGraph,
+    features: Features<'static>,
+    labels: Vec<usize>,
+    train: Vec<u32>,
+}
+
+fn cora() -> Cora {
+    let edges: Vec<_> = golden(FILE, "edge_i")
+        .iter()
+        .zip(golden(FILE, "edge_j"))
+        .map(|(u, v)| (*u as u32, v as u32, 1.0))
+        .collect();
+    let (starts, ids) = (golden(FILE, "X_indptr"), golden(FILE, "X_indices"));
+    let mut values = vec![0.0; 2708 * 1433];
+    for row in 0..2708 {
+        let columns = &ids[starts[row] as usize..starts[row + 1] as usize];
+        columns.iter().for_each(|&id| values[row * 1433 + id as usize] = 1.0 / columns.len() as f64);
+    }
+    Cora {
+        graph: AffinityGraph::given(Graph::from_edges(2708, &edges).unwrap()),
+        features: Features::from_f64(2708, 1433, values).unwrap(),
+        labels: golden(FILE, "labels").iter().map(|y| *y as usize).collect(),
+        train: golden(FILE, "train_idx").iter().map(|row| *row as u32).collect(),
+    }
+}
+
+impl Cora {
+    fn targets(&self, is_full: bool) -> Targets {
+        let mut rows = if is_full { (0..2708).collect() } else { self.train.clone() };
+        rows.sort_unstable();
+        let mut values = Matrix::filled(rows.len(), 7, 0.0);
+        rows.iter().enumerate().for_each(|(at, &row)| values.row_mut(at)[self.labels[row as usize]] = 1.0);
+        let trust = vec![1.0; rows.len()];
+        Targets::new(2708, rows, values, trust).unwrap()
+    }
+}
+
+fn matrix(name: &str, columns: usize) -> Matrix {
+    let values = golden(FILE, name);
+    Matrix::new(values.len() / columns, columns, values).unwrap()
+}
+
+fn distance(a: &Matrix, b: &Matrix) -> f64 {
+    let norm = |m: &mut dyn Iterator<Item = f64>| m.map(|x| x * x).sum::<f64>().sqrt();
+    norm(&mut a.values().iter().zip(b.values()).map(|(a, b)| a - b)) / norm(&mut b.values().iter().copied())
+}
+
+#[test]
+fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
+    let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
+    let (rows, start) = (golden(FILE, "rows"), matrix("W0", 7));
+    let inputs = Inputs::new(&cora.features, false);
+    for (reg, name) in [(1.0, "lam1"), (20.0, "lam20")] {
+        let params = UnfoldedParams { graph_reg: reg, ..UnfoldedParams::default() };
+        let propagator = Propagator::new(cora.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+        let f = inputs.times(&start, &run).unwrap();
+        let z = propagator.solve(&f, 1e-12, &run).unwrap();
+        let picked = |z: &Matrix| {
+            Matrix::new(rows.len(), 7, rows.iter().flat_map(|row| z.row(*row as usize).to_vec()).collect()).unwrap()
+        };
+        assert!(distance(&picked(&z), &matrix(&format!("{name}_Zstar_rows"), 7)) < 1e-9);
+        for steps in [1, 8, 16, 64] {
+            let unfolded = UnfoldedParams { steps: Some(steps), ..params.clone() };
+            let unfolded = Propagator::new(cora.graph.graph.adjacency(), unfolded.propagation(), &run).unwrap();
+            let found = picked(&unfolded.solve(&f, 1e-12, &run).unwrap());
+            assert!(distance(&found, &matrix(&format!("{name}_unfold_noprecond_{steps}"), 7)) < 1e-9, "{name} {steps}");
+        }
+        for (is_full, kind, key, nodes) in [
+            (true, NodeLoss::Mse, "mse_full", 1.0),
+            (false, NodeLoss::Mse, "mse_train", 1.0),
+            (false, NodeLoss::CrossEntropy, "ce_train_mean", 2166.0),
+        ] {
+            let targets = cora.targets(is_full);
+            let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-12, run: &run };
+            let loss = Loss::new(kind, &targets);
+            let preconditioner = Preconditioner::Identity;
+            let task = Task { map: &map, loss: &loss, ridge: 0.0, preconditioner: &preconditioner, tol: 0.5, max_iter: 1, run: &run };
+            let state = State::new(Some(start.clone()), &task).unwrap();
+            let expected = golden(FILE, &format!("{name}_{key}_loss"))[0];
+            assert!((state.value / nodes / expected - 1.0).abs() < 1e-9, "{name} {key}");
+            let mut gradient = state.gradient;
+            gradient.values_mut().iter_mut().for_each(|g| *g /= nodes);
+            assert!(distance(&gradient, &matrix(&format!("{name}_{key}_grad"), 7)) < 1e-9, "{name} {key}");
+        }
+    }
+}
+
+#[test]
+fn squares_reach_the_optimum_of_the_reference() {
+    let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
+    let rows = golden(FILE, "rows");
+    for (reg, name) in [(1.0, "lam1"), (20.0, "lam20")] {
+        for (is_full, key) in [(true, "mse_full"), (false, "mse_train")] {
+            let params = UnfoldedParams {
+                graph_reg: reg,
+                loss: NodeLoss::Mse,
+                l2_reg: Some(0.0),
+                bias: false,
+                solver: LayerSolver::Direct,
+                tol: 1e-10,
+                ..UnfoldedParams::default()
+            };
+            let targets = cora.targets(is_full);
+            let problem =
+                Problem { features: Some(&cora.features), graph: Some(&cora.graph), ..Problem::new(&targets) };
+            let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
+            let part = &fitted.report.parts["unfolded"];
+            let loss = part["loss"].as_array().unwrap().last().unwrap().as_f64().unwrap();
+            let optimum = golden(FILE, &format!("{name}_{key}_opt_loss"))[0];
+            assert!((loss / optimum - 1.0).abs() < 1e-8, "{name} {key}: {loss} {optimum} {part}");
+            assert_eq!(part["rank"].as_f64().unwrap(), golden(FILE, &format!("{name}_{key}_opt_rank"))[0]);
+            let found = rows.iter().flat_map(|row| fitted.labeling.scores.row(*row as usize).to_vec()).collect();
+            let found = Matrix::new(rows.len(), 7, found).unwrap();
+            assert!(distance(&found, &matrix(&format!("{name}_{key}_opt_Zrows"), 7)) < 1e-3, "{name} {key}");
+        }
+    }
+}
+
+#[test]
+fn sparsified_preconditioners_have_the_condition_of_the_reference() {
+    let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
+    let inputs = Inputs::new(&cora.features, false);
+    let edges: Vec<(u32, u32)> = golden(FILE, "edge_i")
+        .iter()
+        .zip(golden(FILE, "edge_j"))
+        .map(|(u, v)| (*u as u32, v as u32))
+        .collect();
+    for (reg, name) in [(1.0, "lam1_herta_fac16"), (20.0, "lam20_herta_fac16")] {
+        let factors = golden(FILE, &format!("{name}_edge_multiplier"));
+        let kept: Vec<_> = edges.iter().zip(&factors).filter(|(_, w)| **w > 0.0).map(|(e, w)| (e.0, e.1, *w)).collect();
+        let thin = Graph::from_edges(2708, &kept).unwrap();
+        let params = UnfoldedParams { graph_reg: reg, ..UnfoldedParams::default() };
+        let degrees = cora.graph.graph.degree();
+        let smoother = Propagator::with_degrees(thin.adjacency(), degrees, params.propagation(), &run).unwrap();
+        let all: Vec<u32> = (0..2708).collect();
+        let rows = smooth::by_columns(&inputs, &smoother, &all, 1e-6, &run).unwrap();
+        let rows = smooth::weighted(&rows, &[1.0; 2708]);
+        let (preconditioner, _) = Preconditioner::of_rows(&rows, 1433, 0.0, false, &run).unwrap();
+        let propagator = Propagator::new(cora.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+        let targets = cora.targets(true);
+        let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-10, run: &run };
+        let loss = Loss::new(NodeLoss::Mse, &targets);
+        let task = Task { map: &map, loss: &loss, ridge: 0.0, preconditioner: &preconditioner, tol: 0.5, max_iter: 1, run: &run };
+        let (least, most) = spectrum(&task, 80).unwrap();
+        let key = name.replace("_herta", "_mse_full_herta");
+        let expected = golden(FILE, &format!("{key}_kappa_edges"))[0];
+        assert!((most / least / expected - 1.0).abs() < 0.05, "{name}: {} {expected}", most / least);
+    }
+}
+
+/// A problem of `n` nodes in three groups: dense features, some labels.
+struct Small {
+    features: Features<'static>,
+    graph: AffinityGraph,
+    targets: Targets,
+}
+
+fn small(n: usize, d: usize, labeled: usize) -> Small {
+    let features = blobs(n, d, 3);
+    let edges: Vec<_> = (0..n as u32)
+        .flat_map(|u| (1..6u32).map(move |step| (u, (u * 3 + step * 37 + u / 7) % n as u32, 1.0 + f64::from(step) / 4.0)))
+        .filter(|e| e.0 < e.1)
+        .collect();
+    let graph = AffinityGraph::given(Graph::from_edges(n, &edges).unwrap());
+    let labels = Labels::from_integers((0..n).map(|i| (i < labeled).then_some((i % 3) as i64)));
+    let trust: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64 / 2.0).collect();
+    Small { features, graph, targets: Targets::one_hot(&labels, Some(&trust)).unwrap() }
+}
+
+impl Small {
+    fn fit(&self, params: UnfoldedParams, run: &Run) -> Result<Fitted<'static>> {
+        let problem = Problem { features: Some(&self.features), graph: Some(&self.graph), ..Problem::new(&self.targets) };
+        UnfoldedGnn::new(params, GraphParams::default())?.fit(&problem, run)
+    }
+}
+
+fn value(fitted: &Fitted<'_>) -> f64 {
+    fitted.report.parts["unfolded"]["loss"].as_array().unwrap().last().unwrap().as_f64().unwrap()
+}
+
+#[test]
+fn gradients_are_the_differences_of_the_loss() {
+    let (small, run) = (small(60, 4, 40), Run::new(Some(1), 0).unwrap());
+    for steps in [None, Some(3)] {
+        for kind in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
+            let params = UnfoldedParams { graph_reg: 4.0, steps, ..UnfoldedParams::default() };
+            let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+            let inputs = Inputs::new(&small.features, true);
+            let rows = small.targets.rows();
+            let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
+            let loss = Loss::new(kind, &small.targets);
+            let preconditioner = Preconditioner::Identity;
+            let task = Task { map: &map, loss: &loss, ridge: 0.3, preconditioner: &preconditioner, tol: 0.5, max_iter: 1, run: &run };
+            let start = Matrix::new(5, 3, (0..15).map(|at| ((at * 7) % 11) as f64 / 10.0 - 0.5).collect()).unwrap();
+            let state = State::new(Some(start.clone()), &task).unwrap();
+            for at in 0..15 {
+                let shifted = |by: f64| {
+                    let mut w = start.clone();
+                    w.values_mut()[at] += by;
+                    State::new(Some(w), &task).unwrap().value
+                };
+                let difference = (shifted(1e-4) - shifted(-1e-4)) / 2e-4;
+                let gradient = state.gradient.values()[at];
+                assert!((difference - gradient).abs() < 1e-5 * gradient.abs().max(1.0), "{difference} {gradient}");
+            }
+            // Along a line, the slope and the curvature too.
+            let direction = map.forward(&start).unwrap();
+            let [_, slope, curvature] = loss.along(&state.scores, &direction, 0.5);
+            let [above, slope_above, _] = loss.along(&state.scores, &direction, 0.5 + 1e-4);
+            let [below, slope_below, _] = loss.along(&state.scores, &direction, 0.5 - 1e-4);
+            assert!(((above - below) / 2e-4 - slope).abs() < 1e-5 * slope.abs().max(1.0));
+            assert!(((slope_above - slope_below) / 2e-4 - curvature).abs() < 1e-5 * curvature.max(1.0));
+        }
+    }
+}
+
+#[test]
+fn all_routes_find_the_same_optimum() {
+    let run = Run::new(Some(2), 1).unwrap();
+    // More labelled nodes than weights, and fewer.
+    for (n, d, labeled) in [(400, 12, 300), (300, 40, 25)] {
+        let small = small(n, d, labeled);
+        for (loss, graph_reg) in [(NodeLoss::Mse, 1.0), (NodeLoss::Mse, 20.0), (NodeLoss::CrossEntropy, 5.0)] {
+            let base = UnfoldedParams { loss, graph_reg, tol: 1e-9, max_iter: 4000, ..UnfoldedParams::default() };
+            let solve = |solver| small.fit(UnfoldedParams { solver, ..base.clone() }, &run).unwrap();
+            let direct = solve(LayerSolver::Direct);
+            assert!(direct.report.solve.as_ref().unwrap().converged);
+            for solver in [LayerSolver::Auto, LayerSolver::RoughPcg, LayerSolver::Herta, LayerSolver::MatrixFree] {
+                let other = solve(solver);
+                let (a, b) = (value(&other), value(&direct));
+                assert!((a / b - 1.0).abs() < 1e-7, "{solver:?} {loss:?} {labeled}: {a} {b}");
+                assert!(other.report.solve.as_ref().unwrap().converged, "{solver:?} {loss:?}");
+                let worst = distance(&other.labeling.scores, &direct.labeling.scores);
+                assert!(worst < 1e-3, "{solver:?} {loss:?} {labeled}: {worst}");
+            }
+        }
+    }
+}
+
+#[test]
+fn published_iterations_arrive_too() {
+    let (small, run) = (small(400, 12, 300), Run::new(Some(2), 1).unwrap());
+    let base = UnfoldedParams { loss: NodeLoss::Mse, tol: 1e-6, max_iter: 4000, ..UnfoldedParams::default() };
+    let best = value(&small.fit(UnfoldedParams { tol: 1e-11, ..base.clone() }, &run).unwrap());
+    let steps = |solver, optimizer| {
+        let sketch_size = SketchSize::Rows(200);
+        let fitted = small.fit(UnfoldedParams { solver, optimizer, sketch_size, ..base.clone() }, &run).unwrap();
+        let part = &fitted.report.parts["unfolded"];
+        let curve: Vec<f64> = part["loss"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+        let at = curve.iter().position(|value| value / best - 1.0 <= 1e-6);
+        (at.unwrap_or(usize::MAX), part["condition"].as_f64())
+    };
+    let (cg, condition) = steps(LayerSolver::Herta, LayerOptimizer::Cg);
+    assert!(cg <= 8 && condition.unwrap() < 4.0, "{cg} {condition:?}");
+    let (gd, condition) = steps(LayerSolver::Herta, LayerOptimizer::Gd);
+    assert!(gd <= 20 && condition.unwrap() < 4.0, "{gd} {condition:?}");
+    assert!(steps(LayerSolver::Herta, LayerOptimizer::Adam).0 < 4000);
+    let (plain, _) = steps(LayerSolver::Gd, LayerOptimizer::Auto);
+    assert!(plain > gd, "{plain}");
+    assert!(steps(LayerSolver::RoughPcg, LayerOptimizer::Cg).0 <= 3);
+}
+
+#[test]
+fn few_labels_without_a_ridge_have_the_solution_of_least_norm() {
+    let (small, run) = (small(200, 30, 12), Run::new(Some(2), 0).unwrap());
+    let params = UnfoldedParams {
+        loss: NodeLoss::Mse,
+        l2_reg: Some(0.0),
+        solver: LayerSolver::Direct,
+        tol: 1e-9,
+        ..UnfoldedParams::default()
+    };
+    let fitted = small.fit(params.clone(), &run).unwrap();
+    let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
+    let inputs = Inputs::new(&small.features, true);
+    let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+    let rows = small.targets.rows();
+    let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
+    let mut eye = Matrix::filled(31, 31, 0.0);
+    (0..31).for_each(|at| eye.row_mut(at)[at] = 1.0);
+    let expected = dense::least_squares(&map.forward(&eye).unwrap(), small.targets.values(), 1e-10).unwrap();
+    assert!(distance(&network.layers().output, &expected) < 1e-6);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let small = small(700, 20, 500);
+    for loss in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
+        for solver in [LayerSolver::Direct, LayerSolver::Herta, LayerSolver::MatrixFree] {
+            let fit = |threads| {
+                let params = UnfoldedParams { loss, solver, edges: Some(0.7), ..UnfoldedParams::default() };
+                small.fit(params, &Run::new(Some(threads), 4).unwrap()).unwrap().labeling.scores
+            };
+            let found = [1, 2, 7].map(fit);
+            assert!(found[0] == found[1] && found[1] == found[2], "{loss:?} {solver:?}");
+        }
+    }
+}
+
+#[test]
+fn new_nodes_follow_the_graph_they_are_given_or_their_neighbours() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let features = blobs(300, 4, 3);
+    let labels = Labels::from_integers((0..300).map(|i| (i < 60).then_some(i % 3)));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    for attention in [None, Some(1.0)] {
+        let params = UnfoldedParams { attention, ..UnfoldedParams::default() };
+        let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
+        let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
+        // Its own nodes and graph again.
+        let again = network.extend_on(&features, &fitted.graph.as_ref().unwrap().graph, &run).unwrap();
+        let most = if attention.is_some() { 0.2 } else { 1e-7 };
+        assert!(distance(&again, &fitted.labeling.scores) < most);
+        assert!(network.extend_on(&features, &Graph::from_edges(3, &[]).unwrap(), &run).is_err());
+        let model = Model {
+            method: UNFOLDED.into(),
+            classes: ClassNames::Integers(vec![0, 1, 2]),
+            feature_names: None,
+            standardizer: None,
+            rule: fitted.rule.clone(),
+            extension: fitted.extension.clone().unwrap(),
+        };
+        let new = features.select(&[5, 77, 150]).unwrap();
+        let near = model.predict(&new, &run).unwrap();
+        assert_eq!(near.labels, [5, 77, 150].map(|row| fitted.labeling.labels[row]));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.lapwing");
+        model.save(&path).unwrap();
+        let loaded = Model::load(&path).unwrap().predict(&new, &run).unwrap();
+        assert_eq!(*loaded.scores, *near.scores);
+        let bytes = network.to_bytes().unwrap();
+        let back = UnfoldedExtension::from_bytes(&bytes).unwrap();
+        assert_eq!(back.extend(&new, &run).unwrap(), *near.scores);
+        assert!(UnfoldedExtension::from_bytes(&bytes[..bytes.len() / 2]).is_err());
+    }
+}
+
+#[test]
+fn a_new_node_solves_its_own_block_of_the_system() {
+    let run = Run::new(Some(1), 0).unwrap();
+    let features = Features::from_f64(4, 1, vec![0.0, 1.0, 2.0, 3.0]).unwrap();
+    let targets = Targets::regression(&[0.0, f64::NAN, f64::NAN, 3.0], None).unwrap();
+    let graph = GraphParams { n_neighbors: 1, weights: lapwing_graph::Weighting::Binary, ..GraphParams::default() };
+    let params = UnfoldedParams { loss: NodeLoss::Mse, graph_reg: 2.0, ..UnfoldedParams::default() };
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let fitted = UnfoldedGnn::new(params, graph).unwrap().regress(&problem, &run).unwrap();
+    let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
+    let new = Features::from_f64(1, 1, vec![3.2]).unwrap();
+    let f = network.layers().outputs(&new, &run).unwrap().row(0)[0];
+    let built = fitted.graph.as_ref().unwrap();
+    // One neighbour, the last row, of weight 1: d = 2.
+    let (z, d) = (fitted.values.row(3)[0], 1.0 + built.graph.degree()[3]);
+    let expected = (f + 2.0 * z / (2.0 * d).sqrt()) / (1.0 + 2.0 / 2.0);
+    assert!((network.extend(&new, &run).unwrap().row(0)[0] - expected).abs() < 1e-9);
+}
+
+#[test]
+fn values_far_from_zero_are_no_business_of_the_norm() {
+    let (small, run) = (small(200, 5, 60), Run::new(Some(2), 0).unwrap());
+    let of = |shift: f64| {
+        let values: Vec<f64> =
+            (0..200).map(|i| if i < 60 { shift + ((i * 7) % 5) as f64 } else { f64::NAN }).collect();
+        let targets = Targets::regression(&values, None).unwrap();
+        let problem =
+            Problem { features: Some(&small.features), graph: Some(&small.graph), ..Problem::new(&targets) };
+        let params = UnfoldedParams { loss: NodeLoss::Mse, ..UnfoldedParams::default() };
+        UnfoldedGnn::new(params, GraphParams::default()).unwrap().regress(&problem, &run).unwrap().values
+    };
+    let (near, far) = (of(0.0), of(1e6));
+    let mean = |values: &Matrix| values.values().iter().sum::<f64>() / 200.0;
+    assert!((mean(&far) / 1e6 - 1.0).abs() < 0.05 && mean(&near).abs() < 10.0);
+}
+
+#[test]
+fn a_hidden_layer_learns_what_a_linear_one_cannot() {
+    let run = Run::new(Some(2), 3).unwrap();
+    // Opposite corners of a square are one class.
+    let n = 400;
+    let points: Vec<f64> = (0..n).flat_map(|i| [((i * 37) % 101) as f64 / 50.0 - 1.0, ((i * 59) % 97) as f64 / 48.0 - 1.0]).collect();
+    let classes: Vec<i64> = points.chunks(2).map(|p| i64::from(p[0] * p[1] > 0.0)).collect();
+    let features = Features::from_f64(n, 2, points).unwrap();
+    let labels = Labels::from_integers((0..n).map(|i| (i % 2 == 0).then_some(classes[i])));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let right = |params: UnfoldedParams| {
+        let graph = GraphParams { n_neighbors: 5, ..GraphParams::default() };
+        let fitted = UnfoldedGnn::new(params, graph).unwrap().fit(&problem, &run).unwrap();
+        let hits = (0..n).filter(|&i| i64::from(fitted.labeling.labels[i]) == classes[i]).count();
+        (hits as f64 / n as f64, fitted)
+    };
+    let base = UnfoldedParams { graph_reg: 0.5, l2_reg: Some(1e-2), tol: 1e-5, ..UnfoldedParams::default() };
+    let (linear, _) = right(base.clone());
+    let (deep, fitted) = right(UnfoldedParams { hidden: Some(16), ..base.clone() });
+    assert!(linear < 0.75 && deep > 0.95, "{linear} {deep}");
+    let solve = fitted.report.solve.as_ref().unwrap();
+    assert!(solve.converged && solve.n_iter < 200, "{solve:?}");
+    let curve = fitted.report.parts["unfolded"]["loss"].as_array().unwrap().clone();
+    assert!(curve.windows(2).all(|pair| pair[1].as_f64() <= pair[0].as_f64()));
+    let adam = UnfoldedParams { hidden: Some(16), solver: LayerSolver::Adam, max_iter: 300, ..base };
+    assert!(right(adam).0 > 0.9);
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_stops_are_heard() {
+    let (small, run) = (small(60, 4, 40), Run::new(Some(1), 0).unwrap());
+    let text = |params: UnfoldedParams| small.fit(params, &run).unwrap_err().to_string();
+    let base = UnfoldedParams::default;
+    assert!(text(UnfoldedParams { l2_reg: Some(-1.0), ..base() }).starts_with("l2_reg is -1;"));
+    assert!(text(UnfoldedParams { edges: Some(0.0), ..base() }).starts_with("edges is 0;"));
+    assert!(text(UnfoldedParams { hidden: Some(0), ..base() }).starts_with("hidden is 0;"));
+    assert!(text(UnfoldedParams { attention: Some(2.0), ..base() }).starts_with("attention is 2;"));
+    assert!(text(UnfoldedParams { optimizer: LayerOptimizer::Cg, ..base() }).starts_with("optimizer is cg;"));
+    let nothing = Problem { graph: Some(&small.graph), ..Problem::new(&small.targets) };
+    let method = UnfoldedGnn::new(base(), GraphParams::default()).unwrap();
+    assert!(method.fit(&nothing, &run).unwrap_err().to_string().contains("needs"));
+    assert!(LayerSolver::parse("sgd").unwrap_err().to_string().contains("rough-pcg"));
+    let stop = CancelToken::default();
+    stop.cancel();
+    let stopped = Run::new(Some(1), 0).unwrap().with_cancel(stop);
+    assert!(matches!(small.fit(base(), &stopped), Err(Error::Interrupted)));
+}
+
+#[test]
+fn nodes_without_edges_and_columns_of_zeros_are_no_obstacle() {
+    let run = Run::new(Some(1), 0).unwrap();
+    let graph = AffinityGraph::given(Graph::from_edges(6, &[(0, 1, 1.0), (1, 2, 1.0)]).unwrap());
+    let entries = [(0, 0, 1.0f32), (1, 0, 1.0), (3, 2, 2.0), (4, 2, 1.0)];
+    let features = Features::Sparse(Arc::new(Csr::from_entries(6, 4, &entries).unwrap()));
+    let labels = Labels::from_integers([Some(0), None, None, Some(1), None, None]);
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { features: Some(&features), graph: Some(&graph), ..Problem::new(&targets) };
+    for loss in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
+        for graph_reg in [0.0, 1.0] {
+            let params = UnfoldedParams { loss, graph_reg, ..UnfoldedParams::default() };
+            let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
+            assert_eq!((fitted.labeling.labels[0], fitted.labeling.labels[4]), (0, 1));
+            assert!(fitted.labeling.scores.values().iter().all(|z| z.is_finite()));
+            assert_eq!(fitted.report.parts["unfolded"]["n_zero_columns"], 2);
+        }
+    }
+}

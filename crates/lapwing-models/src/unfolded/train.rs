@@ -1,0 +1,353 @@
+//! From features, graph and labels to weights, by one of the routes: what is stored, what preconditions and what iterates.
+
+use std::time::Instant;
+
+use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, available_memory_bytes};
+use lapwing_graph::Graph;
+use lapwing_solve::Propagator;
+use lapwing_solve::products::product;
+use serde::Serialize;
+
+use super::loss::Loss;
+use super::map::{Map, OnGraph, Stored, StoredValues};
+use super::optimize::{Rule, State, Task, Trace, cg, descend, lbfgs, spectrum};
+use super::params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, TYPICAL_ADAM, UnfoldedParams};
+use super::precondition::{Preconditioner, spread};
+use super::routes::{Route, Sizes, column_tol, inner_tol};
+use super::rows::Inputs;
+use super::smooth::{by_columns, by_nodes, sketched, weighted};
+
+/// What a report says of the training.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Summary {
+    /// How the weights were found, and what iterated.
+    pub solver: &'static str,
+    pub optimizer: &'static str,
+    /// ρ.
+    pub l2_reg: f64,
+    /// ℓ + penalty at zero and after each iteration, and seconds since the fit began.
+    pub loss: Vec<f64>,
+    pub seconds: Vec<f64>,
+    /// Estimated (ℓ − ℓ*)/ℓ* at the end.
+    pub gap: Option<f64>,
+    /// Estimated condition number after preconditioning.
+    pub condition: Option<f64>,
+    /// Products of the graph with one column.
+    pub edge_passes: u64,
+    /// Dimensions that the weights have a part in.
+    pub rank: Option<usize>,
+    /// Columns of zeros among the features.
+    pub n_zero_columns: usize,
+    /// What each route was estimated to take, where one was chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    /// Of HERTA: edges that were kept, n_λ, rows of the sketch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_kept_edges: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_dimension: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sketch_size: Option<usize>,
+}
+
+/// A training: what it works on.
+pub(super) struct Training<'t, 'a> {
+    pub params: &'t UnfoldedParams,
+    pub inputs: &'t Inputs<'t, 'a>,
+    pub propagator: &'t Propagator,
+    pub graph: &'t Graph,
+    /// Labelled nodes, ascending (l).
+    pub labeled: &'t [u32],
+    pub loss: &'t Loss<'t>,
+    /// Since the fit began.
+    pub start: Instant,
+    pub run: &'t Run,
+}
+
+/// Residual of the pilot, and of estimates of the diagonal.
+const PILOT: f64 = 1e-3;
+/// Suboptimality below which single precision does not do.
+const LEAST_SINGLE: f64 = 1e-8;
+/// Iterations that look for the extreme eigenvalues of a problem.
+const LOOKS: usize = 12;
+
+/// Weights with how they were found.
+pub(super) struct Trained {
+    /// W (k, c).
+    pub weights: Matrix,
+    pub trace: Trace,
+    pub summary: Summary,
+}
+
+impl Training<'_, '_> {
+    /// Finds the weights, from those of `start` on where the route iterates on the graph.
+    pub fn train(&self, report: &mut Report) -> Result<Trained> {
+        let run = self.run;
+        let on_graph = self.on_graph(PILOT);
+        let before = self.propagator.n_passes();
+        let spread = report.time("pilot", run, |_| spread(&on_graph, self.loss.trust))?;
+        let pilot = (self.propagator.n_passes() - before) as f64 / 16.0;
+        let mean = spread / self.loss.trust.iter().sum::<f64>();
+        // Rows that are all the same leave no scale.
+        let typical = if mean > 0.0 { mean } else { 1.0 };
+        let ridge = self.params.l2_reg.unwrap_or(self.params.loss.typical_reg() * typical);
+        if self.params.l2_reg.is_none() {
+            report.choose("l2_reg", ridge);
+        }
+        let squares = self.inputs.column_squares();
+        let n_zero_columns = squares.iter().filter(|x| **x == 0.0).count();
+        let sizes = Sizes {
+            params: self.params,
+            inputs: self.inputs,
+            propagator: self.propagator,
+            graph: self.graph,
+            n_labeled: self.labeled.len(),
+            n_outputs: self.loss.n_outputs(),
+            pilot,
+            memory: available_memory_bytes().map_or(u64::MAX, |bytes| bytes / 2),
+        };
+        let (mut solver, mut routes) = (self.params.solver, Vec::new());
+        if solver == LayerSolver::Auto {
+            routes = sizes.routes();
+            solver = routes.first().map_or(LayerSolver::MatrixFree, |route| route.kind);
+            report.choose("solver", solver.name());
+        }
+        let summary =
+            Summary { solver: solver.name(), l2_reg: ridge, n_zero_columns, routes, ..Summary::default() };
+        let mut trained = match solver {
+            LayerSolver::Direct if sizes.is_by_nodes() => self.by_nodes(ridge, summary, report)?,
+            LayerSolver::Direct => self.direct(ridge, summary, report)?,
+            LayerSolver::RoughPcg | LayerSolver::Herta => self.preconditioned(solver, ridge, summary, report)?,
+            _ => self.on_the_graph(solver, ridge, (&squares, spread), summary, report)?,
+        };
+        let trace = &trained.trace;
+        trained.summary.edge_passes = self.propagator.n_passes();
+        trained.summary.gap = Some(trace.relative_gap()).filter(|gap| gap.is_finite());
+        trained.summary.condition = trace.condition;
+        trained.summary.loss.clone_from(&trace.values);
+        trained.summary.seconds.clone_from(&trace.seconds);
+        report.solve = Some(solve_summary(trace, trained.summary.optimizer));
+        Ok(trained)
+    }
+
+    pub fn on_graph(&self, tol: f64) -> OnGraph<'_> {
+        OnGraph { inputs: self.inputs, propagator: self.propagator, labeled: self.labeled, tol, run: self.run }
+    }
+
+    fn task<'s>(&'s self, map: &'s dyn Map, ridge: f64, preconditioner: &'s Preconditioner) -> Task<'s> {
+        let UnfoldedParams { tol, max_iter, .. } = *self.params;
+        Task { map, loss: self.loss, ridge, preconditioner, tol, max_iter, run: self.run }
+    }
+
+    /// What iterates by default.
+    fn optimizer(&self) -> LayerOptimizer {
+        match (self.params.optimizer, self.params.loss) {
+            (LayerOptimizer::Auto, NodeLoss::Mse) => LayerOptimizer::Cg,
+            (LayerOptimizer::Auto, NodeLoss::CrossEntropy) => LayerOptimizer::Lbfgs,
+            (optimizer, _) => optimizer,
+        }
+    }
+
+    /// Runs an optimizer, from `weights` or zero on.
+    fn optimize(
+        &self,
+        optimizer: LayerOptimizer,
+        task: &Task<'_>,
+        weights: Option<Matrix>,
+        trace: &mut Trace,
+        report: &mut Report,
+    ) -> Result<Matrix> {
+        let name = if trace.values.is_empty() { "solve" } else { "refine" };
+        report.time_steps(name, task.max_iter as u64, self.run, |_| {
+            let mut state = State::new(weights, task)?;
+            match optimizer {
+                LayerOptimizer::Cg | LayerOptimizer::Auto => cg(&mut state, task, trace)?,
+                LayerOptimizer::Lbfgs => lbfgs(&mut state, task, trace)?,
+                LayerOptimizer::Gd => {
+                    let (least, most) = spectrum(task, LOOKS)?;
+                    let is_plain = matches!(task.preconditioner, Preconditioner::Identity);
+                    let step = match self.params.loss {
+                        _ if self.params.learning_rate.is_some() => self.params.learning_rate.unwrap_or(most.recip()),
+                        // The least eigenvalue of a problem without a preconditioner takes long to be met.
+                        NodeLoss::Mse if is_plain => most.recip(),
+                        NodeLoss::Mse => 2.0 / (least + most),
+                        // Its curvature is at most half that of squares.
+                        NodeLoss::CrossEntropy => 2.0 / (most + if is_plain { task.ridge } else { 1.0 }),
+                    };
+                    let known = (!is_plain && self.params.loss == NodeLoss::Mse).then_some(least);
+                    descend(Rule::Gradient(step), known, &mut state, task, trace)?;
+                    trace.condition = known.map(|least| most / least);
+                }
+                LayerOptimizer::Adam => {
+                    let rate = self.params.learning_rate.unwrap_or(TYPICAL_ADAM);
+                    descend(Rule::Adam(rate), None, &mut state, task, trace)?;
+                }
+            }
+            Ok(state.weights)
+        })
+    }
+
+    /// Few labelled nodes: a solve for each.
+    fn by_nodes(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
+        let reduced = report.time("smooth", self.run, |_| by_nodes(self.inputs, self.propagator, self.labeled, self.run))?;
+        let (r, c) = (reduced.rows.width, self.loss.n_outputs());
+        let mut trace = Trace::new(self.start);
+        let (preconditioner, rank) =
+            Preconditioner::of_rows(&weighted(&reduced.rows, self.loss.trust), r, ridge, false, self.run)?;
+        let map = Stored { rows: &reduced.rows, run: self.run };
+        let task = self.task(&map, ridge, &preconditioner);
+        let optimizer = self.optimizer();
+        let inner = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        let mut weights = Matrix::filled(reduced.back.n_rows(), c, 0.0);
+        if r > 0 {
+            product(reduced.back.values(), inner.values(), r, weights.values_mut());
+        }
+        (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
+        Ok(Trained { weights, trace, summary })
+    }
+
+    /// Features smoothed once, and a linear model on them.
+    fn direct(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
+        let tol = column_tol(self.params.tol);
+        let k = self.inputs.width();
+        let rows = report.time_steps("smooth", k as u64, self.run, |_| {
+            by_columns(self.inputs, self.propagator, self.labeled, tol, self.run)
+        })?;
+        let mut trace = Trace::new(self.start);
+        let (preconditioner, rank) = report.time("factor", self.run, |_| {
+            let is_plain = self.loss.trust.iter().all(|m| *m == 1.0);
+            match &rows.values {
+                StoredValues::Single(values) if is_plain => Preconditioner::of_rows(values, k, ridge, false, self.run),
+                _ => Preconditioner::of_rows(&weighted(&rows, self.loss.trust), k, ridge, false, self.run),
+            }
+        })?;
+        let map = Stored { rows: &rows, run: self.run };
+        let task = self.task(&map, ridge, &preconditioner);
+        let optimizer = self.optimizer();
+        let mut weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        if self.params.tol < LEAST_SINGLE {
+            let map = self.on_graph(inner_tol(self.params.tol));
+            let task = self.task(&map, ridge, &preconditioner);
+            weights = self.optimize(optimizer, &task, Some(weights), &mut trace, report)?;
+        }
+        (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
+        Ok(Trained { weights, trace, summary })
+    }
+
+    /// A preconditioner from roughly smoothed features, and iterations on the graph.
+    fn preconditioned(
+        &self,
+        solver: LayerSolver,
+        ridge: f64,
+        mut summary: Summary,
+        report: &mut Report,
+    ) -> Result<Trained> {
+        let (k, optimizer) = (self.inputs.width(), self.optimizer());
+        let exact;
+        let params = match solver {
+            LayerSolver::Herta => self.params,
+            _ => {
+                exact = UnfoldedParams {
+                    edges: Some(1.0),
+                    sketch_size: SketchSize::None,
+                    ..self.params.clone()
+                };
+                &exact
+            }
+        };
+        let found = report.time_steps("smooth", k as u64, self.run, |_| {
+            let (labeled, trust) = (self.labeled, self.loss.trust);
+            sketched(self.inputs, self.propagator, self.graph, params, labeled, trust, self.run)
+        })?;
+        let (preconditioner, rank) = report.time("factor", self.run, |_| {
+            Preconditioner::of_rows(&found.rows, k, ridge, optimizer == LayerOptimizer::Adam, self.run)
+        })?;
+        summary.n_kept_edges = found.sparsifier.map(|(edges, _)| edges);
+        summary.effective_dimension = found.sparsifier.map(|(_, dimension)| dimension);
+        summary.sketch_size = found.is_sketched.then_some(found.n_rows);
+        drop(found.rows);
+        let mut trace = Trace::new(self.start);
+        let map = self.on_graph(inner_tol(self.params.tol));
+        let task = self.task(&map, ridge, &preconditioner);
+        let weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
+        if trace.condition.is_none() {
+            let (least, most) = spectrum(&task, LOOKS)?;
+            trace.condition = Some(most / least);
+        }
+        Ok(Trained { weights, trace, summary })
+    }
+
+    /// Iterations on the graph, without a preconditioner or with the diagonal.
+    fn on_the_graph(
+        &self,
+        solver: LayerSolver,
+        ridge: f64,
+        (squares, spread): (&[f64], f64),
+        mut summary: Summary,
+        report: &mut Report,
+    ) -> Result<Trained> {
+        // The root of what the norms of columns say of the diagonal, which the smoothing has not: all of it would damp frequent
+        // words, which lead.
+        let scale = spread / squares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let inverse = |x: &f64| {
+            let value = (x * scale + ridge).sqrt();
+            if value > 0.0 { value.recip() } else { 0.0 }
+        };
+        let (preconditioner, optimizer) = match solver {
+            LayerSolver::Gd => (Preconditioner::Identity, LayerOptimizer::Gd),
+            LayerSolver::Adam => (Preconditioner::Identity, LayerOptimizer::Adam),
+            _ => {
+                let optimizer = self.optimizer();
+                (Preconditioner::Diagonal(squares.iter().map(inverse).collect()), optimizer)
+            }
+        };
+        let map = self.on_graph(inner_tol(self.params.tol));
+        let task = self.task(&map, ridge, &preconditioner);
+        let mut trace = Trace::new(self.start);
+        let weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        summary.optimizer = optimizer.name();
+        Ok(Trained { weights, trace, summary })
+    }
+}
+
+/// The part of it that every report has.
+pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSummary {
+    let end = trace.values.last().copied().unwrap_or(0.0) - trace.gap.min(0.0);
+    let first = trace.values.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
+    SolveSummary {
+        n_iter: trace.n_iter,
+        residual: trace.relative_gap(),
+        converged: trace.converged,
+        residual_curve: trace.values.iter().map(|value| ((value - end) / first).max(0.0)).collect(),
+        preconditioner: optimizer.into(),
+    }
+}
+
+/// The warning of a training that did not arrive.
+pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
+    if !trace.converged {
+        let (n_iter, gap) = (trace.n_iter, trace.relative_gap());
+        let reached = if gap.is_finite() { format!("{gap:.1e}") } else { "unknown".into() };
+        report.warnings.push(format!(
+            "the solver stopped after {n_iter} iterations, its estimated suboptimality {reached}, above tol {tol:.1e}; raise \
+             max_iter or tol, or take solver auto"
+        ));
+    }
+}
+
+/// A training needs something to go by.
+pub(super) fn check_targets(params: &UnfoldedParams, targets: &lapwing_data::Targets) -> Result<()> {
+    if params.loss == NodeLoss::Mse {
+        return Ok(());
+    }
+    for (row, values) in targets.rows().iter().zip(targets.values().rows()) {
+        let sum: f64 = values.iter().sum();
+        if (sum - 1.0).abs() > 1e-6 || values.iter().any(|y| *y < 0.0) {
+            return Err(Error::labels(format!(
+                "the targets of row {row} sum to {sum}; cross-entropy needs shares that sum to 1"
+            )));
+        }
+    }
+    Ok(())
+}
