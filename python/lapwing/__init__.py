@@ -23,6 +23,7 @@ from ._low_rank import LowRankPropagationClassifier
 from ._model_file import load_model, save_model
 from ._solver import LaplacianSolver
 from ._sparse_harmonic import SparseHarmonicClassifier
+from ._unfolded import UnfoldedGNNClassifier, UnfoldedGNNRegressor
 from ._versions import show_versions
 
 __version__: str = str(_build_info()["version"])
@@ -36,6 +37,8 @@ __all__ = [
     "LaplacianSolver",
     "LowRankPropagationClassifier",
     "SparseHarmonicClassifier",
+    "UnfoldedGNNClassifier",
+    "UnfoldedGNNRegressor",
     "baselines",
     "exceptions",
     "graph",

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _lapwing
@@ -117,6 +118,24 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             parts = csr_parts(matrix, np.float64)
             refuse_negative(parts)
         self.n_features_in_ = parts[0][1]
+        return parts
+
+    def _adjacency(self, graph: Any, options: dict[str, Any], control: dict[str, Any]) -> CsrParts | None:
+        """A graph that was given beside features, as the compiled part takes it."""
+        if graph is None:
+            return None
+        if isinstance(graph, tuple):
+            indices, distances = neighbor_arrays(graph)
+            parts: CsrParts
+            parts, _ = _lapwing.weigh_neighbors(indices, distances, options, {**control, "callback": None})
+            return parts
+        if isinstance(graph, Graph):
+            return csr_parts(graph.to_scipy(), np.float64)
+        matrix = check_array(
+            graph, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name="graph"
+        )
+        parts = csr_parts(matrix, np.float64)
+        refuse_negative(parts)
         return parts
 
     def _require_y(self, y: Any) -> None:

@@ -11,13 +11,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
 from ._arguments import auto_or_number, integer, number, text
-from ._base import GraphEstimator, Source, refuse_negative
+from ._base import GraphEstimator, Source
 from ._classifier import SpreadingClassifier
 from ._control import Callback
-from ._inputs import CsrParts, check_options, csr_parts, features_argument, neighbor_arrays
+from ._inputs import check_options, features_argument
 from ._labels import ClassLabels, as_label_array, unlabeled_mask
 from ._regressor import SpreadingRegressor
-from .graph import Graph
 
 __all__ = ["LaplacianRidgeClassifier", "LaplacianRidgeRegressor", "LaplacianSVC"]
 
@@ -51,24 +50,6 @@ class KernelEstimator(GraphEstimator):
         if graph is not None or self.graph_reg == 0 or self.kernel == "precomputed":
             options = {**options, "n_neighbors": 1}
         return self._from_features(X, options)
-
-    def _adjacency(self, graph: Any, options: dict[str, Any], control: dict[str, Any]) -> CsrParts | None:
-        """The graph that was given, as the compiled part takes it."""
-        if graph is None:
-            return None
-        if isinstance(graph, tuple):
-            indices, distances = neighbor_arrays(graph)
-            parts: CsrParts
-            parts, _ = _lapwing.weigh_neighbors(indices, distances, options, {**control, "callback": None})
-            return parts
-        if isinstance(graph, Graph):
-            return csr_parts(graph.to_scipy(), np.float64)
-        matrix = check_array(
-            graph, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name="graph"
-        )
-        parts = csr_parts(matrix, np.float64)
-        refuse_negative(parts)
-        return parts
 
     def _options(self) -> dict[str, Any]:
         every, memory = getattr(self, "check_every", "auto"), self.memory

@@ -11,6 +11,7 @@ __all__ = [
     "KernelMachine",
     "Landmarks",
     "NeighborIndex",
+    "Network",
     "Solver",
     "Sparsifier",
     "apply_rule",
@@ -25,6 +26,8 @@ __all__ = [
     "fit_kernel_regressor",
     "fit_low_rank",
     "fit_nearest_label",
+    "fit_network_classifier",
+    "fit_network_regressor",
     "fit_regressor",
     "fit_simple_harmonic",
     "fit_subsampling",
@@ -194,6 +197,24 @@ def fit_kernel_regressor(
     options: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
+def fit_network_classifier(
+    features: _Features,
+    labels: _Labels,
+    label_weights: NDArray[np.float64] | None,
+    adjacency: _Csr | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
+def fit_network_regressor(
+    features: _Features,
+    values: NDArray[np.float64],
+    label_weights: NDArray[np.float64] | None,
+    adjacency: _Csr | None,
+    graph: dict[str, Any],
+    options: dict[str, Any],
+    control: dict[str, Any],
+) -> dict[str, Any]: ...
 @final
 class Eigenfunctions:
     def __new__(cls, parts: tuple[NDArray[Any], ...]) -> Eigenfunctions: ...
@@ -215,8 +236,17 @@ class KernelMachine:
     def kernel(self) -> tuple[str, float | None, int | None] | None: ...
     def rows(self) -> Any: ...
 
+@final
+class Network:
+    def __new__(cls, state: bytes) -> Network: ...
+    def layers(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64] | None]]: ...
+    def has_neighbors(self) -> bool: ...
+    def extend_on(self, new: _Features, adjacency: _Csr, control: dict[str, Any]) -> NDArray[np.float64]: ...
+
 def extend(
-    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks, new: _Features, control: dict[str, Any]
+    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks | Network,
+    new: _Features,
+    control: dict[str, Any],
 ) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]

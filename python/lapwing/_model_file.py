@@ -16,6 +16,7 @@ from ._inputs import csr_from_parts
 from ._lapsvm import KernelClassifier, LaplacianRidgeClassifier, LaplacianSVC
 from ._low_rank import LowRankPropagationClassifier
 from ._sparse_harmonic import SparseHarmonicClassifier
+from ._unfolded import UnfoldedGNNClassifier
 from .baselines import (
     EigenfunctionClassifier,
     NearestLabelClassifier,
@@ -24,7 +25,7 @@ from .baselines import (
 )
 
 
-_Model = TypeVar("_Model", FeatureClassifier, KernelClassifier)
+_Model = TypeVar("_Model", FeatureClassifier, KernelClassifier, UnfoldedGNNClassifier)
 
 
 def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
@@ -88,7 +89,7 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     Returns
     -------
     the classifier of that method
-        Ready to predict. ``classes_`` is there, ``landmarks_`` and ``bandwidth_``, or ``coefficients_`` and ``bias_``, if it has them, and where a model keeps all rows of the fit ``scores_``, ``reached_``
+        Ready to predict. ``classes_`` is there, ``landmarks_`` and ``bandwidth_``, ``layer_weights_``, or ``coefficients_`` and ``bias_``, if it has them, and where a model keeps all rows of the fit ``scores_``, ``reached_``
         and their labels; what only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
 
     Raises
@@ -111,6 +112,8 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
         model._keep_landmarks()
     if isinstance(model, KernelClassifier):
         model._keep_coefficients()
+    elif isinstance(model, UnfoldedGNNClassifier):
+        model._keep_layers()
     elif not isinstance(model, FeatureClassifier):
         _label_rows(model, parts["extension"]["scores"])
     return model
@@ -124,6 +127,8 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
         return _with_extension(_low_rank(extension), extension)
     if isinstance(extension, _lapwing.KernelMachine):
         return _with_extension(_kernel_machine(method, extension), extension)
+    if isinstance(extension, _lapwing.Network):
+        return _with_extension(UnfoldedGNNClassifier(), extension)
     graph = extension["graph"]
     search = {"metric": graph["metric"], "zero_rows": graph["zero_rows"]}
     if method == "nearest-label":

@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::error::to_py;
 use crate::index::NeighborIndex;
 use crate::options::{GraphOptions, WidthsInput, graph_dict, name, widths_object};
+use crate::unfolded::Network;
 
 /// What labels new rows, as a fitted estimator keeps it.
 #[derive(FromPyObject)]
@@ -28,6 +29,9 @@ pub enum ExtensionInput<'py> {
     /// A kernel machine.
     #[pyo3(transparent)]
     Kernel(PyRef<'py, KernelMachine>),
+    /// A network.
+    #[pyo3(transparent)]
+    Network(PyRef<'py, Network>),
     /// Fitted rows.
     #[pyo3(transparent)]
     Neighbors(FittedRows<'py>),
@@ -182,6 +186,7 @@ impl ExtensionInput<'_> {
             Self::Eigenfunctions(functions) => functions.0.clone().into(),
             Self::Landmarks(landmarks) => landmarks.0.clone().into(),
             Self::Kernel(machine) => machine.0.clone().into(),
+            Self::Network(network) => network.0.clone().into(),
             Self::Neighbors(fitted) => NeighborExtension {
                 features: fitted.features.features()?,
                 graph: fitted.graph.params().map_err(to_py)?,
@@ -203,6 +208,10 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
             let machine = machine.into_owned().map_err(to_py)?;
             return Ok(Bound::new(py, KernelMachine(machine))?.into_any());
         }
+        Extension::Network(network) => {
+            let network = network.into_owned().map_err(to_py)?;
+            return Ok(Bound::new(py, Network(network))?.into_any());
+        }
         Extension::Neighbors(neighbors) => neighbors,
     };
     let dict = PyDict::new(py);
@@ -212,6 +221,14 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
     dict.set_item("index", Bound::new(py, NeighborIndex(neighbors.index.clone()))?)?;
     dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?)?;
     Ok(dict.into_any())
+}
+
+/// The same of what may be none.
+pub fn extension_or_none<'py>(py: Python<'py>, extension: Option<Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
+    match extension {
+        Some(extension) => extension_object(py, extension),
+        None => Ok(py.None().into_bound(py)),
+    }
 }
 
 /// Scores (m, c) of new rows.

@@ -3,7 +3,7 @@
 use lapwing::data::{Result, Targets};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
-use lapwing::models::{Extension, LapSvm, Problem};
+use lapwing::models::{LapSvm, Problem};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use crate::arrays::{CsrInput, FeaturesInput, dict, json, vector};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::extension::{KernelMachine, extension_object};
+use crate::extension::{KernelMachine, extension_or_none};
 use crate::graph::given;
 use crate::harmonic::{LabelsInput, class_targets, classifier_dict};
 use crate::options::{GraphOptions, LapSvmOptions};
@@ -46,7 +46,7 @@ pub fn fit_kernel_classifier<'py>(
         let problem = Problem { features: Some(&features), graph: adjacency.as_ref(), ..Problem::new(&targets) };
         method.fit_with(&problem, &options, run)
     })?;
-    let extension = machine(py, fitted.extension.take())?;
+    let extension = extension_or_none(py, fitted.extension.take())?;
     let dict = classifier_dict(py, fitted)?;
     dict.set_item("extension", extension)?;
     Ok(dict)
@@ -77,20 +77,13 @@ pub fn fit_kernel_regressor<'py>(
         ("report", json(&fitted.report).map_err(to_py)?.into_pyobject(py)?.into_any()),
         ("reached", PyArray1::from_slice(py, &fitted.reached).into_any()),
         ("values", PyArray1::from_slice(py, fitted.values.values()).into_any()),
-        ("extension", machine(py, fitted.extension)?),
+        ("extension", extension_or_none(py, fitted.extension)?),
     ];
     dict(py, items)
 }
 
 fn affinity(py: Python<'_>, adjacency: Option<&CsrInput<'_, f64>>) -> PyResult<Option<AffinityGraph>> {
     adjacency.map(|adjacency| given(py, adjacency)).transpose()
-}
-
-fn machine<'py>(py: Python<'py>, extension: Option<Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
-    match extension {
-        Some(extension) => extension_object(py, extension),
-        None => Ok(py.None().into_bound(py)),
-    }
 }
 
 impl LapSvmOptions {

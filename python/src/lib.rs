@@ -19,6 +19,7 @@ mod model;
 mod options;
 mod solver;
 mod sparsify;
+mod unfolded;
 mod versions;
 
 /// Compiled part of lapwing.
@@ -46,6 +47,8 @@ mod _lapwing {
     use crate::solver::Solver;
     #[pymodule_export]
     use crate::sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier};
+    #[pymodule_export]
+    use crate::unfolded::{Network, fit_network_classifier, fit_network_regressor};
     #[pymodule_export]
     use crate::versions::build_info;
 }

@@ -16,6 +16,7 @@ NAMES = (
     "_solver",
     "_sparsify",
     "_sparse_harmonic",
+    "_unfolded",
     "_versions",
     "baselines",
     "metrics",

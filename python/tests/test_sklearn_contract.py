@@ -12,6 +12,8 @@ from lapwing import (
     LaplacianSVC,
     LowRankPropagationClassifier,
     SparseHarmonicClassifier,
+    UnfoldedGNNClassifier,
+    UnfoldedGNNRegressor,
 )
 from lapwing.baselines import (
     EigenfunctionClassifier,
@@ -44,6 +46,10 @@ ESTIMATORS = [
     LaplacianRidgeClassifier(),
     LaplacianRidgeRegressor(),
     LaplacianRidgeRegressor(bias=True, solver="cg", random_state=0),
+    UnfoldedGNNClassifier(),
+    UnfoldedGNNClassifier(20.0, loss="mse", solver="herta", unlabeled=-2, random_state=0),
+    UnfoldedGNNClassifier(hidden=8, attention=1.0, unlabeled=-2, random_state=0),
+    UnfoldedGNNRegressor(),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
     SimpleHarmonicClassifier(),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import lapwing
 from lapwing import HarmonicClassifier, HarmonicRegressor, LaplacianRidgeRegressor, LaplacianSVC, LowRankPropagationClassifier
+from lapwing import UnfoldedGNNClassifier, UnfoldedGNNRegressor
 from lapwing.baselines import EigenfunctionClassifier
 from lapwing.graph import (
     Graph,
@@ -44,6 +45,9 @@ values: NDArray[np.float64] = HarmonicRegressor(2).fit(X, [0.5, None, None, 1.0]
 machine: LaplacianSVC = LaplacianSVC("poly", graph_reg=0.1, n_landmarks=None).fit(X, [0, 1, -1, -1], validation=(X, [0, 1, 0, 1]))
 sides: NDArray[np.float64] = machine.decision_function(X)
 smooth: LaplacianRidgeRegressor = LaplacianRidgeRegressor(bias=True).fit(X, [0.5, None, None, 1.0], graph=None)
+network: UnfoldedGNNClassifier = UnfoldedGNNClassifier(5.0, loss="mse", steps=10).fit(X, [0, 1, -1, -1], graph=np.eye(4))
+moved: NDArray[np.float64] = network.predict_proba(X, graph=np.eye(4))
+level: NDArray[np.float64] = UnfoldedGNNRegressor(hidden=3).fit(X, [0.5, None, None, 1.0]).predict(X)
 graph: Graph = knn_graph(X, 2, weights="binary", bandwidth="auto")
 distances, indices = kneighbors(X, 2)
 found: NDArray[np.int32] = indices
