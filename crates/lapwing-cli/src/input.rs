@@ -40,11 +40,17 @@ impl Input {
         run: &Run,
     ) -> Result<Self, Failure> {
         match (&data.graph, &data.data) {
-            (Some(path), _) if !is_matrix(path) && streamed.is_some() => {
+            (Some(path), None) if !is_matrix(path) && streamed.is_some() => {
                 let edges = EdgeFile::open(path, streamed.and_then(|streamed| streamed.nodes), run)?;
                 Ok(Self { edges: Some(edges), ..Self::empty() })
             }
-            (Some(path), _) => Self::read_graph(path, run),
+            (Some(path), None) => Self::read_graph(path, None, run),
+            (Some(graph), Some(path)) => {
+                let mut input = Self::read_features(path, &data.table, labels, run)?;
+                let n_rows = input.n_samples();
+                input.graph = Self::read_graph(graph, Some(n_rows), run)?.graph;
+                Ok(input)
+            }
             (None, Some(path)) => Self::read_features(path, &data.table, labels, run),
             (None, None) => Err(Failure::usage("give DATA, or a graph with --graph")),
         }
@@ -84,8 +90,8 @@ impl Input {
         }
     }
 
-    fn read_graph(path: &Path, run: &Run) -> Result<Self, Failure> {
-        let graph = AffinityGraph::given(Graph::new(read_graph(path, None, run)?)?);
+    fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Self, Failure> {
+        let graph = AffinityGraph::given(Graph::new(read_graph(path, n_rows, run)?)?);
         Ok(Self { graph: Some(graph), ..Self::empty() })
     }
 
@@ -151,12 +157,12 @@ pub fn check_checkpoint(checkpoint: &Path, output: Option<&Path>, edges: &Path) 
 /// Checks that labels will be found, before anything is read.
 pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
     data.check()?;
-    if data.graph.is_some() && labels.label_column.is_some() {
+    if data.data.is_none() && labels.label_column.is_some() {
         return Err(Failure::usage("a graph has no columns: give the labels with --labels FILE"));
     }
     let may_hold_labels = data.data.as_deref().is_some_and(holds_labels);
     if labels.label_column.is_none() && labels.labels.is_none() && !may_hold_labels {
-        return Err(no_labels(data.graph.is_some()));
+        return Err(no_labels(data.data.is_none()));
     }
     if labels.label_column.is_some() && data.data.as_deref().is_some_and(|path| !names_labels(path)) {
         let reason = "--label-column needs a table (.csv, .parquet) or an array of an .npz; give --labels FILE instead";

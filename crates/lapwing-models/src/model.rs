@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
-use lapwing_graph::{Cells, GraphParams, Weighting, Widths};
+use lapwing_graph::{Cells, Graph, GraphParams, Weighting, Widths};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
 use crate::{
-    Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule, UnfoldedExtension,
+    Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule,
+    UnfoldedExtension,
 };
 
 /// A fitted classifier for new rows.
@@ -68,6 +69,21 @@ impl Model<'_> {
         let scores = match &self.standardizer {
             Some(standardizer) => self.extension.extend(&standardizer.apply(features, run)?, run)?,
             None => self.extension.extend(features, run)?,
+        };
+        Ok(run.install(|| self.rule.apply(Arc::new(scores))))
+    }
+
+    /// Labels rows (m, d) that are the nodes of a graph, as models of unfolded networks can.
+    ///
+    /// # Errors
+    /// As [`Model::predict`]; [`Error::Param`] for other models; [`Error::Shape`] for a graph of other rows.
+    pub fn predict_on(&self, features: &Features<'_>, graph: &Graph, run: &Run) -> Result<Labeling> {
+        let Extension::Network(network) = &self.extension else {
+            return Err(Error::param("graph", "given", format!("none: models of {} have no use for one", self.method)));
+        };
+        let scores = match &self.standardizer {
+            Some(standardizer) => network.extend_on(&standardizer.apply(features, run)?, graph, run)?,
+            None => network.extend_on(features, graph, run)?,
         };
         Ok(run.install(|| self.rule.apply(Arc::new(scores))))
     }

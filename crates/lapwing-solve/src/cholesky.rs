@@ -94,8 +94,7 @@ mod tests {
             };
             let values: Vec<f64> = (0..n * n).map(|at| entry(at % n, at / n)).collect();
             let x: Vec<f64> = (0..3 * n).map(|i| ((i * 7) % 13) as f64 - 6.0).collect();
-            let b: Vec<f64> =
-                (0..3 * n).map(|at| (0..n).map(|j| entry(at % n, j) * x[at / n * n + j]).sum()).collect();
+            let b: Vec<f64> = (0..3 * n).map(|at| (0..n).map(|j| entry(at % n, j) * x[at / n * n + j]).sum()).collect();
             let mut first: Option<Vec<f64>> = None;
             for threads in [1, 2, 7] {
                 let run = Run::new(Some(threads), 0).unwrap();

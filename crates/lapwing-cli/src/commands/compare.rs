@@ -12,10 +12,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::html::{ComparePage, write_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LapSvmOptions, LowRankOptions,
-    RunOptions, SparseHarmonicOptions, method_options,
-};
+use crate::options::{DataOptions, LabelOptions, MethodChoices, RunOptions};
 use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
@@ -51,22 +48,7 @@ pub struct Compare {
     methods: Vec<String>,
 
     #[command(flatten)]
-    graph: GraphOptions,
-
-    #[command(flatten)]
-    harmonic: HarmonicOptions,
-
-    #[command(flatten)]
-    sparse: SparseHarmonicOptions,
-
-    #[command(flatten)]
-    low_rank: LowRankOptions,
-
-    #[command(flatten)]
-    lapsvm: LapSvmOptions,
-
-    #[command(flatten)]
-    baselines: BaselineOptions,
+    choices: MethodChoices,
 
     /// Write a report with a plot: one file, nothing is loaded from elsewhere
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
@@ -114,8 +96,7 @@ impl Compare {
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let options =
-            method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.lapsvm, &self.baselines);
+        let options = self.choices.options();
         if self.methods.is_empty() {
             // All that can do with what there is.
             // Factors by their names are low-rank again, with options that may be those of another.

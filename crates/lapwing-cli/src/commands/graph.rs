@@ -63,6 +63,7 @@ impl Graph {
             return Err(Failure::usage(format!("{option} is for graphs that are learned, with --learn log or l2")));
         }
         self.data.check()?;
+        self.data.check_one()?;
         if self.writes_to_stdout() && self.run.json {
             return Err(two_on_stdout("graph"));
         }

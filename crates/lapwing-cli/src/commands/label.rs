@@ -9,6 +9,7 @@ use lapwing::data::{Error, Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::lapsvm::{LAPRLS, LAPSVM};
 use lapwing::models::low_rank::LOW_RANK;
+use lapwing::models::unfolded::UNFOLDED;
 use lapwing::models::{FACTOR_METHODS, LowRank, METHODS, Method, MethodOptions, method};
 
 use super::finished::Finished;
@@ -17,10 +18,7 @@ use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, check_own_checkpoint, is_once};
-use crate::options::{
-    BaselineOptions, DataOptions, GraphOptions, HarmonicOptions, LabelOptions, LapSvmOptions, LowRankOptions,
-    RunOptions, SparseHarmonicOptions, method_options,
-};
+use crate::options::{DataOptions, LabelOptions, MethodChoices, RunOptions};
 use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
 use crate::ranks::Ranks;
 use crate::rows::are_rows;
@@ -34,6 +32,8 @@ Examples:
       features in one file, row,label pairs in another; a report to look at
   lapwing label --graph citations.csv --labels known.txt -o labels.csv
       a graph instead of features
+  lapwing label words.npz --graph citations.csv --labels known.txt --method unfolded-gnn -o labels.csv
+      features and a graph of the same rows
   lapwing label big.parquet --label-column y --plan
       how much memory it would take
   lapwing label huge.npy --labels known.csv --method low-rank -o labels.npy
@@ -59,25 +59,10 @@ pub struct Label {
     method: String,
 
     #[command(flatten)]
-    graph: GraphOptions,
-
-    #[command(flatten)]
-    harmonic: HarmonicOptions,
-
-    #[command(flatten)]
-    sparse: SparseHarmonicOptions,
-
-    #[command(flatten)]
-    low_rank: LowRankOptions,
-
-    #[command(flatten)]
-    lapsvm: LapSvmOptions,
+    choices: MethodChoices,
 
     #[command(flatten)]
     stream: StreamOptions,
-
-    #[command(flatten)]
-    baselines: BaselineOptions,
 
     #[command(flatten)]
     outputs: OutputOptions,
@@ -140,6 +125,12 @@ fn in_words_of(method: &str, failure: Failure) -> Failure {
         (LAPSVM | LAPRLS, "tol") => "gradient_tol",
         (LAPSVM | LAPRLS, "memory") => "gram_memory",
         (LAPSVM | LAPRLS, "n_landmarks") => "kernel_landmarks",
+        (UNFOLDED, "solver") => "layer_solver",
+        (UNFOLDED, "optimizer") => "layer_optimizer",
+        (UNFOLDED, "steps") => "unfolding",
+        (UNFOLDED, "edges") => "kept_edges",
+        (UNFOLDED, "tol") => "train_tol",
+        (UNFOLDED, "max_iter") => "train_max_iter",
         (LOW_RANK, "bandwidth") => "landmark_bandwidth",
         (factor, "bandwidth") if FACTOR_METHODS.contains(&factor) => "landmark_bandwidth",
         (_, name) => name,
@@ -150,13 +141,13 @@ fn in_words_of(method: &str, failure: Failure) -> Failure {
 impl Label {
     pub fn run(&self, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
-        let mut options =
-            method_options(&self.graph, &self.harmonic, &self.sparse, &self.low_rank, &self.lapsvm, &self.baselines);
+        let mut options = self.choices.options();
         options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         options.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
         let low_rank = LowRank::named(&self.method, &options.low_rank)?;
         if let (Some(method), Some(path)) = (&low_rank, &self.data.data)
             && !self.outputs.plan
+            && self.data.check_method(method).map(|()| true)?
             && self.reads_rows(path, ranks)?
         {
             return self
@@ -219,7 +210,7 @@ impl Label {
             result.save_model(path, names, standardizer)?;
         }
         if let Some(path) = &self.outputs.report {
-            result.write_report(path, &self.data.title(), self.harmonic.tol)?;
+            result.write_report(path, &self.data.title(), self.choices.harmonic.tol)?;
         }
         if let Some(path) = &self.stream.checkpoint {
             Checkpoint::remove(path)?;
@@ -239,7 +230,7 @@ impl Label {
     /// Refuses what cannot work before anything is read.
     fn check(&self) -> Result<(), Failure> {
         check_label_source(&self.data, &self.labels)?;
-        if self.outputs.model.is_some() && self.data.graph.is_some() {
+        if self.outputs.model.is_some() && self.data.data.is_none() {
             return Err(Failure::usage("--model needs features: a graph alone cannot label new rows"));
         }
         if self.writes_to_stdout() && self.run.json {
@@ -261,7 +252,7 @@ impl Label {
                 None => Ok(()),
             };
         };
-        if self.sparse.refinements.is_some_and(|passes| passes > 0) && is_once(edges) {
+        if self.choices.sparse.refinements.is_some_and(|passes| passes > 0) && is_once(edges) {
             return Err(Failure::usage(
                 "--refinements needs edges that can be read again, not a pipe or standard input",
             ));

@@ -1,6 +1,6 @@
 //! `--plan`: what a fit will need, without doing it.
 
-use lapwing::data::read::{probe, read_labels, read_samples};
+use lapwing::data::read::{probe, read_graph, read_labels, read_samples};
 use lapwing::data::{EdgeSource, Report};
 use lapwing::models::{Method, Plan, PlanStep, ProblemSize};
 use serde_json::json;
@@ -39,13 +39,19 @@ pub fn print_plan(
     };
     let mut read_bytes = 0;
     let plan = match (&data.graph, &data.data) {
-        (None, Some(path)) => {
+        (graph, Some(path)) => {
             let file = probe(path, &read_options(&data.table, Some(labels)))?;
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
             count_labels(session, data, labels, &mut size)?;
             size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.standardize;
             read_bytes = size.input_bytes;
+            if let Some(graph) = graph {
+                let adjacency = session.read(&mut Report::default(), || {
+                    Ok::<_, Failure>(read_graph(graph, Some(size.n_samples), &session.run)?)
+                })?;
+                size.n_edges = Some(adjacency.nnz() / 2);
+            }
             if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
         }
         _ => {
@@ -93,7 +99,7 @@ fn count_labels(
         (Some(path), _) => Some(read_labels(path, size.n_samples, labels.unlabeled.as_deref())?),
         (None, None) => None,
     };
-    let known = known.ok_or_else(|| no_labels(data.graph.is_some()))?;
+    let known = known.ok_or_else(|| no_labels(data.data.is_none()))?;
     (size.n_classes, size.n_labeled) = (known.n_classes(), known.n_labeled());
     Ok(())
 }

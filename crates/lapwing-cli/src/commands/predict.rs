@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapwing::data::read::{names_columns, read_samples};
+use lapwing::data::read::{names_columns, read_graph, read_samples};
 use lapwing::data::write::{LABEL_ENDINGS, LabelWriter, LabeledRows};
 use lapwing::data::{Features, Matrix, Report, peak_memory_bytes};
+use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use serde_json::json;
 
@@ -24,7 +25,9 @@ const EXAMPLES: &str = "\
 Examples:
   lapwing label train.csv --label-column y -o train-labels.csv --model y.lapwing
   lapwing predict y.lapwing new.csv -o new-labels.csv
-      label the rows of new.csv, whose columns are found by their names";
+      label the rows of new.csv, whose columns are found by their names
+  lapwing predict topics.lapwing all.npz --graph all-citations.csv -o topics.csv
+      label the nodes of another graph, with a model of unfolded-gnn";
 
 /// Label new rows with a saved model
 ///
@@ -39,6 +42,10 @@ pub struct Predict {
 
     /// New rows, in any format that `lapwing label` reads; - reads CSV from standard input
     data: PathBuf,
+
+    /// A graph of the new rows, as `lapwing label --graph` reads it; for models of unfolded-gnn
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    graph: Option<PathBuf>,
 
     /// Feature columns, separated by commas [default: those of the model, else all]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', help_heading = "Input")]
@@ -80,11 +87,21 @@ impl Predict {
         let model = session.read(&mut report, || Model::load(&self.model))?;
         if let (Extension::Landmarks(landmarks), None) = (&model.extension, &model.standardizer)
             && are_rows(&self.data)
+            && self.graph.is_none()
         {
             return self.run_rows(&model, landmarks, report, &session);
         }
         let features = session.read(&mut report, || self.read(&model, &session))?;
-        let labeling = report.time("predict", &session.run, |_| model.predict(&features, &session.run))?;
+        let graph = match &self.graph {
+            Some(path) => Some(session.read(&mut report, || {
+                Ok::<_, Failure>(Graph::new(read_graph(path, Some(features.n_rows()), &session.run)?)?)
+            })?),
+            None => None,
+        };
+        let labeling = report.time("predict", &session.run, |_| match &graph {
+            Some(graph) => model.predict_on(&features, graph, &session.run),
+            None => model.predict(&features, &session.run),
+        })?;
         let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
         describe(&mut report, &model, (features.n_rows(), features.n_cols()), n_unreached);
 

@@ -69,7 +69,11 @@ impl FitPage<'_> {
         page.figures.push(histogram::confidence(&self.inferred_confidence()));
         page.figures.extend(self.graph.and_then(|graph| histogram::degrees(graph.degree())));
         let curve = self.report.solve.as_ref().map(|solve| solve.residual_curve.as_slice());
-        page.figures.extend(curve.and_then(|curve| histogram::residuals(curve, self.tol)));
+        let course = match self.report.parts.contains_key("unfolded") {
+            true => &histogram::TRAINING,
+            false => &histogram::RESIDUALS,
+        };
+        page.figures.extend(curve.and_then(|curve| histogram::residuals(curve, self.tol, course)));
         Ok(page.render())
     }
 

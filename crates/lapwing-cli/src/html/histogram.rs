@@ -38,17 +38,39 @@ pub fn degrees(degree: &[f64]) -> Option<Figure> {
     Some(draw("Degrees", &caption, &binned(&positive, low, high, BINS), (low, high), false, "degree"))
 }
 
-/// Largest relative residual after each iteration; `tol` is where the solver stops.
-pub fn residuals(curve: &[f64], tol: f64) -> Option<Figure> {
+/// What an iteration is followed by.
+pub struct Course {
+    /// Title of the figure, and of its vertical axis.
+    pub title: &'static str,
+    pub axis: &'static str,
+    /// What the values are; their number comes after it.
+    pub caption: &'static str,
+}
+
+/// Relative residuals of a solver.
+pub const RESIDUALS: Course = Course {
+    title: "Residuals",
+    axis: "relative residual",
+    caption: "Relative residual of the slowest class after each of",
+};
+/// Losses of a training.
+pub const TRAINING: Course = Course {
+    title: "Training",
+    axis: "loss above its end, over the loss at zero weights",
+    caption: "Loss over the labelled rows, less that of the end, in",
+};
+
+/// Values after each iteration; `tol` is where the solver stops.
+pub fn residuals(curve: &[f64], tol: f64, course: &Course) -> Option<Figure> {
     let positive = || curve.iter().copied().filter(|r| *r > 0.0 && r.is_finite());
     let (low, high) = positive().fold((tol, tol), |(low, high), r| (low.min(r), high.max(r)));
     positive().next()?;
     let (across, up) = plot_area(CHART);
     let x = Scale::linear(0.0, curve.len() as f64, across);
     let y = Scale::decades(low, high, up);
-    let caption = format!("Relative residual of the slowest class after each of {} iterations.", count(curve.len()));
-    let mut svg = Svg::new(CHART.0, CHART.1, "Residuals", &caption);
-    draw_axes(&mut svg, CHART, &x, &y, ("iteration", "relative residual"));
+    let caption = format!("{} {} iterations.", course.caption, count(curve.len()));
+    let mut svg = Svg::new(CHART.0, CHART.1, course.title, &caption);
+    draw_axes(&mut svg, CHART, &x, &y, ("iteration", course.axis));
     svg.line((across.0, y.at(tol)), (across.1, y.at(tol)), "limit");
     svg.text((across.1 - 4.0, y.at(tol) - 6.0), "tick end", &format!("tol {tol:.0e}"));
     let points: Vec<(f64, f64)> = curve.iter().enumerate().map(|(i, &r)| (x.at((i + 1) as f64), y.at(r))).collect();
@@ -61,7 +83,7 @@ pub fn residuals(curve: &[f64], tol: f64) -> Option<Figure> {
             &format!("iteration {}: {residual:.1e}", i + 1),
         );
     }
-    Some(Figure::new("Residuals", caption, svg))
+    Some(Figure::new(course.title, caption, svg))
 }
 
 /// Counts per bin of equal width.
@@ -105,7 +127,7 @@ mod tests {
     fn bins_hold_every_value() {
         assert_eq!(binned(&[0.0, 0.49, 0.5, 1.0, f64::NAN], 0.0, 1.0, 2), [2, 2]);
         assert_eq!(binned(&[3.0, 3.0], 3.0, 3.0, 4), [2, 0, 0, 0]);
-        assert!(degrees(&[0.0, 0.0]).is_none() && residuals(&[], 1e-6).is_none());
-        assert!(degrees(&[0.001, 5.0, 0.0]).is_some() && residuals(&[0.0, 1e-3], 1e-6).is_some());
+        assert!(degrees(&[0.0, 0.0]).is_none() && residuals(&[], 1e-6, &RESIDUALS).is_none());
+        assert!(degrees(&[0.001, 5.0, 0.0]).is_some() && residuals(&[0.0, 1e-3], 1e-6, &TRAINING).is_some());
     }
 }

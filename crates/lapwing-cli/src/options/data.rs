@@ -15,10 +15,12 @@ pub struct DataOptions {
     ///
     /// By the ending: .csv (also .csv.gz, .csv.zst) with a header line; .parquet; .npy (rows × columns); .npz (arrays
     /// X and, for labels, y, or a sparse matrix saved by scipy); .svm or .libsvm.
-    #[arg(value_name = "DATA", help_heading = None::<&str>, required_unless_present = "graph", conflicts_with = "graph")]
+    #[arg(value_name = "DATA", help_heading = None::<&str>, required_unless_present = "graph")]
     pub data: Option<PathBuf>,
 
-    /// A graph instead of features: edges u, v[, weight] or a sparse matrix
+    /// A graph instead of features, or beside them: edges u, v[, weight] or a sparse matrix
+    ///
+    /// Beside features it is the graph of their rows, for methods that need both.
     ///
     /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0);
     /// .npz with a symmetric sparse matrix saved by scipy.
@@ -33,16 +35,32 @@ impl DataOptions {
     /// Refuses what a graph cannot have.
     pub fn check(&self) -> Result<(), Failure> {
         let table = &self.table;
-        if self.graph.is_some() && (table.columns.is_some() || !table.drop.is_empty() || table.standardize) {
+        if self.data.is_none() && (table.columns.is_some() || !table.drop.is_empty() || table.standardize) {
             return Err(Failure::usage("--columns, --drop and --standardize need features, not a graph"));
         }
         Ok(())
     }
 
-    /// Refuses a graph where the method needs features.
+    /// Refuses a graph where the method needs features, and features where it has no use for one of them.
     pub fn check_method(&self, method: &dyn Method) -> Result<(), Failure> {
-        if self.graph.is_some() && method.needs_features() {
-            return Err(Failure::usage(format!("the method {} needs features, not a graph", method.name())));
+        let name = method.name();
+        let reason = match (&self.data, &self.graph) {
+            (None, Some(_)) if method.needs_features() => format!("the method {name} needs features, not a graph"),
+            (Some(_), Some(_)) if method.graph_params().is_none() => {
+                format!("the method {name} works on features alone; leave --graph out")
+            }
+            (Some(_), Some(_)) if !method.needs_features() => {
+                format!("the method {name} works on a graph alone; leave DATA out")
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::usage(reason))
+    }
+
+    /// Refuses features and a graph together.
+    pub fn check_one(&self) -> Result<(), Failure> {
+        if self.data.is_some() && self.graph.is_some() {
+            return Err(Failure::usage("give DATA or --graph, not both"));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
 use super::choice::{choice, real};
-use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions};
+use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
 #[derive(Args)]
@@ -131,20 +131,47 @@ impl HarmonicOptions {
     }
 }
 
-/// What every method is given to choose its parameters from.
-pub fn method_options(
-    graph: &GraphOptions,
-    harmonic: &HarmonicOptions,
-    sparse: &SparseHarmonicOptions,
-    low_rank: &LowRankOptions,
-    lapsvm: &LapSvmOptions,
-    baselines: &BaselineOptions,
-) -> MethodOptions {
-    let (low_rank, lapsvm) = (low_rank.params(harmonic), lapsvm.params(harmonic));
-    let (graph, harmonic, sparse) = (graph.params(), harmonic.params(), sparse.params());
-    let mut options = MethodOptions { graph, harmonic, sparse, low_rank, lapsvm, ..MethodOptions::default() };
-    baselines.add_to(&mut options);
-    options
+/// Parameters of every method.
+#[derive(Args)]
+pub struct MethodChoices {
+    #[command(flatten)]
+    pub graph: GraphOptions,
+
+    #[command(flatten)]
+    pub harmonic: HarmonicOptions,
+
+    #[command(flatten)]
+    pub sparse: SparseHarmonicOptions,
+
+    #[command(flatten)]
+    pub low_rank: LowRankOptions,
+
+    #[command(flatten)]
+    pub lapsvm: LapSvmOptions,
+
+    #[command(flatten)]
+    pub unfolded: UnfoldedOptions,
+
+    #[command(flatten)]
+    pub baselines: BaselineOptions,
+}
+
+impl MethodChoices {
+    /// What every method is given to choose its parameters from.
+    pub fn options(&self) -> MethodOptions {
+        let Self { graph, harmonic, sparse, low_rank, lapsvm, unfolded, baselines } = self;
+        let mut options = MethodOptions {
+            graph: graph.params(),
+            harmonic: harmonic.params(),
+            sparse: sparse.params(),
+            low_rank: low_rank.params(harmonic),
+            lapsvm: lapsvm.params(harmonic),
+            unfolded: unfolded.params(harmonic),
+            ..MethodOptions::default()
+        };
+        baselines.add_to(&mut options);
+        options
+    }
 }
 
 pub fn parse_auto(text: &str) -> Result<Auto, String> {

@@ -10,13 +10,15 @@ mod method;
 mod run;
 mod sparse_harmonic;
 mod sparsify;
+mod unfolded;
 
 pub use baselines::BaselineOptions;
 pub use data::{DataOptions, LabelOptions, TableOptions};
 pub use lapsvm::LapSvmOptions;
 pub use learn::LearnOptions;
 pub use low_rank::LowRankOptions;
-pub use method::{GraphOptions, HarmonicOptions, method_options};
+pub use method::{GraphOptions, HarmonicOptions, MethodChoices};
 pub use run::{ProgressStyle, RunOptions};
 pub use sparse_harmonic::SparseHarmonicOptions;
 pub use sparsify::SparsifyOptions;
+pub use unfolded::UnfoldedOptions;

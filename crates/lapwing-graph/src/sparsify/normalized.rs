@@ -64,14 +64,15 @@ const TOL: f64 = 1e-3;
 /// # Errors
 /// [`Error::Param`] for parameters outside their range; [`Error::Interrupted`].
 pub fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<Vec<f64>> {
-    if !(params.graph_reg > 0.0) {
+    if params.graph_reg.is_nan() || params.graph_reg <= 0.0 {
         return Err(Error::param("graph_reg", params.graph_reg, "above 0"));
     }
     if !(1..=64).contains(&params.n_projections) {
         return Err(Error::param("n_projections", params.n_projections, "between 1 and 64"));
     }
     let matrix = graph.adjacency();
-    let settings = PropagatorParams { graph_reg: params.graph_reg, self_loop: params.self_loop, ..PropagatorParams::default() };
+    let settings =
+        PropagatorParams { graph_reg: params.graph_reg, self_loop: params.self_loop, ..PropagatorParams::default() };
     let propagator = Propagator::new(matrix, settings, run)?;
     let roots: Vec<f64> = graph.degree().iter().map(|d| (d + params.self_loop).sqrt()).collect();
     let (key, k) = (mix(run.seed ^ 0x7269_6467), params.n_projections);
@@ -278,7 +279,8 @@ mod tests {
                 assert!((sum - dimension).abs() < 1e-6 * dimension.max(1.0), "{name}: {sum} {dimension}");
                 let mut mean = vec![0.0; leverages.len()];
                 for seed in 0..40 {
-                    let found = ridge_leverages(&graph, &params, &Run::new(Some(1 + seed % 2), seed as u64).unwrap()).unwrap();
+                    let found =
+                        ridge_leverages(&graph, &params, &Run::new(Some(1 + seed % 2), seed as u64).unwrap()).unwrap();
                     mean.iter_mut().zip(found).for_each(|(mean, x)| *mean += x / 40.0);
                 }
                 let total: f64 = mean.iter().sum();
@@ -302,9 +304,8 @@ mod tests {
         };
         for replace in [false, true] {
             let params = RidgeParams { replace, ..RidgeParams::new(5.0, m / 2) };
-            let draw = |seed: u64, threads| {
-                sparsify_ridge(&graph, &params, &Run::new(Some(threads), seed).unwrap()).unwrap()
-            };
+            let draw =
+                |seed: u64, threads| sparsify_ridge(&graph, &params, &Run::new(Some(threads), seed).unwrap()).unwrap();
             assert_eq!(draw(3, 1).adjacency, draw(3, 7).adjacency);
             let found: Vec<f64> = (0..200).map(|seed| form(&draw(seed, 1).adjacency)).collect();
             let mean = found.iter().sum::<f64>() / 200.0;

@@ -202,9 +202,8 @@ impl<'a> UnfoldedExtension<'a> {
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
     pub(crate) fn store(&self, file: &mut ModelFile) -> Result<()> {
-        let mut insert = |name: &str, layer: &Matrix| {
-            file.insert(name, &[layer.n_rows(), layer.n_cols()], layer.values().to_vec())
-        };
+        let mut insert =
+            |name: &str, layer: &Matrix| file.insert(name, &[layer.n_rows(), layer.n_cols()], layer.values().to_vec());
         insert("layer.output", &self.layers.output)?;
         if let Some(hidden) = &self.layers.hidden {
             insert("layer.hidden", hidden)?;
@@ -212,8 +211,7 @@ impl<'a> UnfoldedExtension<'a> {
         if let Some(neighbors) = &self.neighbors {
             store_neighbors(neighbors, file)?;
         }
-        let meta =
-            Meta { settings: self.settings, bias: self.layers.bias, is_inductive: self.neighbors.is_some() };
+        let meta = Meta { settings: self.settings, bias: self.layers.bias, is_inductive: self.neighbors.is_some() };
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
         file.meta["unfolded"] = serde_json::to_value(meta).map_err(fault)?;
         Ok(())

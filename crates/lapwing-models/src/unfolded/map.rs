@@ -8,6 +8,15 @@ use rayon::prelude::*;
 
 use super::rows::Inputs;
 
+/// How exactly a product is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accuracy {
+    /// Of a step or a change: errors are relative to it, and single precision does.
+    Step,
+    /// Of the weights or the residual themselves.
+    Whole,
+}
+
 /// A linear map from weights (k, c) to scores of the labelled nodes (l, c), for any c.
 pub(super) trait Map: Sync {
     /// Weights of each output k.
@@ -17,13 +26,13 @@ pub(super) trait Map: Sync {
     ///
     /// # Errors
     /// Those of the solver; interrupted.
-    fn forward(&self, weights: &Matrix) -> Result<Matrix>;
+    fn forward(&self, weights: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 
     /// The transpose: (k, c) from (l, c).
     ///
     /// # Errors
     /// As [`Map::forward`].
-    fn adjoint(&self, residual: &Matrix) -> Result<Matrix>;
+    fn adjoint(&self, residual: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 }
 
 /// By products with the graph: two solves of c columns for each gradient.
@@ -32,9 +41,18 @@ pub(super) struct OnGraph<'m> {
     pub propagator: &'m Propagator,
     /// Labelled nodes, ascending (l).
     pub labeled: &'m [u32],
-    /// Residual of the solves.
+    /// Residual of the solves of whole weights and residuals.
     pub tol: f64,
     pub run: &'m Run,
+}
+
+/// Least residual of the solves of steps.
+const STEP_TOL: f64 = 1e-6;
+
+impl OnGraph<'_> {
+    fn tol(&self, accuracy: Accuracy) -> f64 {
+        if accuracy == Accuracy::Step { self.tol.max(STEP_TOL) } else { self.tol }
+    }
 }
 
 impl Map for OnGraph<'_> {
@@ -42,18 +60,18 @@ impl Map for OnGraph<'_> {
         self.inputs.width()
     }
 
-    fn forward(&self, weights: &Matrix) -> Result<Matrix> {
-        let all = self.propagator.solve(&self.inputs.times(weights, self.run)?, self.tol, self.run)?;
+    fn forward(&self, weights: &Matrix, accuracy: Accuracy) -> Result<Matrix> {
+        let all = self.propagator.solve(&self.inputs.times(weights, self.run)?, self.tol(accuracy), self.run)?;
         let mut out = Matrix::filled(self.labeled.len(), weights.n_cols(), 0.0);
         self.labeled.iter().enumerate().for_each(|(at, &row)| out.row_mut(at).copy_from_slice(all.row(row as usize)));
         Ok(out)
     }
 
-    fn adjoint(&self, residual: &Matrix) -> Result<Matrix> {
+    fn adjoint(&self, residual: &Matrix, accuracy: Accuracy) -> Result<Matrix> {
         let mut all = Matrix::filled(self.inputs.n(), residual.n_cols(), 0.0);
         let rows = self.labeled.iter().zip(residual.rows());
         rows.for_each(|(&row, residual)| all.row_mut(row as usize).copy_from_slice(residual));
-        let smooth = self.propagator.solve(&all, self.tol, self.run)?;
+        let smooth = self.propagator.solve(&all, self.tol(accuracy), self.run)?;
         self.inputs.transposed_times(smooth.values(), residual.n_cols(), self.run)
     }
 }
@@ -118,7 +136,7 @@ impl Map for Stored<'_> {
         self.rows.width
     }
 
-    fn forward(&self, weights: &Matrix) -> Result<Matrix> {
+    fn forward(&self, weights: &Matrix, _: Accuracy) -> Result<Matrix> {
         let c = weights.n_cols();
         let mut out = Matrix::filled(self.rows.n_rows(), c, 0.0);
         self.run.install(|| {
@@ -133,7 +151,7 @@ impl Map for Stored<'_> {
         Ok(out)
     }
 
-    fn adjoint(&self, residual: &Matrix) -> Result<Matrix> {
+    fn adjoint(&self, residual: &Matrix, _: Accuracy) -> Result<Matrix> {
         let c = residual.n_cols();
         let mut out = Matrix::filled(self.rows.width, c, 0.0);
         let parts: Vec<Vec<f64>> = self.run.install(|| {

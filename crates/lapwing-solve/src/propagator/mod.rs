@@ -61,7 +61,7 @@ impl PropagatorParams {
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
         let Self { graph_reg, self_loop, steps, step_size } = *self;
-        if !(graph_reg >= 0.0 && graph_reg <= 1e12) {
+        if !(0.0..=1e12).contains(&graph_reg) {
             return Err(Error::param("graph_reg", graph_reg, "a number between 0 and 1e12"));
         }
         if !(self_loop > 0.0 && self_loop.is_finite()) {
@@ -212,8 +212,8 @@ impl Propagator {
         self.passes.load(Ordering::Relaxed)
     }
 
-    /// Z (n, s) for F (n, s) in double precision, to a residual of `tol` in (0, 1), relative to each column, in the norm of
-    /// the inverse diagonal.
+    /// Z (n, s) for F (n, s), to a residual of `tol` in (0, 1), relative to each column, in the norm of the inverse diagonal; in
+    /// single precision where `tol` and the values allow it, that is from 1e-6 on.
     ///
     /// # Errors
     /// [`Error::Shape`] unless F has n rows; [`Error::NotConverged`] for columns whose iteration broke down, as overflowing
@@ -229,15 +229,33 @@ impl Propagator {
         if let Some(solver) = &self.solver {
             return self.solve_stiff(solver, f, run);
         }
+        let largest = f.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        if self.is_single(tol) && (1e-20..1e20).contains(&largest) {
+            self.solve_in::<f32>(f, tol, run)
+        } else {
+            self.solve_in::<f64>(f, tol, run)
+        }
+    }
+
+    /// Whether single precision holds a residual.
+    fn is_single(&self, tol: f64) -> bool {
+        tol >= LEAST_SINGLE && self.params.graph_reg <= MOST_SINGLE && self.params.steps.is_none()
+    }
+
+    fn solve_in<R: Real>(&self, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
+        let (n, s) = (self.n(), f.n_cols());
         let mut out = Matrix::filled(n, s, 0.0);
-        let fill = |columns: Range<usize>, part: &mut [f64]| {
-            part.par_chunks_mut(columns.len()).zip(f.values().par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(
-                |(part, row)| part.copy_from_slice(&row[columns.clone()]),
-            );
+        let fill = |columns: Range<usize>, part: &mut [R]| {
+            let rows = part.par_chunks_mut(columns.len()).zip(f.values().par_chunks(s)).with_min_len(BLOCK_ROWS);
+            rows.for_each(|(part, row)| {
+                part.iter_mut().zip(&row[columns.clone()]).for_each(|(part, x)| *part = R::round(*x));
+            });
         };
-        self.strips(s, tol, run, fill, |columns, part: &[f64]| {
+        self.strips(s, tol, run, fill, |columns, part: &[R]| {
             let rows = out.values_mut().par_chunks_mut(s).zip(part.par_chunks(columns.len()));
-            rows.with_min_len(BLOCK_ROWS).for_each(|(row, part)| row[columns.clone()].copy_from_slice(part));
+            rows.with_min_len(BLOCK_ROWS).for_each(|(row, part)| {
+                row[columns.clone()].iter_mut().zip(part).for_each(|(out, x)| *out = x.wide());
+            });
             Ok(())
         })?;
         Ok(out)
@@ -265,7 +283,7 @@ impl Propagator {
             }
             return Ok(());
         }
-        if tol >= LEAST_SINGLE && self.params.graph_reg <= MOST_SINGLE {
+        if self.is_single(tol) || self.params.steps.is_some() {
             return self.strips(n_columns, tol, run, fill, take);
         }
         let wide = |columns: Range<usize>, part: &mut [f64]| {
@@ -303,7 +321,11 @@ impl Propagator {
         scale(&mut b, &root);
         let (mut u, info) = solver.solve(&b, None, Constraint::None, run)?;
         if !info.converged {
-            return Err(not_converged(info.iterations.iter().copied().max().unwrap_or(0), info.summary().residual, 1e-10));
+            return Err(not_converged(
+                info.iterations.iter().copied().max().unwrap_or(0),
+                info.summary().residual,
+                1e-10,
+            ));
         }
         self.passes.fetch_add(info.iterations.iter().map(|&one| one as u64).sum(), Ordering::Relaxed);
         scale(&mut u, &|at| self.root[at]);
@@ -385,12 +407,14 @@ impl Propagator {
         for _ in 0..steps {
             run.check()?;
             sdd_product(&self.matrix, &u, &mut product, s);
-            u.par_chunks_mut(s).zip(&self.root).zip(product.par_chunks(s).zip(g.par_chunks(s))).with_min_len(BLOCK_ROWS).for_each(
-                |((u, root), (product, g))| {
+            u.par_chunks_mut(s)
+                .zip(&self.root)
+                .zip(product.par_chunks(s).zip(g.par_chunks(s)))
+                .with_min_len(BLOCK_ROWS)
+                .for_each(|((u, root), (product, g))| {
                     let factor = R::round(alpha * reg / (root * root));
                     u.iter_mut().zip(product).zip(g).for_each(|((u, p), g)| *u = *u - factor * (*p - *g));
-                },
-            );
+                });
         }
         self.passes.fetch_add((steps * s) as u64, Ordering::Relaxed);
         Ok(u)
@@ -411,11 +435,13 @@ impl Propagator {
             run.check()?;
             steps::turn(&mut p, &r, &self.inverse, &beta);
             let curvature = sdd_product(&self.matrix, &p, &mut q, s);
-            let step: Vec<f64> = rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
+            let step: Vec<f64> =
+                rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
             let new = steps::descend(&mut x, &mut r, &p, &q, &self.inverse, &step);
             beta = new.iter().zip(&rz).map(|(new, old)| if *old > 0.0 { new / old } else { 0.0 }).collect();
             rz = new;
-            let relative = rz.iter().zip(&first).map(|(rz, first)| if *first > 0.0 { (rz / first).sqrt() } else { 0.0 });
+            let relative =
+                rz.iter().zip(&first).map(|(rz, first)| if *first > 0.0 { (rz / first).sqrt() } else { 0.0 });
             worst = relative.fold(0.0f64, |worst, r| if r.is_nan() || r > worst { r } else { worst });
             if worst <= tol {
                 self.passes.fetch_add(((iteration + 1) * s) as u64, Ordering::Relaxed);

@@ -28,15 +28,7 @@ dispatched!(descend_rows, descend_plain[R: Real](
 ));
 
 #[inline(always)]
-fn descend_plain<R: Real>(
-    x: &mut [R],
-    r: &mut [R],
-    p: &[R],
-    q: &[R],
-    inverse: &[f64],
-    step: &[f64],
-    sums: &mut [f64],
-) {
+fn descend_plain<R: Real>(x: &mut [R], r: &mut [R], p: &[R], q: &[R], inverse: &[f64], step: &[f64], sums: &mut [f64]) {
     with_width!(step.len(), descend_width[R](x, r, p, q, inverse, step, sums));
 }
 

@@ -1,8 +1,10 @@
 use super::*;
 use crate::dense;
 
+type Edges = Vec<(u32, u32, f64)>;
+
 /// Star, path, hubs joined, and a graph of two pieces with a node alone.
-fn graphs() -> Vec<(&'static str, usize, Vec<(u32, u32, f64)>)> {
+fn graphs() -> Vec<(&'static str, usize, Edges)> {
     let star = (1..40).map(|i| (0, i, 1.0)).collect();
     let path = (1..60).map(|i| (i - 1, i, 0.3 + f64::from(i % 5))).collect();
     let hubs = (0..50).flat_map(|i| [(50, i, 1.0), (51, (i * 7) % 50, 2.5)]).collect();

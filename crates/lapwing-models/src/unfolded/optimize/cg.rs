@@ -9,6 +9,7 @@ use lapwing_solve::dense::{eigen_symmetric, solve_spd};
 use lapwing_solve::products::{add_transposed_product, product};
 
 use super::{RENEW, State, Task, Trace, add, dot};
+use crate::unfolded::map::Accuracy;
 use crate::unfolded::precondition::Preconditioner;
 
 /// Steps over which the rate is looked at.
@@ -36,6 +37,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
             // What rounding and inexact solves have left is seen in a gradient that is computed anew.
             *state = State::new(Some(state.weights.clone()), task)?;
             is_fresh = true;
+            trace.correct(state.value);
             let towards = task.preconditioner.apply(&state.gradient);
             if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement || trace.n_iter >= task.max_iter {
                 trace.converged = true;
@@ -86,10 +88,11 @@ fn estimate(decrement: f64, gains: &[f64], task: &Task<'_>) -> f64 {
         }
     };
     match (is_good, window) {
-        // One step with an exact P ends it.
-        (true, 0) => if gains.is_empty() { f64::INFINITY } else { decrement },
-        (true, _) => decrement.max(ahead),
-        (false, _) => ahead,
+        // The least eigenvalue of what a sketch preconditions is about a half. One step with an exact P ends it.
+        (true, 0) if gains.is_empty() => f64::INFINITY,
+        (true, 0) => 2.0 * decrement,
+        (true, _) => ahead.max(2.0 * decrement),
+        (false, _) => 2.0 * ahead,
     }
 }
 
@@ -115,8 +118,8 @@ impl Step {
             add(&mut directions, &times(&before.directions, &shares), -1.0);
         }
         let Some(directions) = orthonormal(&directions)? else { return Ok(None) };
-        let scores = task.map.forward(&directions)?;
-        let mut products = task.map.adjoint(&task.loss.trusted(&scores))?;
+        let scores = task.map.forward(&directions, Accuracy::Step)?;
+        let mut products = task.map.adjoint(&task.loss.trusted(&scores), Accuracy::Step)?;
         add(&mut products, &directions, task.ridge);
         let mut curvature = transposed(&directions, &products);
         for i in 0..curvature.n_rows() {
@@ -178,8 +181,8 @@ pub(in crate::unfolded) fn spectrum(task: &Task<'_>, steps: usize) -> Result<(f6
     let bits = |at: usize| lapwing_data::hash::mix(at as u64 ^ 0x7370_6563) & 1;
     let random = Matrix::new(k, 1, (0..k).map(|at| if bits(at) == 0 { 1.0 } else { -1.0 }).collect())?;
     // A right-hand side in the range of what may be singular.
-    let scores = task.map.forward(&random)?;
-    let mut residual = task.map.adjoint(&task.loss.trusted(&scores))?;
+    let scores = task.map.forward(&random, Accuracy::Step)?;
+    let mut residual = task.map.adjoint(&task.loss.trusted(&scores), Accuracy::Step)?;
     add(&mut residual, &random, task.ridge);
     let (mut direction, mut old) = (Matrix::filled(k, 1, 0.0), 0.0);
     let mut steps_taken = Vec::new();
@@ -188,16 +191,16 @@ pub(in crate::unfolded) fn spectrum(task: &Task<'_>, steps: usize) -> Result<(f6
         let z = task.preconditioner.apply(&residual);
         let new = dot(&residual, &z);
         first = f64::max(first, new);
-        if !(new > 1e-20 * first) {
+        if new.is_nan() || new <= 1e-20 * first {
             break;
         }
         let beta = if old > 0.0 { new / old } else { 0.0 };
         direction.values_mut().iter_mut().zip(z.values()).for_each(|(d, z)| *d = beta * *d + z);
-        let scores = task.map.forward(&direction)?;
-        let mut product = task.map.adjoint(&task.loss.trusted(&scores))?;
+        let scores = task.map.forward(&direction, Accuracy::Step)?;
+        let mut product = task.map.adjoint(&task.loss.trusted(&scores), Accuracy::Step)?;
         add(&mut product, &direction, task.ridge);
         let curvature = dot(&direction, &product);
-        if !(curvature > 0.0) {
+        if curvature.is_nan() || curvature <= 0.0 {
             break;
         }
         add(&mut residual, &product, -new / curvature);

@@ -4,6 +4,7 @@
 use lapwing_data::{Matrix, Result};
 
 use super::{RENEW, State, Task, Trace, dot};
+use crate::unfolded::map::Accuracy;
 
 /// Which step is taken.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,8 @@ pub(in crate::unfolded) fn descend(
             break;
         }
         // A rate that is too large ends here, not in numbers that are none.
-        if trace.n_iter >= task.max_iter || !(state.value < 1e3 * trace.values[0].max(f64::MIN_POSITIVE)) {
+        let is_lost = state.value.is_nan() || state.value > 1e3 * trace.values[0].max(f64::MIN_POSITIVE);
+        if trace.n_iter >= task.max_iter || is_lost {
             break;
         }
         let direction = match rule {
@@ -62,11 +64,11 @@ pub(in crate::unfolded) fn descend(
                 task.preconditioner.half(&step)
             }
         };
-        let scores = task.map.forward(&direction)?;
+        let scores = task.map.forward(&direction, Accuracy::Step)?;
         state.advance(&direction, &scores, 1.0, task)?;
         trace.n_iter += 1;
         trace.note(state.value, task.run);
-        if trace.n_iter % RENEW == 0 {
+        if trace.n_iter.is_multiple_of(RENEW) {
             let weights: Matrix = state.weights.clone();
             *state = State::new(Some(weights), task)?;
         }

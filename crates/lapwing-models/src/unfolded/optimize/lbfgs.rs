@@ -6,11 +6,14 @@ use std::collections::VecDeque;
 use lapwing_data::{Matrix, Result};
 
 use super::{RENEW, State, Task, Trace, add, dot};
+use crate::unfolded::map::Accuracy;
 
 /// Pairs that are remembered.
 const MEMORY: usize = 10;
 /// Share of the slope that a line search leaves.
 const SLOPE: f64 = 0.1;
+/// How much more than the matrix of L-BFGS tells is thought to be left; measured are two to four times.
+const CAUTION: f64 = 4.0;
 /// Iterations in a row whose estimates are small enough.
 const PATIENCE: usize = 2;
 
@@ -34,16 +37,17 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         direction.values_mut().iter_mut().for_each(|d| *d = -*d);
         let slope = dot(&direction, &state.gradient);
         // A bound where there is a ridge, beside the estimate.
-        let bound = if task.ridge > 0.0 { dot(&state.gradient, &state.gradient) / (2.0 * task.ridge) } else { f64::INFINITY };
-        calm = if trace.reaches((-0.5 * slope).min(bound), task) { calm + 1 } else { 0 };
+        let bound =
+            if task.ridge > 0.0 { dot(&state.gradient, &state.gradient) / (2.0 * task.ridge) } else { f64::INFINITY };
+        calm = if trace.reaches((-0.5 * CAUTION * slope).min(bound), task) { calm + 1 } else { 0 };
         if calm >= PATIENCE || slope == 0.0 {
             trace.converged = true;
             break;
         }
-        if trace.n_iter >= task.max_iter || !(slope < 0.0) {
+        if trace.n_iter >= task.max_iter || slope.is_nan() || slope > 0.0 {
             break;
         }
-        let scores = task.map.forward(&direction)?;
+        let scores = task.map.forward(&direction, Accuracy::Step)?;
         let step = search(state, &direction, &scores, task);
         if step == 0.0 {
             // No descent that double precision could see.
@@ -61,10 +65,13 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
                 pairs.pop_front();
             }
         }
-        if trace.n_iter % RENEW == 0 {
+        if trace.n_iter.is_multiple_of(RENEW) {
             *state = State::new(Some(state.weights.clone()), task)?;
+            trace.correct(state.value);
         }
     }
+    *state = State::new(Some(state.weights.clone()), task)?;
+    trace.correct(state.value);
     Ok(())
 }
 

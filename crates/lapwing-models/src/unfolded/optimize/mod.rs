@@ -22,7 +22,7 @@ pub(super) use descent::{Rule, descend};
 pub(super) use lbfgs::lbfgs;
 
 use super::loss::Loss;
-use super::map::Map;
+use super::map::{Accuracy, Map};
 use super::precondition::Preconditioner;
 
 /// Iterations after which scores and gradient are computed anew.
@@ -78,6 +78,13 @@ impl Trace {
         run.progress().update(self.values.len() as u64 - 1, &format!("loss {value:.6e}"));
     }
 
+    /// Puts a value that was computed anew in the place of the last.
+    fn correct(&mut self, value: f64) {
+        if let Some(last) = self.values.last_mut() {
+            *last = value;
+        }
+    }
+
     /// Takes an estimate of ℓ − ℓ*; whether it is small enough.
     fn reaches(&mut self, gap: f64, task: &Task<'_>) -> bool {
         let (first, value) = (self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0));
@@ -113,14 +120,19 @@ impl State {
     pub fn new(weights: Option<Matrix>, task: &Task<'_>) -> Result<Self> {
         let (k, l, c) = (task.map.width(), task.loss.trust.len(), task.loss.n_outputs());
         let scores = match &weights {
-            Some(weights) => task.map.forward(weights)?,
+            Some(weights) => task.map.forward(weights, Accuracy::Whole)?,
             None => Matrix::filled(l, c, 0.0),
         };
         let weights = weights.unwrap_or_else(|| Matrix::filled(k, c, 0.0));
-        let mut state =
-            Self { weights, scores, residual: Matrix::filled(0, c, 0.0), gradient: Matrix::filled(k, c, 0.0), value: 0.0 };
+        let mut state = Self {
+            weights,
+            scores,
+            residual: Matrix::filled(0, c, 0.0),
+            gradient: Matrix::filled(k, c, 0.0),
+            value: 0.0,
+        };
         state.evaluate(task);
-        state.gradient = task.map.adjoint(&state.residual)?;
+        state.gradient = task.map.adjoint(&state.residual, Accuracy::Whole)?;
         add(&mut state.gradient, &state.weights, task.ridge);
         Ok(state)
     }
@@ -140,7 +152,7 @@ impl State {
         self.evaluate(task);
         let mut change = self.residual.clone();
         add(&mut change, &old, -1.0);
-        let mut change = task.map.adjoint(&change)?;
+        let mut change = task.map.adjoint(&change, Accuracy::Step)?;
         add(&mut change, direction, step * task.ridge);
         add(&mut self.gradient, &change, 1.0);
         Ok(change)
