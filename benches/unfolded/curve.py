@@ -27,10 +27,9 @@ class Curve:
         self.points.append((seconds, value))
         return not value > self._goal or seconds > self._limit
 
-    @property
-    def reached(self) -> bool:
-        """Whether the goal is."""
-        return bool(self.points) and self.points[-1][1] <= self._goal
+    def at_goal(self, value: float) -> bool:
+        """Whether a loss is low enough."""
+        return value <= self._goal
 
 
 def error(value: float, optimum: float) -> float:

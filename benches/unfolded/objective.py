@@ -2,13 +2,14 @@
 
     ℓ(W) = Σ over labelled nodes of loss(z, y) + (ρ/2)‖W‖²,   Z = H⁻¹XW,   H = I + λ·D^(−1/2)·L·D^(−1/2),
 
-with D the degrees plus 1, a loop of each node. The loss is ½‖z − y‖² with y one-hot ("mse"), or the cross-entropy of the
-softmax of z ("cross-entropy").
+with D the degrees plus 1, a loop of each node. The loss is ½‖z − y‖² with y one-hot ("mse"), or the cross-entropy of
+the softmax of z ("cross-entropy").
 """
 
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,28 @@ EXACT = 1e-12
 """Relative residual of the systems of a judgement."""
 
 
+@dataclass(frozen=True)
+class Task:
+    """What is to be minimised."""
+
+    problem: Problem
+    loss: str
+    graph_reg: float
+    """λ."""
+    l2_reg: float | None = None
+    """ρ; None is as the estimator of lapwing has it by itself."""
+
+
 class Objective:
     """The loss of hidden states, and its gradient with respect to them."""
 
-    def __init__(self, problem: Problem, loss: str, dtype: Any = np.float32) -> None:
-        known = problem.labels >= 0
-        self.loss, self.l2_reg = loss, problem.l2_reg
+    def __init__(self, task: Task, dtype: Any = np.float32) -> None:
+        labels = task.problem.labels
+        known = labels >= 0
+        self.loss, self.l2_reg = task.loss, task.l2_reg or 0.0
         self.mask = known.astype(dtype)[:, None]
-        self.targets = np.zeros((len(known), problem.n_classes), dtype)
-        self.targets[known, problem.labels[known]] = 1
+        self.targets = np.zeros((len(known), task.problem.n_classes), dtype)
+        self.targets[known, labels[known]] = 1
 
     def __call__(self, hidden: np.ndarray, layer: np.ndarray) -> tuple[float, np.ndarray]:
         """ℓ at Z (n, c) and W (d, c), and ∂ℓ/∂Z (n, c), 0 where there is no label."""
@@ -96,19 +110,19 @@ def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def judged(problem: Problem, graph_reg: float, loss: str, layer: np.ndarray) -> common.Record:
+def judged(task: Task, layer: np.ndarray) -> common.Record:
     """ℓ at W (d, c), the length of its gradient, and how far ℓ is from its minimum at most, relative to ℓ.
 
     ℓ is ρ-strongly convex, so that ℓ − ℓ* ≤ ‖∇ℓ‖²/(2ρ).
     """
-    matrix, scales = system(problem.graph, graph_reg)
-    objective = Objective(problem, loss, np.float64)
+    matrix, scales = system(task.problem.graph, task.graph_reg)
+    objective = Objective(task, np.float64)
 
     def solved(rhs: np.ndarray) -> np.ndarray:
         return scales[:, None] * conjugate_gradients(matrix, scales[:, None] * rhs, EXACT)
 
     layer = np.asarray(layer, np.float64)
-    value, residuals = objective(solved(problem.features @ layer), layer)
-    gradient = problem.features.T @ solved(residuals) + objective.l2_reg * layer
+    value, residuals = objective(solved(task.problem.features @ layer), layer)
+    gradient = task.problem.features.T @ solved(residuals) + objective.l2_reg * layer
     length = float(np.linalg.norm(gradient))
     return {"value": value, "gradient": length, "bound": length**2 / (2 * objective.l2_reg) / value}

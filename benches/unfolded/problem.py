@@ -13,10 +13,8 @@ import common
 
 SHARE = 0.8
 """Labelled nodes."""
-REGULARIZER = 1e-4
-"""Weight of ‖W‖²/2 for each labelled node."""
-SAME_COMMUNITY, SAME_CLASS = 0.45, 0.2
-"""Shares of the edges that stay within a community, and within a class; the others join any two nodes."""
+SHARES = (0.45, 0.2, 0.35)
+"""Of the edges: those that stay within a community, those that stay within a class, and those of any two nodes."""
 COMMUNITY = 300
 """Nodes of a community, about; it lies within a class."""
 TAIL = 1.8
@@ -38,11 +36,6 @@ class Problem:
     @property
     def n_classes(self) -> int:
         return int(self.labels.max()) + 1
-
-    @property
-    def l2_reg(self) -> float:
-        """Weight of ‖W‖²/2."""
-        return REGULARIZER * int((self.labels >= 0).sum())
 
     @property
     def about(self) -> str:
@@ -119,7 +112,7 @@ def made(shape: Shape) -> Problem:
     """Communities within classes, noise edges between any two nodes, degrees with a heavy tail.
 
     Features are a vector of the class, one of the community, one of the node and one that all share, all Gaussian.
-    Standard deviations fall as 1/√j in a random orthogonal basis, so that columns are correlated as those of embeddings.
+    Standard deviations fall as 1/√j in a random orthogonal basis: columns are correlated, as those of embeddings are.
     """
     with np.load(common.kept(f"unfolded-{shape.name}.npz", lambda path: _write(path, shape))) as arrays:
         return Problem(adjacency(arrays["edges"], shape.n_nodes), arrays["features"], hidden(arrays["classes"]))
@@ -132,23 +125,24 @@ def _write(path: Path, shape: Shape) -> None:
     counts = np.maximum(1, np.bincount(classes, minlength=shape.n_classes) // COMMUNITY)
     firsts = np.cumsum(counts) - counts
     communities = firsts[classes] + rng.integers(0, counts[classes])
+    edges = _edges(rng, shape, [communities, classes, np.zeros_like(classes)])
+    features = _features(rng, shape, communities, classes)
     with path.open("wb") as file:
-        arrays = {"edges": _edges(rng, shape, communities, classes), "classes": classes}
-        np.savez(file, features=_features(rng, shape, communities, classes), **arrays)
+        np.savez(file, edges=edges, features=features, classes=classes)
 
 
-def _edges(rng: np.random.Generator, shape: Shape, communities: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Distinct pairs (m, 2), the lower end first."""
+def _edges(rng: np.random.Generator, shape: Shape, groupings: list[np.ndarray]) -> np.ndarray:
+    """Distinct pairs (m, 2), the lower end first, of nodes of the same group of one grouping or another."""
     activity = rng.random(shape.n_nodes) ** (-1 / TAIL)
-    wanted = shape.n_edges
     keys = np.empty(0, np.int64)
-    while len(keys) < wanted:
-        drawn = rng.choice(3, 2 * (wanted - len(keys)) + 100, p=[SAME_COMMUNITY, SAME_CLASS, 1 - SAME_COMMUNITY - SAME_CLASS])
-        ends = [_pairs(rng, activity, groups, int((drawn == kind).sum())) for kind, groups in
-                enumerate((communities, classes, np.zeros_like(classes)))]
+    while len(keys) < shape.n_edges:
+        # More than are missing: many are drawn twice.
+        counts = rng.multinomial(2 * (shape.n_edges - len(keys)) + 100, SHARES)
+        ends = [_pairs(rng, activity, groups, count) for groups, count in zip(groupings, counts, strict=True)]
         low, high = np.sort(np.concatenate(ends, axis=1), axis=0)
         keys = np.union1d(keys, (low * shape.n_nodes + high)[low < high])
-    return np.stack(np.divmod(np.sort(rng.permutation(keys)[:wanted]), shape.n_nodes), axis=1).astype(np.int32)
+    chosen = np.sort(rng.permutation(keys)[: shape.n_edges])
+    return np.stack(np.divmod(chosen, shape.n_nodes), axis=1).astype(np.int32)
 
 
 def _pairs(rng: np.random.Generator, activity: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:

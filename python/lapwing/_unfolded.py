@@ -328,7 +328,7 @@ n_features_in_, feature_names_in_
 class UnfoldedGNNRegressor(NetworkEstimator, SpreadingRegressor):
     """Node regressor whose hidden states minimise an energy: :class:`UnfoldedGNNClassifier` with squares for its loss.
 
-    The constant b starts from the mean of the given values, and the norm is taken of what differs from it.
+    The mean of the given values is taken off before the fit and added back to Z.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ sketch_size, tol, max_iter
     >>> X = np.linspace(0, 1, 101).reshape(-1, 1)
     >>> y = np.full(101, np.nan)
     >>> y[::10] = 2 * X[::10, 0] + 5
-    >>> reg = UnfoldedGNNRegressor(n_neighbors=4, l2_reg=1e-4).fit(X, y)
+    >>> reg = UnfoldedGNNRegressor(0.1, n_neighbors=4, l2_reg=1e-4).fit(X, y)
     >>> bool(abs(reg.transduction_ - (2 * X[:, 0] + 5)).max() < 0.1)
     True
     """

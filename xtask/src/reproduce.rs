@@ -5,7 +5,7 @@ use crate::python::Venv;
 use crate::{mpi, wheel};
 
 /// The papers there are: folders of `reproduce/`, with `_` for `-`, each with a `run.py` and a `requirements.txt`.
-pub const NAMES: [&str; 4] = ["sparse-hfs", "biglp", "lapsvm", "graph-learning"];
+pub const NAMES: [&str; 5] = ["sparse-hfs", "biglp", "lapsvm", "graph-learning", "herta"];
 /// Those whose experiments start the programs, that across ranks among them.
 const WITH_PROGRAMS: [&str; 1] = ["biglp"];
 

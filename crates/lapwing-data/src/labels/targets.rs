@@ -157,6 +157,16 @@ impl Targets {
         mean
     }
 
+    /// The targets less `by`.
+    ///
+    /// # Errors
+    /// As [`Targets::new`].
+    pub fn shifted(&self, by: f64) -> Result<Self> {
+        let values = self.values.values().iter().map(|y| y - by).collect();
+        let values = Matrix::new(self.rows.len(), self.n_columns(), values)?;
+        Self::new(self.n_samples, self.rows.clone(), values, self.weights.clone())
+    }
+
     /// The targets at a subset of the labeled rows; `keep` gets positions in [`rows`](Self::rows).
     ///
     /// # Errors

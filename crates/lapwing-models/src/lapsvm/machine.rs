@@ -102,7 +102,7 @@ impl<'a> Machine<'_, 'a> {
         let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
         // The mean of values is no business of the norm.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
-        let centered = if mean == 0.0 { targets.clone() } else { shifted(targets, mean)? };
+        let centered = if mean == 0.0 { targets.clone() } else { targets.shifted(mean)? };
         let objective = Objective {
             gram: &basis.gram,
             smoothness: self.smoothness,
@@ -456,13 +456,6 @@ fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &
         None => gram.apply(coefficients, &mut values, run)?,
     }
     Ok(values)
-}
-
-/// Targets less a number.
-fn shifted(targets: &Targets, mean: f64) -> Result<Targets> {
-    let mut values = targets.values().clone();
-    values.values_mut().iter_mut().for_each(|value| *value -= mean);
-    Targets::new(targets.n_samples(), targets.rows().to_vec(), values, targets.weights().to_vec())
 }
 
 /// Whether each of some targets is of the positive class of each problem.

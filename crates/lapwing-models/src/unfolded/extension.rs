@@ -78,6 +78,8 @@ pub(super) struct Settings {
     pub steps: Option<usize>,
     pub step_size: Option<f64>,
     pub attention: Option<f64>,
+    /// What is added to every score: the mean of the given values of a regression.
+    pub offset: f64,
 }
 
 impl Settings {
@@ -127,16 +129,17 @@ impl<'a> UnfoldedExtension<'a> {
     /// As [`Layers::outputs`] and [`NeighborExtension::extend`].
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
         let mut out = self.layers.outputs(new, run)?;
-        let Some(neighbors) = &self.neighbors else { return Ok(out) };
-        let (sums, totals) = neighbors.sums(new, run)?;
-        let Settings { graph_reg, self_loop, .. } = self.settings;
-        for (row, total) in totals.into_iter().enumerate() {
-            let d = self_loop + total;
-            let (own, share) = (1.0 + graph_reg * total / d, graph_reg / d.sqrt());
-            let values = out.row_mut(row).iter_mut().zip(sums.row(row));
-            values.for_each(|(f, sum)| *f = (*f + share * sum) / own);
+        if let Some(neighbors) = &self.neighbors {
+            let (sums, totals) = neighbors.sums(new, run)?;
+            let Settings { graph_reg, self_loop, .. } = self.settings;
+            for (row, total) in totals.into_iter().enumerate() {
+                let d = self_loop + total;
+                let (own, share) = (1.0 + graph_reg * total / d, graph_reg / d.sqrt());
+                let values = out.row_mut(row).iter_mut().zip(sums.row(row));
+                values.for_each(|(f, sum)| *f = (*f + share * sum) / own);
+            }
         }
-        Ok(out)
+        Ok(self.offset(out))
     }
 
     /// Scores (m, c) of rows (m, d) that are the nodes of a graph: the same layers, smoothed over it.
@@ -153,11 +156,18 @@ impl<'a> UnfoldedExtension<'a> {
             return Err(Error::shape("the graph", expected, format!("{} nodes", graph.n_samples())));
         }
         let propagator = Propagator::new(graph.adjacency(), self.settings.propagation(), run)?;
-        let scores = propagator.solve(&f, SCORES_TOL, run)?;
-        match self.settings.attention {
-            Some(power) => Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run),
-            None => Ok(scores),
+        let mut scores = propagator.solve(&f, SCORES_TOL, run)?;
+        if let Some(power) = self.settings.attention {
+            scores = Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run)?;
         }
+        Ok(self.offset(scores))
+    }
+
+    fn offset(&self, mut scores: Matrix) -> Matrix {
+        if self.settings.offset != 0.0 {
+            scores.values_mut().iter_mut().for_each(|z| *z += self.settings.offset);
+        }
+        scores
     }
 
     /// The same that borrows nothing.
@@ -237,7 +247,10 @@ impl<'a> UnfoldedExtension<'a> {
         let layers = Layers { hidden, output, bias };
         let neighbors = if is_inductive { Some(stored_neighbors(file, n_classes)?) } else { None };
         let fits = neighbors.as_ref().is_none_or(|neighbors| neighbors.features.n_cols() == layers.n_features());
-        if !fits || settings.attention.is_some_and(|power| !(power > 0.0 && power < 2.0)) {
+        if !fits
+            || !settings.offset.is_finite()
+            || settings.attention.is_some_and(|power| !(power > 0.0 && power < 2.0))
+        {
             return Err(file.error("its layers, rows and settings do not fit together"));
         }
         Ok(UnfoldedExtension { layers, settings, neighbors })

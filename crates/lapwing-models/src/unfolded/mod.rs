@@ -152,31 +152,32 @@ impl UnfoldedGnn {
             let reason = "l2_reg is 0: where the labelled nodes can be told apart, cross-entropy has no minimiser";
             report.warnings.push(reason.into());
         }
-        // The mean of values is no business of the norm: weights start from the constant that has it.
-        let mean = if is_regression && self.params.bias { problem.targets.mean()[0] } else { 0.0 };
-        let (scores, layers) =
-            self.smooth_and_train(features, affinity, problem.targets, mean, start, &mut report, run)?;
+        // The mean of values is no business of the norm, nor of degrees.
+        let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
+        let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
+        let targets = centered.as_ref().unwrap_or(problem.targets);
+        let (mut scores, layers) = self.smooth_and_train(features, affinity, targets, start, &mut report, run)?;
         let settings = Settings {
             graph_reg: self.params.graph_reg,
             self_loop: self.params.self_loop,
             steps: self.params.steps,
             step_size: self.params.step_size,
             attention: self.params.attention,
+            offset,
         };
         let hidden = Arc::new(per_root(&scores, affinity.graph.adjacency(), self.params.self_loop));
         let neighbors = NeighborExtension::of_graph(problem, affinity, &self.graph, &hidden);
         let extension = UnfoldedExtension::new(layers, settings, neighbors);
+        scores.values_mut().iter_mut().for_each(|z| *z += offset);
         Ok(Trained { scores: Arc::new(scores), extension, graph: built, report })
     }
 
     /// Layers, and Z of all nodes; again after each reweighting of the edges.
-    #[allow(clippy::too_many_arguments)]
     fn smooth_and_train(
         &self,
         features: &Features<'_>,
         affinity: &AffinityGraph,
         targets: &Targets,
-        mean: f64,
         start: Instant,
         report: &mut Report,
         run: &Run,
@@ -186,8 +187,6 @@ impl UnfoldedGnn {
         let inputs = Inputs::new(features, params.bias);
         let mut attention = params.attention.map(Attention::new);
         for round in 0.. {
-            let shifted = if mean == 0.0 { None } else { Some(self.less_mean(&propagator, targets, mean, run)?) };
-            let targets = shifted.as_ref().unwrap_or(targets);
             let loss = Loss::new(params.loss, targets);
             let training = Training {
                 params,
@@ -199,7 +198,7 @@ impl UnfoldedGnn {
                 start,
                 run,
             };
-            let (mut layers, trace, summary) = match params.hidden {
+            let (layers, trace, summary) = match params.hidden {
                 Some(units) => network::train(&training, features, units, report)?,
                 None => {
                     let trained = training.train(report)?;
@@ -207,10 +206,6 @@ impl UnfoldedGnn {
                     (Layers { hidden: None, output, bias: params.bias }, trained.trace, trained.summary)
                 }
             };
-            if mean != 0.0 {
-                let last = layers.output.n_rows() - 1;
-                layers.output.row_mut(last).iter_mut().for_each(|b| *b += mean);
-            }
             let z = report.time("propagate", run, |_| {
                 let f = match layers.hidden {
                     None => inputs.times(&layers.output, run)?,
@@ -231,16 +226,6 @@ impl UnfoldedGnn {
             }
         }
         Err(Error::Internal { reason: "rounds of reweighting have no end".into() })
-    }
-
-    /// Targets less what the constant `mean` is smoothed to.
-    fn less_mean(&self, propagator: &Propagator, targets: &Targets, mean: f64, run: &Run) -> Result<Targets> {
-        let base = propagator.solve(&Matrix::filled(propagator.n(), 1, mean), SCORES_TOL, run)?;
-        let mut values = targets.values().clone();
-        for (at, &row) in targets.rows().iter().enumerate() {
-            values.row_mut(at)[0] -= base.row(row as usize)[0];
-        }
-        Targets::new(targets.n_samples(), targets.rows().to_vec(), values, targets.weights().to_vec())
     }
 }
 

@@ -9,7 +9,7 @@
 //! rebuilt from J: for W the matrix of the smoothed hidden features Φ = φ(X·V), T = (H⁻¹Φ)ᵀM(H⁻¹Φ), smoothed to 10⁻²; for V the
 //! squares of its columns of J, estimated by sixteen random signs. T is renewed every ten steps, or when V has moved by a tenth.
 //! μ grows until a step lowers the loss, and shrinks when it was foreseen well. It ends when ten steps together lower the loss by less
-//! than √tol/10 of it.
+//! than √tol of it.
 //!
 //! Not convex: what is found is a local minimum, from random V (by the seed) and W = 0. Cost: a dozen or so times c columns of the
 //! graph for each step; h columns when T is renewed.
@@ -39,7 +39,7 @@ const MOVED: f64 = 0.1;
 const PROBES: usize = 16;
 /// Residual of the solves: a step is judged by how much it lowers the loss.
 const LEAST_TOL: f64 = 1e-8;
-/// Steps that together lower the loss by less than a tenth of √tol of it before training ends: rectifiers leave long tails.
+/// Steps that together lower the loss by less than √tol of it before training ends: rectifiers leave long tails.
 const WINDOW: usize = 10;
 
 /// Both layers, or a step of them.
@@ -261,7 +261,7 @@ impl Network<'_, '_> {
             trace.n_iter += 1;
             trace.note(point.value, run);
             trace.gap = trace.values.iter().rev().nth(WINDOW).map_or(f64::INFINITY, |value| value - point.value);
-            if !is_lower || trace.gap <= 0.1 * params.tol.sqrt() * point.value {
+            if !is_lower || trace.gap <= params.tol.sqrt() * point.value {
                 trace.converged = true;
                 break;
             }

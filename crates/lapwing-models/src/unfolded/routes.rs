@@ -5,7 +5,7 @@
 //! | direct | min(k, l) columns to 0.01·√tol, l·k² for the Gram matrix, k³/3 to factor it; then products with stored rows |
 //! | rough-pcg | k columns to 10⁻², the same; then 2c columns in each of 3 (60) iterations |
 //! | herta | 32 columns for the sparsifier, k on what it keeps, the sketch and its Gram matrix; then 2c columns in each of 8 (70) |
-//! | matrix-free | 2c columns in each of 4·(t/ρ)^0.2 (8·(t/ρ)^0.2) iterations, t the trace of QᵀMQ: as measured, 12 to 140 |
+//! | matrix-free | 2c columns in each of 4·(t/ρ)^0.2 (6·(t/ρ)^0.2·((1 + λ)/2)^⅓) iterations, t the trace of QᵀMQ: as measured, 12 to 170 |
 //!
 //! The numbers in brackets are for cross-entropy. Constants were measured on two cores; only their ratios matter.
 
@@ -170,7 +170,8 @@ impl Sizes<'_, '_> {
     }
 
     fn free(&self) -> (LayerSolver, f64) {
-        let factor = if self.is_squares() { 4.0 } else { 8.0 };
+        let stiff = ((1.0 + self.params.graph_reg) / 2.0).powf(0.33);
+        let factor = if self.is_squares() { 4.0 } else { 6.0 * stiff };
         let steps = (factor * self.spread.powf(0.2)).min(self.params.max_iter as f64);
         (LayerSolver::MatrixFree, steps * self.gradient())
     }

@@ -1,0 +1,123 @@
+"""Condition numbers after preconditioning: with a sparsifier and without, with a sketch and without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import common
+import methods
+import results
+import sets
+import spectrum
+
+Setting = dict[str, Any]
+DATA = sets.files()
+PLAIN = "nothing"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as it comes": {},
+    "half of the edges": {"edges": 0.5, "sketch_size": None},
+    "all edges": {"edges": 1.0, "sketch_size": None},
+    PLAIN: {},
+}
+"""What the preconditioner is made of; rows are sketched only as it comes, where that has fewer."""
+DENSE = ("Cora", "Citeseer", "DBLP")
+"""Sets small enough for singular values."""
+TOL = 1e-6
+BOUND = 4.0
+"""What the condition number must not exceed without a sparsifier."""
+STYLES = {"as it comes": ("tab:red", "s"), "half of the edges": ("tab:orange", "^"), "all edges": ("tab:blue", "o")}
+
+
+def settings(small: bool) -> list[Setting]:
+    """A process for each data set, λ and variant; plain gradient descent where it can be worked out."""
+    return [
+        {"data": name, "graph_reg": graph_reg, "variant": variant}
+        for name in sets.chosen(small)
+        for graph_reg in methods.GRAPH_REGS
+        for variant in VARIANTS
+        if variant != PLAIN or name in DENSE
+    ]
+
+
+def measure(setting: Setting) -> list[common.Record]:
+    """Condition number, and steps of gradient descent to 1e-6; squares."""
+    data = sets.load(setting["data"])
+    labels = sets.shown(data.classes, 0)
+    best = methods.optimum(setting["data"], data, labels, "mse", setting["graph_reg"])
+    if setting["variant"] == PLAIN:
+        l2_reg = methods.part(methods.fitted(data, labels, "mse", setting["graph_reg"], solver="direct"))["l2_reg"]
+        found = spectrum.spectrum(data, labels, setting["graph_reg"], l2_reg)
+        apart = (best - found.optimum) / found.optimum
+        return [{"condition": found.condition, "steps": found.steps(TOL), "optimum_apart": apart, "l2_reg": l2_reg}]
+    options = {"solver": "herta", "optimizer": "gd", "tol": TOL / 10, **VARIANTS[setting["variant"]]}
+    said = methods.part(methods.fitted(data, labels, "mse", setting["graph_reg"], **options))
+    steps = next((at for at, value in enumerate(said["loss"]) if value <= best * (1 + TOL)), None)
+    entries = ("condition", "n_kept_edges", "effective_dimension", "sketch_size", "rank", "l2_reg")
+    facts = {name: said[name] for name in entries}
+    return [{**facts, "n_edges": data.graph.nnz // 2, "steps": steps, "seconds": said["seconds"][-1]}]
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def table(records: list[common.Record]) -> str:
+    """A row for each data set and λ, cells for each variant; then what the sparsifier is made of."""
+    return f"{_conditions(records)}\n{_sparsifiers(records)}"
+
+
+def _conditions(records: list[common.Record]) -> str:
+    head = ["data", "λ", "ρ", *[f"{variant}: κ (steps)" for variant in VARIANTS], "ℓ* beside that of singular values"]
+    rows = []
+    for (name, graph_reg), group in _groups(records).items():
+        found = {one["variant"]: one for one in group}
+        cells = [name, f"{graph_reg:g}", f"{group[0]['l2_reg']:.3g}"]
+        cells += [_cell(found.get(variant)) for variant in VARIANTS]
+        rows.append([*cells, f"{found[PLAIN]['optimum_apart']:+.0e}" if PLAIN in found else "–"])
+    title = f"Condition number by what the preconditioner is made of, and steps of gradient descent to {TOL:g}"
+    return common.markdown(title, head, rows)
+
+
+def _cell(one: common.Record | None) -> str:
+    if one is None:
+        return "–"
+    steps = "–" if one["steps"] is None else f"{one['steps']:,}"
+    return f"{one['condition']:,.0f} ({steps})" if one["variant"] == PLAIN else f"{one['condition']:.2f} ({steps})"
+
+
+def _sparsifiers(records: list[common.Record]) -> str:
+    head = ["data", "λ", "variant", "edges kept", "of", "effective dimension", "rows of the sketch", "rank", "s"]
+    rows = []
+    for (name, graph_reg), group in _groups(records).items():
+        for one in group:
+            if one["variant"] != PLAIN:
+                kept = one["n_kept_edges"] if one["n_kept_edges"] is not None else one["n_edges"]
+                cells = [name, f"{graph_reg:g}", one["variant"], f"{kept / one['n_edges']:.0%}", f"{one['n_edges']:,}"]
+                cells += [_number(one[entry]) for entry in ("effective_dimension", "sketch_size", "rank")]
+                rows.append([*cells, common.seconds(one["seconds"])])
+    return common.markdown("What the preconditioners are made of", head, rows)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _groups(records: list[common.Record]) -> dict[Any, list[common.Record]]:
+    return results.grouped(records, lambda one: (one["data"], one["graph_reg"]))
+
+
+def plot(records: list[common.Record]) -> Any:
+    """Condition numbers, a panel for each λ, with the bound."""
+    figure = results.figure(10, 3.8)
+    groups = results.by(records, "graph_reg")
+    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    for panel, (graph_reg, group) in zip(panels, groups.items(), strict=True):
+        for variant, (color, marker) in STYLES.items():
+            found = [one for one in group if one["variant"] == variant]
+            style = {"color": color, "marker": marker, "linestyle": "none", "label": variant}
+            panel.plot([one["data"] for one in found], [one["condition"] for one in found], **style)
+        panel.axhline(BOUND, color="black", linewidth=0.8, linestyle="--", label=f"{BOUND:g}")
+        panel.set(yscale="log", title=f"λ = {graph_reg:g}")
+        panel.tick_params(axis="x", labelrotation=20)
+    panels[0].set_ylabel("condition number")
+    panels[0].legend()
+    return figure

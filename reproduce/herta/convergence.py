@@ -1,0 +1,115 @@
+"""How the loss falls with iterations and with seconds, for each method, of one loss and λ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import common
+import methods
+import results
+import sets
+
+Setting = dict[str, Any]
+LEVELS = (1e-2, 1e-4, 1e-6)
+"""(ℓ − ℓ*)/ℓ*."""
+TOL = 1e-8
+"""What methods are asked for; plots end there."""
+SLOW, FAST = 3000, 300
+"""Most iterations of methods without a preconditioner, and of the others."""
+SMALL_SLOW, SMALL_FAST = 300, 100
+AN_OCTAVE = 12
+"""Points of a curve between t and 2t iterations."""
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """An experiment of the paper."""
+
+    loss: str
+    graph_reg: float
+    DATA = sets.files()
+
+    def settings(self, small: bool) -> list[Setting]:
+        """A process for each data set and method."""
+        slow, fast = (SMALL_SLOW, SMALL_FAST) if small else (SLOW, FAST)
+        names = methods.of_loss(self.loss)
+        return [
+            {"data": data, "method": method, "max_iter": slow if method in methods.PLAIN else fast}
+            for data in sets.chosen(small)
+            for method in names
+        ]
+
+    def measure(self, setting: Setting) -> list[common.Record]:
+        """Points of the curve, with what is said of the whole in each."""
+        data = sets.load(setting["data"])
+        labels = sets.shown(data.classes, 0)
+        best = methods.optimum(setting["data"], data, labels, self.loss, self.graph_reg)
+        options = {"tol": TOL, "max_iter": setting["max_iter"], **methods.METHODS[setting["method"]]}
+        said = methods.part(methods.fitted(data, labels, self.loss, self.graph_reg, **options))
+        whole = {"optimum": best, "l2_reg": said["l2_reg"], "condition": said["condition"]}
+        whole |= {"edge_passes": said["edge_passes"], "n_nodes": data.graph.shape[0], "n_edges": data.graph.nnz // 2}
+        whole |= {"n_features": data.features.shape[1], "n_labeled": int((labels >= 0).sum())}
+        errors = [(value - best) / best for value in said["loss"]]
+        points = shown(errors)
+        return [{"step": at, "seconds": said["seconds"][at], "error": errors[at], **whole} for at in points]
+
+    def table(self, records: list[common.Record]) -> str:
+        """Steps and seconds to each level, a table for each data set."""
+        groups = results.grouped(records, lambda one: one["data"])
+        return "\n".join(_table(name, group) for name, group in groups.items())
+
+    def plot(self, records: list[common.Record]) -> Any:
+        """Error over iterations, below it over seconds; a column for each data set."""
+        groups = results.grouped(records, lambda one: one["data"])
+        figure = results.figure(3.2 * len(groups) + 0.5, 6.5)
+        panels = figure.subplots(2, len(groups), sharey=True, squeeze=False)
+        for at, (name, group) in enumerate(groups.items()):
+            by_method = results.grouped(group, lambda one: one["method"])
+            for method in methods.CURVES.in_order(by_method):
+                for panel, entry in zip(panels[:, at], ("step", "seconds"), strict=True):
+                    _curve(panel, by_method[method], entry, method)
+            panels[0, at].set_title(name)
+            panels[0, at].set_xscale("symlog", linthresh=1)
+            panels[0, at].set(xlabel="iterations", xlim=(0, None))
+            panels[1, at].set(xscale="log", xlabel="seconds")
+        panels[0, 0].set(yscale="log", ylim=(TOL, None))
+        for panel in panels[:, 0]:
+            panel.set_ylabel("(ℓ − ℓ*)/ℓ*")
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+        return figure
+
+
+def shown(errors: list[float]) -> list[int]:
+    """Steps that a curve is drawn through: all at first, then ever fewer, those that first reach a level, the last."""
+    kept = {0, len(errors) - 1}
+    kept |= {math.ceil(2 ** (at / AN_OCTAVE)) for at in range(AN_OCTAVE * len(errors).bit_length())}
+    kept |= {next((at for at, error in enumerate(errors) if error <= level), 0) for level in LEVELS}
+    return sorted(at for at in kept if at < len(errors))
+
+
+def _table(name: str, group: list[common.Record]) -> str:
+    first = group[0]
+    head = ["method", *[f"steps to {level:.0e}".replace("e-0", "e-") for level in LEVELS]]
+    head += [*[f"s to {level:.0e}".replace("e-0", "e-") for level in LEVELS], "at the end", "after steps", "s"]
+    head += ["condition", "edge passes"]
+    by_method = results.grouped(group, lambda one: one["method"])
+    rows = [_line(method, by_method[method]) for method in methods.CURVES.in_order(by_method)]
+    sizes = f"{first['n_nodes']:,} nodes, {first['n_edges']:,} edges, {first['n_features']:,} features"
+    title = f"{name}: {sizes}, {first['n_labeled']:,} labels, ρ = {first['l2_reg']:.3g}, ℓ* = {first['optimum']:.8g}"
+    return common.markdown(title, head, rows)
+
+
+def _line(method: str, points: list[common.Record]) -> list[str]:
+    last = points[-1]
+    reached = [next((one for one in points if one["error"] <= level), None) for level in LEVELS]
+    cells = [method, *["–" if one is None else f"{one['step']:,}" for one in reached]]
+    cells += ["–" if one is None else f"{one['seconds']:.3g}" for one in reached]
+    cells += [f"{last['error']:.1e}", f"{last['step']:,}", f"{last['seconds']:.3g}"]
+    return [*cells, f"{last['condition']:.2f}" if last["condition"] else "–", f"{last['edge_passes']:,}"]
+
+
+def _curve(panel: Any, points: list[common.Record], entry: str, method: str) -> None:
+    style = {**methods.CURVES.style(method), "label": method, "markevery": 0.15}
+    panel.plot([one[entry] for one in points], [max(one["error"], TOL / 10) for one in points], **style)

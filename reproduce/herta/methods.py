@@ -1,0 +1,82 @@
+"""The ways to train under comparison, and the optimum they go to."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import common
+import results
+import sets
+
+LOSSES = {"mse": "squares", "cross-entropy": "cross-entropy"}
+GRAPH_REGS = (1.0, 20.0)
+SOMETIMES = ("condition", "effective_dimension", "gap", "n_kept_edges", "rank", "routes", "sketch_size")
+"""Entries of a report that some solvers have no use for."""
+BEST = 1e-12
+"""Tolerance of the optimum."""
+METHODS: dict[str, dict[str, Any]] = {
+    "GD": {"solver": "gd"},
+    "Adam": {"solver": "adam"},
+    "HERTA": {"solver": "herta", "optimizer": "gd"},
+    "HERTA, Adam": {"solver": "herta", "optimizer": "adam"},
+    "HERTA, CG": {"solver": "herta", "optimizer": "cg"},
+    "HERTA, L-BFGS": {"solver": "herta", "optimizer": "l-bfgs"},
+    "direct": {"solver": "direct"},
+}
+PLAIN = ("GD", "Adam")
+"""Methods without a preconditioner."""
+ONLY = {"HERTA, CG": "mse", "HERTA, L-BFGS": "cross-entropy"}
+"""Methods of one loss."""
+CURVES = results.Curves(
+    {
+        "GD": ("tab:gray", "x"),
+        "Adam": ("black", "+"),
+        "HERTA": ("tab:red", "s"),
+        "HERTA, Adam": ("tab:orange", "^"),
+        "HERTA, CG": ("tab:blue", "o"),
+        "HERTA, L-BFGS": ("tab:blue", "o"),
+        "direct": ("tab:green", "D"),
+    }
+)
+
+
+def of_loss(loss: str) -> list[str]:
+    """Methods that can take a loss."""
+    return [method for method in METHODS if ONLY.get(method, loss) == loss]
+
+
+def l2_reg(loss: str, data: sets.Data, labels: np.ndarray) -> float | str:
+    """Weight of ‖W‖²/2: none for squares, as in the paper, where labels outnumber features; else the default.
+
+    With fewer labels than features the least loss is all but 0, and cross-entropy has none without it.
+    """
+    return 0.0 if loss == "mse" and int((labels >= 0).sum()) > data.features.shape[1] else "auto"
+
+
+def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **options: Any) -> Any:
+    """A linear network without a bias, trained; what it would warn of is in its report."""
+    from lapwing import UnfoldedGNNClassifier
+
+    given: dict[str, Any] = {"loss": loss, "l2_reg": l2_reg(loss, data, labels), "bias": False}
+    network = UnfoldedGNNClassifier(graph_reg, **given, random_state=0, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return network.fit(data.features, labels, graph=data.graph)
+
+
+def part(network: Any) -> common.Record:
+    """What the network says of its training; what there is nothing to say of is None."""
+    return {**dict.fromkeys(SOMETIMES), **network.report_["parts"]["unfolded"]}
+
+
+def optimum(name: str, data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float) -> float:
+    """ℓ*, by the direct solver to the last digits; kept under `target/` after the first call."""
+
+    def least() -> np.ndarray:
+        return np.array(fitted(data, labels, loss, graph_reg, solver="direct", tol=BEST).loss_curve_[-1])
+
+    file = f"herta-optimum-{sets.SETS[name].removesuffix('.npz')}-{loss}-{graph_reg:g}.npy"
+    return float(np.load(common.kept_array(file, least)))

@@ -1,0 +1,84 @@
+"""Accuracy on the standard splits of Cora and Citeseer: few labels, a linear network, λ chosen by validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import common
+import results
+import sets
+
+Setting = dict[str, Any]
+NAMES = ("Cora", "Citeseer")
+DATA = sets.files(NAMES)
+GRAPH_REGS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+SMALL_GRAPH_REGS = (1.0, 5.0, 20.0)
+PUBLISHED = {"cora": 84.1, "citeseer": 74.2}
+"""Percent of the test that TWIRLS gets right: Yang et al., *Graph neural networks inspired by classical iterative
+algorithms*, ICML 2021."""
+STYLES = {"val": ("tab:gray", "x"), "test": ("tab:red", "s")}
+
+
+def settings(small: bool) -> list[Setting]:
+    """A process for each data set."""
+    return [{"data": name, "graph_regs": list(SMALL_GRAPH_REGS if small else GRAPH_REGS)} for name in NAMES]
+
+
+def measure(setting: Setting) -> list[common.Record]:
+    """Accuracy on each part for each λ, all else at its default."""
+    from lapwing import UnfoldedGNNClassifier
+
+    data = sets.load(setting["data"])
+    labels = np.where(data.parts["train"], data.classes, -1)
+    records = []
+    for graph_reg in setting["graph_regs"]:
+        network = UnfoldedGNNClassifier(graph_reg, random_state=0)
+        with common.Stopwatch() as watch:
+            network.fit(data.features, labels, graph=data.graph)
+        right = network.transduction_ == data.classes
+        shares = {part: float(right[mask].mean()) for part, mask in data.parts.items()}
+        sizes = {f"n_{part}": int(mask.sum()) for part, mask in data.parts.items()}
+        records.append({"graph_reg": graph_reg, **shares, **sizes, **results.costs(watch)})
+    return records
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def table(records: list[common.Record]) -> str:
+    """What is chosen, and what there was to choose from."""
+    groups = results.grouped(records, lambda one: one["data"])
+    head = ["data", "labels / validation / test", "λ", "validation, %", "test, %", "TWIRLS, published, %", "apart"]
+    rows = []
+    for name, group in groups.items():
+        best = max(group, key=lambda one: one["val"])
+        published = PUBLISHED[name.lower()]
+        sizes = " / ".join(f"{best[f'n_{part}']:,}" for part in ("train", "val", "test"))
+        cells = [name, sizes, f"{best['graph_reg']:g}", f"{100 * best['val']:.1f}", f"{100 * best['test']:.1f}"]
+        rows.append([*cells, f"{published:.1f}", f"{100 * best['test'] - published:+.1f}"])
+    values = [f"{graph_reg:g}" for graph_reg in results.by(records, "graph_reg")]
+    every = [
+        [name, *[f"{100 * one['val']:.1f} / {100 * one['test']:.1f}" for one in group]] for name, group in groups.items()
+    ]
+    first = common.markdown("Standard splits, λ by validation", head, rows)
+    return f"{first}\n{common.markdown('Validation / test, %, by λ', ['data', *values], every)}"
+
+
+def plot(records: list[common.Record]) -> Any:
+    """Accuracy over λ, a panel for each data set."""
+    figure = results.figure(9, 3.8)
+    groups = results.grouped(records, lambda one: one["data"])
+    panels = figure.subplots(1, len(groups), squeeze=False)[0]
+    for panel, (name, group) in zip(panels, groups.items(), strict=True):
+        for part, (color, marker) in STYLES.items():
+            points = [(one["graph_reg"], 100 * one[part]) for one in group]
+            panel.plot(
+                *zip(*points, strict=True), color=color, marker=marker, label={"val": "validation"}.get(part, part)
+            )
+        panel.axhline(PUBLISHED[name.lower()], color="black", linestyle="--", linewidth=0.8, label="TWIRLS, published")
+        panel.set(xscale="log", xlabel="λ", title=name)
+    panels[0].set_ylabel("accuracy, %")
+    panels[0].legend()
+    return figure
