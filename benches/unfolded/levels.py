@@ -20,8 +20,6 @@ RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Of Adam; all are tried for a short time, and the best has all of it."""
 TRIED = 0.05
 """Share of the limit that each rate is tried for."""
-SLACK = 1.5
-"""How far weights may be beyond a level that the curve says they reach; it is that of a program in single precision."""
 PEERS = [f"{engine}, {method}" for engine in engines.ENGINES for method in ("direct", "herta")]
 TITLES = {"mse": "squares", "cross-entropy": "cross-entropy"}
 SMALL = problem.Shape(20_000, 140_000, 64, 10)
@@ -88,7 +86,8 @@ def table(title: str, best: Record, group: Sequence[Record], args: argparse.Name
     own = next((one for one in group if one["program"] == "lapwing, auto" and one["runs"]), None)
     of_own = None if own is None else until(own, optimum, curve.LEVELS[-1])
     head = ["program", "fit s", *[f"s to {level:.0e}".replace("e-0", "e-") for level in curve.LEVELS], "CPU s"]
-    head += ["steps", "edge passes", "(ℓ−ℓ*)/ℓ* at the end", "by its weights", "peak MiB", "times as long as lapwing"]
+    head += ["steps", "edge passes", "(ℓ−ℓ*)/ℓ* by the weights", "as the program has it", "peak MiB"]
+    head += ["times as long as lapwing"]
     lines = [line(record, optimum, of_own, args.limit) for record in group]
     checked = f"ℓ* = {optimum:.10g}, with a gradient that leaves {best['bound']:.0e} of it at most"
     said = f"lapwing says {curve.error(best['said'], optimum):+.0e} of that"
@@ -107,7 +106,7 @@ def line(record: Record, optimum: float, of_own: float | None, limit: float) -> 
     cells = [called(record), common.seconds(common.median(runs, "wall_seconds")) + common.disturbed(runs)]
     cells += [missing if seconds is None else common.seconds(seconds) for seconds in taken]
     cells += [common.seconds(common.median(runs, "cpu_seconds")), f"{last['n_iter']:,}", f"{said['edge_passes']:,}"]
-    cells += [f"{curve.error(value, optimum):.1e}" for value in (last["points"][-1][1], last["value"])]
+    cells += [f"{curve.error(value, optimum):.1e}" for value in (last["points"][-1][1], last["claimed"])]
     cells += [common.mib(record["peak_bytes"])]
     if of_own is not None:
         reached = taken[-1]
@@ -126,10 +125,7 @@ def called(record: Record) -> str:
 
 
 def until(record: Record, optimum: float, level: float) -> float | None:
-    """Median seconds to a level, of the runs that other programs left alone; none if one's weights are not that good."""
-    found = [
-        curve.first(run["points"], optimum, level) if curve.error(run["value"], optimum) <= SLACK * level else None
-        for run in common.quiet(record["runs"])
-    ]
+    """Median seconds to a level, of the runs that other programs left alone; none if one of them did not reach it."""
+    found = [curve.first(run["points"], optimum, level) for run in common.quiet(record["runs"])]
     reached = [seconds for seconds in found if seconds is not None]
     return statistics.median(reached) if len(reached) == len(found) else None

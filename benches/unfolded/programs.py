@@ -45,7 +45,7 @@ def fit(program: str, task: Task, optimum: float | None, limit: float, rate: flo
     package, _, method = program.partition(", ")
     if package == "lapwing":
         return _within(task, method, limit) if method in SLOW else lapwing(task, method)
-    written = curve.Curve(optimum, TOL, limit)
+    written = curve.Curve(optimum, TOL / 2, limit)  # what is left to rounding must not cost a peer the level
     engine = engines.ENGINES[package](task.problem, task.graph_reg)
     objective = Objective(task)
     if method == "adam":

@@ -77,8 +77,10 @@ def train(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]
         record.setdefault("peak_bytes", common.peak_bytes())
         judged = dataclasses.replace(task, l2_reg=found.said.get("l2_reg", args.l2_reg))
         value = objective.judged(judged, found.layer)["value"]
-        points = found.points if args.optimum is None else curve.thinned(found.points, args.optimum)
+        points = curve.ending_at(value, found.points)
+        points = points if args.optimum is None else curve.thinned(points, args.optimum)
         run = {**seconds(watch), "points": points, "n_iter": found.n_iter, "value": value, "said": found.said}
+        run["claimed"] = found.points[-1][1]
         record["runs"].append(run)
         common.save(args.out, record)
 

@@ -6,8 +6,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _lapwing
 from ._arguments import auto_or_number, integer, number, text
@@ -47,6 +46,8 @@ class NetworkEstimator(GraphEstimator):
         if isinstance(self.steps, str) and self.steps != "exact":
             raise ValueError(f"steps is {self.steps!r}; expected a number of steps or 'exact'")
         sketch = self.sketch_size
+        if isinstance(sketch, str) and sketch != "auto":
+            raise ValueError(f"sketch_size is {sketch!r}; expected a number, 'auto' or None")
         return {
             "graph_reg": number("graph_reg", self.graph_reg),
             "self_loop": number("self_loop", self.self_loop),
@@ -86,9 +87,7 @@ class NetworkEstimator(GraphEstimator):
         check_is_fitted(self)
         if graph is None:
             return self._extend_features(X, self._fitted_extension)
-        new = check_array(X, input_name="X", **check_options(X))
-        if new.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {new.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_}")
+        new = validate_data(self, X, reset=False, **check_options(X))
         if self._standardizer is not None:
             new = standardized(new, *self._standardizer)
         control = self._control()
@@ -114,8 +113,8 @@ class UnfoldedGNNClassifier(NetworkEstimator, SpreadingClassifier):
     loss : {"cross-entropy", "mse"}, default="cross-entropy"
         What is minimised; a sum over labelled rows, not a mean.
     l2_reg : float >= 0 or "auto", default="auto"
-        ρ. "auto" takes 0.1 (cross-entropy) or 0.7 (mse) times the mean squared distance of the labelled rows of H⁻¹X from
-        their mean.
+        ρ. "auto" takes 0.1 (cross-entropy) or 0.7 (mse) times the mean squared length of the labelled rows of H⁻¹X, less what
+        they have of H⁻¹1: neither scale nor shifts of the features have a part in it.
     solver : {"auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam"}, default="auto"
         How W is found: from features smoothed once, by iterations with a preconditioner from rough features, from a
         sparsified graph and a sketch as published, or without one, or as published before. "auto" takes what is estimated
@@ -141,7 +140,8 @@ class UnfoldedGNNClassifier(NetworkEstimator, SpreadingClassifier):
     sketch_size : int, "auto" or None, default="auto"
         Rows of its sketch; "auto" takes 16 for each feature where that is less than half the labelled rows, None none.
     tol : float in (0, 1), default=1e-6
-        Relative suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as estimated.
+        Relative suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated; with a hidden layer it stops when ten
+        steps together lower the loss by less than √tol of it.
     max_iter : int, default=1000
         Most iterations.
     n_neighbors, affinity, metric, weights, symmetrize, bandwidth, recall_target, zero_rows

@@ -7,7 +7,7 @@ use common::{Folder, clouds};
 /// Features of 60 nodes, nearly right about their side, edges along two rings, and a label on either.
 fn rings() -> Folder {
     let folder = Folder::new();
-    let side = |i: usize| if (i < 30) == !i.is_multiple_of(7) { 1.0 } else { -1.0 };
+    let side = |i: usize| if (i < 30) != i.is_multiple_of(7) { 1.0 } else { -1.0 };
     let rows: String = (0..60).map(|i| format!("{:?},{:?}\n", side(i), (i % 5) as f64)).collect();
     folder.write("nodes.csv", format!("side,noise\n{rows}"));
     let ring = |first: usize| (0..30).map(move |i| format!("{},{}\n", first + i, first + (i + 1) % 30));

@@ -1,8 +1,11 @@
 //! Small dense problems, by faer.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
-use lapwing_data::{Error, Matrix, Result};
+use lapwing_data::{Error, Matrix, Result, Run};
 use rand::{Rng, RngExt};
 
 fn to_faer(a: &Matrix) -> Mat<f64> {
@@ -43,6 +46,35 @@ pub fn eigen_symmetric(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     let eigen = to_faer(a).self_adjoint_eigen(Side::Lower).map_err(fault)?;
     let values = eigen.S().column_vector().iter().copied().collect();
     Ok((values, from_faer(&eigen.U().to_owned())))
+}
+
+/// [`eigen_symmetric`] that hears a stop: the iteration then goes on by itself, on the threads of `run`, and nobody waits.
+///
+/// # Errors
+/// As [`eigen_symmetric`]; [`Error::Interrupted`].
+pub fn eigen_symmetric_of(a: Matrix, run: &Run) -> Result<(Vec<f64>, Matrix)> {
+    /// Rows up to which it takes no noticeable time.
+    const FEW: usize = 256;
+    const PATIENCE: Duration = Duration::from_millis(50);
+    if a.n_rows() <= FEW {
+        return run.install(|| eigen_symmetric(&a));
+    }
+    let (done, result) = mpsc::channel();
+    let own = run.clone();
+    let work = move || {
+        // Nobody listens any more after a stop.
+        let _ = done.send(own.install(|| eigen_symmetric(&a)));
+    };
+    let fault = |e: &dyn std::fmt::Display| Error::Internal { reason: format!("no thread for eigenvalues: {e}") };
+    std::thread::Builder::new().spawn(work).map_err(|e| fault(&e))?;
+    loop {
+        run.check()?;
+        match result.recv_timeout(PATIENCE) {
+            Ok(found) => return found,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(fault(&"it ended early")),
+        }
+    }
 }
 
 /// X of least norm among those that minimise ‖A·X − B‖, column by column, for A (m, n) and B (m, s); singular values up
@@ -131,6 +163,14 @@ mod tests {
         let a = Matrix::new(3, 3, vec![4.0, 1.0, 0.5, 1.0, 3.0, -0.25, 0.5, -0.25, 2.0]).unwrap();
         let (values, vectors) = eigen_symmetric(&a).unwrap();
         assert!(values.is_sorted());
+        let run = Run::new(Some(2), 0).unwrap();
+        let larger =
+            Matrix::new(300, 300, (0..90_000).map(|at| 1.0 / (1 + at / 300 + at % 300) as f64).collect()).unwrap();
+        let found = eigen_symmetric_of(larger.clone(), &run).unwrap();
+        assert_eq!(found.0, run.install(|| eigen_symmetric(&larger)).unwrap().0);
+        let stop = lapwing_data::CancelToken::default();
+        stop.cancel();
+        assert!(matches!(eigen_symmetric_of(larger, &run.with_cancel(stop)), Err(Error::Interrupted)));
         for i in 0..3 {
             for j in 0..3 {
                 let rebuilt: f64 = (0..3).map(|k| vectors.row(i)[k] * values[k] * vectors.row(j)[k]).sum();

@@ -13,7 +13,8 @@ use rand::seq::index::sample;
 /// Values that one task transforms.
 const PIECE: usize = 1 << 15;
 
-/// A sketch of n rows; see the [module](self).
+/// A subsampled randomised Hadamard transform S of n rows: random signs, an orthonormal Walsh–Hadamard transform of rows padded to a
+/// power of two N, and s of its rows, drawn without replacement, times √(N/s). E[(SA)ᵀSA] = AᵀA.
 #[derive(Clone, Debug)]
 pub struct HadamardSketch {
     n: usize,

@@ -102,6 +102,12 @@ impl Predict {
             Some(graph) => model.predict_on(&features, graph, &session.run),
             None => model.predict(&features, &session.run),
         })?;
+        if let (Extension::Network(network), None) = (&model.extension, &graph)
+            && network.neighbors().is_none()
+        {
+            let reason = "the model was fitted on a graph of its own, and no --graph is given: rows count as nodes without edges";
+            report.warnings.push(reason.into());
+        }
         let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
         describe(&mut report, &model, (features.n_rows(), features.n_cols()), n_unreached);
 

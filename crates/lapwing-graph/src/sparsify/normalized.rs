@@ -59,7 +59,8 @@ pub struct RidgeSparsifier {
 /// Residual of the systems for leverages.
 const TOL: f64 = 1e-3;
 
-/// Ridge leverage ℓₑ of every edge (m), in the order of the rows and then columns of the upper triangle, by random projections.
+/// Ridge leverage ℓₑ of every edge (m), in the order of the rows and then columns of the upper triangle, by random projections: right
+/// in the mean, so that single estimates may be above 1.
 ///
 /// # Errors
 /// [`Error::Param`] for parameters outside their range; [`Error::Interrupted`].
@@ -113,8 +114,6 @@ pub fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result
         });
         Ok(())
     })?;
-    // Leverages are below 1; estimates need not be.
-    leverages.iter_mut().for_each(|leverage| *leverage = leverage.min(1.0));
     Ok(leverages)
 }
 
@@ -126,10 +125,11 @@ pub fn sparsify_ridge(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<
     if params.n_edges == 0 {
         return Err(Error::param("n_edges", 0, "at least 1"));
     }
-    let leverages = ridge_leverages(graph, params, run)?;
+    let mut leverages = ridge_leverages(graph, params, run)?;
     let effective_dimension: f64 = leverages.iter().sum();
+    leverages.iter_mut().for_each(|leverage| *leverage = leverage.min(1.0));
     let key = mix(run.seed ^ 0x6472_6177);
-    let factors: Vec<f64> = if params.replace {
+    let factors: Vec<f64> = if params.replace && effective_dimension > 0.0 {
         drawn(&leverages, params.n_edges, key)
     } else {
         let q = quota(&leverages, params.n_edges);
@@ -184,6 +184,7 @@ fn drawn(leverages: &[f64], n_draws: usize, key: u64) -> Vec<f64> {
     }
     let factor = |(times, leverage): (&u32, &f64)| match times {
         0 => 0.0,
+        _ if *leverage <= 0.0 => 0.0,
         times => f64::from(*times) * total / (n_draws as f64 * leverage),
     };
     times.iter().zip(leverages).map(factor).collect()
@@ -284,8 +285,7 @@ mod tests {
                     mean.iter_mut().zip(found).for_each(|(mean, x)| *mean += x / 40.0);
                 }
                 let total: f64 = mean.iter().sum();
-                // Estimates are cut at 1, where many leverages are near it.
-                assert!(total < 1.03 * sum + 1e-9 && total > 0.85 * sum, "{name}: {total} {sum}");
+                assert!((total - sum).abs() < 0.05 * sum + 1e-9, "{name}: {total} {sum}");
             }
         }
     }

@@ -123,7 +123,7 @@ impl<'a> UnfoldedExtension<'a> {
         self.neighbors.as_ref()
     }
 
-    /// Scores (m, c) of new rows (m, d): among the rows of the fit, or by their features alone; see the [module](self).
+    /// Scores (m, c) of new rows (m, d): among the rows of the fit, or by their features alone.
     ///
     /// # Errors
     /// As [`Layers::outputs`] and [`NeighborExtension::extend`].

@@ -198,7 +198,7 @@ impl UnfoldedGnn {
                 start,
                 run,
             };
-            let (layers, trace, summary) = match params.hidden {
+            let (layers, mut trace, mut summary) = match params.hidden {
                 Some(units) => network::train(&training, features, units, report)?,
                 None => {
                     let trained = training.train(report)?;
@@ -206,12 +206,13 @@ impl UnfoldedGnn {
                     (Layers { hidden: None, output, bias: params.bias }, trained.trace, trained.summary)
                 }
             };
-            let z = report.time("propagate", run, |_| {
+            let (f, mut z) = report.time("propagate", run, |_| {
                 let f = match layers.hidden {
                     None => inputs.times(&layers.output, run)?,
                     Some(_) => layers.outputs(features, run)?,
                 };
-                propagator.solve(&f, SCORES_TOL, run)
+                let z = propagator.solve(&f, SCORES_TOL, run)?;
+                Ok::<_, Error>((f, z))
             })?;
             match &mut attention {
                 Some(attention) if round < ROUNDS => {
@@ -219,6 +220,15 @@ impl UnfoldedGnn {
                     propagator = Propagator::with_degrees(&adjacency, graph.degree(), params.propagation(), run)?;
                 }
                 _ => {
+                    // What was stored or solved roughly has told the loss roughly.
+                    trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
+                    summary.loss.clone_from(&trace.values);
+                    if let Some(power) = params.attention {
+                        // As predictions on this graph find them, from the weights as they are.
+                        let plain = Propagator::new(graph.adjacency(), params.propagation(), run)?;
+                        let first = plain.solve(&f, SCORES_TOL, run)?;
+                        z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
+                    }
                     note_unconverged(&trace, params.tol, report);
                     report.add_part("unfolded", &summary)?;
                     return Ok((z, layers));
@@ -226,6 +236,17 @@ impl UnfoldedGnn {
             }
         }
         Err(Error::Internal { reason: "rounds of reweighting have no end".into() })
+    }
+}
+
+impl UnfoldedGnn {
+    /// ℓ and penalty of hidden states of all nodes (n, c).
+    fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> Result<f64> {
+        let rows = targets.rows();
+        let values = rows.iter().flat_map(|&row| z.row(row as usize)).copied().collect();
+        let labeled = Matrix::new(rows.len(), z.n_cols(), values)?;
+        let weights = layers.hidden.iter().chain([&layers.output]).flat_map(|layer| layer.values());
+        Ok(loss.residual(&labeled).0 + 0.5 * ridge * weights.map(|w| w * w).sum::<f64>())
     }
 }
 

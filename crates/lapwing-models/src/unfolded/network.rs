@@ -114,7 +114,7 @@ pub(super) fn train(
         let units = as_features(&units, n_units)?;
         let inputs = Inputs::new(&units, params.bias);
         let map = OnGraph { inputs: &inputs, ..training.on_graph(1e-3) };
-        spread(&map, training.loss.trust)? / training.loss.trust.iter().sum::<f64>()
+        spread(&map, n_units, training.loss.trust, &training.constant()?)? / training.loss.trust.iter().sum::<f64>()
     };
     network.ridge = params.l2_reg.unwrap_or(params.loss.typical_reg() * if typical > 0.0 { typical } else { 1.0 });
     if params.l2_reg.is_none() {
@@ -238,12 +238,13 @@ impl Network<'_, '_> {
             }
             let Some((inverse, _, _)) = &preconditioner else { break };
             let before = point.value;
-            let mut is_lower = false;
+            let (mut is_lower, mut hoped) = (false, f64::INFINITY);
             for _ in 0..12 {
                 let (step, foreseen) = self.step(&point, layers, &gradient, inverse, damping)?;
                 let mut next = layers.clone();
                 next.add(&step, 1.0);
                 let found = self.point(&next)?;
+                hoped = hoped.min(foreseen.max(0.0));
                 let ratio = (before - found.value) / foreseen.max(f64::MIN_POSITIVE);
                 if found.value < before {
                     damping *= if ratio > 0.75 {
@@ -262,7 +263,8 @@ impl Network<'_, '_> {
             trace.note(point.value, run);
             trace.gap = trace.values.iter().rev().nth(WINDOW).map_or(f64::INFINITY, |value| value - point.value);
             if !is_lower || trace.gap <= params.tol.sqrt() * point.value {
-                trace.converged = true;
+                // Without a step that descends, what the last should have gained tells.
+                trace.converged = is_lower || hoped <= params.tol.sqrt() * point.value;
                 break;
             }
         }
@@ -378,7 +380,8 @@ impl LayerPreconditioner {
             squares.for_each(|(sum, x)| *sum += share * x * x);
         }
         let mean = hidden.values().iter().sum::<f64>() / hidden.values().len().max(1) as f64;
-        let floor = (1e-3 * mean).max(f64::MIN_POSITIVE);
+        // Nothing moves V while W is zero.
+        let floor = 1e-3 * if mean > 0.0 { mean } else { scale.max(1e-100) };
         hidden.values_mut().iter_mut().for_each(|x| *x = x.max(floor) + network.ridge);
         Ok(Self { output, hidden, scale })
     }

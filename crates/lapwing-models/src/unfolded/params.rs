@@ -94,11 +94,12 @@ pub struct UnfoldedParams {
     /// Loss; default cross-entropy.
     pub loss: NodeLoss,
     /// ρ ≥ 0 of (ρ/2)·‖W‖², beside sums (not means) over the labelled nodes; `None`: [`NodeLoss::typical_reg`] times the mean
-    /// squared distance of the labelled rows of Q = H⁻¹X from their mean, which has no scale of its own.
+    /// squared length of the labelled rows of Q = H⁻¹X, less what they have of H⁻¹1, to which a constant is smoothed: scale and
+    /// shifts of the features have no part in it.
     pub l2_reg: Option<f64>,
     /// How weights are found; default auto.
     pub solver: LayerSolver,
-    /// What iterates in `RoughPcg` and `Herta`; default auto.
+    /// What iterates in `Direct`, `RoughPcg`, `Herta` and `MatrixFree`; default auto.
     pub optimizer: LayerOptimizer,
     /// So many steps of the unfolding in the place of the exact solution; default none.
     pub steps: Option<usize>,
@@ -118,7 +119,8 @@ pub struct UnfoldedParams {
     pub edges: Option<f64>,
     /// Rows of HERTA's sketch; default auto.
     pub sketch_size: SketchSize,
-    /// Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as estimated, in (0, 1); default 1e-6.
+    /// Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated, in (0, 1); default 1e-6. With a hidden layer it
+    /// stops when ten steps together lower the loss by less than √tol of it.
     pub tol: f64,
     /// Most iterations; default 1,000.
     pub max_iter: usize,
@@ -182,6 +184,9 @@ impl UnfoldedParams {
         }
         if self.loss == NodeLoss::CrossEntropy && self.optimizer == LayerOptimizer::Cg {
             return Err(Error::param("optimizer", "cg", "auto, l-bfgs, gd or adam: cg is for loss mse"));
+        }
+        if self.hidden.is_some() && self.optimizer != LayerOptimizer::Auto {
+            return Err(Error::param("optimizer", self.optimizer.name(), "auto where there is a hidden layer"));
         }
         if self.hidden.is_some() && !matches!(self.solver, LayerSolver::Auto | LayerSolver::Adam) {
             return Err(Error::param("solver", self.solver.name(), "auto or adam where there is a hidden layer"));

@@ -26,7 +26,8 @@ pub(super) fn plan(params: &UnfoldedParams, graph: &GraphParams, size: &ProblemS
         _ if l < units && l <= MOST_NODES => 8 * l * (2 * units + 3 * l),
         _ => 4 * l * units + 2 * 8 * units * units,
     };
-    step("solve", stored + STRIPS + 8 * n * (2 * c + 32) + 3 * 8 * l * c);
+    let hidden = params.hidden.map_or(0, |units| 6 * 8 * n * units);
+    step("solve", stored + hidden + STRIPS + 8 * n * (2 * c + 32) + 3 * 8 * l * c);
     step("decide", 4 * 8 * n * c + 48 * n);
     let passes = if size.n_edges.is_some() { 3 } else { 5 };
     Plan::of_steps(n, n_edges, passes, steps)

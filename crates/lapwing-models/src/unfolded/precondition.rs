@@ -4,7 +4,7 @@
 //! 1.03 for features smoothed to 10⁻², about 2.4 for sketches of sixteen rows for each column.
 
 use lapwing_data::{Error, Matrix, Result, Run};
-use lapwing_solve::dense::eigen_symmetric;
+use lapwing_solve::dense::eigen_symmetric_of;
 use lapwing_solve::products::{add_transposed_product, product};
 use lapwing_solve::{Cholesky, Precision, gram_of_rows};
 
@@ -27,6 +27,9 @@ const CUTOFF: f64 = 1e-10;
 /// ρ below this share of the trace needs sums in double precision, and below that share of it eigenvalues.
 const LEAST_SINGLE: f64 = 1e-7;
 const LEAST_REGULAR: f64 = 1e-12;
+/// Weights up to which eigenvalues are computed for that; beyond, this share of the trace stands for a ridge in P.
+const FEW_EIGEN: usize = 2048;
+const FLOOR: f64 = 1e-10;
 /// Most weights for which eigenvalues are computed.
 const MOST_EIGEN: usize = 12_000;
 
@@ -38,18 +41,21 @@ impl Preconditioner {
     pub fn of_rows(rows: &[f32], k: usize, ridge: f64, wants_root: bool, run: &Run) -> Result<(Self, usize)> {
         let trace: f64 = rows.chunks(1 << 16).map(|part| part.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>()).sum();
         let precision = if ridge >= LEAST_SINGLE * trace { Precision::Single } else { Precision::Double };
-        let mut gram = gram_of_rows(rows, k, precision, run)?;
-        (0..k).for_each(|at| gram[at * k + at] += ridge);
-        if !wants_root && ridge >= LEAST_REGULAR * trace && ridge > 0.0 {
-            match Cholesky::factor(k, gram, run) {
+        let regular = |precision: Precision, ridge: f64| -> Result<Vec<f64>> {
+            let mut gram = gram_of_rows(rows, k, precision, run)?;
+            (0..k).for_each(|at| gram[at * k + at] += ridge);
+            Ok(gram)
+        };
+        let is_regular = ridge > LEAST_REGULAR * trace;
+        if !wants_root && (is_regular || k > FEW_EIGEN) {
+            let ridge = if is_regular { ridge } else { FLOOR * trace };
+            match Cholesky::factor(k, regular(precision, ridge)?, run) {
                 Ok(factor) => return Ok((Self::Factor(factor), k)),
-                Err(Error::Param { .. }) => {
-                    gram = gram_of_rows(rows, k, Precision::Double, run)?;
-                    (0..k).for_each(|at| gram[at * k + at] += ridge);
-                }
+                Err(Error::Param { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
+        let mut gram = regular(Precision::Double, ridge)?;
         if k > MOST_EIGEN {
             let expected = format!("above 0 for more than {MOST_EIGEN} features, or solver gd");
             return Err(Error::param("l2_reg", ridge, expected));
@@ -58,7 +64,7 @@ impl Preconditioner {
         for row in 0..k {
             (0..row).for_each(|column| gram[row * k + column] = gram[column * k + row]);
         }
-        let (values, vectors) = run.install(|| eigen_symmetric(&Matrix::new(k, k, gram)?))?;
+        let (values, vectors) = eigen_symmetric_of(Matrix::new(k, k, gram)?, run)?;
         let largest = values.last().copied().unwrap_or(0.0);
         let inverse: Vec<f64> = values.iter().map(|v| if *v > CUTOFF * largest { v.recip() } else { 0.0 }).collect();
         let rank = inverse.iter().filter(|inverse| **inverse > 0.0).count();
@@ -108,9 +114,11 @@ impl Preconditioner {
 /// Random sign vectors that the spread is estimated by.
 const PROBES: usize = 16;
 
-/// Σ m‖q − q̄‖² over the rows q of A, q̄ their mean, as estimated by sixteen vectors ε of random signs, always the same:
-/// ‖Aᵀ(√m∘ε − m·Σ√mε/Σm)‖² has it for its mean, and a standard deviation of a few percent. That of a single row is ‖q‖².
-pub(super) fn spread(map: &dyn Map, trust: &[f64]) -> Result<f64> {
+/// Σ m‖q − h·t‖² over the rows q of A without a constant's column, t their share of h = E·H⁻¹1 (l), which a constant column is
+/// smoothed to: neither a shift of the features nor a bias has a part in it. As estimated by sixteen vectors ε of random signs,
+/// always the same: ‖Aᵀ(√m∘ε − m∘h·Σ√mεh/Σmh²)‖² has it for its mean, and a standard deviation of a few percent. That of a single
+/// row is ‖q‖².
+pub(super) fn spread(map: &dyn Map, n_features: usize, trust: &[f64], constant: &[f64]) -> Result<f64> {
     let l = trust.len();
     let sign = |at: usize| if lapwing_data::hash::mix(at as u64 ^ 0x7370_7264) & 1 == 0 { 1.0 } else { -1.0 };
     let mut probes = Matrix::filled(l, PROBES, 0.0);
@@ -119,18 +127,18 @@ pub(super) fn spread(map: &dyn Map, trust: &[f64]) -> Result<f64> {
         let out = probes.row_mut(row);
         for (at, (out, sum)) in out.iter_mut().zip(&mut sums).enumerate() {
             *out = trust[row].sqrt() * sign(row * PROBES + at);
-            *sum += *out;
+            *sum += *out * constant[row];
         }
     }
-    let total: f64 = trust.iter().sum();
-    if l > 1 {
+    let total: f64 = trust.iter().zip(constant).map(|(m, h)| m * h * h).sum();
+    if l > 1 && total > 0.0 {
         for row in 0..l {
-            let share = trust[row] / total;
+            let share = trust[row] * constant[row] / total;
             probes.row_mut(row).iter_mut().zip(sums).for_each(|(out, sum)| *out -= share * sum);
         }
     }
     let found = map.adjoint(&probes, Accuracy::Step)?;
-    Ok(found.values().iter().map(|x| x * x).sum::<f64>() / PROBES as f64)
+    Ok(found.values()[..n_features * PROBES].iter().map(|x| x * x).sum::<f64>() / PROBES as f64)
 }
 
 /// diag(factors)·G.

@@ -37,6 +37,11 @@ impl<'p, 'a> Inputs<'p, 'a> {
         self.features.n_rows()
     }
 
+    /// Columns d.
+    pub fn n_features(&self) -> usize {
+        self.features.n_cols()
+    }
+
     /// Weights of each output: columns, and the bias.
     pub fn width(&self) -> usize {
         self.features.n_cols() + usize::from(self.bias)

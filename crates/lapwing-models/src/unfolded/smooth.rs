@@ -7,7 +7,7 @@
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_graph::sparsify::{RidgeParams, sparsify_ridge};
-use lapwing_solve::dense::eigen_symmetric;
+use lapwing_solve::dense::eigen_symmetric_of;
 use lapwing_solve::products::product_transposed;
 use lapwing_solve::{HadamardSketch, Propagator};
 use rayon::prelude::*;
@@ -82,7 +82,7 @@ pub(super) fn by_nodes(
         });
     });
     run.check()?;
-    let (values, vectors) = run.install(|| eigen_symmetric(&gram))?;
+    let (values, vectors) = eigen_symmetric_of(gram, run)?;
     let largest = values.last().copied().unwrap_or(0.0);
     let kept: Vec<usize> = (0..l).filter(|&at| values[at] > CUTOFF * largest && values[at] > 0.0).collect();
     let r = kept.len();
@@ -104,6 +104,8 @@ pub(super) struct Sketched {
     pub is_sketched: bool,
     /// Edges that were kept, and the effective dimension, where the graph was sparsified.
     pub sparsifier: Option<(usize, f64)>,
+    /// Products of columns with the sparsifier, and with the graph for its leverages.
+    pub n_passes: u64,
 }
 
 /// Edges that HERTA keeps, where that is less than all.
@@ -169,7 +171,8 @@ pub(super) fn sketched(
         run.progress().update(columns.end as u64, "");
         Ok(())
     })?;
-    Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier })
+    let n_passes = if sparsifier.is_some() { smoother.n_passes() } else { 0 };
+    Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier, n_passes })
 }
 
 /// Stored rows times √m, in single precision.

@@ -85,8 +85,9 @@ impl Training<'_, '_> {
         let run = self.run;
         let on_graph = self.on_graph(PILOT);
         let before = self.propagator.n_passes();
-        let spread = report.time("pilot", run, |_| spread(&on_graph, self.loss.trust))?;
-        let pilot = (self.propagator.n_passes() - before) as f64 / 16.0;
+        let spread = report
+            .time("pilot", run, |_| spread(&on_graph, self.inputs.n_features(), self.loss.trust, &self.constant()?))?;
+        let pilot = (self.propagator.n_passes() - before) as f64 / 17.0;
         let mean = spread / self.loss.trust.iter().sum::<f64>();
         // Rows that are all the same leave no scale.
         let typical = if mean > 0.0 { mean } else { 1.0 };
@@ -120,8 +121,12 @@ impl Training<'_, '_> {
             LayerSolver::RoughPcg | LayerSolver::Herta => self.preconditioned(solver, ridge, summary, report)?,
             _ => self.on_the_graph(solver, ridge, (&squares, spread), summary, report)?,
         };
+        if trained.weights.values().iter().any(|w| !w.is_finite()) {
+            let (solver, tol) = (format!("training by {}", trained.summary.optimizer), self.params.tol);
+            return Err(Error::NotConverged { solver, iterations: trained.trace.n_iter, residual: f64::NAN, tol });
+        }
         let trace = &trained.trace;
-        trained.summary.edge_passes = self.propagator.n_passes();
+        trained.summary.edge_passes += self.propagator.n_passes();
         trained.summary.gap = Some(trace.relative_gap()).filter(|gap| gap.is_finite());
         trained.summary.condition = trace.condition;
         trained.summary.loss.clone_from(&trace.values);
@@ -130,13 +135,32 @@ impl Training<'_, '_> {
         Ok(trained)
     }
 
+    /// What a constant is smoothed to, at the labelled nodes (l).
+    pub fn constant(&self) -> Result<Vec<f64>> {
+        let ones = Matrix::filled(self.propagator.n(), 1, 1.0);
+        let smooth = self.propagator.solve(&ones, PILOT, self.run)?;
+        Ok(self.labeled.iter().map(|&row| smooth.row(row as usize)[0]).collect())
+    }
+
+    /// Refuses what does not fit into memory.
+    fn check_memory(&self, solver: LayerSolver, bytes: u64) -> Result<()> {
+        match available_memory_bytes() {
+            Some(limit) if bytes > limit => {
+                let what = format!("solver {} (matrix-free stores nothing)", solver.name());
+                Err(Error::TooLarge { what, bytes, limit })
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub fn on_graph(&self, tol: f64) -> OnGraph<'_> {
         OnGraph { inputs: self.inputs, propagator: self.propagator, labeled: self.labeled, tol, run: self.run }
     }
 
     fn task<'s>(&'s self, map: &'s dyn Map, ridge: f64, preconditioner: &'s Preconditioner) -> Task<'s> {
         let UnfoldedParams { tol, max_iter, .. } = *self.params;
-        Task { map, loss: self.loss, ridge, preconditioner, tol, max_iter, run: self.run }
+        let is_close = !matches!(preconditioner, Preconditioner::Identity | Preconditioner::Diagonal(_));
+        Task { map, loss: self.loss, ridge, preconditioner, is_close, tol, max_iter, run: self.run }
     }
 
     /// What iterates by default.
@@ -189,12 +213,23 @@ impl Training<'_, '_> {
 
     /// Few labelled nodes: a solve for each.
     fn by_nodes(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
+        let (l, k) = (self.labeled.len() as u64, self.inputs.width() as u64);
+        self.check_memory(LayerSolver::Direct, 16 * l * k + 32 * l * l)?;
         let reduced =
             report.time("smooth", self.run, |_| by_nodes(self.inputs, self.propagator, self.labeled, self.run))?;
         let (r, c) = (reduced.rows.width, self.loss.n_outputs());
         let mut trace = Trace::new(self.start);
+        if r == 0 {
+            // Nothing but zeros reaches the labelled nodes: weights have no part in the loss.
+            let zero = Matrix::filled(self.labeled.len(), c, 0.0);
+            trace.note(self.loss.residual(&zero).0, self.run);
+            (trace.gap, trace.converged) = (0.0, true);
+            (summary.optimizer, summary.rank) = (self.optimizer().name(), Some(0));
+            return Ok(Trained { weights: Matrix::filled(self.inputs.width(), c, 0.0), trace, summary });
+        }
+        let wants_root = self.optimizer() == LayerOptimizer::Adam;
         let (preconditioner, rank) =
-            Preconditioner::of_rows(&weighted(&reduced.rows, self.loss.trust), r, ridge, false, self.run)?;
+            Preconditioner::of_rows(&weighted(&reduced.rows, self.loss.trust), r, ridge, wants_root, self.run)?;
         let map = Stored { rows: &reduced.rows, run: self.run };
         let task = self.task(&map, ridge, &preconditioner);
         let optimizer = self.optimizer();
@@ -211,15 +246,19 @@ impl Training<'_, '_> {
     fn direct(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
         let tol = column_tol(self.params.tol);
         let k = self.inputs.width();
+        self.check_memory(LayerSolver::Direct, (4 * self.labeled.len() as u64 + 16 * k as u64) * k as u64)?;
         let rows = report.time_steps("smooth", k as u64, self.run, |_| {
             by_columns(self.inputs, self.propagator, self.labeled, tol, self.run)
         })?;
         let mut trace = Trace::new(self.start);
         let (preconditioner, rank) = report.time("factor", self.run, |_| {
             let is_plain = self.loss.trust.iter().all(|m| *m == 1.0);
+            let wants_root = self.optimizer() == LayerOptimizer::Adam;
             match &rows.values {
-                StoredValues::Single(values) if is_plain => Preconditioner::of_rows(values, k, ridge, false, self.run),
-                _ => Preconditioner::of_rows(&weighted(&rows, self.loss.trust), k, ridge, false, self.run),
+                StoredValues::Single(values) if is_plain => {
+                    Preconditioner::of_rows(values, k, ridge, wants_root, self.run)
+                }
+                _ => Preconditioner::of_rows(&weighted(&rows, self.loss.trust), k, ridge, wants_root, self.run),
             }
         })?;
         let map = Stored { rows: &rows, run: self.run };
@@ -244,6 +283,7 @@ impl Training<'_, '_> {
         report: &mut Report,
     ) -> Result<Trained> {
         let (k, optimizer) = (self.inputs.width(), self.optimizer());
+        self.check_memory(solver, (4 * self.labeled.len() as u64 + 16 * k as u64) * k as u64)?;
         let exact;
         let params = match solver {
             LayerSolver::Herta => self.params,
@@ -262,16 +302,20 @@ impl Training<'_, '_> {
         summary.n_kept_edges = found.sparsifier.map(|(edges, _)| edges);
         summary.effective_dimension = found.sparsifier.map(|(_, dimension)| dimension);
         summary.sketch_size = found.is_sketched.then_some(found.n_rows);
-        drop(found.rows);
+        let passes = found.n_passes;
+        let found = super::smooth::Sketched { rows: Vec::new(), ..found };
         let mut trace = Trace::new(self.start);
         let map = self.on_graph(inner_tol(self.params.tol));
-        let task = self.task(&map, ridge, &preconditioner);
+        // A sketch of fewer rows than columns misses directions.
+        let is_close = found.n_rows >= k || !found.is_sketched;
+        let task = Task { is_close, ..self.task(&map, ridge, &preconditioner) };
         let weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
         if trace.condition.is_none() {
             let (least, most) = spectrum(&task, LOOKS)?;
             trace.condition = Some(most / least);
         }
+        summary.edge_passes = passes;
         Ok(Trained { weights, trace, summary })
     }
 

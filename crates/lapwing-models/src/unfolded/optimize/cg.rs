@@ -10,7 +10,6 @@ use lapwing_solve::products::{add_transposed_product, product};
 
 use super::{RENEW, State, Task, Trace, add, dot};
 use crate::unfolded::map::Accuracy;
-use crate::unfolded::precondition::Preconditioner;
 
 /// Steps over which the rate is looked at.
 const WINDOW: usize = 4;
@@ -29,7 +28,12 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
         task.run.check()?;
         let towards = task.preconditioner.apply(&state.gradient);
         let decrement = 0.5 * dot(&state.gradient, &towards);
-        if trace.reaches(estimate(decrement, &gains, task), task) {
+        let bound = task.bound(&state.gradient);
+        let gap = match task.is_close || bound.is_infinite() {
+            true => estimate(decrement, &gains, task).min(bound),
+            false => bound,
+        };
+        if trace.reaches(gap, task) {
             if is_fresh {
                 trace.converged = true;
                 break;
@@ -39,7 +43,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
             is_fresh = true;
             trace.correct(state.value);
             let towards = task.preconditioner.apply(&state.gradient);
-            if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement || trace.n_iter >= task.max_iter {
+            if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement {
                 trace.converged = true;
                 break;
             }
@@ -50,13 +54,13 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
             break;
         }
         let Some(step) = Step::next(&towards, before.take(), task)? else {
-            // Nothing is left that rounding has not eaten.
-            trace.converged = gains.last().is_none_or(|gain| *gain <= task.tol * state.value);
+            // Nothing is left that rounding has not eaten, or it is out of range.
+            trace.converged = is_settled(&gains, &state.gradient, task, state.value);
             break;
         };
         let inner = transposed(&step.directions, &state.gradient);
         let Ok(lengths) = solve_spd(&step.curvature, &inner) else {
-            trace.converged = gains.last().is_some_and(|gain| *gain <= task.tol * state.value);
+            trace.converged = is_settled(&gains, &state.gradient, task, state.value);
             break;
         };
         gains.push(0.5 * dot(&inner, &lengths));
@@ -74,9 +78,13 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
     Ok(())
 }
 
+/// Whether the last step gained as good as nothing, or there is no gradient.
+fn is_settled(gains: &[f64], gradient: &Matrix, task: &Task<'_>, value: f64) -> bool {
+    gradient.values().iter().all(|g| *g == 0.0) || gains.last().is_some_and(|gain| *gain <= task.tol * value)
+}
+
 /// ℓ − ℓ* from ½·gᵀP⁻¹g, where P is good, and from how fast the gains of the last steps fell.
 fn estimate(decrement: f64, gains: &[f64], task: &Task<'_>) -> f64 {
-    let is_good = !matches!(task.preconditioner, Preconditioner::Identity | Preconditioner::Diagonal(_));
     let last = gains.len().saturating_sub(1);
     let window = last.min(WINDOW);
     let ahead = match window {
@@ -87,7 +95,7 @@ fn estimate(decrement: f64, gains: &[f64], task: &Task<'_>) -> f64 {
             gains[last] * rate / (1.0 - rate)
         }
     };
-    match (is_good, window) {
+    match (task.is_close, window) {
         // The least eigenvalue of what a sketch preconditions is about a half. One step with an exact P ends it.
         (true, 0) if gains.is_empty() => f64::INFINITY,
         (true, 0) => 2.0 * decrement,

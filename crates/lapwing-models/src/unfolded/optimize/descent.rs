@@ -31,12 +31,9 @@ pub(in crate::unfolded) fn descend(
     loop {
         task.run.check()?;
         let towards = task.preconditioner.apply(&state.gradient);
-        let gap = match least {
-            Some(least) => 0.5 * dot(&state.gradient, &towards) / least,
-            None if task.ridge > 0.0 => dot(&state.gradient, &state.gradient) / (2.0 * task.ridge),
-            None => f64::INFINITY,
-        };
-        if trace.reaches(gap, task) || dot(&state.gradient, &towards) == 0.0 {
+        let bound = task.bound(&state.gradient);
+        let gap = least.map_or(bound, |least| (0.5 * dot(&state.gradient, &towards) / least).min(bound));
+        if trace.reaches(gap, task) || state.gradient.values().iter().all(|g| *g == 0.0) {
             trace.converged = true;
             break;
         }

@@ -36,12 +36,14 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         let mut direction = towards(&state.gradient, &pairs, task);
         direction.values_mut().iter_mut().for_each(|d| *d = -*d);
         let slope = dot(&direction, &state.gradient);
-        // A bound where there is a ridge, beside the estimate.
-        let bound =
-            if task.ridge > 0.0 { dot(&state.gradient, &state.gradient) / (2.0 * task.ridge) } else { f64::INFINITY };
-        calm = if trace.reaches((-0.5 * CAUTION * slope).min(bound), task) { calm + 1 } else { 0 };
+        let bound = task.bound(&state.gradient);
+        let gap = match task.is_close || bound.is_infinite() {
+            true => (-0.5 * CAUTION * slope).min(bound),
+            false => bound,
+        };
+        calm = if trace.reaches(gap, task) { calm + 1 } else { 0 };
         if calm >= PATIENCE || slope == 0.0 {
-            trace.converged = true;
+            trace.converged = calm >= PATIENCE || state.gradient.values().iter().all(|g| *g == 0.0);
             break;
         }
         if trace.n_iter >= task.max_iter || slope.is_nan() || slope > 0.0 {

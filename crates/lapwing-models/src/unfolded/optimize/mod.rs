@@ -5,9 +5,9 @@
 //! Aᵀ, of a change of the residual: errors of inexact solves are relative to the steps, and vanish with them. Every
 //! [`RENEW`] iterations scores and gradient are computed anew.
 //!
-//! **When it ends.** ℓ − ℓ* is estimated: by ½·gᵀP⁻¹g over the least eigenvalue of P⁻¹(AᵀMA + ρI) that conjugate gradients have
-//! met, or by the sum of what the last steps gained where there is no good P; by ½·gᵀB⁻¹g, B the matrix of L-BFGS; by the bound
-//! ‖g‖²/(2ρ) for the others. It is compared with ℓ less itself.
+//! **When it ends.** Where P is close, ℓ − ℓ* is estimated by gᵀP⁻¹g and from how fast the gains of steps fall, or by twice gᵀB⁻¹g, B
+//! the matrix of L-BFGS. Elsewhere the bound ‖g‖²/(2ρ) decides, which is never less than ℓ − ℓ*, and estimates only without a
+//! ridge. It is compared with ℓ less itself.
 
 mod cg;
 mod descent;
@@ -36,6 +36,8 @@ pub(super) struct Task<'t> {
     /// ρ.
     pub ridge: f64,
     pub preconditioner: &'t Preconditioner,
+    /// Whether P is AᵀMA + ρI up to a small factor.
+    pub is_close: bool,
     /// (ℓ − ℓ*)/ℓ*.
     pub tol: f64,
     pub max_iter: usize,
@@ -78,13 +80,6 @@ impl Trace {
         run.progress().update(self.values.len() as u64 - 1, &format!("loss {value:.6e}"));
     }
 
-    /// Puts a value that was computed anew in the place of the last.
-    fn correct(&mut self, value: f64) {
-        if let Some(last) = self.values.last_mut() {
-            *last = value;
-        }
-    }
-
     /// Takes an estimate of ℓ − ℓ*; whether it is small enough.
     fn reaches(&mut self, gap: f64, task: &Task<'_>) -> bool {
         let (first, value) = (self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0));
@@ -93,10 +88,20 @@ impl Trace {
         gap <= task.tol * (value - gap).max(task.tol * first)
     }
 
+    /// Puts a value that was computed anew in the place of the last.
+    pub fn correct(&mut self, value: f64) {
+        if let Some(last) = self.values.last_mut() {
+            *last = value;
+        }
+    }
+
     /// (ℓ − ℓ*)/ℓ* at the end, as estimated.
     pub fn relative_gap(&self) -> f64 {
         let value = self.values.last().copied().unwrap_or(0.0);
-        if self.gap == 0.0 { 0.0 } else { self.gap / (value - self.gap).max(0.0) }
+        match self.gap <= f64::MIN_POSITIVE || (self.converged && value - self.gap <= 0.0) {
+            true => 0.0,
+            false => self.gap / (value - self.gap).max(0.0),
+        }
     }
 }
 
@@ -156,6 +161,13 @@ impl State {
         add(&mut change, direction, step * task.ridge);
         add(&mut self.gradient, &change, 1.0);
         Ok(change)
+    }
+}
+
+impl Task<'_> {
+    /// ‖g‖²/(2ρ), which ℓ − ℓ* never exceeds; infinite without a ridge.
+    pub fn bound(&self, gradient: &Matrix) -> f64 {
+        if self.ridge > 0.0 { dot(gradient, gradient) / (2.0 * self.ridge) } else { f64::INFINITY }
     }
 }
 
