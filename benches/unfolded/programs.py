@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import statistics
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ import peer
 from objective import Objective, Task
 
 TOL = 1e-6
-"""(ℓ − ℓ*)/ℓ* at which everyone may stop."""
+"""(ℓ − ℓ*)/ℓ* at which everyone may stop; peers go to half of that, lest rounding cost them the level."""
 SOLVERS = ("auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam")
 SLOW = ("gd", "adam")
 """Solvers that are given as many iterations as the limit has time for."""
@@ -26,7 +27,7 @@ PROGRAMS = [f"lapwing, {solver}" for solver in SOLVERS]
 PROGRAMS += [f"{engine}, {method}" for engine in engines.ENGINES for method in PEERS]
 REPORTED = ("solver", "optimizer", "l2_reg", "gap", "condition", "edge_passes", "routes", "n_kept_edges", "rank")
 TRIED = 10
-"""Iterations that tell how long one takes."""
+"""Iterations that tell how long one takes, and the fewest that are given."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,16 @@ class Fit:
     said: common.Record = field(default_factory=dict)
 
 
-def fit(program: str, task: Task, optimum: float | None, limit: float, rate: float) -> Fit:
-    """One training, from W = 0 to TOL or to the limit in seconds; `rate` is that of a peer's Adam."""
+def training(program: str, task: Task, optimum: float | None, limit: float, rate: float) -> Callable[[], Fit]:
+    """What trains from W = 0 to TOL or to the limit in seconds; `rate` is that of a peer's Adam."""
     package, _, method = program.partition(", ")
-    if package == "lapwing":
-        return _within(task, method, limit) if method in SLOW else lapwing(task, method)
-    written = curve.Curve(optimum, TOL / 2, limit)  # what is left to rounding must not cost a peer the level
+    if package != "lapwing":
+        return lambda: _peer(package, method, task, curve.Curve(optimum, TOL / 2, limit), rate)
+    options = {"max_iter": _iterations(task, method, limit)} if method in SLOW else {}
+    return lambda: lapwing(task, method, **options)
+
+
+def _peer(package: str, method: str, task: Task, written: curve.Curve, rate: float) -> Fit:
     engine = engines.ENGINES[package](task.problem, task.graph_reg)
     objective = Objective(task)
     if method == "adam":
@@ -77,13 +82,12 @@ def iteration_seconds(points: curve.Points) -> float:
     return statistics.median(np.diff([seconds for seconds, _ in points]).tolist())
 
 
-def _within(task: Task, solver: str, limit: float) -> Fit:
+def _iterations(task: Task, solver: str, limit: float) -> int:
     """As many iterations as there is time for."""
     tried = lapwing(task, solver, max_iter=TRIED)
     if tried.n_iter < TRIED:
-        return tried
-    left = limit - tried.points[0][0]
-    return lapwing(task, solver, max_iter=max(TRIED, int(left / iteration_seconds(tried.points))))
+        return TRIED
+    return max(TRIED, int((limit - tried.points[0][0]) / iteration_seconds(tried.points)))
 
 
 def prepared(program: str) -> str:

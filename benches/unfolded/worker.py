@@ -70,9 +70,10 @@ def train(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]
     """Trainings, each judged by its weights; fewer than asked for when they take long."""
     spent = 0.0
     while len(record["runs"]) < args.repeats and spent < args.seconds / 2:
+        run_once = programs.training(args.program, task, args.optimum, args.seconds, args.rates[0])
         common.wait_for_quiet(args.patience)
         with common.Stopwatch() as watch:
-            found = programs.fit(args.program, task, args.optimum, args.seconds, args.rates[0])
+            found = run_once()
         spent += watch.wall
         record.setdefault("peak_bytes", common.peak_bytes())
         judged = dataclasses.replace(task, l2_reg=found.said.get("l2_reg", args.l2_reg))
@@ -88,7 +89,7 @@ def train(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]
 def rates(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
     """What Adam comes to at each rate in a short time."""
     for rate in args.rates:
-        found = programs.fit(args.program, task, args.optimum, args.seconds, rate)
+        found = programs.training(args.program, task, args.optimum, args.seconds, rate)()
         taken, value = found.points[-1]
         record["runs"].append({"rate": rate, "seconds": taken, "value": value, "n_iter": found.n_iter})
 

@@ -50,7 +50,7 @@ impl DataOptions {
                 format!("the method {name} works on features alone; leave --graph out")
             }
             (Some(_), Some(_)) if !method.needs_features() => {
-                format!("the method {name} works on a graph alone; leave DATA out")
+                format!("the method {name} works on a graph alone; leave DATA or --graph out")
             }
             _ => return Ok(()),
         };
