@@ -45,13 +45,13 @@ def measure(setting: Setting) -> list[common.Record]:
     labels = sets.shown(data.classes, 0)
     best = methods.optimum(setting["data"], data, labels, "mse", setting["graph_reg"])
     if setting["variant"] == PLAIN:
-        l2_reg = methods.part(methods.fitted(data, labels, "mse", setting["graph_reg"], solver="direct"))["l2_reg"]
-        found = spectrum.spectrum(data, labels, setting["graph_reg"], l2_reg)
-        apart = (best - found.optimum) / found.optimum
-        return [{"condition": found.condition, "steps": found.steps(TOL), "optimum_apart": apart, "l2_reg": l2_reg}]
-    options = {"solver": "herta", "optimizer": "gd", "tol": TOL / 10, **VARIANTS[setting["variant"]]}
+        found = spectrum.spectrum(data, labels, setting["graph_reg"], best.l2_reg)
+        apart = (best.value - found.optimum) / found.optimum
+        return [{"condition": found.condition, "steps": found.steps(TOL), "optimum_apart": apart, "l2_reg": best.l2_reg}]
+    options = {"l2_reg": best.l2_reg, "solver": "herta", "optimizer": "gd", "tol": TOL / 10}
+    options |= VARIANTS[setting["variant"]]
     said = methods.part(methods.fitted(data, labels, "mse", setting["graph_reg"], **options))
-    steps = next((at for at, value in enumerate(said["loss"]) if value <= best * (1 + TOL)), None)
+    steps = next((at for at, value in enumerate(said["loss"]) if best.error(value) <= TOL), None)
     entries = ("condition", "n_kept_edges", "effective_dimension", "sketch_size", "rank", "l2_reg")
     facts = {name: said[name] for name in entries}
     return [{**facts, "n_edges": data.graph.nnz // 2, "steps": steps, "seconds": said["seconds"][-1]}]

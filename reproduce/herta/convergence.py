@@ -18,7 +18,7 @@ TOL = 1e-8
 """What methods are asked for; plots end there."""
 SLOW, FAST = 3000, 300
 """Most iterations of methods without a preconditioner, and of the others."""
-SMALL_SLOW, SMALL_FAST = 300, 100
+SMALL_SLOW, SMALL_FAST = 300, 40
 AN_OCTAVE = 12
 """Points of a curve between t and 2t iterations."""
 
@@ -46,12 +46,13 @@ class Convergence:
         data = sets.load(setting["data"])
         labels = sets.shown(data.classes, 0)
         best = methods.optimum(setting["data"], data, labels, self.loss, self.graph_reg)
-        options = {"tol": TOL, "max_iter": setting["max_iter"], **methods.METHODS[setting["method"]]}
+        options = {"l2_reg": best.l2_reg, "tol": TOL, "max_iter": setting["max_iter"]}
+        options |= methods.METHODS[setting["method"]]
         said = methods.part(methods.fitted(data, labels, self.loss, self.graph_reg, **options))
-        whole = {"optimum": best, "l2_reg": said["l2_reg"], "condition": said["condition"]}
+        whole = {"optimum": best.value, "l2_reg": best.l2_reg, "condition": said["condition"]}
         whole |= {"edge_passes": said["edge_passes"], "n_nodes": data.graph.shape[0], "n_edges": data.graph.nnz // 2}
         whole |= {"n_features": data.features.shape[1], "n_labeled": int((labels >= 0).sum())}
-        errors = [(value - best) / best for value in said["loss"]]
+        errors = [best.error(value) for value in said["loss"]]
         points = shown(errors)
         return [{"step": at, "seconds": said["seconds"][at], "error": errors[at], **whole} for at in points]
 
