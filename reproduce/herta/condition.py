@@ -25,7 +25,7 @@ DENSE = ("Cora", "Citeseer", "DBLP")
 TOL = 1e-6
 BOUND = 4.0
 """What the condition number must not exceed without a sparsifier."""
-STYLES = {"as it comes": ("tab:red", "s"), "half of the edges": ("tab:orange", "^"), "all edges": ("tab:blue", "o")}
+STYLES = {"as it comes": ("tab:red", "s"), "half of the edges": ("tab:orange", "^"), "all edges": ("tab:blue", "x")}
 
 
 def settings(small: bool) -> list[Setting]:
@@ -113,7 +113,7 @@ def plot(records: list[common.Record]) -> Any:
     for panel, (graph_reg, group) in zip(panels, groups.items(), strict=True):
         for variant, (color, marker) in STYLES.items():
             found = [one for one in group if one["variant"] == variant]
-            style = {"color": color, "marker": marker, "linestyle": "none", "label": variant}
+            style = {"color": color, "marker": marker, "linestyle": "none", "label": variant, "fillstyle": "none"}
             panel.plot([one["data"] for one in found], [one["condition"] for one in found], **style)
         panel.axhline(BOUND, color="black", linewidth=0.8, linestyle="--", label=f"{BOUND:g}")
         panel.set(yscale="log", title=f"λ = {graph_reg:g}")

@@ -78,7 +78,9 @@ class Convergence:
         panels[0, 0].set(yscale="log", ylim=(TOL, None))
         for panel in panels[:, 0]:
             panel.set_ylabel("(ℓ − ℓ*)/ℓ*")
-        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+        figure.legend(
+            *panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6 if len(groups) > 2 else 3
+        )
         return figure
 
 
@@ -113,4 +115,5 @@ def _line(method: str, points: list[common.Record]) -> list[str]:
 
 def _curve(panel: Any, points: list[common.Record], entry: str, method: str) -> None:
     style = {**methods.CURVES.style(method), "label": method, "markevery": 0.15}
+    style["linestyle"] = "--" if method == "direct" else "-"  # as L-BFGS on the same preconditioner, but for its seconds
     panel.plot([one[entry] for one in points], [max(one["error"], TOL / 10) for one in points], **style)

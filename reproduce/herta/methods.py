@@ -57,20 +57,24 @@ def l2_reg(loss: str, data: sets.Data, labels: np.ndarray) -> float | str:
     return 0.0 if loss == "mse" and int((labels >= 0).sum()) > data.features.shape[1] else "auto"
 
 
-def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **options: Any) -> Any:
-    """A linear network without a bias, trained; what it would warn of is in its report."""
+def network() -> Any:
+    """The estimator; what imports it first waits a second, which is no part of a fit."""
     from lapwing import UnfoldedGNNClassifier
 
-    given: dict[str, Any] = {"loss": loss, "bias": False, "random_state": 0}
-    network = UnfoldedGNNClassifier(graph_reg, **given, **options)
+    return UnfoldedGNNClassifier
+
+
+def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **options: Any) -> Any:
+    """A linear network without a bias, trained; what it would warn of is in its report."""
+    linear = network()(graph_reg, loss=loss, bias=False, random_state=0, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return network.fit(data.features, labels, graph=data.graph)
+        return linear.fit(data.features, labels, graph=data.graph)
 
 
-def part(network: Any) -> common.Record:
-    """What the network says of its training; what there is nothing to say of is None."""
-    return {**dict.fromkeys(SOMETIMES), **network.report_["parts"]["unfolded"]}
+def part(trained: Any) -> common.Record:
+    """What a network says of its training; what there is nothing to say of is None."""
+    return {**dict.fromkeys(SOMETIMES), **trained.report_["parts"]["unfolded"]}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import common
+import methods
 import results
 import sets
 
@@ -28,16 +29,14 @@ def settings(small: bool) -> list[Setting]:
 
 def measure(setting: Setting) -> list[common.Record]:
     """Accuracy on each part for each λ, all else at its default."""
-    from lapwing import UnfoldedGNNClassifier
-
     data = sets.load(setting["data"])
     labels = np.where(data.parts["train"], data.classes, -1)
     records = []
     for graph_reg in setting["graph_regs"]:
-        network = UnfoldedGNNClassifier(graph_reg, random_state=0)
+        trained = methods.network()(graph_reg, random_state=0)
         with common.Stopwatch() as watch:
-            network.fit(data.features, labels, graph=data.graph)
-        right = network.transduction_ == data.classes
+            trained.fit(data.features, labels, graph=data.graph)
+        right = trained.transduction_ == data.classes
         shares = {part: float(right[mask].mean()) for part, mask in data.parts.items()}
         sizes = {f"n_{part}": int(mask.sum()) for part, mask in data.parts.items()}
         records.append({"graph_reg": graph_reg, **shares, **sizes, **results.costs(watch)})

@@ -28,9 +28,10 @@ def measure(setting: Setting) -> list[common.Record]:
     data = sets.load(setting["data"])
     labels = sets.shown(data.classes, 0)
     best = methods.optimum(setting["data"], data, labels, setting["loss"], setting["graph_reg"])
+    methods.network()
     with common.Stopwatch() as watch:
-        network = methods.fitted(data, labels, setting["loss"], setting["graph_reg"], l2_reg=best.l2_reg)
-    said = methods.part(network)
+        trained = methods.fitted(data, labels, setting["loss"], setting["graph_reg"], l2_reg=best.l2_reg)
+    said = methods.part(trained)
     found = {name: said[name] for name in ("solver", "optimizer", "gap", "edge_passes", "l2_reg")}
     found |= {f"expected {one['solver']}": one["seconds"] for one in said["routes"] or []}
     return [{**found, "error": best.error(said["loss"][-1]), "n_iter": len(said["loss"]) - 1, **results.costs(watch)}]

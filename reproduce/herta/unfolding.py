@@ -30,16 +30,17 @@ def settings(small: bool) -> list[Setting]:
 def measure(setting: Setting) -> list[common.Record]:
     """Cross-entropy of the labelled nodes, and accuracy on the others, for each draw and number of steps."""
     data = sets.load(setting["data"])
+    methods.network()
     records = []
     for draw in range(setting["draws"]):
         labels = sets.shown(data.classes, draw)
         test = (labels < 0) & (data.classes >= 0)
         for steps in STEPS:
             with common.Stopwatch() as watch:
-                network = methods.fitted(data, labels, "cross-entropy", setting["graph_reg"], steps=steps)
-            accuracy = float((network.transduction_ == data.classes)[test].mean())
-            loss = float(network.loss_curve_[-1]) / int((labels >= 0).sum())
-            found = {"steps": steps, "accuracy": accuracy, "loss": loss, "n_iter": len(network.loss_curve_) - 1}
+                trained = methods.fitted(data, labels, "cross-entropy", setting["graph_reg"], steps=steps)
+            accuracy = float((trained.transduction_ == data.classes)[test].mean())
+            loss = float(trained.loss_curve_[-1]) / int((labels >= 0).sum())
+            found = {"steps": steps, "accuracy": accuracy, "loss": loss, "n_iter": len(trained.loss_curve_) - 1}
             records.append({"draw": draw, **found, **results.costs(watch)})
     return records
 
