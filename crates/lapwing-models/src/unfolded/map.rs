@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use super::rows::Inputs;
 
 /// How exactly a product is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Accuracy {
-    /// Of a step or a change: errors are relative to it, and single precision does.
-    Step,
+    /// Of a step or a change, with that error at most: errors are relative to it, and single precision does.
+    Step(f64),
     /// Of the weights or the residual themselves.
     Whole,
 }
@@ -51,7 +51,13 @@ const STEP_TOL: f64 = 1e-6;
 
 impl OnGraph<'_> {
     fn tol(&self, accuracy: Accuracy) -> f64 {
-        if accuracy == Accuracy::Step { self.tol.max(STEP_TOL) } else { self.tol }
+        match accuracy {
+            // Errors are at most residuals times the condition number.
+            Accuracy::Step(error) => {
+                self.tol.max(STEP_TOL).max(error / (1.0 + 2.0 * self.propagator.params().graph_reg))
+            }
+            Accuracy::Whole => self.tol,
+        }
     }
 }
 

@@ -137,7 +137,7 @@ pub(super) fn spread(map: &dyn Map, n_features: usize, trust: &[f64], constant: 
             probes.row_mut(row).iter_mut().zip(sums).for_each(|(out, sum)| *out -= share * sum);
         }
     }
-    let found = map.adjoint(&probes, Accuracy::Step)?;
+    let found = map.adjoint(&probes, Accuracy::Step(0.0))?;
     Ok(found.values()[..n_features * PROBES].iter().map(|x| x * x).sum::<f64>() / PROBES as f64)
 }
 

@@ -61,8 +61,8 @@ pub(in crate::unfolded) fn descend(
                 task.preconditioner.half(&step)
             }
         };
-        let scores = task.map.forward(&direction, Accuracy::Step)?;
-        state.advance(&direction, &scores, 1.0, task)?;
+        let scores = task.map.forward(&direction, Accuracy::Step(0.0))?;
+        state.advance(&direction, &scores, 1.0, Accuracy::Step(0.0), task)?;
         trace.n_iter += 1;
         trace.note(state.value, task.run);
         if trace.n_iter.is_multiple_of(RENEW) {

@@ -3,10 +3,9 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Matrix, Result};
+use lapwing_data::{Error, Matrix, Result};
 
 use super::{RENEW, State, Task, Trace, add, dot};
-use crate::unfolded::map::Accuracy;
 
 /// Pairs that are remembered.
 const MEMORY: usize = 10;
@@ -27,7 +26,13 @@ struct Pair {
 /// Minimises, from the weights of `state` on.
 pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut pairs: VecDeque<Pair> = VecDeque::new();
-    let mut calm = 0;
+    let (mut calm, mut is_fresh) = (0, false);
+    let renew = |state: &mut State, trace: &mut Trace| {
+        *state = State::new(Some(state.weights.clone()), task)?;
+        trace.correct(state.value);
+        trace.relaxed *= 0.1;
+        Ok::<(), Error>(())
+    };
     if trace.values.is_empty() {
         trace.note(state.value, task.run);
     }
@@ -42,21 +47,35 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             false => bound,
         };
         calm = if trace.reaches(gap, task) { calm + 1 } else { 0 };
-        if calm >= PATIENCE || slope == 0.0 {
-            trace.converged = calm >= PATIENCE || state.gradient.values().iter().all(|g| *g == 0.0);
+        if slope == 0.0 || (calm > 0 && is_fresh) {
+            trace.converged = calm > 0 || state.gradient.values().iter().all(|g| *g == 0.0);
             break;
+        }
+        if calm >= PATIENCE {
+            // What inexact products have left is seen in a gradient that is computed anew.
+            renew(state, trace)?;
+            is_fresh = true;
+            continue;
         }
         if trace.n_iter >= task.max_iter || slope.is_nan() || slope > 0.0 {
             break;
         }
-        let scores = task.map.forward(&direction, Accuracy::Step)?;
+        let accuracy = task.accuracy(trace);
+        let scores = task.map.forward(&direction, accuracy)?;
         let step = search(state, &direction, &scores, task);
+        if step == 0.0 && !is_fresh {
+            pairs.clear();
+            renew(state, trace)?;
+            is_fresh = true;
+            continue;
+        }
         if step == 0.0 {
             // No descent that double precision could see.
             trace.converged = calm > 0;
             break;
         }
-        let change = state.advance(&direction, &scores, step, task)?;
+        let change = state.advance(&direction, &scores, step, accuracy, task)?;
+        is_fresh = false;
         trace.n_iter += 1;
         trace.note(state.value, task.run);
         let mut pair = Pair { product: step * dot(&direction, &change), step: direction, change };
@@ -72,9 +91,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             trace.correct(state.value);
         }
     }
-    *state = State::new(Some(state.weights.clone()), task)?;
-    trace.correct(state.value);
-    Ok(())
+    if is_fresh { Ok(()) } else { renew(state, trace) }
 }
 
 /// B⁻¹·g by two loops over the pairs.

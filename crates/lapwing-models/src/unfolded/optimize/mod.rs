@@ -2,8 +2,8 @@
 //! or without a preconditioner P ≈ AᵀMA + ρI.
 //!
 //! Everything is linear but the loss, so what an iteration needs of the graph is one product with A, of a direction, and one with
-//! Aᵀ, of a change of the residual: errors of inexact solves are relative to the steps, and vanish with them. Every
-//! [`RENEW`] iterations scores and gradient are computed anew.
+//! Aᵀ, of a change of the residual: errors of inexact solves are relative to the steps, and products the rougher the less is left.
+//! Scores and gradient are computed anew before anything is taken to have converged.
 //!
 //! **When it ends.** Where P is close, ℓ − ℓ* is estimated by gᵀP⁻¹g and from how fast the gains of steps fall, or by twice gᵀB⁻¹g, B
 //! the matrix of L-BFGS. Elsewhere the bound ‖g‖²/(2ρ) decides, which is never less than ℓ − ℓ*, and estimates only without a
@@ -26,7 +26,11 @@ use super::map::{Accuracy, Map};
 use super::precondition::Preconditioner;
 
 /// Iterations after which scores and gradient are computed anew.
-pub(super) const RENEW: usize = 10;
+const RENEW: usize = 50;
+/// Errors of products, over what may be left of the gradient, at first; a tenth whenever that turns out to be more than it seemed.
+const RELAXED: f64 = 0.03;
+/// Largest error of any product.
+const LOOSEST: f64 = 0.1;
 
 /// What is to be minimised, and when to stop.
 #[derive(Clone, Copy)]
@@ -54,6 +58,10 @@ pub(super) struct Trace {
     pub seconds: Vec<f64>,
     /// Estimate of ℓ − ℓ* at the end.
     pub gap: f64,
+    /// tol·ℓ over that.
+    share: f64,
+    /// Errors of products, over what may be left of the gradient.
+    relaxed: f64,
     pub n_iter: usize,
     pub converged: bool,
     /// Estimated condition number after preconditioning.
@@ -67,6 +75,8 @@ impl Trace {
             values: Vec::new(),
             seconds: Vec::new(),
             gap: f64::INFINITY,
+            share: 0.0,
+            relaxed: RELAXED,
             n_iter: 0,
             converged: false,
             condition: None,
@@ -84,6 +94,7 @@ impl Trace {
     fn reaches(&mut self, gap: f64, task: &Task<'_>) -> bool {
         let (first, value) = (self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0));
         self.gap = gap;
+        self.share = task.tol * value / gap.max(f64::MIN_POSITIVE);
         // A loss that vanishes is compared with that of the start.
         gap <= task.tol * (value - gap).max(task.tol * first)
     }
@@ -150,14 +161,21 @@ impl State {
     }
 
     /// Goes by a direction (k, c) whose scores are known, and brings the gradient up to date; returns by how much that changed.
-    pub fn advance(&mut self, direction: &Matrix, scores: &Matrix, step: f64, task: &Task<'_>) -> Result<Matrix> {
+    pub fn advance(
+        &mut self,
+        direction: &Matrix,
+        scores: &Matrix,
+        step: f64,
+        accuracy: Accuracy,
+        task: &Task<'_>,
+    ) -> Result<Matrix> {
         add(&mut self.weights, direction, step);
         add(&mut self.scores, scores, step);
         let old = self.residual.clone();
         self.evaluate(task);
         let mut change = self.residual.clone();
         add(&mut change, &old, -1.0);
-        let mut change = task.map.adjoint(&change, Accuracy::Step)?;
+        let mut change = task.map.adjoint(&change, accuracy)?;
         add(&mut change, direction, step * task.ridge);
         add(&mut self.gradient, &change, 1.0);
         Ok(change)
@@ -165,6 +183,12 @@ impl State {
 }
 
 impl Task<'_> {
+    /// How exactly products of the next iteration have to be known: the errors of all stay in the gradient, which ends at
+    /// √share of what it is now (inexact Krylov methods: van den Eshof & Sleijpen 2004, Simoncini & Szyld 2003).
+    fn accuracy(&self, trace: &Trace) -> Accuracy {
+        Accuracy::Step((trace.relaxed * trace.share.sqrt()).min(LOOSEST))
+    }
+
     /// ‖g‖²/(2ρ), which ℓ − ℓ* never exceeds; infinite without a ridge.
     pub fn bound(&self, gradient: &Matrix) -> f64 {
         if self.ridge > 0.0 { dot(gradient, gradient) / (2.0 * self.ridge) } else { f64::INFINITY }
