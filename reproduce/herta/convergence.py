@@ -16,7 +16,7 @@ LEVELS = (1e-2, 1e-4, 1e-6)
 """(ℓ − ℓ*)/ℓ*."""
 TOL = 1e-8
 """What methods are asked for; plots end there."""
-SLOW, FAST = 3000, 300
+SLOW, FAST = 1000, 300
 """Most iterations of methods without a preconditioner, and of the others."""
 SMALL_SLOW, SMALL_FAST = 300, 40
 AN_OCTAVE = 12
@@ -34,11 +34,10 @@ class Convergence:
     def settings(self, small: bool) -> list[Setting]:
         """A process for each data set and method."""
         slow, fast = (SMALL_SLOW, SMALL_FAST) if small else (SLOW, FAST)
-        names = methods.of_loss(self.loss)
         return [
             {"data": data, "method": method, "max_iter": slow if method in methods.PLAIN else fast}
             for data in sets.chosen(small)
-            for method in names
+            for method in methods.of(self.loss, data)
         ]
 
     def measure(self, setting: Setting) -> list[common.Record]:

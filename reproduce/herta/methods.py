@@ -27,6 +27,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "HERTA, L-BFGS": {"solver": "herta", "optimizer": "l-bfgs"},
     "direct": {"solver": "direct"},
 }
+ROOTED = "HERTA, Adam"
+"""The method that needs the symmetric root of P, an eigenproblem of all features."""
 PLAIN = ("GD", "Adam")
 """Methods without a preconditioner."""
 ONLY = {"HERTA, CG": "mse", "HERTA, L-BFGS": "cross-entropy"}
@@ -44,9 +46,10 @@ CURVES = results.Curves(
 )
 
 
-def of_loss(loss: str) -> list[str]:
-    """Methods that can take a loss."""
-    return [method for method in METHODS if ONLY.get(method, loss) == loss]
+def of(loss: str, data: str) -> list[str]:
+    """Methods that can take a loss, on a data set."""
+    names = [method for method in METHODS if ONLY.get(method, loss) == loss]
+    return [method for method in names if method != ROOTED or data not in sets.WIDE]
 
 
 def l2_reg(loss: str, data: sets.Data, labels: np.ndarray) -> float | str:
