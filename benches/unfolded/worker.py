@@ -21,7 +21,7 @@ import programs
 
 MEASURED = 20
 """Iterations of gradient descent whose median is taken."""
-BEST = 1e-12
+BEST = 1e-10
 """Tolerance of the optimum."""
 
 

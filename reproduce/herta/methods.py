@@ -16,7 +16,7 @@ LOSSES = {"mse": "squares", "cross-entropy": "cross-entropy"}
 GRAPH_REGS = (1.0, 20.0)
 SOMETIMES = ("condition", "effective_dimension", "gap", "n_kept_edges", "rank", "routes", "sketch_size")
 """Entries of a report that some solvers have no use for."""
-BEST = 1e-12
+BEST = 1e-10
 """Tolerance of the optimum."""
 METHODS: dict[str, dict[str, Any]] = {
     "GD": {"solver": "gd"},

@@ -1,4 +1,4 @@
-"""Accuracy on the standard splits of Cora and Citeseer: few labels, a linear network, λ chosen by validation."""
+"""Accuracy on the standard splits of Cora and Citeseer: few labels, linear networks, λ chosen by validation."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ NAMES = ("Cora", "Citeseer")
 DATA = sets.files(NAMES)
 GRAPH_REGS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 SMALL_GRAPH_REGS = (1.0, 5.0, 20.0)
+MODELS: dict[str, dict[str, Any]] = {
+    "squares": {"loss": "mse"},
+    "cross-entropy": {"loss": "cross-entropy"},
+    "squares, attention": {"loss": "mse", "attention": 1.0},
+}
 PUBLISHED = {"cora": 84.1, "citeseer": 74.2}
 """Percent of the test that TWIRLS gets right: Yang et al., *Graph neural networks inspired by classical iterative
 algorithms*, ICML 2021."""
-STYLES = {"val": ("tab:gray", "x"), "test": ("tab:red", "s")}
+STYLES = {"squares": "tab:blue", "cross-entropy": "tab:red", "squares, attention": "tab:green"}
 
 
 def settings(small: bool) -> list[Setting]:
-    """A process for each data set."""
-    return [{"data": name, "graph_regs": list(SMALL_GRAPH_REGS if small else GRAPH_REGS)} for name in NAMES]
+    """A process for each data set and model."""
+    graph_regs = list(SMALL_GRAPH_REGS if small else GRAPH_REGS)
+    return [{"data": name, "model": model, "graph_regs": graph_regs} for name in NAMES for model in MODELS]
 
 
 def measure(setting: Setting) -> list[common.Record]:
-    """Accuracy on each part for each λ, all else at its default."""
+    """Accuracy on each part for each λ, all else of the model at its default."""
     data = sets.load(setting["data"])
     labels = np.where(data.parts["train"], data.classes, -1)
     records = []
     for graph_reg in setting["graph_regs"]:
-        trained = methods.network()(graph_reg, random_state=0)
+        trained = methods.network()(graph_reg, random_state=0, **MODELS[setting["model"]])
         with common.Stopwatch() as watch:
             trained.fit(data.features, labels, graph=data.graph)
         right = trained.transduction_ == data.classes
@@ -48,35 +54,35 @@ def measure(setting: Setting) -> list[common.Record]:
 
 def table(records: list[common.Record]) -> str:
     """What is chosen, and what there was to choose from."""
-    groups = results.grouped(records, lambda one: one["data"])
-    head = ["data", "labels / validation / test", "λ", "validation, %", "test, %", "TWIRLS, published, %", "apart"]
+    groups = results.grouped(records, lambda one: (one["data"], one["model"]))
+    head = ["data", "model", "labels / validation / test", "λ", "validation, %", "test, %"]
+    head += ["TWIRLS, published, %", "apart"]
     rows = []
-    for name, group in groups.items():
+    for (name, model), group in groups.items():
         best = max(group, key=lambda one: one["val"])
         published = PUBLISHED[name.lower()]
         sizes = " / ".join(f"{best[f'n_{part}']:,}" for part in ("train", "val", "test"))
-        cells = [name, sizes, f"{best['graph_reg']:g}", f"{100 * best['val']:.1f}", f"{100 * best['test']:.1f}"]
+        cells = [name, model, sizes, f"{best['graph_reg']:g}", f"{100 * best['val']:.1f}", f"{100 * best['test']:.1f}"]
         rows.append([*cells, f"{published:.1f}", f"{100 * best['test'] - published:+.1f}"])
     values = [f"{graph_reg:g}" for graph_reg in results.by(records, "graph_reg")]
     every = [
-        [name, *[f"{100 * one['val']:.1f} / {100 * one['test']:.1f}" for one in group]] for name, group in groups.items()
+        [*key, *[f"{100 * one['val']:.1f} / {100 * one['test']:.1f}" for one in group]] for key, group in groups.items()
     ]
     first = common.markdown("Standard splits, λ by validation", head, rows)
-    return f"{first}\n{common.markdown('Validation / test, %, by λ', ['data', *values], every)}"
+    return f"{first}\n{common.markdown('Validation / test, %, by λ', ['data', 'model', *values], every)}"
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Accuracy over λ, a panel for each data set."""
+    """Accuracy over λ, a panel for each data set; broken lines are of the validation."""
     figure = results.figure(9, 3.8)
     groups = results.grouped(records, lambda one: one["data"])
     panels = figure.subplots(1, len(groups), squeeze=False)[0]
     for panel, (name, group) in zip(panels, groups.items(), strict=True):
-        for part, (color, marker) in STYLES.items():
-            points = [(one["graph_reg"], 100 * one[part]) for one in group]
-            panel.plot(
-                *zip(*points, strict=True), color=color, marker=marker, label={"val": "validation"}.get(part, part)
-            )
-        panel.axhline(PUBLISHED[name.lower()], color="black", linestyle="--", linewidth=0.8, label="TWIRLS, published")
+        for model, found in results.grouped(group, lambda one: one["model"]).items():
+            at = [one["graph_reg"] for one in found]
+            panel.plot(at, [100 * one["test"] for one in found], color=STYLES[model], marker="o", label=model)
+            panel.plot(at, [100 * one["val"] for one in found], color=STYLES[model], linestyle="--", linewidth=0.8)
+        panel.axhline(PUBLISHED[name.lower()], color="black", linestyle=":", linewidth=0.8, label="TWIRLS, published")
         panel.set(xscale="log", xlabel="λ", title=name)
     panels[0].set_ylabel("accuracy, %")
     panels[0].legend()
