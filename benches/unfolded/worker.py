@@ -57,7 +57,7 @@ def optimum(args: argparse.Namespace, task: objective.Task, record: dict[str, An
     name = f"unfolded-optimum-{args.problem}-{args.loss}-{args.graph_reg:g}.npz"
 
     def write(path: Path) -> None:
-        found = programs.lapwing(task, "direct", tol=BEST)
+        found = programs.lapwing(task, "direct" if task.loss == "mse" else "auto", tol=BEST)
         with path.open("wb") as file:
             np.savez(file, layer=found.layer, value=found.points[-1][1], l2_reg=found.said["l2_reg"])
 

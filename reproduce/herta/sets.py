@@ -19,7 +19,7 @@ SETS = {
 }
 SMALL = ("Cora", "Citeseer")
 WIDE = ("Coauthor CS", "Coauthor Physics")
-"""Sets of more features than eigenvectors can be waited for: 6,805 and 8,415, some minutes for each problem."""
+"""Sets of many features: 6,805 and 8,415."""
 SHARE = 0.8
 """Labelled nodes."""
 

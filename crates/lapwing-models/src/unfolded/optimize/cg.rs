@@ -11,15 +11,13 @@ use lapwing_data::{Matrix, Result};
 use lapwing_solve::dense::{eigen_symmetric, solve_spd};
 use lapwing_solve::products::{add_transposed_product, product};
 
-use super::{State, Task, Trace, add, dot};
+use super::{KEPT_BYTES, State, Task, Trace, add, dot};
 use crate::unfolded::map::Accuracy;
 
 /// Steps over which the rate is looked at.
 const WINDOW: usize = 4;
 /// Share of what the gradient promises that is left without the directions before, at least.
 const KEPT: f64 = 0.5;
-/// Bytes of directions that later ones are made conjugate to, and their products.
-const KEPT_BYTES: usize = 1 << 28;
 /// A direction with less than this share of it left beside the others is none.
 const INDEPENDENT: f64 = 1e-8;
 

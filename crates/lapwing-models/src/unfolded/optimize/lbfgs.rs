@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use lapwing_data::{Error, Matrix, Result};
 
-use super::{RENEW, State, Task, Trace, add, dot};
+use super::{KEPT_BYTES, RENEW, State, Task, Trace, add, dot};
 
-/// Pairs that are remembered.
-const MEMORY: usize = 10;
+/// Pairs that are remembered at most: with ten of them it takes up to twice the iterations.
+const MEMORY: usize = 100;
 /// Share of the slope that a line search leaves.
 const SLOPE: f64 = 0.1;
 /// How much more than the matrix of L-BFGS tells is thought to be left; measured are two to four times.
@@ -62,7 +62,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         }
         let accuracy = task.accuracy(trace);
         let scores = task.map.forward(&direction, accuracy)?;
-        let step = search(state, &direction, &scores, task);
+        let step = search(state, &direction, (&scores, slope), task);
         if step == 0.0 && !is_fresh {
             pairs.clear();
             renew(state, trace)?;
@@ -82,7 +82,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         pair.step.values_mut().iter_mut().for_each(|d| *d *= step);
         if pair.product > 0.0 {
             pairs.push_back(pair);
-            if pairs.len() > MEMORY {
+            if pairs.len() > MEMORY || 16 * pairs.len() * state.weights.values().len() > KEPT_BYTES {
                 pairs.pop_front();
             }
         }
@@ -117,14 +117,22 @@ fn towards(gradient: &Matrix, pairs: &VecDeque<Pair>, task: &Task<'_>) -> Matrix
 }
 
 /// The step that leaves a tenth of the slope at most: Newton's method in one variable, held within a bracket. 0 if none descends.
-fn search(state: &State, direction: &Matrix, scores: &Matrix, task: &Task<'_>) -> f64 {
+///
+/// The slope at the start is that of the gradient. Scores of the direction that are not exact tell another, off by what their errors
+/// are along the residual, which is not small at the optimum; slopes and values are put right by the difference.
+fn search(state: &State, direction: &Matrix, (scores, slope): (&Matrix, f64), task: &Task<'_>) -> f64 {
     let (square, cross) = (dot(direction, direction), dot(direction, &state.weights));
     let at = |t: f64| {
         let [value, slope, curvature] = task.run.install(|| task.loss.along(&state.scores, scores, t));
         let penalty = task.ridge * (t * cross + 0.5 * t * t * square);
         (value + penalty, slope + task.ridge * (cross + t * square), curvature + task.ridge * square)
     };
-    let (start, first, curvature) = at(0.0);
+    let (start, told, curvature) = at(0.0);
+    let first = slope;
+    let at = |t: f64| {
+        let (value, slope, curvature) = at(t);
+        (value + t * (first - told), slope + (first - told), curvature)
+    };
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut t = if curvature > 0.0 { (-first / curvature).min(1e6) } else { 1.0 };
     let mut best = 0.0;

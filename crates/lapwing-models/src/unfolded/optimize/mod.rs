@@ -28,7 +28,9 @@ use super::precondition::Preconditioner;
 /// Iterations after which scores and gradient are computed anew.
 const RENEW: usize = 50;
 /// Errors of products, over what may be left of the gradient, at first; a tenth whenever that turns out to be more than it seemed.
-const RELAXED: f64 = 0.03;
+const RELAXED: f64 = 0.1;
+/// Bytes of directions and their products, or of changes, that are remembered.
+const KEPT_BYTES: usize = 1 << 28;
 /// Largest error of any product.
 const LOOSEST: f64 = 0.1;
 
