@@ -1,10 +1,16 @@
-//! Products of dense blocks, row-major slices in f64, by faer on the calling thread: what loops over blocks of rows in
-//! parallel are made of.
+//! Products of blocks, row-major slices in f64, on the calling thread: what loops over blocks of rows in parallel are made of.
+//! Those of dense blocks are faer's.
 //!
-//! Sums over the inner dimension are taken in an order that depends on the sizes and the processor alone.
+//! Sums over the inner dimension are taken in an order that depends on the sizes and the processor alone; those of sparse rows
+//! in the order of their entries.
+
+use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
+use lapwing_data::Csr;
+
+use crate::dispatch::{WIDEST, dispatched, with_width};
 
 /// OUT (m, n) ← A (m, l)·B (l, n).
 ///
@@ -33,6 +39,42 @@ pub fn add_transposed_product(a: &[f64], b: &[f64], inner: usize, out: &mut [f64
     matmul(MatMut::from_row_major_slice_mut(out, m, n), Accum::Add, a.transpose(), b, 1.0, Par::Seq);
 }
 
+/// OUT (rows, s) ← OUT + the given rows of a sparse A·B, B (columns, s).
+pub fn add_sparse_product(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize, out: &mut [f64]) {
+    sparse_rows(a, rows, b, s, out);
+}
+
+dispatched!(sparse_rows, sparse_plain(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize, out: &mut [f64]));
+
+#[inline(always)]
+fn sparse_plain(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize, out: &mut [f64]) {
+    if s <= WIDEST {
+        with_width!(s, sparse_width(a, rows, b, out));
+        return;
+    }
+    for (row, out) in rows.zip(out.chunks_exact_mut(s)) {
+        let (ids, values) = a.row(row);
+        for (&id, x) in ids.iter().zip(values) {
+            let x = f64::from(*x);
+            out.iter_mut().zip(&b[id as usize * s..][..s]).for_each(|(out, b)| *out += x * b);
+        }
+    }
+}
+
+#[inline(always)]
+fn sparse_width<const S: usize>(a: &Csr<f32>, rows: Range<usize>, b: &[f64], out: &mut [f64]) {
+    let b = b.as_chunks::<S>().0;
+    for (row, out) in rows.zip(out.as_chunks_mut::<S>().0) {
+        let (ids, values) = a.row(row);
+        let mut sums = *out;
+        for (&id, x) in ids.iter().zip(values) {
+            let (x, own) = (f64::from(*x), &b[id as usize]);
+            (0..S).for_each(|lane| sums[lane] += x * own[lane]);
+        }
+        *out = sums;
+    }
+}
+
 fn multiply(a: &[f64], b: &[f64], inner: usize, accumulate: Accum, out: &mut [f64]) {
     let (m, n) = (a.len() / inner, b.len() / inner);
     let (a, b) = (MatRef::from_row_major_slice(a, m, inner), MatRef::from_row_major_slice(b, inner, n));
@@ -42,6 +84,23 @@ fn multiply(a: &[f64], b: &[f64], inner: usize, accumulate: Accum, out: &mut [f6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_of_sparse_rows_are_those_of_dense_ones() {
+        let entries: Vec<(u32, u32, f32)> =
+            (0..60).map(|at| (at / 5, (at * 7) % 13, at as f32 - 20.0)).filter(|entry| entry.0 != 4).collect();
+        let sparse = Csr::from_entries(12, 13, &entries).unwrap();
+        for s in [1, 3, 5, 16, 17, 40] {
+            let b: Vec<f64> = (0..13 * s).map(|at| ((at * 5) % 17) as f64 - 8.0).collect();
+            let mut out = vec![1.0; 9 * s];
+            add_sparse_product(&sparse, 2..11, &b, s, &mut out);
+            for (at, found) in out.iter().enumerate() {
+                let own = entries.iter().filter(|entry| entry.0 as usize == at / s + 2);
+                let sum: f64 = own.map(|&(_, id, x)| f64::from(x) * b[id as usize * s + at % s]).sum();
+                assert_eq!(*found, 1.0 + sum, "{s} {at}");
+            }
+        }
+    }
 
     #[test]
     fn products_are_sums_of_products() {

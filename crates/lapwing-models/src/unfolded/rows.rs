@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use lapwing_data::{Csr, Features, Matrix, Result, Run};
-use lapwing_solve::products::{add_product, add_transposed_product};
+use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_product};
 use rayon::prelude::*;
 
 /// Features that a map was made ready for.
@@ -20,6 +20,8 @@ pub(super) struct Inputs<'p, 'a> {
 
 /// Rows of a block of a product.
 const ROWS: usize = 512;
+/// Sparse columns of a block.
+const COLUMNS: usize = 64;
 /// Rows of a block whose products with features are summed.
 const SUMMED_ROWS: usize = 4096;
 
@@ -123,13 +125,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
                         add_product(&wide, &weights.values()[..d * c], d, out);
                     }
                     Features::Sparse(csr) => {
-                        for (row, out) in rows.zip(out.chunks_exact_mut(c)) {
-                            let (ids, values) = csr.row(row);
-                            for (&id, x) in ids.iter().zip(values) {
-                                let own = weights.row(id as usize);
-                                out.iter_mut().zip(own).for_each(|(out, w)| *out += f64::from(*x) * w);
-                            }
-                        }
+                        add_sparse_product(csr, rows, &weights.values()[..d * c], c, out);
                     }
                 }
                 Ok(())
@@ -168,13 +164,10 @@ impl<'p, 'a> Inputs<'p, 'a> {
                 }
                 (Features::Sparse(_), Some(by_columns)) => {
                     run.check()?;
-                    let columns = out.values_mut()[..d * c].par_chunks_mut(c).with_min_len(64);
-                    columns.enumerate().for_each(|(column, out)| {
-                        let (rows, values) = by_columns.row(column);
-                        for (&row, x) in rows.iter().zip(values) {
-                            let own = &u[row as usize * c..][..c];
-                            out.iter_mut().zip(own).for_each(|(out, u)| *out += f64::from(*x) * u);
-                        }
+                    let blocks = out.values_mut()[..d * c].par_chunks_mut(COLUMNS * c).enumerate();
+                    blocks.for_each(|(block, out)| {
+                        let first = block * COLUMNS;
+                        add_sparse_product(by_columns, first..first + out.len() / c, u, c, out);
                     });
                 }
                 (Features::Sparse(_), None) => {}

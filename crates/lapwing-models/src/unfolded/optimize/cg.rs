@@ -7,15 +7,18 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Matrix, Result};
+use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::dense::{eigen_symmetric, solve_spd};
-use lapwing_solve::products::{add_transposed_product, product};
+use lapwing_solve::products::{add_product, add_transposed_product, product};
+use rayon::prelude::*;
 
 use super::{KEPT_BYTES, State, Task, Trace, add, dot};
 use crate::unfolded::map::Accuracy;
 
 /// Steps over which the rate is looked at.
 const WINDOW: usize = 4;
+/// Rows of a block.
+const ROWS: usize = 512;
 /// Share of what the gradient promises that is left without the directions before, at least.
 const KEPT: f64 = 0.5;
 /// A direction with less than this share of it left beside the others is none.
@@ -60,7 +63,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
         if trace.n_iter >= task.max_iter {
             break;
         }
-        let direction = conjugate(&towards, &before);
+        let direction = conjugate(&towards, &before, task.run);
         if !before.is_empty() && dot(&direction, &state.gradient) < KEPT * 2.0 * decrement {
             // The gradient has a part in what was searched already.
             restart(state, &mut before, task, trace)?;
@@ -104,13 +107,25 @@ fn restart(state: &mut State, before: &mut VecDeque<Step>, task: &Task<'_>, trac
 }
 
 /// What is left of P⁻¹g without the directions before.
-fn conjugate(towards: &Matrix, before: &VecDeque<Step>) -> Matrix {
+fn conjugate(towards: &Matrix, before: &VecDeque<Step>, run: &Run) -> Matrix {
     let mut directions = towards.clone();
-    for step in before.iter().rev() {
-        if let Ok(shares) = solve_spd(&step.curvature, &transposed(&step.products, &directions)) {
-            add(&mut directions, &times(&step.directions, &shares), -1.0);
-        }
-    }
+    let c = towards.n_cols();
+    let shares = |step: &Step| {
+        let mut shares = solve_spd(&step.curvature, &transposed(&step.products, towards)).ok()?;
+        shares.values_mut().iter_mut().for_each(|share| *share = -*share);
+        Some(shares)
+    };
+    run.install(|| {
+        let shares: Vec<Option<Matrix>> = before.par_iter().map(shares).collect();
+        directions.values_mut().par_chunks_mut(ROWS * c).enumerate().for_each(|(block, out)| {
+            for (step, shares) in before.iter().zip(&shares) {
+                let Some(shares) = shares else { continue };
+                let s = step.directions.n_cols();
+                let own = &step.directions.values()[block * ROWS * s..][..out.len() / c * s];
+                add_product(own, shares.values(), s, out);
+            }
+        });
+    });
     directions
 }
 
