@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use lapwing_data::Csr;
+use lapwing_data::{Csr, Matrix};
 
 use crate::dispatch::{WIDEST, dispatched, with_width};
 
@@ -37,6 +37,24 @@ pub fn add_transposed_product(a: &[f64], b: &[f64], inner: usize, out: &mut [f64
     let (m, n) = (a.len() / inner, b.len() / inner);
     let (a, b) = (MatRef::from_row_major_slice(a, inner, m), MatRef::from_row_major_slice(b, inner, n));
     matmul(MatMut::from_row_major_slice_mut(out, m, n), Accum::Add, a.transpose(), b, 1.0, Par::Seq);
+}
+
+/// A·B (m, n) of A (m, l) and B (l, n).
+pub fn times(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(a.n_rows(), b.n_cols(), 0.0);
+    if a.n_cols() > 0 && !out.values().is_empty() {
+        product(a.values(), b.values(), a.n_cols(), out.values_mut());
+    }
+    out
+}
+
+/// Aᵀ·B (m, n) of A (l, m) and B (l, n).
+pub fn transposed_times(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::filled(a.n_cols(), b.n_cols(), 0.0);
+    if a.n_rows() > 0 && !out.values().is_empty() {
+        add_transposed_product(a.values(), b.values(), a.n_rows(), out.values_mut());
+    }
+    out
 }
 
 /// OUT (rows, s) ← OUT + the given rows of a sparse A·B, B (columns, s).

@@ -10,10 +10,11 @@
 
 use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather_finite};
 use lapwing_graph::low_rank::{FactorSpace, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
+use lapwing_solve::products::{times, transposed_times};
 use serde_json::{Value, json};
 
 use super::fit::{Fit, Summed, column_scale};
-use super::solve::{Spectrum, regress, times, transposed_times};
+use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
 use crate::Rule;
 use crate::harmonic::{TYPICAL_CONFIDENCE, fitted_temperature, folds};

@@ -13,7 +13,7 @@
 
 use lapwing_data::{Matrix, Result};
 use lapwing_solve::dense::{eigen_symmetric, least_squares, solve_spd};
-use lapwing_solve::products::{add_transposed_product, product};
+use lapwing_solve::products::{times, transposed_times};
 
 use super::{LowRankParams, PropagationSolver};
 
@@ -36,24 +36,6 @@ pub(super) struct Propagated {
     pub n_iter: usize,
     pub residual: f64,
     pub converged: bool,
-}
-
-/// Nᵀ·B for N (k, r) and B (k, c).
-pub(super) fn transposed_times(map: &Matrix, right: &Matrix) -> Matrix {
-    let mut out = Matrix::filled(map.n_cols(), right.n_cols(), 0.0);
-    if map.n_rows() > 0 && !out.values().is_empty() {
-        add_transposed_product(map.values(), right.values(), map.n_rows(), out.values_mut());
-    }
-    out
-}
-
-/// A·B.
-pub(super) fn times(left: &Matrix, right: &Matrix) -> Matrix {
-    let mut out = Matrix::filled(left.n_rows(), right.n_cols(), 0.0);
-    if left.n_cols() > 0 && !out.values().is_empty() {
-        product(left.values(), right.values(), left.n_cols(), out.values_mut());
-    }
-    out
 }
 
 /// N of anchors: Λ^(−1/2), 0 for landmarks without a share of any row. `sums` are Zᵀ1 (k).

@@ -2,8 +2,9 @@ use lapwing_data::{Labels, UNLABELED};
 use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, NystromMap, glnp};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_solve::dense::solve_spd;
+use lapwing_solve::products::{times, transposed_times};
 
-use super::solve::{Spectrum, times, transposed_times};
+use super::solve::Spectrum;
 use super::*;
 use crate::golden::golden;
 use crate::{Extension, Model};

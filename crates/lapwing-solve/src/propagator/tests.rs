@@ -36,7 +36,7 @@ fn columns(n: usize, s: usize) -> Matrix {
     Matrix::new(n, s, (0..n * s).map(|at| ((at * 37 + 11) % 23) as f64 - 11.0).collect()).unwrap()
 }
 
-fn worst(a: &Matrix, b: &Matrix) -> f64 {
+fn apart(a: &Matrix, b: &Matrix) -> f64 {
     let scale = b.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
     a.values().iter().zip(b.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / scale
 }
@@ -53,7 +53,7 @@ fn solutions_equal_the_dense_ones() {
                 let f = columns(n, s);
                 let exact = dense::solve_spd(&dense_system(&adjacency, &params), &f).unwrap();
                 let found = propagator.solve(&f, 1e-10, &run).unwrap();
-                assert!(worst(&found, &exact) < 1e-8, "{name} {graph_reg} {s}: {}", worst(&found, &exact));
+                assert!(apart(&found, &exact) < 1e-8, "{name} {graph_reg} {s}: {}", apart(&found, &exact));
                 for (tol, most) in [(1e-2, 0.1), (1e-6, 2e-5), (1e-9, 1e-6)] {
                     let mut wide = Matrix::filled(n, s, 0.0);
                     let fill = |columns: Range<usize>, part: &mut [f32]| {
@@ -70,7 +70,7 @@ fn solutions_equal_the_dense_ones() {
                             Ok(())
                         })
                         .unwrap();
-                    assert!(worst(&wide, &exact) < most, "{name} {graph_reg} {tol}: {}", worst(&wide, &exact));
+                    assert!(apart(&wide, &exact) < most, "{name} {graph_reg} {tol}: {}", apart(&wide, &exact));
                 }
             }
         }
@@ -95,10 +95,10 @@ fn unfolding_is_its_recursion_and_ends_at_the_solution() {
                 terms.for_each(|((z, hz), f)| *z -= alpha * (hz - f));
             }
             let found = Propagator::new(&adjacency, params, &run).unwrap().solve(&f, 1e-10, &run).unwrap();
-            assert!(worst(&found, &z) < 1e-12, "{name}");
+            assert!(apart(&found, &z) < 1e-12, "{name}");
             let many = PropagatorParams { steps: Some((60.0 * (1.0 + graph_reg)) as usize), ..params };
             let found = Propagator::new(&adjacency, many, &run).unwrap().solve(&f, 1e-10, &run).unwrap();
-            assert!(worst(&found, &dense::solve_spd(&h, &f).unwrap()) < 1e-6, "{name}");
+            assert!(apart(&found, &dense::solve_spd(&h, &f).unwrap()) < 1e-6, "{name}");
         }
     }
 }
@@ -116,6 +116,28 @@ fn iterations_grow_like_the_root_of_the_weight() {
     };
     let found: Vec<u64> = [1.0, 10.0, 100.0, 1000.0].map(passes).to_vec();
     assert!(found.windows(2).all(|pair| pair[1] as f64 <= 3.8 * pair[0] as f64) && found[3] < 400, "{found:?}");
+}
+
+#[test]
+fn columns_of_any_scale_are_as_exact_as_their_neighbors() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (_, n, edges) = graphs().swap_remove(2);
+    let adjacency = symmetric(n, &edges);
+    // As much as single precision is asked to hold.
+    let params = PropagatorParams { graph_reg: MOST_SINGLE, self_loop: 0.1, ..PropagatorParams::default() };
+    let propagator = Propagator::new(&adjacency, params, &run).unwrap();
+    let one = columns(n, 1);
+    let exact = dense::solve_spd(&dense_system(&adjacency, &params), &one).unwrap();
+    let scales = [1e-15, 1.0, 0.0, 1e12];
+    let all: Vec<f64> = (0..n * 4).map(|at| one.values()[at / 4] * scales[at % 4]).collect();
+    for tol in [1e-7, 1e-9, LEAST_REFINED] {
+        let found = propagator.solve(&Matrix::new(n, 4, all.clone()).unwrap(), tol, &run).unwrap();
+        for (column, scale) in scales.into_iter().enumerate().filter(|(_, scale)| *scale > 0.0) {
+            let found = Matrix::new(n, 1, found.rows().map(|row| row[column] / scale).collect()).unwrap();
+            assert!(apart(&found, &exact) < 1000.0 * tol, "{scale} {tol}: {}", apart(&found, &exact));
+        }
+        assert!(found.rows().all(|row| row[2] == 0.0));
+    }
 }
 
 #[test]

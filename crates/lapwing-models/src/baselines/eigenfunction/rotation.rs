@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use lapwing_data::{Csr, Dense, Features, Matrix, Result, Run, Stream};
 use lapwing_solve::dense::{eigen_symmetric, gram, orthonormal_columns};
+use lapwing_solve::products::add_sparse_product;
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -154,22 +155,21 @@ fn centered_product(features: &Features<'_>, mean: &[f64], b: &Matrix, run: &Run
             if run.is_cancelled() {
                 return;
             }
-            let mut x = vec![0.0; features.n_cols()];
-            for (row, out) in out.chunks_exact_mut(w.max(1)).enumerate() {
-                match features {
-                    Features::Dense(dense) => {
-                        dense.copy_row_f64(block * BLOCK_ROWS + row, &mut x);
+            let rows = block * BLOCK_ROWS..block * BLOCK_ROWS + out.len() / w.max(1);
+            match features {
+                Features::Dense(dense) => {
+                    let mut x = vec![0.0; features.n_cols()];
+                    for (row, out) in rows.zip(out.chunks_exact_mut(w.max(1))) {
+                        dense.copy_row_f64(row, &mut x);
                         x.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
                         for (x, b) in x.iter().zip(b.rows()) {
                             out.iter_mut().zip(b).for_each(|(out, b)| *out += x * b);
                         }
                     }
-                    Features::Sparse(sparse) => {
-                        let (columns, values) = sparse.row(block * BLOCK_ROWS + row);
-                        for (&column, &x) in columns.iter().zip(values) {
-                            let b = b.row(column as usize);
-                            out.iter_mut().zip(b).for_each(|(out, b)| *out += f64::from(x) * b);
-                        }
+                }
+                Features::Sparse(sparse) => {
+                    add_sparse_product(sparse, rows, b.values(), w, out);
+                    for out in out.chunks_exact_mut(w.max(1)) {
                         out.iter_mut().zip(&of_mean).for_each(|(out, m)| *out -= m);
                     }
                 }
@@ -202,12 +202,7 @@ fn transposed_product(
             match (features, transposed) {
                 (Features::Dense(dense), _) => dense_stripe(dense, columns.clone(), t, out),
                 (_, Some(transposed)) => {
-                    for (column, out) in columns.clone().zip(out.chunks_exact_mut(w)) {
-                        let (rows, values) = transposed.row(column);
-                        for (&row, &x) in rows.iter().zip(values) {
-                            out.iter_mut().zip(t.row(row as usize)).for_each(|(out, t)| *out += f64::from(x) * t);
-                        }
-                    }
+                    add_sparse_product(transposed, columns.clone(), t.values(), w, out);
                 }
                 (_, None) => {}
             }
