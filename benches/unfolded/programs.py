@@ -19,7 +19,7 @@ from objective import Objective, Task
 
 TOL = 1e-6
 """(ℓ − ℓ*)/ℓ* at which everyone may stop; peers go to half of that, lest rounding cost them the level."""
-SOLVERS = ("auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam")
+SOLVERS = ("auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam")
 SLOW = ("gd", "adam")
 """Solvers that are given as many iterations as the limit has time for."""
 PEERS = ("direct", "herta", "adam")

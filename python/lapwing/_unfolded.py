@@ -115,10 +115,10 @@ class UnfoldedGNNClassifier(NetworkEstimator, SpreadingClassifier):
     l2_reg : float >= 0 or "auto", default="auto"
         ρ. "auto" takes 0.1 (cross-entropy) or 0.7 (mse) times the mean squared length of the labelled rows of H⁻¹X, less what
         they have of H⁻¹1: neither scale nor shifts of the features have a part in it.
-    solver : {"auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam"}, default="auto"
+    solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"}, default="auto"
         How W is found: from features smoothed once, by iterations with a preconditioner from rough features, from a
-        sparsified graph and a sketch as published, or without one, or as published before. "auto" takes what is estimated
-        to be fastest; the estimates are in the report.
+        sparsified graph and a sketch as published ("herta-mixed": on that graph first, as far as it goes), or without one,
+        or as published before. "auto" takes what is estimated to be fastest; the estimates are in the report.
     optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
         What iterates in the solvers with a preconditioner; "auto" is "cg" for mse, "l-bfgs" for cross-entropy.
     steps : int or "exact", default="exact"
@@ -189,7 +189,7 @@ n_features_in_, feature_names_in_
         *,
         loss: Literal["cross-entropy", "mse"] = "cross-entropy",
         l2_reg: float | Literal["auto"] = "auto",
-        solver: Literal["auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam"] = "auto",
+        solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto",
         optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto",
         steps: int | Literal["exact"] = "exact",
         step_size: float | Literal["auto"] = "auto",
@@ -366,7 +366,7 @@ sketch_size, tol, max_iter
         graph_reg: float = 1.0,
         *,
         l2_reg: float | Literal["auto"] = "auto",
-        solver: Literal["auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam"] = "auto",
+        solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto",
         optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto",
         steps: int | Literal["exact"] = "exact",
         step_size: float | Literal["auto"] = "auto",

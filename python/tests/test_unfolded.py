@@ -58,7 +58,7 @@ def test_squares_are_those_of_the_dense_system(reg):
     np.testing.assert_allclose(clf.loss_curve_[-1], best, rtol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["auto", "direct", "rough-pcg", "herta", "matrix-free"])
+@pytest.mark.parametrize("solver", ["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free"])
 def test_cross_entropy_is_at_its_optimum(solver):
     X, truth, A = problem()
     y = hide(truth, 12)

@@ -24,7 +24,7 @@ pub struct UnfoldedOptions {
     #[arg(
         long,
         default_value = "auto",
-        value_parser = choice(&["auto", "direct", "rough-pcg", "herta", "matrix-free", "gd", "adam"], LayerSolver::parse)
+        value_parser = choice(&["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"], LayerSolver::parse)
     )]
     pub layer_solver: LayerSolver,
 

@@ -53,9 +53,7 @@ impl OnGraph<'_> {
     fn tol(&self, accuracy: Accuracy) -> f64 {
         match accuracy {
             // Errors are at most residuals times the condition number.
-            Accuracy::Step(error) => {
-                self.tol.max(STEP_TOL).max(error / (1.0 + 2.0 * self.propagator.params().graph_reg))
-            }
+            Accuracy::Step(error) => self.tol.max(STEP_TOL).max(error / self.propagator.condition()),
             Accuracy::Whole => self.tol,
         }
     }

@@ -11,8 +11,8 @@
 //!
 //! **Training.** A linear f meets the graph through Q = H⁻¹X alone. Routes (`routes.rs` says what each costs, and `Auto` takes the
 //! cheapest): Q at the labelled nodes is stored and a linear model fitted to it (`Direct`); a rough Q makes a preconditioner for
-//! iterations on the graph (`RoughPcg`), from a sparsified graph and a sketch as published (`Herta`); or norms of columns do
-//! (`MatrixFree`). Squares are minimised by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and Adam are
+//! iterations on the graph (`RoughPcg`), from a sparsified graph and a sketch as published (`Herta`, `HertaMixed`); or norms of
+//! columns do (`MatrixFree`). Squares are minimised by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and Adam are
 //! there as in the authors' programs.
 //!
 //! Departures from the papers: losses over the labelled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
@@ -53,6 +53,7 @@ pub use params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, UnfoldedPara
 use self::attention::{Attention, ROUNDS};
 use self::extension::{SCORES_TOL, Settings, per_root};
 use self::loss::Loss;
+use self::routes::inner_tol;
 use self::rows::Inputs;
 use self::train::{Training, check_targets, note_unconverged};
 use crate::harmonic::TYPICAL_CONFIDENCE;
@@ -186,6 +187,8 @@ impl UnfoldedGnn {
         let mut propagator = Propagator::new(graph.adjacency(), params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias);
         let mut attention = params.attention.map(Attention::new);
+        // They tell the loss, whose error is of the same order.
+        let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
         for round in 0.. {
             let loss = Loss::new(params.loss, targets);
             let training = Training {
@@ -211,7 +214,7 @@ impl UnfoldedGnn {
                     None => inputs.times(&layers.output, run)?,
                     Some(_) => layers.outputs(features, run)?,
                 };
-                let z = propagator.solve(&f, SCORES_TOL, run)?;
+                let z = propagator.solve(&f, scores_tol, run)?;
                 Ok::<_, Error>((f, z))
             })?;
             match &mut attention {

@@ -15,7 +15,7 @@
 //! graph for each step; h columns when T is renewed.
 
 use lapwing_data::{Features, Matrix, Report, Result, Stream};
-use lapwing_solve::products::{add_transposed_product, product, product_transposed};
+use lapwing_solve::products::{add_transposed_product, product, product_transposed, times};
 use rand::RngExt;
 
 use super::extension::Layers;
@@ -424,12 +424,5 @@ fn curved(loss: &Loss<'_>, point: &Point, direction: &Matrix) -> Matrix {
         }
     }
     debug_assert_eq!(out.n_rows(), point.scores.n_rows());
-    out
-}
-
-/// A·B.
-fn times(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::filled(a.n_rows(), b.n_cols(), 0.0);
-    product(a.values(), b.values(), a.n_cols(), out.values_mut());
     out
 }

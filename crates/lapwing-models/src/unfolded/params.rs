@@ -30,6 +30,8 @@ pub enum LayerSolver {
     RoughPcg,
     /// HERTA: smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations on the graph itself.
     Herta,
+    /// The same, on the sparsified graph first, as long as that takes the weights nearer (the mixed strategy of the paper).
+    HertaMixed,
     /// Iterations on the graph, with estimates of the diagonal for a preconditioner.
     MatrixFree,
     /// Gradient descent.
@@ -70,7 +72,7 @@ pub enum SketchSize {
 
 named!(NodeLoss, "loss", "cross-entropy" => CrossEntropy, "mse" => Mse);
 named!(LayerSolver, "solver", "auto" => Auto, "direct" => Direct, "rough-pcg" => RoughPcg, "herta" => Herta,
-    "matrix-free" => MatrixFree, "gd" => Gd, "adam" => Adam);
+    "herta-mixed" => HertaMixed, "matrix-free" => MatrixFree, "gd" => Gd, "adam" => Adam);
 named!(LayerOptimizer, "optimizer", "auto" => Auto, "cg" => Cg, "l-bfgs" => Lbfgs, "gd" => Gd, "adam" => Adam);
 
 impl NodeLoss {
@@ -99,7 +101,7 @@ pub struct UnfoldedParams {
     pub l2_reg: Option<f64>,
     /// How weights are found; default auto.
     pub solver: LayerSolver,
-    /// What iterates in `Direct`, `RoughPcg`, `Herta` and `MatrixFree`; default auto.
+    /// What iterates in `Direct`, `RoughPcg`, `Herta`, `HertaMixed` and `MatrixFree`; default auto.
     pub optimizer: LayerOptimizer,
     /// So many steps of the unfolding in the place of the exact solution; default none.
     pub steps: Option<usize>,

@@ -1,7 +1,7 @@
 //! P ≈ QᵀMQ + ρI, Q = H⁻¹X: what makes the problem of the weights well conditioned.
 //!
 //! From all rows of (roughly) smoothed features, from a sketch of them, or from norms of columns. Condition numbers are
-//! 1.03 for features smoothed to 10⁻², about 2.4 for sketches of sixteen rows for each column.
+//! 1.1 or less for all rows, about 2.4 for sketches of sixteen rows for each column.
 
 use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_solve::dense::eigen_symmetric_of;

@@ -3,7 +3,7 @@
 //! | route | spends |
 //! |---|---|
 //! | direct | min(k, l) columns to 0.01·√tol, l·k² for the Gram matrix, k³/3 to factor it; then products with stored rows |
-//! | rough-pcg | k columns to 10⁻², the same; then 2c columns in each of 5 (60) iterations |
+//! | rough-pcg | k columns to 10⁻² (finer for a small ρ), the same; then 2c columns in each of 5 (60) iterations |
 //! | herta | 32 columns for the sparsifier, k on what it keeps, the sketch and its Gram matrix; then 2c columns in each of 8 (70) |
 //! | matrix-free | 2c columns in each of 3·(t/ρ)^0.2·s^0.15 (4·(t/ρ)^0.2·s^0.3) iterations, s = (1 + λ)/2 and t the trace of QᵀMQ: as measured, 13 to 120 |
 //!
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::params::{LayerSolver, NodeLoss, UnfoldedParams};
 use super::rows::Inputs;
-use super::smooth::{SKETCHED, kept_edges, sketched_rows};
+use super::smooth::{SKETCHED, kept_edges, roughness, sketched_rows};
 
 /// A way to the weights.
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +53,7 @@ const FACTOR: f64 = 5e10;
 const PRODUCT: f64 = 3e10;
 /// Bytes a second of reading stored rows or a factor.
 const READ: f64 = 1e10;
-/// Seconds for each value of the features and output.
+/// Seconds for each value of sparse features and column of a product.
 const FEATURE: f64 = 1e-9;
 /// Residual that products of iterations on the graph are taken to in the middle.
 const RELAXED: f64 = 1e-5;
@@ -99,11 +99,19 @@ impl Sizes<'_, '_> {
         ((columns / 16) as f64 + rest) * strip
     }
 
+    /// One product of the features with so many columns.
+    fn features(&self, columns: usize) -> f64 {
+        let each = match self.inputs.is_sparse() {
+            true => FEATURE * columns as f64,
+            false => 4.0 / READ + 2.0 / PRODUCT * columns as f64,
+        };
+        self.inputs.n_values() as f64 * each
+    }
+
     /// One iteration on the graph: a product and its transpose, of c columns, to a residual.
     fn gradient(&self, tol: f64) -> f64 {
         let tol = inner_tol(self.params.tol).max(1e-6).max(tol);
-        let features = 2.0 * self.inputs.n_values() as f64 * self.n_outputs as f64 * FEATURE;
-        2.0 * self.iterations(tol) * self.strips(self.n_outputs, SINGLE, 1.0) + features
+        2.0 * (self.iterations(tol) * self.strips(self.n_outputs, SINGLE, 1.0) + self.features(self.n_outputs))
     }
 
     /// One product with a factor of k weights.
@@ -119,7 +127,7 @@ impl Sizes<'_, '_> {
         if self.is_by_nodes() {
             let nodes = self.n_labeled.div_ceil(16) * 16;
             let solves = self.iterations(1e-10) * self.strips(nodes, DOUBLE, 1.0);
-            let features = self.inputs.n_values() as f64 * l * FEATURE + l * l * width * 2.0 / GRAM;
+            let features = self.features(self.n_labeled) + l * l * width * 2.0 / GRAM;
             let dense = 10.0 * l * l * l / FACTOR + steps * 4.0 * l * l * c / PRODUCT;
             return Some((LayerSolver::Direct, solves + features + dense));
         }
@@ -139,7 +147,7 @@ impl Sizes<'_, '_> {
             return None;
         }
         let steps = if self.is_squares() { 5.0 } else { 60.0 };
-        let solves = self.iterations(1e-2) * self.strips(k, SINGLE, 1.0);
+        let solves = self.iterations(roughness(self.spread, k)) * self.strips(k, SINGLE, 1.0);
         let dense = l * width * width / GRAM + width.powi(3) / 3.0 / FACTOR;
         Some((LayerSolver::RoughPcg, solves + dense + steps * (self.gradient(0.0) + 2.0 * self.solve(k))))
     }
@@ -166,7 +174,7 @@ impl Sizes<'_, '_> {
             (true, false) => 6.0 + 32.0 / SKETCHED as f64,
             (false, _) => 70.0,
         };
-        seconds += self.iterations(1e-2) * self.strips(k, SINGLE, share);
+        seconds += self.iterations(roughness(self.spread, k)) * self.strips(k, SINGLE, share);
         seconds += rows * width * width / GRAM + width.powi(3) / 3.0 / FACTOR;
         Some((LayerSolver::Herta, seconds + steps * (self.gradient(0.0) + 2.0 * self.solve(k))))
     }

@@ -57,6 +57,11 @@ impl<'p, 'a> Inputs<'p, 'a> {
         }
     }
 
+    /// Whether most values are zeros that are not stored.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.features, Features::Sparse(_))
+    }
+
     /// ‖xⱼ‖² of each column (width).
     pub fn column_squares(&self) -> Vec<f64> {
         let d = self.features.n_cols();

@@ -22,8 +22,9 @@ const NODES: usize = 64;
 const NODES_TOL: f64 = 1e-10;
 /// Eigenvalues of K below this share of the largest count as zero.
 const CUTOFF: f64 = 1e-12;
-/// Residual of features that are smoothed for a preconditioner.
+/// Residual of features that are smoothed for a preconditioner, and the least where no ridge lifts small singular values.
 pub(super) const ROUGH: f64 = 1e-2;
+const LEAST_ROUGH: f64 = 1e-4;
 /// Sketched rows for each column.
 pub(super) const SKETCHED: usize = 16;
 
@@ -102,10 +103,16 @@ pub(super) struct Sketched {
     /// Sketched, or the labelled nodes' own.
     pub n_rows: usize,
     pub is_sketched: bool,
-    /// Edges that were kept, and the effective dimension, where the graph was sparsified.
-    pub sparsifier: Option<(usize, f64)>,
-    /// Products of columns with the sparsifier, and with the graph for its leverages.
-    pub n_passes: u64,
+    pub sparsifier: Option<Sparsifier>,
+}
+
+/// A sparsified graph.
+pub(super) struct Sparsifier {
+    pub propagator: Propagator,
+    /// Edges that were kept.
+    pub n_edges: usize,
+    /// n_λ, estimated.
+    pub effective_dimension: f64,
 }
 
 /// Edges that HERTA keeps, where that is less than all.
@@ -129,32 +136,39 @@ pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Opti
     }
 }
 
-/// Features smoothed roughly on a sparsified graph, at the labelled nodes, times √m, and sketched (algorithm 1, steps 1 to 3).
+/// The residual ε of features smoothed for a preconditioner of k columns: errors have squares of ε²·t together, t the trace of QᵀMQ,
+/// and are to stay below ρ in each direction, ε²·t/k ≤ ρ. `spread` is 1 + t/ρ.
+pub(super) fn roughness(spread: f64, k: usize) -> f64 {
+    (k as f64 / spread).sqrt().clamp(LEAST_ROUGH, ROUGH)
+}
+
+/// Features smoothed to a residual of `tol` on a sparsified graph, at the labelled nodes, times √m, and sketched (algorithm 1, steps 1 to 3).
 pub(super) fn sketched(
     inputs: &Inputs<'_, '_>,
     propagator: &Propagator,
     graph: &Graph,
     params: &UnfoldedParams,
-    labeled: &[u32],
-    trust: &[f64],
+    (labeled, trust): (&[u32], &[f64]),
+    tol: f64,
     run: &Run,
 ) -> Result<Sketched> {
     let mut sparsifier = None;
-    let thin;
-    let mut smoother = propagator;
     if let Some(n_edges) = kept_edges(params, graph) {
         let ridge = RidgeParams { self_loop: params.self_loop, ..RidgeParams::new(params.graph_reg, n_edges) };
         let found = sparsify_ridge(graph, &ridge, run)?;
-        sparsifier = Some((found.n_kept, found.effective_dimension));
-        thin = Propagator::with_degrees(&found.adjacency, graph.degree(), params.propagation(), run)?;
-        smoother = &thin;
+        sparsifier = Some(Sparsifier {
+            propagator: Propagator::with_degrees(&found.adjacency, graph.degree(), params.propagation(), run)?,
+            n_edges: found.n_kept,
+            effective_dimension: found.effective_dimension,
+        });
     }
+    let smoother = sparsifier.as_ref().map_or(propagator, |thin| &thin.propagator);
     let (l, k) = (labeled.len(), inputs.width());
     let sketch = sketched_rows(params, l, k).map(|size| HadamardSketch::new(l, size, run)).transpose()?;
     let n_rows = sketch.as_ref().map_or(l, HadamardSketch::size);
     let mut rows = vec![0f32; n_rows * k];
     let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| inputs.fill(columns, part);
-    smoother.solve_wide(k, ROUGH, run, fill, |columns, part| {
+    smoother.solve_wide(k, tol, run, fill, |columns, part| {
         let w = columns.len();
         let mut own = vec![0f32; l * w];
         own.par_chunks_mut(w).zip(labeled.par_iter().zip(trust)).with_min_len(512).for_each(|(out, (&row, m))| {
@@ -171,8 +185,7 @@ pub(super) fn sketched(
         run.progress().update(columns.end as u64, "");
         Ok(())
     })?;
-    let n_passes = if sparsifier.is_some() { smoother.n_passes() } else { 0 };
-    Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier, n_passes })
+    Ok(Sketched { rows, n_rows, is_sketched: sketch.is_some(), sparsifier })
 }
 
 /// Stored rows times √m, in single precision.

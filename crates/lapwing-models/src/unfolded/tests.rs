@@ -140,6 +140,25 @@ fn squares_reach_the_optimum_of_the_reference() {
 }
 
 #[test]
+fn cross_entropy_of_many_features_ends_where_it_says() {
+    let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
+    let targets = cora.targets(false);
+    let problem = Problem { features: Some(&cora.features), graph: Some(&cora.graph), ..Problem::new(&targets) };
+    // Little weight: classes are told apart, and the curvature is far below that of squares.
+    let fit = |solver, tol| {
+        let params = UnfoldedParams { l2_reg: Some(1e-3), solver, tol, ..UnfoldedParams::default() };
+        let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
+        assert!(fitted.report.solve.as_ref().unwrap().converged);
+        value(&fitted)
+    };
+    let optimum = fit(LayerSolver::MatrixFree, 1e-9);
+    for solver in [LayerSolver::Direct, LayerSolver::RoughPcg, LayerSolver::MatrixFree] {
+        let found = fit(solver, 1e-4);
+        assert!((found / optimum - 1.0) < 1e-4, "{solver:?}: {found} {optimum}");
+    }
+}
+
+#[test]
 fn sparsified_preconditioners_have_the_condition_of_the_reference() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
     let inputs = Inputs::new(&cora.features, false);
@@ -275,6 +294,22 @@ fn all_routes_find_the_same_optimum() {
                 assert!(worst < 1e-3, "{solver:?} {loss:?} {labeled}: {worst}");
             }
         }
+    }
+}
+
+#[test]
+fn the_mixed_strategy_goes_as_far_as_the_sparsifier_and_then_on() {
+    let run = Run::new(Some(2), 1).unwrap();
+    let small = small(400, 12, 300);
+    for (loss, edges) in [(NodeLoss::Mse, 0.6), (NodeLoss::CrossEntropy, 0.6), (NodeLoss::Mse, 0.01)] {
+        let base = UnfoldedParams { loss, edges: Some(edges), tol: 1e-8, ..UnfoldedParams::default() };
+        let fit = |solver| small.fit(UnfoldedParams { solver, ..base.clone() }, &run).unwrap();
+        let (plain, mixed) = (fit(LayerSolver::Herta), fit(LayerSolver::HertaMixed));
+        let (a, b) = (value(&mixed), value(&plain));
+        assert!((a / b - 1.0).abs() < 1e-7, "{loss:?} {edges}: {a} {b}");
+        assert!(mixed.report.solve.as_ref().unwrap().converged);
+        let rounds = |fitted: &Fitted<'_>| fitted.report.phases.iter().filter(|phase| phase.name == "refine").count();
+        assert!(rounds(&mixed) >= 1 && rounds(&plain) == 0, "{loss:?} {edges}: {}", rounds(&mixed));
     }
 }
 

@@ -5,17 +5,17 @@ use std::time::Instant;
 use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, available_memory_bytes};
 use lapwing_graph::Graph;
 use lapwing_solve::Propagator;
-use lapwing_solve::products::product;
+use lapwing_solve::products::times;
 use serde::Serialize;
 
 use super::loss::Loss;
 use super::map::{Map, OnGraph, Stored, StoredValues};
-use super::optimize::{Rule, State, Task, Trace, cg, descend, lbfgs, spectrum};
+use super::optimize::{Rule, State, Task, Trace, cg, descend, dot, lbfgs, spectrum};
 use super::params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, TYPICAL_ADAM, UnfoldedParams};
 use super::precondition::{Preconditioner, spread};
 use super::routes::{Route, Sizes, column_tol, inner_tol};
 use super::rows::Inputs;
-use super::smooth::{by_columns, by_nodes, sketched, weighted};
+use super::smooth::{Sketched, Sparsifier, by_columns, by_nodes, roughness, sketched, weighted};
 
 /// What a report says of the training.
 #[derive(Debug, Default, Serialize)]
@@ -68,6 +68,9 @@ pub(super) struct Training<'t, 'a> {
 const PILOT: f64 = 1e-3;
 /// Suboptimality below which single precision does not do.
 const LEAST_SINGLE: f64 = 1e-8;
+/// Of the mixed strategy: by how much a round lowers the suboptimality, and over that, what the whole graph may have left.
+const DIGIT: f64 = 0.1;
+const LIMITED: f64 = 3.0;
 /// Iterations that look for the extreme eigenvalues of a problem.
 const LOOKS: usize = 12;
 
@@ -118,7 +121,10 @@ impl Training<'_, '_> {
         let mut trained = match solver {
             LayerSolver::Direct if sizes.is_by_nodes() => self.by_nodes(ridge, summary, report)?,
             LayerSolver::Direct => self.direct(ridge, summary, report)?,
-            LayerSolver::RoughPcg | LayerSolver::Herta => self.preconditioned(solver, ridge, summary, report)?,
+            LayerSolver::RoughPcg | LayerSolver::Herta | LayerSolver::HertaMixed => {
+                let rough = roughness(sizes.spread, self.inputs.width());
+                self.preconditioned(solver, (ridge, rough), summary, report)?
+            }
             _ => self.on_the_graph(solver, ridge, (&squares, spread), summary, report)?,
         };
         if trained.weights.values().iter().any(|w| !w.is_finite()) {
@@ -159,7 +165,9 @@ impl Training<'_, '_> {
 
     fn task<'s>(&'s self, map: &'s dyn Map, ridge: f64, preconditioner: &'s Preconditioner) -> Task<'s> {
         let UnfoldedParams { tol, max_iter, .. } = *self.params;
-        let is_close = !matches!(preconditioner, Preconditioner::Identity | Preconditioner::Diagonal(_));
+        // Where classes are told apart, the Hessian of cross-entropy is far below QᵀMQ.
+        let is_close = self.params.loss == NodeLoss::Mse
+            && !matches!(preconditioner, Preconditioner::Identity | Preconditioner::Diagonal(_));
         Task { map, loss: self.loss, ridge, preconditioner, is_close, tol, max_iter, run: self.run }
     }
 
@@ -172,18 +180,21 @@ impl Training<'_, '_> {
         }
     }
 
-    /// Runs an optimizer, from `weights` or zero on.
+    /// Runs an optimizer, from a state of the task or zero on.
     fn optimize(
         &self,
         optimizer: LayerOptimizer,
         task: &Task<'_>,
-        weights: Option<Matrix>,
+        start: Option<State>,
         trace: &mut Trace,
         report: &mut Report,
-    ) -> Result<Matrix> {
+    ) -> Result<State> {
         let name = if trace.values.is_empty() { "solve" } else { "refine" };
         report.time_steps(name, task.max_iter as u64, self.run, |_| {
-            let mut state = State::new(weights, task)?;
+            let mut state = match start {
+                Some(state) => state,
+                None => State::new(None, task)?,
+            };
             match optimizer {
                 LayerOptimizer::Cg | LayerOptimizer::Auto => cg(&mut state, task, trace)?,
                 LayerOptimizer::Lbfgs => lbfgs(&mut state, task, trace)?,
@@ -207,7 +218,7 @@ impl Training<'_, '_> {
                     descend(Rule::Adam(rate), None, &mut state, task, trace)?;
                 }
             }
-            Ok(state.weights)
+            Ok(state)
         })
     }
 
@@ -233,11 +244,8 @@ impl Training<'_, '_> {
         let map = Stored { rows: &reduced.rows, run: self.run };
         let task = self.task(&map, ridge, &preconditioner);
         let optimizer = self.optimizer();
-        let inner = self.optimize(optimizer, &task, None, &mut trace, report)?;
-        let mut weights = Matrix::filled(reduced.back.n_rows(), c, 0.0);
-        if r > 0 {
-            product(reduced.back.values(), inner.values(), r, weights.values_mut());
-        }
+        let inner = self.optimize(optimizer, &task, None, &mut trace, report)?.weights;
+        let weights = times(&reduced.back, &inner);
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
         Ok(Trained { weights, trace, summary })
     }
@@ -264,11 +272,12 @@ impl Training<'_, '_> {
         let map = Stored { rows: &rows, run: self.run };
         let task = self.task(&map, ridge, &preconditioner);
         let optimizer = self.optimizer();
-        let mut weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        let mut weights = self.optimize(optimizer, &task, None, &mut trace, report)?.weights;
         if self.params.tol < LEAST_SINGLE {
             let map = self.on_graph(inner_tol(self.params.tol));
             let task = self.task(&map, ridge, &preconditioner);
-            weights = self.optimize(optimizer, &task, Some(weights), &mut trace, report)?;
+            let start = State::new(Some(weights), &task)?;
+            weights = self.optimize(optimizer, &task, Some(start), &mut trace, report)?.weights;
         }
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
         Ok(Trained { weights, trace, summary })
@@ -278,7 +287,7 @@ impl Training<'_, '_> {
     fn preconditioned(
         &self,
         solver: LayerSolver,
-        ridge: f64,
+        (ridge, rough): (f64, f64),
         mut summary: Summary,
         report: &mut Report,
     ) -> Result<Trained> {
@@ -286,37 +295,75 @@ impl Training<'_, '_> {
         self.check_memory(solver, (4 * self.labeled.len() as u64 + 16 * k as u64) * k as u64)?;
         let exact;
         let params = match solver {
-            LayerSolver::Herta => self.params,
-            _ => {
+            LayerSolver::RoughPcg => {
                 exact = UnfoldedParams { edges: Some(1.0), sketch_size: SketchSize::None, ..self.params.clone() };
                 &exact
             }
+            _ => self.params,
         };
         let found = report.time_steps("smooth", k as u64, self.run, |_| {
-            let (labeled, trust) = (self.labeled, self.loss.trust);
-            sketched(self.inputs, self.propagator, self.graph, params, labeled, trust, self.run)
+            let labeled = (self.labeled, self.loss.trust);
+            sketched(self.inputs, self.propagator, self.graph, params, labeled, rough, self.run)
         })?;
         let (preconditioner, rank) = report.time("factor", self.run, |_| {
             Preconditioner::of_rows(&found.rows, k, ridge, optimizer == LayerOptimizer::Adam, self.run)
         })?;
-        summary.n_kept_edges = found.sparsifier.map(|(edges, _)| edges);
-        summary.effective_dimension = found.sparsifier.map(|(_, dimension)| dimension);
-        summary.sketch_size = found.is_sketched.then_some(found.n_rows);
-        let passes = found.n_passes;
-        let found = super::smooth::Sketched { rows: Vec::new(), ..found };
+        let Sketched { rows, n_rows, is_sketched, sparsifier } = found;
+        drop(rows);
+        summary.n_kept_edges = sparsifier.as_ref().map(|thin| thin.n_edges);
+        summary.effective_dimension = sparsifier.as_ref().map(|thin| thin.effective_dimension);
+        summary.sketch_size = is_sketched.then_some(n_rows);
         let mut trace = Trace::new(self.start);
         let map = self.on_graph(inner_tol(self.params.tol));
         // A sketch of fewer rows than columns misses directions.
-        let is_close = found.n_rows >= k || !found.is_sketched;
-        let task = Task { is_close, ..self.task(&map, ridge, &preconditioner) };
-        let weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        let task = self.task(&map, ridge, &preconditioner);
+        let task = Task { is_close: task.is_close && (n_rows >= k || !is_sketched), ..task };
+        let mut first = None;
+        if let Some(Sparsifier { propagator: thin, .. }) = sparsifier {
+            if solver == LayerSolver::HertaMixed {
+                first = self.on_sparsifier(&thin, optimizer, &task, &mut trace, report)?;
+            }
+            summary.edge_passes = thin.n_passes();
+        }
+        let weights = self.optimize(optimizer, &task, first, &mut trace, report)?.weights;
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
         if trace.condition.is_none() {
             let (least, most) = spectrum(&task, LOOKS)?;
             trace.condition = Some(most / least);
         }
-        summary.edge_passes = passes;
         Ok(Trained { weights, trace, summary })
+    }
+
+    /// The mixed strategy: minimises on the sparsified graph, digit by digit, as long as the gradient on the whole graph says that
+    /// what is left is not that of the missing edges. None where the sparsifier leads nowhere.
+    fn on_sparsifier(
+        &self,
+        thin: &Propagator,
+        optimizer: LayerOptimizer,
+        task: &Task<'_>,
+        trace: &mut Trace,
+        report: &mut Report,
+    ) -> Result<Option<State>> {
+        let map = OnGraph { propagator: thin, ..self.on_graph(inner_tol(task.tol)) };
+        let (mut on_thin, mut on_whole, mut tol) = (None, None, DIGIT);
+        while tol > task.tol {
+            let found = self.optimize(optimizer, &Task { map: &map, tol, ..*task }, on_thin, trace, report)?;
+            let (has_arrived, first) = (trace.converged, trace.values[0]);
+            let whole = State::new(Some(found.weights.clone()), task)?;
+            let left = 0.5 * dot(&whole.gradient, &task.preconditioner.apply(&whole.gradient));
+            if whole.value.is_nan() || whole.value >= first {
+                trace.turn(first);
+                return Ok(None);
+            }
+            trace.turn(whole.value);
+            let is_limited = left > LIMITED * tol * whole.value;
+            (on_thin, on_whole) = (Some(found), Some(whole));
+            if is_limited || !has_arrived {
+                break;
+            }
+            tol *= DIGIT;
+        }
+        Ok(on_whole)
     }
 
     /// Iterations on the graph, without a preconditioner or with the diagonal.
@@ -346,7 +393,7 @@ impl Training<'_, '_> {
         let map = self.on_graph(inner_tol(self.params.tol));
         let task = self.task(&map, ridge, &preconditioner);
         let mut trace = Trace::new(self.start);
-        let weights = self.optimize(optimizer, &task, None, &mut trace, report)?;
+        let weights = self.optimize(optimizer, &task, None, &mut trace, report)?.weights;
         summary.optimizer = optimizer.name();
         Ok(Trained { weights, trace, summary })
     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::dense::{eigen_symmetric, solve_spd};
-use lapwing_solve::products::{add_product, add_transposed_product, product};
+use lapwing_solve::products::{add_product, times, transposed_times};
 use rayon::prelude::*;
 
 use super::{KEPT_BYTES, State, Task, Trace, add, dot};
@@ -36,20 +36,17 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
         task.run.check()?;
         let towards = task.preconditioner.apply(&state.gradient);
         let decrement = 0.5 * dot(&state.gradient, &towards);
-        let bound = task.bound(&state.gradient);
-        let gap = match task.is_close || bound.is_infinite() {
-            true => estimate(decrement, &gains, task).min(bound),
-            false => bound,
-        };
+        let gap = task.gap(&state.gradient, estimate(decrement, &gains, task));
         if trace.reaches(gap, task) {
             if is_fresh {
                 trace.converged = true;
                 break;
             }
             // What rounding and inexact solves have left is seen in a gradient that is computed anew.
-            restart(state, &mut before, task, trace)?;
+            state.renew(task, trace)?;
+            before.clear();
             is_fresh = true;
-            if !task.is_close && bound.is_infinite() {
+            if !task.is_close && task.ridge == 0.0 {
                 // The gains of steps tell nothing of it.
                 let towards = task.preconditioner.apply(&state.gradient);
                 if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement {
@@ -66,13 +63,14 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
         let direction = conjugate(&towards, &before, task.run);
         if !before.is_empty() && dot(&direction, &state.gradient) < KEPT * 2.0 * decrement {
             // The gradient has a part in what was searched already.
-            restart(state, &mut before, task, trace)?;
+            state.renew(task, trace)?;
+            before.clear();
             is_fresh = true;
             continue;
         }
         let next = Step::next(&direction, task.accuracy(trace), task)?;
         let next = next.and_then(|(step, scores)| {
-            let inner = transposed(&step.directions, &state.gradient);
+            let inner = transposed_times(&step.directions, &state.gradient);
             solve_spd(&step.curvature, &inner).ok().map(|lengths| (step, scores, inner, lengths))
         });
         let Some((step, scores, inner, lengths)) = next else {
@@ -97,21 +95,12 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
     Ok(())
 }
 
-/// Computes all anew and forgets what was searched, of which the new gradient may have a part.
-fn restart(state: &mut State, before: &mut VecDeque<Step>, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
-    *state = State::new(Some(state.weights.clone()), task)?;
-    trace.correct(state.value);
-    trace.relaxed *= 0.1;
-    before.clear();
-    Ok(())
-}
-
 /// What is left of P⁻¹g without the directions before.
 fn conjugate(towards: &Matrix, before: &VecDeque<Step>, run: &Run) -> Matrix {
     let mut directions = towards.clone();
     let c = towards.n_cols();
     let shares = |step: &Step| {
-        let mut shares = solve_spd(&step.curvature, &transposed(&step.products, towards)).ok()?;
+        let mut shares = solve_spd(&step.curvature, &transposed_times(&step.products, towards)).ok()?;
         shares.values_mut().iter_mut().for_each(|share| *share = -*share);
         Some(shares)
     };
@@ -167,7 +156,7 @@ impl Step {
         let scores = task.map.forward(&directions, accuracy)?;
         let mut products = task.map.adjoint(&task.loss.trusted(&scores), accuracy)?;
         add(&mut products, &directions, task.ridge);
-        let mut curvature = transposed(&directions, &products);
+        let mut curvature = transposed_times(&directions, &products);
         for i in 0..curvature.n_rows() {
             for j in 0..i {
                 let mean = 0.5 * (curvature.row(i)[j] + curvature.row(j)[i]);
@@ -205,20 +194,6 @@ fn orthonormal(columns: &Matrix) -> Result<Option<Matrix>> {
         return Ok(None);
     }
     Matrix::new(k, basis.len(), (0..k).flat_map(|row| basis.iter().map(move |own| own[row])).collect()).map(Some)
-}
-
-/// Aᵀ·B.
-fn transposed(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::filled(a.n_cols(), b.n_cols(), 0.0);
-    add_transposed_product(a.values(), b.values(), a.n_rows(), out.values_mut());
-    out
-}
-
-/// A·B.
-fn times(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::filled(a.n_rows(), b.n_cols(), 0.0);
-    product(a.values(), b.values(), a.n_cols(), out.values_mut());
-    out
 }
 
 /// Extreme eigenvalues of P⁻¹(AᵀMA + ρI) as `steps` iterations on a random column meet them.

@@ -1,7 +1,7 @@
 //! Gradient descent and Adam, with a preconditioner as published: on W′ with W = P^(−1/2)·W′. Gradient descent does not depend on the
 //! root; Adam does, and takes the symmetric one.
 
-use lapwing_data::{Matrix, Result};
+use lapwing_data::Result;
 
 use super::{RENEW, State, Task, Trace, dot};
 use crate::unfolded::map::Accuracy;
@@ -66,8 +66,7 @@ pub(in crate::unfolded) fn descend(
         trace.n_iter += 1;
         trace.note(state.value, task.run);
         if trace.n_iter.is_multiple_of(RENEW) {
-            let weights: Matrix = state.weights.clone();
-            *state = State::new(Some(weights), task)?;
+            state.refresh(task, trace)?;
         }
     }
     Ok(())

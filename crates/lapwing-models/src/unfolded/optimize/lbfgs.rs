@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use lapwing_data::{Error, Matrix, Result};
+use lapwing_data::{Matrix, Result};
 
 use super::{KEPT_BYTES, RENEW, State, Task, Trace, add, dot};
 
@@ -27,12 +27,6 @@ struct Pair {
 pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut pairs: VecDeque<Pair> = VecDeque::new();
     let (mut calm, mut is_fresh) = (0, false);
-    let renew = |state: &mut State, trace: &mut Trace| {
-        *state = State::new(Some(state.weights.clone()), task)?;
-        trace.correct(state.value);
-        trace.relaxed *= 0.1;
-        Ok::<(), Error>(())
-    };
     if trace.values.is_empty() {
         trace.note(state.value, task.run);
     }
@@ -41,11 +35,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         let mut direction = towards(&state.gradient, &pairs, task);
         direction.values_mut().iter_mut().for_each(|d| *d = -*d);
         let slope = dot(&direction, &state.gradient);
-        let bound = task.bound(&state.gradient);
-        let gap = match task.is_close || bound.is_infinite() {
-            true => (-0.5 * CAUTION * slope).min(bound),
-            false => bound,
-        };
+        let gap = task.gap(&state.gradient, -0.5 * CAUTION * slope);
         calm = if trace.reaches(gap, task) { calm + 1 } else { 0 };
         if slope == 0.0 || (calm > 0 && is_fresh) {
             trace.converged = calm > 0 || state.gradient.values().iter().all(|g| *g == 0.0);
@@ -53,7 +43,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         }
         if calm >= PATIENCE {
             // What inexact products have left is seen in a gradient that is computed anew.
-            renew(state, trace)?;
+            state.renew(task, trace)?;
             is_fresh = true;
             continue;
         }
@@ -65,7 +55,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         let step = search(state, &direction, (&scores, slope), task);
         if step == 0.0 && !is_fresh {
             pairs.clear();
-            renew(state, trace)?;
+            state.renew(task, trace)?;
             is_fresh = true;
             continue;
         }
@@ -87,11 +77,10 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             }
         }
         if trace.n_iter.is_multiple_of(RENEW) {
-            *state = State::new(Some(state.weights.clone()), task)?;
-            trace.correct(state.value);
+            state.refresh(task, trace)?;
         }
     }
-    if is_fresh { Ok(()) } else { renew(state, trace) }
+    if is_fresh { Ok(()) } else { state.renew(task, trace) }
 }
 
 /// B⁻¹·g by two loops over the pairs.

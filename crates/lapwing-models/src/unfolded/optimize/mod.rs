@@ -108,6 +108,12 @@ impl Trace {
         }
     }
 
+    /// Goes on with another problem, whose value is that.
+    pub fn turn(&mut self, value: f64) {
+        self.correct(value);
+        (self.converged, self.relaxed) = (false, RELAXED);
+    }
+
     /// (ℓ − ℓ*)/ℓ* at the end, as estimated.
     pub fn relative_gap(&self) -> f64 {
         let value = self.values.last().copied().unwrap_or(0.0);
@@ -155,6 +161,19 @@ impl State {
         Ok(state)
     }
 
+    /// Computes all anew from the weights: what has gathered of inexact products goes.
+    fn refresh(&mut self, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
+        *self = Self::new(Some(self.weights.clone()), task)?;
+        trace.correct(self.value);
+        Ok(())
+    }
+
+    /// The same, after which products are taken more exactly.
+    fn renew(&mut self, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
+        trace.relaxed *= 0.1;
+        self.refresh(task, trace)
+    }
+
     /// Value and residual of the scores.
     fn evaluate(&mut self, task: &Task<'_>) {
         let (value, residual) = task.run.install(|| task.loss.residual(&self.scores));
@@ -194,6 +213,12 @@ impl Task<'_> {
     /// ‖g‖²/(2ρ), which ℓ − ℓ* never exceeds; infinite without a ridge.
     pub fn bound(&self, gradient: &Matrix) -> f64 {
         if self.ridge > 0.0 { dot(gradient, gradient) / (2.0 * self.ridge) } else { f64::INFINITY }
+    }
+
+    /// What ℓ − ℓ* is taken for: the bound, or an estimate where P is close or there is no ridge.
+    fn gap(&self, gradient: &Matrix, estimate: f64) -> f64 {
+        let bound = self.bound(gradient);
+        if self.is_close || bound.is_infinite() { estimate.min(bound) } else { bound }
     }
 }
 
