@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 /// Longest that any of these jobs may take: far more than it needs, far less than a wait without end.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -22,6 +24,8 @@ pub struct Ran {
 pub struct Job {
     child: Child,
     words: [JoinHandle<String>; 2],
+    /// Where MPI keeps what is of this job: Open MPI's folder of a user fails in the second of two that make it at once.
+    session: TempDir,
 }
 
 /// `program` as so many ranks on this machine, of which there may be more than processors; arguments are to follow.
@@ -50,9 +54,11 @@ pub fn run(command: &mut Command) -> Ran {
 
 impl Job {
     pub fn start(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let session = tempfile::tempdir().unwrap();
+        command.env("TMPDIR", session.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let words = [collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap())];
-        Self { child, words }
+        Self { child, words, session }
     }
 
     /// Its process.
