@@ -53,12 +53,13 @@ def of(loss: str, data: str) -> list[str]:
     return [method for method in names if data not in sets.WIDE or method not in SLOW[loss]]
 
 
-def l2_reg(loss: str, data: sets.Data, labels: np.ndarray) -> float | str:
-    """Weight of ‖W‖²/2: none for squares, as in the paper, where labels outnumber features; else the default.
+def l2_reg(name: str, loss: str, data: sets.Data, labels: np.ndarray) -> float | str:
+    """Weight of ‖W‖²/2: none for squares, as in the paper, where smoothed features are independent; else the default.
 
     With fewer labels than features the least loss is all but 0, and cross-entropy has none without it.
     """
-    return 0.0 if loss == "mse" and int((labels >= 0).sum()) > data.features.shape[1] else "auto"
+    is_free = loss == "mse" and name not in sets.DEPENDENT and int((labels >= 0).sum()) > data.features.shape[1]
+    return 0.0 if is_free else "auto"
 
 
 def network() -> Any:
@@ -99,7 +100,7 @@ def optimum(name: str, data: sets.Data, labels: np.ndarray, loss: str, graph_reg
     """To the last digits, for squares by the direct solver; kept under `target/` after the first call."""
 
     def found() -> np.ndarray:
-        options = {"l2_reg": l2_reg(loss, data, labels), "tol": BEST}
+        options = {"l2_reg": l2_reg(name, loss, data, labels), "tol": BEST}
         options["solver"] = "direct" if loss == "mse" else "auto"
         said = part(fitted(data, labels, loss, graph_reg, **options))
         return np.array([said["loss"][-1], said["l2_reg"]])

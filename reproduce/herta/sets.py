@@ -20,6 +20,8 @@ SETS = {
 SMALL = ("Cora", "Citeseer")
 WIDE = ("Coauthor CS", "Coauthor Physics")
 """Sets of many features: 6,805 and 8,415."""
+DEPENDENT = ("Coauthor Physics",)
+"""Sets some of whose words, smoothed, are linearly dependent at the labelled nodes to all but rounding."""
 SHARE = 0.8
 """Labelled nodes."""
 
