@@ -46,7 +46,9 @@ fn planned_memory_is_that_of_the_run() {
             let told: Value = serde_json::from_str(&folder.ok(arguments).stdout).unwrap();
             told["peak_bytes"].as_f64().unwrap()
         };
-        let (planned, needed) = (bytes(&format!("{run} --plan")), bytes(run));
+        // What an allocator keeps of freed memory is chance, a tenth of the peak: the least of three runs.
+        let needed = (0..3).map(|_| bytes(run)).fold(f64::INFINITY, f64::min);
+        let planned = bytes(&format!("{run} --plan"));
         let ratio = planned / needed;
         assert!((0.75..1.25).contains(&ratio), "{n} × {d}: planned {planned}, needed {needed}, ratio {ratio:.2}");
     }

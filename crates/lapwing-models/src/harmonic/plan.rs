@@ -5,8 +5,9 @@ use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
 
 use crate::{Plan, PlanStep, ProblemSize};
 
-/// The program, its libraries and the stacks and buffers of a thread.
-const PROGRAM_BYTES: usize = 12 << 20;
+/// The pages of the program and its libraries that a run touches, and what it has allocated before the work; the stack and
+/// buffers of a thread.
+const PROGRAM_BYTES: usize = 18 << 20;
 const THREAD_BYTES: usize = 2 << 20;
 
 /// What is there before anything is done: the input, the program and its threads, the given labels.
@@ -55,7 +56,7 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
 /// The same on a sparsified graph.
 pub(super) fn plan_sparse(graph: &GraphParams, sparsify: &SparsifyParams, size: &ProblemSize) -> Plan {
     let (n, c) = (size.n_samples, size.n_classes.max(2));
-    let base = size.input_bytes + PROGRAM_BYTES + THREAD_BYTES * size.threads + 4 * n;
+    let base = base_bytes(size);
     let entries = size.sparse.then_some(size.input_bytes / 8);
     let (n_edges, source) = match size.n_edges {
         Some(n_edges) => (n_edges, 0),
