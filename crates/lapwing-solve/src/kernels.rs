@@ -16,6 +16,9 @@ pub(crate) const BLOCK_ROWS: usize = 2048;
 /// Entries that the values of a row are asked for in advance: a product is bound by how long they take to come.
 const AHEAD: usize = 64;
 
+/// Bytes of a block whose rows come soon enough unasked: asking takes longer than they do up to some 4 MiB.
+const NEAR_BYTES: usize = 4 << 20;
+
 /// Weights of the entries of a matrix, or of one of its rows.
 trait Weight: Copy {
     /// The weights of entries `start..end`.
@@ -111,6 +114,7 @@ fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
     dots: &mut [f64],
 ) {
     let mut dot = [0.0; S];
+    let is_far = S > 2 && size_of_val(x) > NEAR_BYTES;
     let last = matrix.ids.len().saturating_sub(1);
     for (offset, y) in y.chunks_exact_mut(s).enumerate() {
         let row = first + offset;
@@ -135,7 +139,7 @@ fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
         let (fours, rest) = ids.as_chunks::<4>();
         for (four, ids) in fours.iter().enumerate() {
             for offset in 0..4 {
-                if S > 2 {
+                if is_far {
                     let ahead = matrix.ids[(start + 4 * four + offset + AHEAD).min(last)] as usize * s + at;
                     prefetch(x, ahead);
                     prefetch(x, ahead + S - 1);

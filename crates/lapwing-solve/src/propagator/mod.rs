@@ -121,8 +121,8 @@ const MOST_STRIPS: usize = 16;
 #[derive(Debug)]
 pub struct Propagator {
     params: PropagatorParams,
-    /// The node of each row, where they were put in an order.
-    order: Option<Vec<u32>>,
+    /// Where rows were put in an order.
+    order: Option<Order>,
     /// D/λ + L.
     matrix: SddMatrix<'static>,
     /// √D (n).
@@ -136,6 +136,23 @@ pub struct Propagator {
     /// For λ beyond what is iterated here.
     solver: Option<LaplacianSolver>,
     passes: AtomicU64,
+}
+
+/// An order of rows in which neighbours lie close together.
+#[derive(Debug)]
+struct Order {
+    /// Node of each row.
+    nodes: Vec<u32>,
+    /// Row of each node.
+    rows: Vec<u32>,
+}
+
+impl Order {
+    fn new(nodes: Vec<u32>) -> Self {
+        let mut rows = vec![0; nodes.len()];
+        nodes.iter().enumerate().for_each(|(row, &node)| rows[node as usize] = row as u32);
+        Self { nodes, rows }
+    }
 }
 
 impl Propagator {
@@ -186,12 +203,12 @@ impl Propagator {
             };
             let natural = SddMatrix::borrowed(&adjacency, &shift);
             let order = match n {
-                ORDERED_ROWS.. => Some(clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order),
+                ORDERED_ROWS.. => Some(Order::new(clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order)),
                 _ => None,
             };
             let identity: Vec<u32>;
             let rows = match &order {
-                Some(order) => order,
+                Some(order) => &order.nodes,
                 None => {
                     identity = (0..n as u32).collect();
                     &identity
@@ -338,10 +355,9 @@ impl Propagator {
         let mut b = f.clone();
         let root = |at: usize| self.root[at] / self.params.graph_reg;
         // The solver has its own order of rows.
-        let places = self.places();
         let scale = |block: &mut Matrix, factor: &dyn Fn(usize) -> f64| {
             (0..block.n_rows()).for_each(|row| {
-                let factor = factor(places.as_ref().map_or(row, |places| places[row] as usize));
+                let factor = factor(self.order.as_ref().map_or(row, |order| order.rows[row] as usize));
                 block.row_mut(row).iter_mut().for_each(|x| *x *= factor);
             });
         };
@@ -357,14 +373,6 @@ impl Propagator {
         self.passes.fetch_add(info.iterations.iter().map(|&one| one as u64).sum(), Ordering::Relaxed);
         scale(&mut u, &|at| self.root[at]);
         Ok(u)
-    }
-
-    /// Row of each node.
-    fn places(&self) -> Option<Vec<u32>> {
-        let order = self.order.as_ref()?;
-        let mut places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(at, &node)| places[node as usize] = at as u32);
-        Some(places)
     }
 
     fn strips<R: Real>(
@@ -400,29 +408,33 @@ impl Propagator {
         let mut part = zeros::<R>(n * s);
         fill(columns, &mut part);
         // D^(1/2)·F/λ in the order of the rows.
-        let mut g = match &self.order {
+        let scale = |row: usize| R::round(self.root[row] / self.params.graph_reg);
+        let g = match &self.order {
             Some(order) => {
                 let mut g = zeros::<R>(n * s);
-                g.par_chunks_mut(s).zip(order).with_min_len(BLOCK_ROWS).for_each(|(to, &node)| {
-                    to.copy_from_slice(&part[node as usize * s..][..s]);
-                });
+                scaled_rows(&part, s, &order.nodes, &mut g, |row, _| scale(row));
                 g
             }
-            None => std::mem::take(&mut part),
+            None => {
+                scale_rows(&mut part, s, scale);
+                std::mem::take(&mut part)
+            }
         };
-        let reg = self.params.graph_reg;
-        scale_rows(&mut g, s, |row| self.root[row] / reg);
         let mut u = match self.params.steps {
             Some(steps) => self.unfold(&g, s, steps, run)?,
             None if (LEAST_REFINED..LEAST_SINGLE).contains(&tol) && self.is_mild() => self.refine(g, s, tol, run)?,
             None => self.iterate(g, s, tol, run)?,
         };
-        scale_rows(&mut u, s, |row| self.root[row]);
-        let Some(order) = &self.order else { return Ok(u) };
-        for (from, &node) in u.chunks_exact(s).zip(order) {
-            part[node as usize * s..][..s].copy_from_slice(from);
+        match &self.order {
+            Some(order) => {
+                scaled_rows(&u, s, &order.rows, &mut part, |_, row| R::round(self.root[row]));
+                Ok(part)
+            }
+            None => {
+                scale_rows(&mut u, s, |row| R::round(self.root[row]));
+                Ok(u)
+            }
         }
-        Ok(part)
     }
 
     /// u ← u − αλ·D⁻¹·(M·u − g), M = D/λ + L, from u = λ·D⁻¹·g.
@@ -430,7 +442,7 @@ impl Propagator {
         let reg = self.params.graph_reg;
         let alpha = self.params.step_size.unwrap_or(1.0 / (1.0 + reg * self.growth));
         let mut u = g.to_vec();
-        scale_rows(&mut u, s, |row| reg / (self.root[row] * self.root[row]));
+        scale_rows(&mut u, s, |row| R::round(reg / (self.root[row] * self.root[row])));
         let mut product = zeros::<R>(u.len());
         for _ in 0..steps {
             run.check()?;
@@ -531,10 +543,19 @@ fn strips_of(n_columns: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n_columns).step_by(WIDEST).map(move |first| first..(first + WIDEST).min(n_columns))
 }
 
-fn scale_rows<R: Real>(block: &mut [R], s: usize, factor: impl Fn(usize) -> f64 + Sync) {
+/// Rows of a block (n, s), each times its factor.
+fn scale_rows<R: Real>(block: &mut [R], s: usize, factor: impl Fn(usize) -> R + Sync) {
     block.par_chunks_mut(s).enumerate().with_min_len(BLOCK_ROWS).for_each(|(row, values)| {
-        let factor = R::round(factor(row));
+        let factor = factor(row);
         values.iter_mut().for_each(|value| *value = *value * factor);
+    });
+}
+
+/// Row i ← row `rows[i]` of another block (n, s), times `factor(i, rows[i])`.
+fn scaled_rows<R: Real>(from: &[R], s: usize, rows: &[u32], to: &mut [R], factor: impl Fn(usize, usize) -> R + Sync) {
+    to.par_chunks_mut(s).enumerate().zip(rows).with_min_len(BLOCK_ROWS).for_each(|((at, to), &row)| {
+        let factor = factor(at, row as usize);
+        to.iter_mut().zip(&from[row as usize * s..][..s]).for_each(|(to, x)| *to = *x * factor);
     });
 }
 

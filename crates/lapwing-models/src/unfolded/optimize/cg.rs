@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::dense::{eigen_symmetric, solve_spd};
-use lapwing_solve::products::{add_product, times, transposed_times};
+use lapwing_solve::products::{add_product, transposed_times};
 use rayon::prelude::*;
 
 use super::{KEPT_BYTES, State, Task, Trace, add, dot};
@@ -80,9 +80,11 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
             break;
         };
         gains.push(0.5 * dot(&inner, &lengths));
-        add(&mut state.weights, &times(&step.directions, &lengths), -1.0);
-        add(&mut state.scores, &times(&scores, &lengths), -1.0);
-        add(&mut state.gradient, &times(&step.products, &lengths), -1.0);
+        task.run.install(|| {
+            subtract_product(&mut state.weights, &step.directions, &lengths);
+            subtract_product(&mut state.scores, &scores, &lengths);
+            subtract_product(&mut state.gradient, &step.products, &lengths);
+        });
         state.evaluate(task);
         before.push_back(step);
         if 16 * before.len() * state.weights.values().len() > KEPT_BYTES {
@@ -116,6 +118,15 @@ fn conjugate(towards: &Matrix, before: &VecDeque<Step>, run: &Run) -> Matrix {
         });
     });
     directions
+}
+
+/// A ← A − B·C.
+fn subtract_product(a: &mut Matrix, b: &Matrix, c: &Matrix) {
+    let (inner, width) = (c.n_rows(), c.n_cols());
+    let negative: Vec<f64> = c.values().iter().map(|x| -x).collect();
+    a.values_mut().par_chunks_mut(ROWS * width).zip(b.values().par_chunks(ROWS * inner)).for_each(|(a, b)| {
+        add_product(b, &negative, inner, a);
+    });
 }
 
 /// ℓ − ℓ* from ½·gᵀP⁻¹g, where P is good, and from how fast the gains of the last steps fell.
