@@ -1,8 +1,8 @@
 //! Inner loops over blocks of s vectors: the sparse product, with plain and AVX versions of the same bits
 //! ([`crate::dispatch`]), and reductions.
 //!
-//! A product is bound by the rows of the block it gathers, one for each entry: they are asked for ahead. Cost: one pass over
-//! the entries for up to sixteen columns.
+//! A product is bound by the rows of the block it gathers, one for each entry: those of blocks beyond the caches are asked for
+//! ahead. Cost: one pass over the entries for up to sixteen columns.
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::pages::{Real, prefetch};
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
 
-/// Entries that the values of a row are asked for in advance: a product is bound by how long they take to come.
+/// Entries that the values of a row are asked for in advance.
 const AHEAD: usize = 64;
 
 /// Bytes of a block whose rows come soon enough unasked: asking takes longer than they do up to some 4 MiB.

@@ -12,8 +12,8 @@
 //! **Training.** A linear f meets the graph through Q = H⁻¹X alone. Routes (`routes.rs` says what each costs, and `Auto` takes the
 //! cheapest): Q at the labelled nodes is stored and a linear model fitted to it (`Direct`); a rough Q makes a preconditioner for
 //! iterations on the graph (`RoughPcg`), from a sparsified graph and a sketch as published (`Herta`, `HertaMixed`); or norms of
-//! columns do (`MatrixFree`). Squares are minimised by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and Adam are
-//! there as in the authors' programs.
+//! columns do (`MatrixFree`). Squares are minimised by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and
+//! Adam are there as in the authors' programs.
 //!
 //! Departures from the papers: losses over the labelled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
 //! the direct route; block conjugate gradients; systems D + λL, which are diagonally dominant where H is not.

@@ -136,13 +136,14 @@ pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Opti
     }
 }
 
-/// The residual ε of features smoothed for a preconditioner of k columns: errors have squares of ε²·t together, t the trace of QᵀMQ,
-/// and are to stay below ρ in each direction, ε²·t/k ≤ ρ. `spread` is 1 + t/ρ.
+/// The residual ε of features smoothed for a preconditioner of k columns: errors have squares of ε²·t together, t the trace of
+/// QᵀMQ, and are to stay below ρ in each direction, ε²·t/k ≤ ρ. `spread` is 1 + t/ρ.
 pub(super) fn roughness(spread: f64, k: usize) -> f64 {
     (k as f64 / spread).sqrt().clamp(LEAST_ROUGH, ROUGH)
 }
 
-/// Features smoothed to a residual of `tol` on a sparsified graph, at the labelled nodes, times √m, and sketched (algorithm 1, steps 1 to 3).
+/// Features smoothed to a residual of `tol` on a sparsified graph, at the labelled nodes, times √m, and sketched (algorithm 1,
+/// steps 1 to 3).
 pub(super) fn sketched(
     inputs: &Inputs<'_, '_>,
     propagator: &Propagator,

@@ -16,8 +16,8 @@
 //! it. λ above 200 is iterated in double precision, above 1,000 left to a [`LaplacianSolver`].
 //!
 //! Cost: (2m + 10·n) numbers moved for each column and iteration; O(√λ·log 1/tol) iterations. Memory: 4 numbers a row and
-//! column of the columns under way, 5 with corrections. Parallel over columns and blocks of rows, sums in the order of the blocks: any number of
-//! threads gives the same bits.
+//! column of the columns under way, 5 with corrections. Parallel over columns and blocks of rows, sums in the order of the
+//! blocks: any number of threads gives the same bits.
 
 mod steps;
 
