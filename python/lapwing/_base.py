@@ -54,16 +54,24 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             return run_control(self.n_jobs, 0)
         return run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
 
-    def _harmonic_options(self, decision: Any, class_prior: Any) -> dict[str, Any]:
-        prior = None if class_prior is None else column_or_1d(np.asarray(class_prior, dtype=np.float64)).tolist()
+    def _harmonic_options(self, decision: Any) -> dict[str, Any]:
         return {
             "graph_reg": auto_or_number("graph_reg", self.graph_reg),
             "form": text("form", self.form),
             "clamp": text("clamp", self.clamp),
             "decision": text("decision", decision),
-            "class_prior": prior,
+            **self._size_options(),
             "tol": number("tol", self.tol),
             "max_iter": integer("max_iter", self.max_iter),
+        }
+
+    def _size_options(self) -> dict[str, Any]:
+        """What the sizes of classes are held to, where the estimator has any."""
+        prior = getattr(self, "class_prior", None)
+        return {
+            "class_prior": None if prior is None else column_or_1d(np.asarray(prior, dtype=np.float64)).tolist(),
+            "size_slack": number("size_slack", getattr(self, "size_slack", 0.0)),
+            "labels_drawn": text("labels_drawn", getattr(self, "labels_drawn", "auto")),
         }
 
     def _edge_bandwidth(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _lapwing
+from ._arguments import text
 from ._base import GraphEstimator, Source
 from ._labels import ClassLabels, as_label_array, class_labels, with_marker
 from .metrics import accuracy_score
@@ -61,6 +63,29 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         """What labels new rows, as the compiled part takes it; None without features."""
         return None if self._fit_X is None else self._neighbor_extension(self.scores_)
 
+    _decides_sizes: ClassVar[bool] = False
+    """Whether the fit itself holds classes to sizes."""
+
+    def _sized(
+        self, fitted: dict[str, Any], argument: Any, weights: NDArray[np.float64] | None, control: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What a fit returns, decided again if every class is to get its size."""
+        if self._decides_sizes or getattr(self, "decision", "auto") != "sizes":
+            return fitted
+        sizes = self._size_options()
+        sized = _lapwing.decide_by_sizes(fitted["scores"], fitted["rule"], argument, weights, sizes, control)
+        report = json.loads(fitted["report"])
+        report["parts"]["sizes"] = json.loads(sized.pop("part"))
+        report["warnings"] += sized.pop("warnings")
+        return {**fitted, **sized, "report": json.dumps(report)}
+
+    def _check_sizes(self, n_classes: int) -> None:
+        """Refuse sizes that cannot be, before anything is built."""
+        decision = text("decision", getattr(self, "decision", "auto"))
+        if not self._decides_sizes and decision not in ("auto", "sizes") and self._method != "subsampling":
+            raise ValueError(f"decision: expected auto or sizes, got {decision!r}")
+        _lapwing.check_sizes(self._size_options(), n_classes)
+
     def _keep_labels(self, labels: ClassLabels, fitted: dict[str, Any]) -> None:
         """Take over what every fit of a classifier returns."""
         self.scores_ = fitted["scores"]
@@ -83,10 +108,12 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
             self._require_length(shares, n_samples)
             shares[np.isnan(shares).all(axis=1)] = 0.0
             marker = -1 if self.unlabeled is None else self.unlabeled
+            self._check_sizes(shares.shape[1])
             return ClassLabels(np.arange(shares.shape[1]), np.empty(0, np.int32), marker), shares
         array = column_or_1d(array, warn=True)
         self._require_length(array, n_samples)
         labels = class_labels(array, self.unlabeled, weights)
+        self._check_sizes(len(labels.classes))
         return labels, (labels.codes, len(labels.classes))
 
 
@@ -116,6 +143,7 @@ class MethodClassifier(SpreadingClassifier):
         weights = self._label_weights(sample_weight, source.n_samples)
         labels, argument = self._labels(y, source.n_samples, weights)
         fitted = self._fitted(source, (source.argument, argument, weights), control)
+        fitted = self._sized(fitted, argument, weights, control)
         self._take(source, fitted)
         self._keep_labels(labels, fitted)
         self._warn()

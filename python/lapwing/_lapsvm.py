@@ -133,6 +133,10 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         graph_bandwidth: float | Literal["auto"] = "auto",
         recall_target: float = 0.95,
         zero_rows: Literal["error", "allow"] = "error",
+        decision: Literal["auto", "sizes"] = "auto",
+        class_prior: Any = None,
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         unlabeled: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -166,6 +170,10 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         self.graph_bandwidth = graph_bandwidth
         self.recall_target = recall_target
         self.zero_rows = zero_rows
+        self.decision = decision
+        self.class_prior = class_prior
+        self.size_slack = size_slack
+        self.labels_drawn = labels_drawn
         self.unlabeled = unlabeled
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -221,6 +229,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
             self._start(labels),
             control,
         )
+        fitted = self._sized(fitted, argument, weights, control)
         self._take_machine(fitted)
         self._keep_labels(labels, fitted)
         self._warn()
@@ -337,6 +346,10 @@ class LaplacianSVC(KernelClassifier):
         How the graph is built, as in :class:`lapwing.HarmonicClassifier`.
     graph_bandwidth : float > 0 or "auto", default="auto"
         Width of the graph's weights, as `bandwidth` there.
+    decision : {"auto", "sizes"}, default="auto"
+        Class of the largest score, or with offsets at which every class gets a size within bounds.
+    class_prior, size_slack, labels_drawn
+        As in :class:`lapwing.HarmonicClassifier`, for ``decision="sizes"``.
     unlabeled : object, default=None
         What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so
         does -1.
@@ -434,6 +447,10 @@ class LaplacianRidgeClassifier(KernelClassifier):
         As in :class:`LaplacianSVC`.
     n_neighbors, affinity, metric, weights, symmetrize, graph_bandwidth, recall_target, zero_rows
         As in :class:`LaplacianSVC`.
+    decision : {"auto", "sizes"}, default="auto"
+        Class of the largest score, or with offsets at which every class gets a size within bounds.
+    class_prior, size_slack, labels_drawn
+        As in :class:`lapwing.HarmonicClassifier`, for ``decision="sizes"``.
     unlabeled, n_jobs, random_state, verbose, callback
         As in :class:`LaplacianSVC`.
 

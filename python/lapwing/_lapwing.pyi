@@ -15,6 +15,8 @@ __all__ = [
     "Solver",
     "Sparsifier",
     "apply_rule",
+    "check_sizes",
+    "decide_by_sizes",
     "build_info",
     "check_graph",
     "components",
@@ -250,6 +252,15 @@ def extend(
 ) -> NDArray[np.float64]: ...
 def apply_rule(
     scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
+) -> dict[str, Any]: ...
+def check_sizes(sizes: dict[str, Any], n_classes: int) -> None: ...
+def decide_by_sizes(
+    scores: NDArray[np.float64],
+    rule: dict[str, Any],
+    labels: Any,
+    label_weights: NDArray[np.float64] | None,
+    sizes: dict[str, Any],
+    control: dict[str, Any],
 ) -> dict[str, Any]: ...
 @final
 class NeighborIndex:

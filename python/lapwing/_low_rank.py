@@ -49,8 +49,8 @@ class LowRankPropagationClassifier(FeatureClassifier):
         Whether the column of each class is divided by the sum of √degree of its labels, taken as it is, or divided and
         multiplied by `class_prior`. Balanced, a class gains nothing by having more labels.
     class_prior : array-like of shape (n_classes,) or None, default=None
-        Positive shares of the classes in the order of ``classes_``, for ``balance="prior"`` and for rows without
-        evidence; None takes the frequencies of the given labels.
+        Positive shares of the classes in the order of ``classes_``, adding up to 1: for ``balance="prior"``,
+        ``decision="sizes"`` and rows without evidence; None takes the frequencies of the given labels.
     head : {"propagation", "regression"}, default="propagation"
         Spread the labels, or fit them by least squares on the shares of the landmarks, smooth over the graph (anchor
         graph regularisation; ``factor="anchor"`` only).
@@ -82,6 +82,10 @@ class LowRankPropagationClassifier(FeatureClassifier):
     fit_rows : int or None, default=None
         Rows drawn to fit on, beside the labelled ones; None takes all. With a fixed number of landmarks scores soon stop
         to change as rows are added, and the rows are then read once.
+    decision : {"auto", "sizes"}, default="auto"
+        Class of the largest score, or with offsets at which every class gets a size within bounds.
+    size_slack, labels_drawn
+        As in :class:`lapwing.HarmonicClassifier`, for ``decision="sizes"``.
     unlabeled : object, default=None
         What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so
         does -1.
@@ -199,6 +203,9 @@ class LowRankPropagationClassifier(FeatureClassifier):
         glnp_max_iter: int = 100,
         glnp_tol: float = 1e-5,
         fit_rows: int | None = None,
+        decision: Literal["auto", "sizes"] = "auto",
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         unlabeled: Any = None,
         abstain: bool = False,
         n_jobs: int | None = None,
@@ -227,6 +234,9 @@ class LowRankPropagationClassifier(FeatureClassifier):
         self.glnp_max_iter = glnp_max_iter
         self.glnp_tol = glnp_tol
         self.fit_rows = fit_rows
+        self.decision = decision
+        self.size_slack = size_slack
+        self.labels_drawn = labels_drawn
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.n_jobs = n_jobs

@@ -34,7 +34,7 @@ class SparseHarmonicClassifier(HarmonicClassifier):
         As in :class:`HarmonicClassifier`; "edges" takes X as a stream of edges: the path of an edge list (``.npy``,
         ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), an array of edges (m, 2), a tuple ``(edges, weights)``
         with weights (m,), or an iterable of such arrays or tuples. Each undirected edge once.
-    metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, tol, max_iter
+    metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, size_slack, labels_drawn, tol, max_iter
         As in :class:`HarmonicClassifier`.
     distortion : float > 0 or None, default=None
         Keep as many edges as it takes for xᵀL_Hx within (1 ± distortion)·xᵀL_Gx. At most one of the three budgets is
@@ -99,10 +99,12 @@ class SparseHarmonicClassifier(HarmonicClassifier):
         symmetrize: str = "mean",
         bandwidth: float | Literal["auto"] = "auto",
         graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["stable", "plain", "auto"] = "stable",
+        form: Literal["stable", "plain", "auto"] = "auto",
         clamp: Literal["soft", "hard"] = "soft",
-        decision: Literal["centered", "argmax", "mass"] = "centered",
+        decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto",
         class_prior: Any = None,
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         tol: float = 1e-6,
         max_iter: int = 10000,
         distortion: float | None = None,
@@ -131,6 +133,8 @@ class SparseHarmonicClassifier(HarmonicClassifier):
             clamp=clamp,
             decision=decision,
             class_prior=class_prior,
+            size_slack=size_slack,
+            labels_drawn=labels_drawn,
             tol=tol,
             max_iter=max_iter,
             unlabeled=unlabeled,

@@ -147,6 +147,10 @@ class UnfoldedGNNClassifier(NetworkEstimator, SpreadingClassifier):
     n_neighbors, affinity, metric, weights, symmetrize, bandwidth, recall_target, zero_rows
         The graph that is built from X, as in :class:`HarmonicClassifier`; nothing of it matters where ``fit`` is given one, and
         ``affinity="precomputed"`` insists on that.
+    decision : {"auto", "sizes"}, default="auto"
+        Class of the largest score, or with offsets at which every class gets a size within bounds.
+    class_prior, size_slack, labels_drawn
+        As in :class:`lapwing.HarmonicClassifier`, for ``decision="sizes"``.
     unlabeled, n_jobs, random_state, verbose, callback
         As in :class:`HarmonicClassifier`.
 
@@ -210,6 +214,10 @@ n_features_in_, feature_names_in_
         bandwidth: float | Literal["auto"] = "auto",
         recall_target: float = 0.95,
         zero_rows: Literal["error", "allow"] = "error",
+        decision: Literal["auto", "sizes"] = "auto",
+        class_prior: Any = None,
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         unlabeled: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -240,6 +248,10 @@ n_features_in_, feature_names_in_
         self.bandwidth = bandwidth
         self.recall_target = recall_target
         self.zero_rows = zero_rows
+        self.decision = decision
+        self.class_prior = class_prior
+        self.size_slack = size_slack
+        self.labels_drawn = labels_drawn
         self.unlabeled = unlabeled
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -277,6 +289,7 @@ n_features_in_, feature_names_in_
         fitted = _lapwing.fit_network_classifier(
             source.argument, argument, weights, adjacency, source.options, options, control
         )
+        fitted = self._sized(fitted, argument, weights, control)
         self._take_network(fitted)
         self._keep_labels(labels, fitted)
         self._warn()

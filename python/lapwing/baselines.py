@@ -108,7 +108,7 @@ class SubsamplingHarmonicClassifier(FeatureClassifier):
     n_subsample : int or None, default=None
         Rows in the graph, at least the labelled ones; above n_samples it means all. None takes the larger of 2000 and
         four times the labelled rows.
-    n_neighbors, metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, tol, max_iter
+    n_neighbors, metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, size_slack, labels_drawn, tol, max_iter
         As in :class:`lapwing.HarmonicClassifier`.
     unlabeled, abstain, recall_target, zero_rows, n_jobs, verbose, callback
         As in :class:`lapwing.HarmonicClassifier`.
@@ -151,10 +151,12 @@ class SubsamplingHarmonicClassifier(FeatureClassifier):
         symmetrize: str = "mean",
         bandwidth: float | Literal["auto"] = "auto",
         graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["stable", "plain", "auto"] = "stable",
+        form: Literal["stable", "plain", "auto"] = "auto",
         clamp: Literal["soft", "hard"] = "soft",
-        decision: Literal["centered", "argmax", "mass"] = "centered",
+        decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto",
         class_prior: Any = None,
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         tol: float = 1e-6,
         max_iter: int = 10000,
         unlabeled: Any = None,
@@ -177,6 +179,8 @@ class SubsamplingHarmonicClassifier(FeatureClassifier):
         self.clamp = clamp
         self.decision = decision
         self.class_prior = class_prior
+        self.size_slack = size_slack
+        self.labels_drawn = labels_drawn
         self.tol = tol
         self.max_iter = max_iter
         self.unlabeled = unlabeled
@@ -190,7 +194,7 @@ class SubsamplingHarmonicClassifier(FeatureClassifier):
 
     def _fitted(self, source: Source, problem: tuple[Any, ...], control: dict[str, Any]) -> dict[str, Any]:
         size = None if self.n_subsample is None else integer("n_subsample", self.n_subsample)
-        options = self._harmonic_options(self.decision, self.class_prior)
+        options = self._harmonic_options("auto" if self.decision == "sizes" else self.decision)
         return _lapwing.fit_subsampling(*problem, source.options, options, size, control)
 
 
@@ -208,6 +212,10 @@ class SimpleHarmonicClassifier(MethodClassifier):
         Residual ‖Lu − λu‖ / λ of each eigenvector.
     max_iter : int, default=1000
         Most steps of the search for eigenvectors.
+    decision : {"auto", "sizes"}, default="auto"
+        Class of the largest score, or with offsets at which every class gets a size within bounds.
+    class_prior, size_slack, labels_drawn
+        As in :class:`lapwing.HarmonicClassifier`, for ``decision="sizes"``.
     unlabeled, abstain, recall_target, zero_rows, n_jobs, random_state, verbose, callback
         As in :class:`lapwing.HarmonicClassifier`; the search for eigenvectors starts at random too.
 
@@ -250,6 +258,10 @@ class SimpleHarmonicClassifier(MethodClassifier):
         n_eigenvectors: int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
+        decision: Literal["auto", "sizes"] = "auto",
+        class_prior: Any = None,
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         unlabeled: Any = None,
         abstain: bool = False,
         recall_target: float = 0.95,
@@ -268,6 +280,10 @@ class SimpleHarmonicClassifier(MethodClassifier):
         self.n_eigenvectors = n_eigenvectors
         self.tol = tol
         self.max_iter = max_iter
+        self.decision = decision
+        self.class_prior = class_prior
+        self.size_slack = size_slack
+        self.labels_drawn = labels_drawn
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.recall_target = recall_target
@@ -311,6 +327,10 @@ class EigenfunctionClassifier(FeatureClassifier):
         Weight of the given labels against smoothness.
     constant : bool, default=True
         Whether a constant is fitted too.
+    decision : {"auto", "sizes"}, default="auto"
+        Class of the largest score, or with offsets at which every class gets a size within bounds.
+    class_prior, size_slack, labels_drawn
+        As in :class:`lapwing.HarmonicClassifier`, for ``decision="sizes"``.
     unlabeled, abstain, n_jobs, random_state, verbose, callback
         As in :class:`lapwing.HarmonicClassifier`; axes of sparse rows, and of more than 1024 columns, are found from a
         random start, nothing else is random. Every row is reached.
@@ -355,6 +375,10 @@ class EigenfunctionClassifier(FeatureClassifier):
         clip: float = 2.5,
         fit_weight: float = 100.0,
         constant: bool = True,
+        decision: Literal["auto", "sizes"] = "auto",
+        class_prior: Any = None,
+        size_slack: float = 0.0,
+        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         unlabeled: Any = None,
         abstain: bool = False,
         n_jobs: int | None = None,
@@ -370,6 +394,10 @@ class EigenfunctionClassifier(FeatureClassifier):
         self.clip = clip
         self.fit_weight = fit_weight
         self.constant = constant
+        self.decision = decision
+        self.class_prior = class_prior
+        self.size_slack = size_slack
+        self.labels_drawn = labels_drawn
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.n_jobs = n_jobs

@@ -18,7 +18,9 @@ use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::extension_object;
 use crate::graph::given;
-use crate::options::{GraphOptions, HarmonicOptions, RuleInput, SparsifyOptions, count, rule_dict, widths_object};
+use crate::options::{
+    GraphOptions, HarmonicOptions, RuleInput, SizesInput, SparsifyOptions, count, rule_dict, widths_object,
+};
 
 /// What a fit is given: features to build a graph from, or a graph.
 #[derive(FromPyObject)]
@@ -145,6 +147,36 @@ pub fn apply_rule<'py>(
     let rule = Rule::from(rule);
     let labeling = control.run(py, |run| Ok(run.install(|| rule.apply(scores))))?;
     dict(py, labeling_items(py, labeling)?)
+}
+
+/// Checks the sizes that classes are to be held to, before anything is built.
+#[pyfunction]
+pub fn check_sizes(sizes: SizesInput, n_classes: usize) -> PyResult<()> {
+    sizes.params().and_then(|params| params.validate(n_classes)).map_err(to_py)
+}
+
+/// Decides again so that every class gets its size: the rule, what it makes of the scores, and the part of the report.
+#[pyfunction]
+pub fn decide_by_sizes<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    rule: RuleInput,
+    labels: LabelsInput<'py>,
+    label_weights: Option<PyReadonlyArray1<'py, f64>>,
+    sizes: SizesInput,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let targets = class_targets(&labels, label_weights.as_ref())?;
+    let (scores, rule) = (Arc::new(matrix(&scores)?), Rule::from(rule));
+    let params = sizes.params().map_err(to_py)?;
+    let sized = control.run(py, |run| params.decide(scores, rule, &targets, run))?;
+    let mut items = vec![
+        ("rule", rule_dict(py, &sized.rule)?.into_any()),
+        ("part", json(&sized.part).map_err(to_py)?.into_pyobject(py)?.into_any()),
+        ("warnings", sized.warnings.into_pyobject(py)?.into_any()),
+    ];
+    items.extend(labeling_items(py, sized.labeling)?);
+    dict(py, items)
 }
 
 impl Source<'_> {

@@ -32,7 +32,7 @@ mod _lapwing {
     #[pymodule_export]
     use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
     #[pymodule_export]
-    use crate::harmonic::{apply_rule, fit_classifier, fit_regressor};
+    use crate::harmonic::{apply_rule, check_sizes, decide_by_sizes, fit_classifier, fit_regressor};
     #[pymodule_export]
     use crate::index::NeighborIndex;
     #[pymodule_export]

@@ -10,7 +10,9 @@ use lapwing::models::lapsvm::{
     GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping,
 };
 use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
-use lapwing::models::{Clamp, Decision, Form, HarmonicParams, LowRankParams, Rule};
+use lapwing::models::{
+    Clamp, Decision, Form, HarmonicParams, LabelsDrawn, LowRankParams, Rule, SizeOptions, SizeParams,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,8 +40,19 @@ pub struct HarmonicOptions {
     clamp: String,
     decision: String,
     class_prior: Option<Vec<f64>>,
+    size_slack: f64,
+    labels_drawn: String,
     tol: f64,
     max_iter: i64,
+}
+
+/// What class sizes are held to.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SizesInput {
+    class_prior: Option<Vec<f64>>,
+    size_slack: f64,
+    labels_drawn: String,
 }
 
 /// Eigenfunctions of the density.
@@ -246,8 +259,20 @@ impl HarmonicOptions {
             clamp: Clamp::parse(&self.clamp)?,
             decision: Decision::parse(&self.decision)?,
             class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
+            sizes: SizeOptions { slack: self.size_slack, labels_drawn: LabelsDrawn::parse(&self.labels_drawn)? },
             tol: self.tol,
             max_iter: count("max_iter", self.max_iter)?,
+        })
+    }
+}
+
+impl SizesInput {
+    /// The same in the words of Rust.
+    pub fn params(&self) -> Result<SizeParams> {
+        let labels_drawn = LabelsDrawn::parse(&self.labels_drawn)?;
+        Ok(SizeParams {
+            class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
+            options: SizeOptions { slack: self.size_slack, labels_drawn },
         })
     }
 }

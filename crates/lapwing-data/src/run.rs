@@ -67,6 +67,8 @@ pub enum Stream {
     Nodes = 8,
     /// Landmarks, and the rows they are chosen among.
     Landmarks = 9,
+    /// Random signs that estimate a diagonal.
+    Signs = 11,
 }
 
 /// Threads, seed, progress and cancellation of one run.

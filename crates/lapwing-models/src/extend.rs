@@ -63,6 +63,20 @@ impl Extension<'_> {
         }
     }
 
+    /// Whether new rows get means of the scores of the `n` fitted rows.
+    pub(crate) fn averages(&self, n: usize) -> bool {
+        matches!(self, Self::Neighbors(neighbors) if neighbors.scores.n_rows() == n)
+    }
+
+    /// Takes other scores of the fitted rows, where new rows get means of them.
+    pub(crate) fn replace_scores(&mut self, scores: &Arc<Matrix>) {
+        if let Self::Neighbors(neighbors) = self
+            && neighbors.scores.n_rows() == scores.n_rows()
+        {
+            neighbors.scores = scores.clone();
+        }
+    }
+
     /// Makes now what predictions would make when first needed: the index of the fitted rows.
     ///
     /// # Errors

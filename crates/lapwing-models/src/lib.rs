@@ -4,6 +4,7 @@
 
 pub mod baselines;
 mod class_mass;
+mod class_sizes;
 mod compare;
 mod extend;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod notes;
 pub mod split;
 pub mod unfolded;
 
+pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, WithSizes};
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};

@@ -10,11 +10,14 @@ use crate::baselines::{
     EIGENFUNCTION, Eigenfunction, EigenfunctionParams, NEAREST_LABEL, NearestLabel, NearestLabelParams,
     SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
 };
-use crate::harmonic::{Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
+use crate::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 use crate::lapsvm::{LAPRLS, LAPSVM};
 use crate::low_rank::LOW_RANK;
 use crate::unfolded::UNFOLDED;
-use crate::{Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule, UnfoldedGnn, UnfoldedParams};
+use crate::{
+    Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule, SizeParams, UnfoldedGnn, UnfoldedParams,
+    WithSizes,
+};
 
 /// Names of the methods, as on the command line.
 pub const METHODS: &[&str] = &[
@@ -56,11 +59,22 @@ pub struct MethodOptions {
     pub eigenfunction: EigenfunctionParams,
 }
 
-/// The method of that name.
+/// The method of that name. [`Decision::Sizes`] among the parameters of harmonic propagation holds for all methods.
 ///
 /// # Errors
 /// [`Error::Param`] listing the known names, or naming a parameter outside its range.
 pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
+    let HarmonicParams { decision, class_prior, sizes, .. } = &options.harmonic;
+    let method = bare_method(name, options)?;
+    // Harmonic propagation decides itself; all others are held to sizes afterwards.
+    if *decision != Decision::Sizes || ["harmonic", "sparse-harmonic"].contains(&name) {
+        return Ok(method);
+    }
+    let params = SizeParams { class_prior: class_prior.clone(), options: *sizes };
+    Ok(Box::new(WithSizes::new(method, params)?))
+}
+
+fn bare_method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
     match name {
         "harmonic" => Ok(Box::new(Harmonic::new(options.harmonic.clone(), options.graph.clone())?)),
         "sparse-harmonic" => {
@@ -73,7 +87,8 @@ pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
         EIGENFUNCTION => Ok(Box::new(Eigenfunction::new(options.eigenfunction.clone())?)),
         SUBSAMPLING => Ok(Box::new(Subsampling::new(
             options.subsampling.clone(),
-            options.harmonic.clone(),
+            // Sizes are those among all rows.
+            HarmonicParams { decision: options.harmonic.decision.without_sizes(), ..options.harmonic.clone() },
             options.graph.clone(),
         )?)),
         SIMPLE_HARMONIC => Ok(Box::new(SimpleHarmonic::new(options.simple_harmonic.clone(), options.graph.clone())?)),

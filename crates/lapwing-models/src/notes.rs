@@ -1,8 +1,15 @@
 //! Warnings that several methods write into their reports.
 
-use lapwing_data::Report;
+use lapwing_data::{Report, Targets};
 
+use crate::Labeling;
+use crate::class_sizes::label_counts;
 use crate::labeling::largest;
+
+/// Share of the rows above which one class looks as if it had swallowed the others, and the share of the labels it must have for that
+/// to be no surprise.
+const MOST_SHARE: f64 = 0.95;
+const MOST_SHARE_OF_LABELS: f64 = 0.7;
 
 /// All labels are of one class; `mean` (c) are the labeled class frequencies.
 pub(crate) fn one_class(report: &mut Report, mean: &[f64]) {
@@ -18,6 +25,25 @@ pub(crate) fn low_recall(report: &mut Report, target: f64) {
         report.warnings.push(format!(
             "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so \
              high a dimension need an exact search"
+        ));
+    }
+}
+
+/// Nearly all rows have one label, though the labels are spread over several classes.
+pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &Targets) {
+    let counts = label_counts(targets);
+    let mut sizes = vec![0usize; counts.len()];
+    let reached = labeling.labels.iter().zip(&labeling.reached).filter(|(_, reached)| **reached);
+    reached.for_each(|(&label, _)| sizes[label as usize] += 1);
+    let (n, l): (usize, usize) = (sizes.iter().sum(), counts.iter().sum());
+    let class = (1..sizes.len()).fold(0, |most, k| if sizes[k] > sizes[most] { k } else { most });
+    let [share, among_labels] = [sizes[class] as f64 / n.max(1) as f64, counts[class] as f64 / l.max(1) as f64];
+    if n > l && share > MOST_SHARE && among_labels < MOST_SHARE_OF_LABELS {
+        report.warnings.push(format!(
+            "class number {class} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have \
+             been lost; give class_prior with decision sizes, or more labels",
+            100.0 * share,
+            100.0 * among_labels
         ));
     }
 }

@@ -180,7 +180,8 @@ impl Label {
             check_own_checkpoint(own, others)?;
         }
         let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
-        LabelRows { method, path, data, labels, outputs, checkpoint }.run(session)
+        let sizes = self.choices.harmonic.sizes();
+        LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(session)
     }
 
     /// For everything that is held while it is labelled.

@@ -8,7 +8,7 @@ use lapwing::data::write::{LabelWriter, LabeledRows, RecordFile};
 use lapwing::data::{Error, Report, SparseLabels, Targets, peak_memory_bytes};
 use lapwing::graph::low_rank::{Blocks, labeled_within};
 use lapwing::models::low_rank::remove_checkpoint;
-use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit};
+use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
 use serde_json::json;
 
 use super::label::OutputOptions;
@@ -29,6 +29,8 @@ pub struct LabelRows<'l> {
     pub labels: &'l LabelOptions,
     pub outputs: &'l OutputOptions,
     pub checkpoint: Option<&'l Path>,
+    /// What class sizes are held to, if they are.
+    pub sizes: Option<SizeParams>,
 }
 
 /// What was counted while rows were labeled; by class, and what is not.
@@ -45,7 +47,14 @@ impl LabelRows<'_> {
         let mut before = Report::default();
         let read = session.read(&mut before, || self.read(session));
         let (rows, labels, targets) = self.agree(session, read)?;
+        if let Some(sizes) = &self.sizes {
+            sizes.validate(labels.classes.len())?;
+        }
         let mut fit = self.method.fit_rows(rows.source(), &targets, session.communicator, &session.run)?;
+        if let Some(sizes) = &self.sizes {
+            let held = fit.hold_sizes(rows.source(), sizes, &targets, &session.run);
+            agree(session.communicator, held)?;
+        }
         let mut counts = Counts::new(labels.classes.len());
         let mut written = Written::default();
         if let Some(path) = &self.outputs.output {

@@ -3,7 +3,7 @@
 use clap::Args;
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, ZeroRows};
 use lapwing::models::harmonic::ClassPrior;
-use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
+use lapwing::models::{Clamp, Decision, Form, HarmonicParams, LabelsDrawn, MethodOptions, SizeOptions, SizeParams};
 
 use super::choice::{choice, real};
 use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
@@ -59,21 +59,36 @@ pub struct HarmonicOptions {
     #[arg(long, value_name = "G", default_value = "auto", value_parser = parse_auto, allow_negative_numbers = true)]
     pub graph_reg: Auto,
 
-    /// stable: for few labels; plain: for many, or to keep labels exactly; auto: by cross-validation
-    #[arg(long, default_value = "stable", value_parser = choice(&["stable", "plain", "auto"], Form::parse))]
+    /// auto: smoothed by how many labels there are and how they were drawn; stable: scores of zero mean; plain: for many
+    /// labels, or to keep them exactly
+    #[arg(long, default_value = "auto", value_parser = choice(&["stable", "plain", "auto"], Form::parse))]
     pub form: Form,
 
     /// soft: given labels may be overruled; hard: they are kept exactly (with --form plain)
     #[arg(long, default_value = "soft", value_parser = choice(&["soft", "hard"], Clamp::parse))]
     pub clamp: Clamp,
 
-    /// From scores to a class: largest above the mean of the labels, largest, or scaled to the class prior
-    #[arg(long, default_value = "centered", value_parser = choice(&["centered", "argmax", "mass"], Decision::parse))]
+    /// From scores to a class: largest above the mean of the labels (centered) or of all rows (row-mean), largest (argmax),
+    /// scaled to the class prior (mass), or so that every class gets its size (sizes, for every method)
+    #[arg(
+        long,
+        default_value = "auto",
+        value_parser = choice(&["auto", "centered", "row-mean", "argmax", "mass", "sizes"], Decision::parse)
+    )]
     pub decision: Decision,
 
-    /// Shares of the classes: labeled (those of the given labels), or one number per class in the order of their names
+    /// Shares of the classes: labeled (those of the given labels), or one number per class in the order of their names,
+    /// which add up to 1
     #[arg(long, value_name = "P1,P2,…", default_value = "labeled", value_parser = parse_prior, allow_hyphen_values = true)]
     pub class_prior: ClassPrior,
+
+    /// With --decision sizes: how far a size may be from its share, as a share of the rows
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = real, allow_negative_numbers = true)]
+    pub size_slack: f64,
+
+    /// Whether labeled rows were drawn at random, so that they tell the sizes of classes, or about as many of every class
+    #[arg(long, default_value = "auto", value_parser = choice(&["auto", "random", "balanced"], LabelsDrawn::parse))]
+    pub labels_drawn: LabelsDrawn,
 
     /// Relative residual at which the solver stops
     #[arg(long, default_value = "1e-6", value_parser = real, allow_negative_numbers = true)]
@@ -118,6 +133,13 @@ impl GraphOptions {
 }
 
 impl HarmonicOptions {
+    /// What class sizes are held to, if the decision asks for it.
+    pub fn sizes(&self) -> Option<SizeParams> {
+        let params = self.params();
+        (params.decision == Decision::Sizes)
+            .then(|| SizeParams { class_prior: params.class_prior, options: params.sizes })
+    }
+
     pub fn params(&self) -> HarmonicParams {
         HarmonicParams {
             graph_reg: self.graph_reg.value(),
@@ -125,6 +147,7 @@ impl HarmonicOptions {
             clamp: self.clamp,
             decision: self.decision,
             class_prior: self.class_prior.clone(),
+            sizes: SizeOptions { slack: self.size_slack, labels_drawn: self.labels_drawn },
             tol: self.tol,
             max_iter: self.max_iter,
         }

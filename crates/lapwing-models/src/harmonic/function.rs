@@ -11,8 +11,10 @@
 //!   targets ỹ = C(y − ȳ): f = (P A P)⁺ ỹ, P = I − 11ᵀ/n. The paper writes (P A)⁺ỹ, which is not that minimiser, and
 //!   an un-centered variant that differs; here targets are always centered. γ = ∞ gives f = L⁺ỹ.
 //!
-//! Components of the graph without a label are left out of the system; their rows are NaN. The zero-mean constraint is
-//! one over all labeled components together.
+//! Components of the graph without a label are left out of the system; their rows are NaN. In the stable form every labeled
+//! component is a problem of its own, with its own mean of labels and zero mean over its own rows: one constraint over all of
+//! them would shift every other row by the surplus of one class in a small component. A component whose labels agree needs no
+//! system: its rows get their label less ȳ.
 //!
 //! Where target rows sum to one number (one-hot, soft labels) the last column follows from the others.
 //!
@@ -23,8 +25,10 @@ use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver};
 
+use super::leave_one_out::Influence;
 use super::refine::{Refinement, Refiner, Sparsified};
 use super::{Clamp, Form, HarmonicParams};
+use crate::class_sizes::{LabelsDrawn, label_counts};
 
 /// A harmonic function on a graph.
 #[derive(Clone, Debug)]
@@ -43,11 +47,13 @@ pub struct HarmonicFunction {
     pub solve: SolveSummary,
     /// How far it was refined, where it was solved on a sparsified graph.
     pub refinement: Option<Refinement>,
+    /// What each label does to its own row, where that was asked for.
+    pub(super) influence: Option<Influence>,
 }
 
 /// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
 ///
-/// [`Form::Auto`] counts as stable here, or plain if clamped hard: choosing needs classes.
+/// [`Form::Auto`] is plain here for targets of several columns, or clamped hard; stable for one column.
 ///
 /// # Errors
 /// [`Error::Param`] for a parameter outside its range, [`Error::Shape`] for targets of another number of rows,
@@ -77,91 +83,224 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
             got,
         ));
     }
-    solve(graph, &graph.components(), targets, params, None, run)
+    solve(&Solving { graph, components: &graph.components(), targets, params, refiner: None, influence: false }, run)
 }
 
-/// γ for "auto", in units of the inverse mean degree d̄: plain 0.01. Stable: c / c_tot for classes, 1 / (labels per
-/// class), for with few labels each must be heard far away, with many each counts for its surroundings; 0.1 in
-/// regression. From measurements on six data sets, see `docs/results.md`.
+/// γ for "auto", in units of the inverse mean degree d̄. Plain: 0.01. Stable: c / c_tot for classes, 1 / (labels per class),
+/// for with few labels each must be heard far away, with many each counts for its surroundings; 0.1 in regression. Auto:
+/// (c / c_tot)^(3/2), at least 0.01; cubed where labels look drawn at random, which tell more of the sizes of classes the less
+/// they are smoothed. From measurements, see `docs/results/accuracy.md`.
 pub(super) fn default_graph_reg(form: Form, mean_degree: f64, targets: &Targets) -> f64 {
     let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
+    let rarity = targets.n_columns() as f64 / targets.rows().len() as f64;
+    let power = || match LabelsDrawn::Auto.resolved(&label_counts(targets)) {
+        LabelsDrawn::Balanced => 1.5,
+        _ => 3.0,
+    };
     match (form, targets.n_columns()) {
         (Form::Plain, _) => 0.01 / degree,
         (_, 1) => 0.1 / degree,
-        (_, c) => (c as f64 / targets.rows().len() as f64) / degree,
+        (Form::Stable, _) => rarity / degree,
+        (Form::Auto, _) => rarity.powf(power()).clamp(0.01, 1.0) / degree,
     }
 }
 
-pub(super) fn solve(
-    graph: &Graph,
-    components: &Components,
-    targets: &Targets,
-    params: &HarmonicParams,
-    refiner: Option<&Refiner<'_>>,
-    run: &Run,
-) -> Result<HarmonicFunction> {
+/// What is to be solved.
+pub(super) struct Solving<'a> {
+    pub graph: &'a Graph,
+    pub components: &'a Components,
+    pub targets: &'a Targets,
+    pub params: &'a HarmonicParams,
+    pub refiner: Option<&'a Refiner<'a>>,
+    /// Whether to find the influence of each label as well, for the plain form with soft labels.
+    pub influence: bool,
+}
+
+pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> {
+    let Solving { graph, components, targets, params, .. } = *solving;
     let is_hard = params.clamp == Clamp::Hard;
     let form = match params.form {
-        Form::Auto if is_hard => Form::Plain,
-        Form::Auto => Form::Stable,
-        form => form,
+        _ if is_hard => Form::Plain,
+        Form::Auto if targets.n_columns() == 1 => Form::Stable,
+        _ => params.resolved_form(),
     };
     let holds = components.holding(targets.rows());
     let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
-    let part = Part::of(graph, &reached, targets)?;
     let mean = targets.mean();
     let graph_reg = match params.graph_reg {
         _ if is_hard => 0.0,
         Some(graph_reg) => graph_reg,
+        // The weight of `Form::Auto` is for classes.
+        None if params.form == Form::Auto && targets.n_columns() > 1 => {
+            default_graph_reg(Form::Auto, graph.mean_degree(), targets)
+        }
         None => default_graph_reg(form, graph.mean_degree(), targets),
     };
-    let solver = LaplacianParams { tol: params.tol, max_iter: params.max_iter, ..LaplacianParams::default() };
-    let system = System { part: &part, targets, mean: &mean, solver, refiner, run };
-    let Solution { x: centered, info, refinement } = match form {
-        _ if is_hard => system.hard()?,
-        Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
-        Form::Stable => system.stable(graph_reg)?,
-        _ => system.plain(graph_reg)?,
-    };
-    let shift = if form == Form::Stable { vec![0.0; mean.len()] } else { mean.clone() };
-    let scores = part.spread(&centered, &shift, system.is_last_implied(), &reached);
-    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: info.summary(), refinement })
+    let mut scores = Matrix::filled(reached.len(), mean.len(), f64::NAN);
+    let mut solved = Solved::default();
+    let parts =
+        if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
+    for labeled in parts {
+        if let Some(value) = labeled.only_value(targets, form) {
+            let shifted: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
+            labeled.rows(&reached).for_each(|row| scores.row_mut(row).copy_from_slice(&shifted));
+            continue;
+        }
+        // The stable form centers each component by the mean of its own labels.
+        let center = if form == Form::Stable { labeled.mean(targets) } else { mean.clone() };
+        let part = Part::of(graph, labeled, &reached, targets)?;
+        let shift = match form {
+            // In regression the level of a component is that of its values.
+            Form::Stable if mean.len() == 1 => vec![center[0] - mean[0]],
+            Form::Stable => vec![0.0; mean.len()],
+            _ => mean.clone(),
+        };
+        let system = System { part: &part, mean: &center, solving, run };
+        let Solution { x: centered, info, refinement, influence } = match form {
+            _ if is_hard => system.hard()?,
+            Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
+            Form::Stable => system.stable(graph_reg)?,
+            _ => system.plain(graph_reg)?,
+        };
+        part.spread(&centered, &shift, system.is_last_implied(), &mut scores);
+        solved.add(&info, refinement, influence);
+    }
+    let Solved { summary, refinement, influence } = solved;
+    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence })
 }
 
-/// The rows of the labeled components, and their graph.
-struct Part<'a> {
+/// What the systems of all parts say together.
+#[derive(Default)]
+struct Solved {
+    summary: SolveSummary,
+    refinement: Option<Refinement>,
+    influence: Option<Influence>,
+}
+
+impl Solved {
+    /// The slowest system gives the number of iterations and the curve, the least exact one the residual.
+    fn add(&mut self, info: &LaplacianInfo, refinement: Option<Refinement>, influence: Option<Influence>) {
+        let one = info.summary();
+        let is_first = self.summary.preconditioner.is_empty();
+        let (residual, converged) = (self.summary.residual, self.summary.converged);
+        if is_first || one.n_iter > self.summary.n_iter {
+            self.summary = one.clone();
+        }
+        if !is_first {
+            self.summary.residual = if residual.is_nan() { residual } else { one.residual.max(residual) };
+            self.summary.converged = one.converged && converged;
+        }
+        self.refinement = refinement.or(self.refinement.take());
+        self.influence = influence.or(self.influence.take());
+    }
+}
+
+/// Rows that are one system, and the labels among them.
+struct Labeled {
+    /// The rows, ascending; `None` for all that a label reaches.
+    rows: Option<Vec<u32>>,
+    /// Whether these are all rows of the graph.
+    is_whole: bool,
+    /// Positions of the labels among all labels.
+    labels: Vec<usize>,
+}
+
+/// The labeled components, each by itself.
+fn by_component(components: &Components, targets: &Targets) -> Vec<Labeled> {
+    let mut number = vec![u32::MAX; components.sizes.len()];
+    let mut parts: Vec<Labeled> = Vec::new();
+    for (at, &row) in targets.rows().iter().enumerate() {
+        let id = components.id[row as usize] as usize;
+        if number[id] == u32::MAX {
+            number[id] = parts.len() as u32;
+            let is_whole = components.sizes.len() == 1;
+            let rows = Vec::with_capacity(components.sizes[id]);
+            parts.push(Labeled { rows: Some(rows), is_whole, labels: Vec::new() });
+        }
+        parts[number[id] as usize].labels.push(at);
+    }
+    for (row, &id) in components.id.iter().enumerate() {
+        if let Some(rows) = parts.get_mut(number[id as usize] as usize).and_then(|part| part.rows.as_mut()) {
+            rows.push(row as u32);
+        }
+    }
+    parts
+}
+
+impl Labeled {
+    /// All rows that a label reaches, together.
+    fn of_all(reached: &[bool], targets: &Targets) -> Self {
+        let is_whole = reached.iter().all(|reached| *reached);
+        Self { rows: None, is_whole, labels: (0..targets.rows().len()).collect() }
+    }
+
+    /// The rows.
+    fn rows<'a>(&'a self, reached: &'a [bool]) -> Box<dyn Iterator<Item = usize> + 'a> {
+        match &self.rows {
+            Some(rows) => Box::new(rows.iter().map(|&row| row as usize)),
+            None => Box::new((0..reached.len()).filter(|&row| reached[row])),
+        }
+    }
+
+    /// The value of all labels, if they agree, which leaves a stable function nothing to tell apart.
+    fn only_value<'t>(&self, targets: &'t Targets, form: Form) -> Option<&'t [f64]> {
+        let (first, rest) = self.labels.split_first().filter(|_| form == Form::Stable)?;
+        let value = targets.values().row(*first);
+        rest.iter().all(|&at| targets.values().row(at) == value).then_some(value)
+    }
+
+    /// Weighted mean of the labels (c).
+    fn mean(&self, targets: &Targets) -> Vec<f64> {
+        let total: f64 = self.labels.iter().map(|&at| targets.weights()[at]).sum();
+        let mut mean = vec![0.0; targets.n_columns()];
+        for &at in &self.labels {
+            let weight = targets.weights()[at] / total;
+            mean.iter_mut().zip(targets.values().row(at)).for_each(|(mean, y)| *mean += weight * y);
+        }
+        mean
+    }
+}
+
+/// Rows of the graph that are one system.
+pub(super) struct Part<'a> {
     /// Their numbers in the whole; `None` if they are all of it.
     rows: Option<Vec<u32>>,
-    adjacency: std::borrow::Cow<'a, Csr<f64>>,
+    pub(super) adjacency: std::borrow::Cow<'a, Csr<f64>>,
     /// Labeled rows, by their number in the part.
-    labeled: Vec<u32>,
+    pub labeled: Vec<u32>,
+    /// Positions of these labels among all labels.
+    labels: Vec<usize>,
 }
 
 impl<'a> Part<'a> {
-    fn of(graph: &'a Graph, reached: &[bool], targets: &Targets) -> Result<Self> {
-        if reached.iter().all(|reached| *reached) {
+    fn of(graph: &'a Graph, labeled: Labeled, reached: &[bool], targets: &Targets) -> Result<Self> {
+        let Labeled { rows, is_whole, labels } = labeled;
+        let row_of = |at: &usize| targets.rows()[*at];
+        if is_whole {
             let adjacency = std::borrow::Cow::Borrowed(graph.adjacency());
-            return Ok(Self { rows: None, adjacency, labeled: targets.rows().to_vec() });
+            return Ok(Self { rows: None, adjacency, labeled: labels.iter().map(row_of).collect(), labels });
         }
-        let (adjacency, rows) = restrict(graph.adjacency(), reached)?;
-        let place = |row: &u32| rows.partition_point(|r| r < row) as u32;
-        let labeled = targets.rows().iter().map(place).collect();
-        Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), labeled })
+        let (adjacency, rows) = match rows {
+            Some(rows) => (component(graph.adjacency(), &rows)?, rows),
+            None => restrict(graph.adjacency(), reached)?,
+        };
+        let place = |at: &usize| rows.partition_point(|row| *row < row_of(at)) as u32;
+        let labeled = labels.iter().map(place).collect();
+        Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), labeled, labels })
     }
 
-    fn n(&self) -> usize {
+    pub(super) fn n(&self) -> usize {
         self.adjacency.n_rows()
     }
 
     /// Number in the whole of a row of the part.
-    fn whole(&self, row: usize) -> usize {
+    pub(super) fn whole(&self, row: usize) -> usize {
         self.rows.as_ref().map_or(row, |rows| rows[row] as usize)
     }
 
-    /// Scores of all rows: `centered` plus `shift`, the last column completed if it was left out, NaN outside.
-    fn spread(&self, centered: &Matrix, shift: &[f64], is_last_implied: bool, reached: &[bool]) -> Matrix {
+    /// Writes the scores of the part's rows: `centered` plus `shift`, the last column completed if it was left out.
+    fn spread(&self, centered: &Matrix, shift: &[f64], is_last_implied: bool, scores: &mut Matrix) {
         let solved = centered.n_cols();
-        let mut scores = Matrix::filled(reached.len(), shift.len(), f64::NAN);
         for (row, values) in centered.rows().enumerate() {
             let out = scores.row_mut(self.whole(row));
             out[..solved].copy_from_slice(values);
@@ -170,8 +309,21 @@ impl<'a> Part<'a> {
             }
             out.iter_mut().zip(shift).for_each(|(out, shift)| *out += shift);
         }
-        scores
     }
+}
+
+/// The adjacency of a component, whose `rows` are ascending; all edges of its rows lie within it.
+fn component(matrix: &Csr<f64>, rows: &[u32]) -> Result<Csr<f64>> {
+    let n_entries = rows.iter().map(|&row| matrix.row(row as usize).0.len()).sum();
+    let (mut indptr, mut indices, mut values) =
+        (vec![0u64], Vec::with_capacity(n_entries), Vec::with_capacity(n_entries));
+    for &row in rows {
+        let (columns, weights) = matrix.row(row as usize);
+        indices.extend(columns.iter().map(|column| rows.partition_point(|row| row < column) as u32));
+        values.extend_from_slice(weights);
+        indptr.push(indices.len() as u64);
+    }
+    Csr::new(rows.len(), rows.len(), indptr, indices, values)
 }
 
 /// The rows and columns of a matrix where `keep` holds, and their numbers.
@@ -195,10 +347,9 @@ pub(crate) fn restrict(matrix: &Csr<f64>, keep: &[bool]) -> Result<(Csr<f64>, Ve
 
 struct System<'a> {
     part: &'a Part<'a>,
-    targets: &'a Targets,
+    /// What targets are centered by (c).
     mean: &'a [f64],
-    solver: LaplacianParams,
-    refiner: Option<&'a Refiner<'a>>,
+    solving: &'a Solving<'a>,
     run: &'a Run,
 }
 
@@ -207,31 +358,33 @@ struct Solution {
     x: Matrix,
     info: LaplacianInfo,
     refinement: Option<Refinement>,
+    influence: Option<Influence>,
 }
 
 impl System<'_> {
     /// Whether centered target rows all sum to 0, so that the last column is minus the sum of the others.
     fn is_last_implied(&self) -> bool {
-        let c = self.targets.n_columns();
-        c > 1 && self.targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
+        let c = self.solving.targets.n_columns();
+        c > 1 && self.solving.targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
     }
 
     fn columns(&self) -> usize {
-        self.targets.n_columns() - usize::from(self.is_last_implied())
+        self.solving.targets.n_columns() - usize::from(self.is_last_implied())
     }
 
     /// Label weights as shares of their sum: the system is divided by c_tot, so that their scale does not matter.
     fn label_shares(&self) -> impl Iterator<Item = f64> {
-        let total: f64 = self.targets.weights().iter().sum();
-        self.targets.weights().iter().map(move |weight| weight / total)
+        let weights = self.solving.targets.weights();
+        let total: f64 = weights.iter().sum();
+        self.part.labels.iter().map(move |&at| weights[at] / total)
     }
 
     /// C(y − ȳ)/c_tot on the part, for the columns to be solved.
     fn centered_targets(&self) -> Matrix {
         let columns = self.columns();
         let mut b = Matrix::filled(self.part.n(), columns, 0.0);
-        for (at, (&row, weight)) in self.part.labeled.iter().zip(self.label_shares()).enumerate() {
-            let (values, out) = (self.targets.values().row(at), b.row_mut(row as usize));
+        for ((&row, weight), &at) in self.part.labeled.iter().zip(self.label_shares()).zip(&self.part.labels) {
+            let (values, out) = (self.solving.targets.values().row(at), b.row_mut(row as usize));
             out.iter_mut().zip(values).zip(self.mean).for_each(|((out, y), mean)| *out = weight * (y - mean));
         }
         b
@@ -258,17 +411,23 @@ impl System<'_> {
         constraint: Constraint,
         b: &Matrix,
     ) -> Result<Solution> {
-        let solver = LaplacianSolver::new(adjacency, diagonal, self.solver.clone(), self.run)?;
+        let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
+        let params = LaplacianParams { tol, max_iter, ..LaplacianParams::default() };
+        let mut solver = LaplacianSolver::new(adjacency, diagonal, params, self.run)?;
         let (mut x, info) = solver.solve(b, None, constraint, self.run)?;
-        let refinement = match self.refiner {
+        let refinement = match self.solving.refiner {
             Some(refiner) => {
                 let rows = self.part.rows.as_deref();
-                let system = Sparsified { solver: &solver, rows, diagonal, constraint, tol: self.solver.tol };
+                let system = Sparsified { solver: &solver, rows, diagonal, constraint, tol };
                 Some(refiner.refine(&system, b, &mut x, self.run)?)
             }
             None => None,
         };
-        Ok(Solution { x, info, refinement })
+        let influence = match diagonal.filter(|_| self.solving.influence) {
+            Some(weights) => Some(Influence::find(&mut solver, self.part, weights, self.solving.components, self.run)?),
+            None => None,
+        };
+        Ok(Solution { x, info, refinement, influence })
     }
 
     /// P A P f = ỹ.
@@ -296,7 +455,7 @@ impl System<'_> {
     /// vector per component.
     fn pseudo_inverse(&self) -> Result<Solution> {
         let mut b = self.centered_targets();
-        let total: f64 = self.targets.weights().iter().sum();
+        let total: f64 = self.solving.targets.weights().iter().sum();
         b.values_mut().iter_mut().for_each(|value| *value *= total);
         self.solve(&self.part.adjacency, None, Constraint::None, &b)
     }
@@ -305,9 +464,9 @@ impl System<'_> {
     fn hard(&self) -> Result<Solution> {
         let mut g = Matrix::filled(self.part.n(), self.columns(), 0.0);
         let mut is_open = vec![true; self.part.n()];
-        for (at, &row) in self.part.labeled.iter().enumerate() {
+        for (&row, &at) in self.part.labeled.iter().zip(&self.part.labels) {
             is_open[row as usize] = false;
-            let values = self.targets.values().row(at).iter().zip(self.mean).map(|(y, mean)| y - mean);
+            let values = self.solving.targets.values().row(at).iter().zip(self.mean).map(|(y, mean)| y - mean);
             g.row_mut(row as usize).iter_mut().zip(values).for_each(|(g, value)| *g = value);
         }
         let (adjacency, open) = restrict(&self.part.adjacency, &is_open)?;

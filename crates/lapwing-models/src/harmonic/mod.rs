@@ -4,6 +4,7 @@
 //! graph to labels: graph, function, decision rule, extension to new rows.
 
 mod function;
+mod leave_one_out;
 mod params;
 mod plan;
 mod refine;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use lapwing_data::{Error, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use serde_json::json;
 
 pub(crate) use function::restrict;
 pub use function::{HarmonicFunction, harmonic};
@@ -24,9 +26,13 @@ pub(crate) use select::{fitted_temperature, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
+use crate::class_sizes::{self, LabelsDrawn, NO_SIZES, SizeBounds, hold_sizes, label_counts};
+use crate::harmonic::function::Solving;
+use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::refine::Refiner;
 use crate::labeling::typical_temperature;
 use crate::{Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
+use crate::{SizeOptions, SizeParams};
 
 /// Share of the class given to the median row where there are too few labels to fit a temperature.
 pub(crate) const TYPICAL_CONFIDENCE: f64 = 0.9;
@@ -41,7 +47,12 @@ pub struct Harmonic {
 /// What both faces of the method share: the function, the graph it lives on and what was noted on the way.
 struct Solved {
     function: HarmonicFunction,
-    temperature: Option<f64>,
+    /// What the labels say when each is left out, for [`Decision::Auto`].
+    verdict: Option<Verdict>,
+    /// Whether the scores have zero mean over the rows of each component.
+    is_centered: bool,
+    /// Whether labels are spread over the components as labels drawn at random are.
+    is_spread: bool,
     built: Option<AffinityGraph>,
     report: Report,
 }
@@ -66,9 +77,9 @@ impl Harmonic {
         if columns != 1 {
             return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
         }
-        let Solved { function, built, report, .. } = self.solved(problem, run)?;
+        let Solved { function, is_centered, built, report, .. } = self.solved(problem, run)?;
         let mean = function.mean[0];
-        let offset = if function.form == Form::Stable { mean } else { 0.0 };
+        let offset = if is_centered { mean } else { 0.0 };
         let mut values = function.scores;
         values.values_mut().iter_mut().for_each(|v| *v += offset);
         let values = Arc::new(values);
@@ -79,6 +90,7 @@ impl Harmonic {
     fn solved(&self, problem: &Problem<'_, '_>, run: &Run) -> Result<Solved> {
         let mut report = problem.report(self.name());
         problem.check()?;
+        self.check_prior(problem)?;
         let built = match (problem.graph, problem.features) {
             (None, Some(features)) => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
             _ => None,
@@ -88,32 +100,62 @@ impl Harmonic {
             (None, Some(built)) => built,
             (None, None) => return Err(Error::shape("the problem", "features or a graph", "neither")),
         };
-        let (function, temperature) = self.solve_on(affinity, problem.targets, None, &mut report, run)?;
-        Ok(Solved { function, temperature, built, report })
+        let solved = self.solve_on(affinity, problem.targets, None, report, run)?;
+        Ok(Solved { built, ..solved })
     }
 
-    /// The harmonic function on a graph that is there, and the temperature if one was fitted.
+    /// Checks that the class prior has one share for each class, before anything is built.
+    fn check_prior(&self, problem: &Problem<'_, '_>) -> Result<()> {
+        match problem.targets.n_columns() {
+            1 => Ok(()),
+            _ => self.params.class_prior.shares(&problem.targets.mean()).map(drop),
+        }
+    }
+
+    /// The harmonic function on a graph that is there, at the level that its decision asks for.
     fn solve_on(
         &self,
         affinity: &AffinityGraph,
         targets: &Targets,
         refiner: Option<&Refiner<'_>>,
-        report: &mut Report,
+        mut report: Report,
         run: &Run,
-    ) -> Result<(HarmonicFunction, Option<f64>)> {
+    ) -> Result<Solved> {
         let graph = &affinity.graph;
         let components = report.time("components", run, |_| graph.components());
-        affinity.describe(&components, report);
-        let selected = match self.params.form {
-            Form::Auto => {
-                report.time("select", run, |report| select::select(graph, targets, &self.params, report, run))?
-            }
-            _ => select::Selected { params: self.params.clone(), temperature: None },
+        affinity.describe(&components, &mut report);
+        let params = match (self.params.form, targets.n_columns()) {
+            (Form::Auto, 1) => report
+                .time("select", run, |report| select::select_regression(graph, targets, &self.params, report, run))?,
+            _ => self.params.clone(),
         };
-        let function = report
-            .time("solve", run, |_| function::solve(graph, &components, targets, &selected.params, refiner, run))?;
-        self.note(report, &function, &components.holding(targets.rows()));
-        Ok((function, selected.temperature))
+        let chooses_level = self.chooses_level(targets);
+        let influence = chooses_level && leave_one_out::applies(targets);
+        let solving = Solving { graph, components: &components, targets, params: &params, refiner, influence };
+        let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
+        let verdict = chooses_level.then(|| match &function.influence {
+            Some(influence) => Verdict::of(&function, influence, targets, &components),
+            None => Verdict::of_few(),
+        });
+        let level = match (&verdict, self.params.decision) {
+            (Some(verdict), _) => verdict.level,
+            (None, Decision::RowMean) => Level::RowMean,
+            (None, _) => Level::LabeledMean,
+        };
+        let is_centered = function.form == Form::Stable || level == Level::RowMean;
+        if is_centered && function.form != Form::Stable {
+            leave_one_out::center_rows(&mut function, &components, targets);
+        }
+        self.note(&mut report, &function, &components.holding(targets.rows()));
+        let is_spread = class_sizes::are_spread(targets, &components);
+        Ok(Solved { function, verdict, is_centered, is_spread, built: None, report })
+    }
+
+    /// Whether the level that scores are compared with is left to the labels.
+    fn chooses_level(&self, targets: &Targets) -> bool {
+        let HarmonicParams { form, clamp, decision, .. } = &self.params;
+        let is_auto = *form == Form::Auto && self.params.resolved_form() == Form::Plain && *clamp == Clamp::Soft;
+        targets.n_columns() > 1 && is_auto && matches!(decision, Decision::Auto | Decision::Sizes)
     }
 
     /// Writes into the report what the solve found and chose.
@@ -127,13 +169,6 @@ impl Harmonic {
         if self.params.form == Form::Auto {
             report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
         }
-        let n_labeled_components = labeled_components.len() - report.n_unlabeled_components;
-        if function.graph_reg.is_infinite() && n_labeled_components > 1 {
-            report.warnings.push(format!(
-                "graph_reg inf levels each of the {n_labeled_components} labeled components of the graph by itself: one \
-                 with labels of a single class loses it; use a finite graph_reg"
-            ));
-        }
         notes::low_recall(report, self.graph.recall_target);
         notes::unreached(report);
         notes::stopped_short(report, self.params.tol);
@@ -142,52 +177,93 @@ impl Harmonic {
     /// From a function to labels.
     fn decided<'a>(&self, problem: &Problem<'_, 'a>, mut solved: Solved, run: &Run) -> Result<Fitted<'a>> {
         let mut report = std::mem::take(&mut solved.report);
-        let n_classes = problem.targets.n_columns();
-        report.n_classes = Some(n_classes);
+        let targets = problem.targets;
+        report.n_classes = Some(targets.n_columns());
         notes::one_class(&mut report, &solved.function.mean);
+        let bounds = self.size_bounds(targets, solved.is_spread, &mut report)?;
         let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
-            let rule = run.install(|| self.rule(&solved, n_classes, report))?;
+            let mut rule = run.install(|| self.rule(&solved, targets.n_columns(), report))?;
             let scores = Arc::new(std::mem::take(&mut solved.function.scores));
+            if let (Some(bounds), Decision::Auto) = (&bounds, self.params.decision) {
+                let held = hold_sizes(&mut rule, &scores, bounds, run)?;
+                report.choose("sizes", held.sizes);
+            }
             let labeling = run.install(|| rule.apply(scores));
             Ok((rule, labeling))
         })?;
+        notes::lost_classes(&mut report, &labeling, targets);
         let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension, graph: solved.built, report })
+        let mut fitted = Fitted { labeling, rule, extension, graph: solved.built, report };
+        if let (Some(bounds), Decision::Sizes) = (&bounds, self.params.decision) {
+            fitted = class_sizes::decide(fitted, problem, bounds, run)?;
+        }
+        fitted.report.peak_bytes = peak_memory_bytes();
+        Ok(fitted)
+    }
+
+    /// Bounds of the class sizes that the decision holds them to.
+    fn size_bounds(&self, targets: &Targets, is_spread: bool, report: &mut Report) -> Result<Option<SizeBounds>> {
+        let params = SizeParams { class_prior: self.params.class_prior.clone(), options: self.params.sizes };
+        match self.params.decision {
+            Decision::Sizes => {
+                let bounds = params.bounds(targets)?;
+                if bounds.is_none() {
+                    report.warnings.push(NO_SIZES.into());
+                }
+                Ok(bounds)
+            }
+            Decision::Auto if self.chooses_level(targets) => {
+                let drawn = match params.options.labels_drawn {
+                    LabelsDrawn::Auto if !is_spread => LabelsDrawn::Balanced,
+                    drawn => drawn.resolved(&label_counts(targets)),
+                };
+                report.choose("labels_drawn", if drawn == LabelsDrawn::Random { "random" } else { "balanced" });
+                // A prior of the caller's is what rows that no label reaches get, here.
+                let options = SizeOptions { labels_drawn: drawn, ..params.options };
+                let of_labels = SizeParams { class_prior: ClassPrior::Labeled, options };
+                of_labels.bounds(targets)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn rule(&self, solved: &Solved, n_classes: usize, report: &mut Report) -> Result<Rule> {
         let function = &solved.function;
         let prior = self.params.class_prior.shares(&function.mean)?;
-        let stable = function.form == Form::Stable;
         let present: Vec<f64> = function.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
         let zero = vec![0.0; n_classes];
-        // Stable scores are centered already; plain ones are shares.
+        if let Some(verdict) = &solved.verdict {
+            let level = if verdict.level == Level::RowMean { "row-mean" } else { "centered" };
+            report.choose("decision", level);
+            let labels = function.influence.is_some().then_some(verdict.accuracy);
+            report.parts.extend(labels.map(|accuracy| ("leave_one_out".to_string(), json!({"accuracy": accuracy}))));
+        }
+        let are_shares = !solved.is_centered && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
         let (offset, scale) = match self.params.decision {
-            Decision::Centered if stable => (zero, present),
-            Decision::Centered => (function.mean.clone(), present),
-            Decision::Argmax if stable => (function.mean.iter().map(|m| -m).collect(), present),
-            Decision::Argmax => (zero, present),
             Decision::Mass => {
-                let offset = if stable { function.mean.iter().map(|m| -m).collect() } else { zero };
-                let mass = mass_scale(&function.scores, &offset, &prior);
+                let mass = mass_scale(&function.scores, &zero, &prior);
                 let scale = mass.iter().zip(&present).map(|(mass, present)| mass * present).collect();
                 let degree = report.graph.as_ref().map_or(0.0, |graph| graph.mean_degree);
                 if function.graph_reg * degree > 1.0 {
                     report.warnings.push(format!(
-                        "class mass normalisation degenerates at graph_reg · mean degree = {:.1}; use one below 1",
+                        "class mass normalization degenerates at graph_reg · mean degree = {:.1}; use one below 1",
                         function.graph_reg * degree
                     ));
                 }
-                (offset, scale)
+                (zero, scale)
             }
+            Decision::Argmax if solved.is_centered => (function.mean.iter().map(|m| -m).collect(), present),
+            Decision::Argmax => (zero, present),
+            _ if solved.is_centered => (zero, present),
+            _ => (function.mean.clone(), present),
         };
         let mut rule = Rule { offset, scale, temperature: None, prior };
-        let are_shares = !stable && matches!(self.params.decision, Decision::Argmax | Decision::Mass);
         if !are_shares {
-            let fitted = solved.temperature.filter(|_| self.params.decision == Decision::Centered);
-            let temperature =
-                fitted.unwrap_or_else(|| typical_temperature(&rule, &function.scores, TYPICAL_CONFIDENCE));
+            let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
+            let temperature = match held_out {
+                [] => typical_temperature(&rule, &function.scores, TYPICAL_CONFIDENCE),
+                held_out => fitted_temperature(held_out),
+            };
             report.choose("temperature", temperature);
             rule.temperature = Some(temperature);
         }

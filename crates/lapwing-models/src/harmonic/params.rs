@@ -3,16 +3,22 @@
 use lapwing_data::{Error, Result, parse_choice};
 use serde::{Deserialize, Serialize};
 
+use crate::SizeOptions;
+
+/// How far the sum of given shares may be from 1.
+const PRIOR_TOL: f64 = 1e-6;
+
 /// Which harmonic function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// Stable-HFS: zero mean over all rows (Calandriello et al. 2015). The default; works with very few labels.
-    #[default]
+    /// Stable-HFS: zero mean over the rows of each component of the graph (Calandriello et al. 2015).
     Stable,
     /// Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when clamped hard.
     Plain,
-    /// Chosen by cross-validation over the labeled rows where each class has at least 5, else stable.
+    /// The default. Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
+    /// Regression: see [`Harmonic::regress`](super::Harmonic::regress).
+    #[default]
     Auto,
 }
 
@@ -31,13 +37,20 @@ pub enum Clamp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// Largest score above the labeled mean.
+    /// The default. For [`Form::Auto`]: `RowMean` unless the leave-one-out scores of the labels speak for `Centered`, and
+    /// class sizes within what the labels allow where these look drawn at random. For other forms: `Centered`.
     #[default]
+    Auto,
+    /// Largest score above the labeled mean.
     Centered,
+    /// Largest score above the mean over the rows of its component; for the stable form the same as `Centered`.
+    RowMean,
     /// Largest score.
     Argmax,
-    /// Largest score after class mass normalisation to the prior.
+    /// Largest score after class mass normalization to the prior (plain form only).
     Mass,
+    /// Largest score after offsets at which each class has a size within bounds: [`SizeParams`](crate::SizeParams).
+    Sizes,
 }
 
 /// Class prior: what rows no label reaches are given, and what the mass decision aims at.
@@ -47,22 +60,25 @@ pub enum ClassPrior {
     /// Frequencies of the given labels.
     #[default]
     Labeled,
-    /// Shares of the classes in class order, positive; normalised to sum 1.
+    /// Shares of the classes in class order: positive, adding up to 1 within 1e-6.
     Given(Vec<f64>),
 }
 
 /// Parameters of the harmonic methods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HarmonicParams {
-    /// γ, weight of fᵀLf against the label term, > 0; infinity drops the label term (f = L⁺ỹ). `None` ("auto"),
-    /// in units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01.
+    /// γ, weight of fᵀLf against the label term, > 0; infinity drops the label term (f = L⁺ỹ, stable form). `None`
+    /// ("auto"), in units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain,
+    /// 0.01; form auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
     pub graph_reg: Option<f64>,
-    /// Which harmonic function; default stable.
+    /// Which harmonic function; default auto.
     pub form: Form,
     /// Clamping; default soft.
     pub clamp: Clamp,
-    /// Decision rule; default centered.
+    /// Decision rule; default auto.
     pub decision: Decision,
+    /// Sizes of classes for [`Decision::Sizes`]: slack, and how labels were drawn.
+    pub sizes: SizeOptions,
     /// Class prior; default the labeled frequencies.
     pub class_prior: ClassPrior,
     /// Relative residual at which a column counts as solved, in (0, 1); default 1e-6.
@@ -78,6 +94,7 @@ impl Default for HarmonicParams {
             form: Form::default(),
             clamp: Clamp::default(),
             decision: Decision::default(),
+            sizes: SizeOptions::default(),
             class_prior: ClassPrior::default(),
             tol: 1e-6,
             max_iter: 10_000,
@@ -106,17 +123,38 @@ impl Clamp {
 }
 
 impl Decision {
+    /// The same, `Auto` for `Sizes`.
+    pub(crate) fn without_sizes(self) -> Self {
+        if self == Self::Sizes { Self::Auto } else { self }
+    }
+
     /// From its name.
     ///
     /// # Errors
     /// [`Error::Param`] listing the known names.
     pub fn parse(name: &str) -> Result<Self> {
-        let known = [("centered", Self::Centered), ("argmax", Self::Argmax), ("mass", Self::Mass)];
+        let known = [
+            ("auto", Self::Auto),
+            ("centered", Self::Centered),
+            ("row-mean", Self::RowMean),
+            ("argmax", Self::Argmax),
+            ("mass", Self::Mass),
+            ("sizes", Self::Sizes),
+        ];
         parse_choice("decision", name, &known)
     }
 }
 
 impl HarmonicParams {
+    /// The form that is solved in classification: never [`Form::Auto`].
+    pub(super) fn resolved_form(&self) -> Form {
+        match self.form {
+            Form::Auto if self.graph_reg == Some(f64::INFINITY) => Form::Stable,
+            Form::Auto => Form::Plain,
+            form => form,
+        }
+    }
+
     /// Checks every parameter against its range.
     ///
     /// # Errors
@@ -151,16 +189,40 @@ impl HarmonicParams {
                 "soft with the stable form; use form plain to keep labels exactly",
             ));
         }
-        if let ClassPrior::Given(prior) = &self.class_prior
-            && let Some(bad) = prior.iter().find(|p| !(**p > 0.0 && p.is_finite()))
-        {
-            return Err(Error::param("class_prior", bad, "positive shares, one per class"));
+        if self.decision == Decision::Mass && self.resolved_form() == Form::Stable {
+            return Err(Error::param(
+                "decision",
+                "mass",
+                "sizes with the stable form: its scores add up to zero over the rows, so that scaling them sets no size",
+            ));
         }
+        self.sizes.validate()?;
+        self.class_prior.validate()?;
         Ok(())
     }
 }
 
 impl ClassPrior {
+    /// Checks that given shares are positive and add up to 1.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the share or the sum.
+    pub fn validate(&self) -> Result<()> {
+        let Self::Given(prior) = self else { return Ok(()) };
+        if let Some(bad) = prior.iter().find(|p| !(**p > 0.0 && p.is_finite())) {
+            return Err(Error::param("class_prior", bad, "positive shares, one per class"));
+        }
+        let total: f64 = prior.iter().sum();
+        if (total - 1.0).abs() > PRIOR_TOL {
+            return Err(Error::param(
+                "class_prior",
+                format!("shares that add up to {total}"),
+                "shares that add up to 1",
+            ));
+        }
+        Ok(())
+    }
+
     /// Shares of the classes, summing to 1; `labeled` are the frequencies among the given labels (c).
     ///
     /// # Errors

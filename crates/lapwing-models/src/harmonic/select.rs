@@ -1,100 +1,23 @@
-//! Choosing form and γ by cross-validation over the labeled rows, and fitting a temperature on what was held out.
+//! Folds of the labeled rows, and a temperature fitted to those that were held out.
 
 use lapwing_data::{Report, Result, Run, Stream, Targets};
 use lapwing_graph::Graph;
 use rand::seq::SliceRandom;
-use serde_json::json;
 
-use super::function::{default_graph_reg, solve};
-use super::{Clamp, Form, HarmonicParams};
+use super::HarmonicParams;
 use crate::labeling::largest;
 
-/// Labels each class needs before there is anything to choose by.
-const LABELS_PER_CLASS: usize = 5;
 /// Folds.
 const FOLDS: usize = 5;
-/// Relative residual of the trial solves: labels settle long before values do.
-const TRIAL_TOL: f64 = 1e-4;
-
-pub(super) struct Selected {
-    pub params: HarmonicParams,
-    /// Temperature fitted on held-out rows.
-    pub temperature: Option<f64>,
-}
-
-/// One candidate and what its held-out rows said.
-struct Trial {
-    params: HarmonicParams,
-    /// Standing (score less offset) of the held-out rows, and their class.
-    held_out: Vec<(Vec<f64>, usize)>,
-}
-
-/// The parameters to solve with, chosen by cross-validation if there are labels enough for it, else as given.
-pub(super) fn select(
-    graph: &Graph,
-    targets: &Targets,
+/// Placeholder until regression chooses.
+pub(super) fn select_regression(
+    _graph: &Graph,
+    _targets: &Targets,
     params: &HarmonicParams,
-    report: &mut Report,
-    run: &Run,
-) -> Result<Selected> {
-    let given = || Selected { params: params.clone(), temperature: None };
-    if params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite) {
-        return Ok(given());
-    }
-    let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-    let c = targets.n_columns();
-    let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
-    if c < 2 || fewest < LABELS_PER_CLASS {
-        return Ok(given());
-    }
-    let folds = folds(&classes, c, run);
-    let mut trials: Vec<Trial> = candidates(params, graph.mean_degree(), targets)
-        .into_iter()
-        .map(|params| Trial { params, held_out: Vec::new() })
-        .collect();
-    let components = graph.components();
-    for fold in 0..FOLDS {
-        let kept = targets.subset(|at| folds[at] != fold)?;
-        for trial in &mut trials {
-            let coarse = HarmonicParams { tol: params.tol.max(TRIAL_TOL), ..trial.params.clone() };
-            let function = solve(graph, &components, &kept, &coarse, None, &run.quiet())?;
-            let offset = if function.form == Form::Stable { vec![0.0; c] } else { function.mean };
-            for at in (0..classes.len()).filter(|&at| folds[at] == fold) {
-                let scores = function.scores.row(targets.rows()[at] as usize);
-                let standing = scores.iter().zip(&offset).map(|(s, o)| s - o).collect();
-                trial.held_out.push((standing, classes[at]));
-            }
-        }
-    }
-    let accuracy = |trial: &Trial| {
-        let right = trial.held_out.iter().filter(|(standing, class)| is_right(standing, *class)).count();
-        right as f64 / trial.held_out.len() as f64
-    };
-    let table: Vec<_> = trials
-        .iter()
-        .map(|trial| json!({"form": trial.params.form, "graph_reg": trial.params.graph_reg, "accuracy": accuracy(trial)}))
-        .collect();
-    report.choose("cross_validation", table);
-    // The first of equals: stable, the safer one, stands first.
-    let best =
-        (1..trials.len()).fold(0, |best, at| if accuracy(&trials[at]) > accuracy(&trials[best]) { at } else { best });
-    let trial = trials.swap_remove(best);
-    let temperature = fitted_temperature(&trial.held_out);
-    Ok(Selected { params: HarmonicParams { tol: params.tol, ..trial.params }, temperature: Some(temperature) })
-}
-
-fn candidates(params: &HarmonicParams, mean_degree: f64, targets: &Targets) -> Vec<HarmonicParams> {
-    let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
-    let with = |form, graph_reg| HarmonicParams { form, graph_reg: Some(graph_reg), ..params.clone() };
-    match params.graph_reg {
-        Some(graph_reg) => vec![with(Form::Stable, graph_reg), with(Form::Plain, graph_reg)],
-        None => vec![
-            with(Form::Stable, default_graph_reg(Form::Stable, mean_degree, targets)),
-            with(Form::Stable, 0.001 / degree),
-            with(Form::Plain, default_graph_reg(Form::Plain, mean_degree, targets)),
-            with(Form::Plain, 1.0 / degree),
-        ],
-    }
+    _report: &mut Report,
+    _run: &Run,
+) -> Result<HarmonicParams> {
+    Ok(params.clone())
 }
 
 /// Fold of each labeled row: those of a class, shuffled, go round, so that every fold has its share of each.

@@ -150,6 +150,7 @@ impl Method for SparseHarmonic {
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut report = problem.report(self.name());
         problem.check()?;
+        self.harmonic.check_prior(problem)?;
         if let (None, None, Some(features), Some(_)) =
             (problem.edges, problem.graph, problem.features, self.harmonic.graph.weights.model())
         {
@@ -173,12 +174,11 @@ impl Method for SparseHarmonic {
         // What was never thinned is the graph itself.
         let refiner = (passes > 0 && sparsified.rounds > 0).then_some(Refiner { source: edges, passes });
         let affinity = source.of_graph(graph, problem.graph.filter(|_| problem.edges.is_none()));
-        let (function, temperature) =
-            self.harmonic.solve_on(&affinity, problem.targets, refiner.as_ref(), &mut report, run)?;
-        if let Some(refinement) = &function.refinement {
-            report.add_part("refine", refinement)?;
+        let mut solved = self.harmonic.solve_on(&affinity, problem.targets, refiner.as_ref(), report, run)?;
+        if let Some(refinement) = &solved.function.refinement {
+            solved.report.add_part("refine", refinement)?;
         }
-        let solved = Solved { function, temperature, built: Some(affinity), report };
+        let solved = Solved { built: Some(affinity), ..solved };
         self.harmonic.decided(problem, solved, run)
     }
 

@@ -6,7 +6,7 @@ use lapwing_graph::{AffinityGraph, Graph};
 use proptest::prelude::*;
 
 use super::*;
-use crate::metrics;
+use crate::{SizeOptions, metrics};
 
 fn run() -> Run {
     Run::new(Some(2), 0).unwrap()
@@ -54,12 +54,29 @@ fn eliminate(mut weights: Vec<Vec<f64>>, mut excess: Vec<f64>, b: &Matrix) -> Ma
     Matrix::new(n, c, sides.iter().flat_map(|row| row.chunks(2).map(|pair| pair[0] - pair[1])).collect()).unwrap()
 }
 
-/// Dense closed forms on the rows that a label reaches; the others are NaN.
+/// Dense closed forms on the rows that a label reaches; the others are NaN. The stable form component by component.
 fn dense_twin(graph: &Graph, targets: &Targets, params: &HarmonicParams) -> Matrix {
     let components = graph.components();
     let holds = components.holding(targets.rows());
-    let rows: Vec<usize> = (0..graph.n_samples()).filter(|&row| holds[components.id[row] as usize]).collect();
-    let (n, c) = (rows.len(), targets.n_columns());
+    let mut out = Matrix::filled(graph.n_samples(), targets.n_columns(), f64::NAN);
+    let all: Vec<usize> = (0..graph.n_samples()).filter(|&row| holds[components.id[row] as usize]).collect();
+    let parts: Vec<Vec<usize>> = match params.form {
+        Form::Stable => (0..holds.len() as u32)
+            .filter(|&id| holds[id as usize])
+            .map(|id| all.iter().copied().filter(|&row| components.id[row] == id).collect())
+            .collect(),
+        _ => vec![all],
+    };
+    for rows in parts {
+        let solved = dense_part(graph, &rows, targets, params);
+        rows.iter().enumerate().for_each(|(at, &row)| out.row_mut(row).copy_from_slice(solved.row(at)));
+    }
+    out
+}
+
+/// The closed form on `rows`, which have no edges to others.
+fn dense_part(graph: &Graph, rows: &[usize], targets: &Targets, params: &HarmonicParams) -> Matrix {
+    let (n, c, mean) = (rows.len(), targets.n_columns(), targets.mean());
     let mut weights = vec![vec![0.0; n]; n];
     for (at, &row) in rows.iter().enumerate() {
         let (columns, values) = graph.adjacency().row(row);
@@ -67,21 +84,29 @@ fn dense_twin(graph: &Graph, targets: &Targets, params: &HarmonicParams) -> Matr
             weights[at][rows.binary_search(&(*column as usize)).unwrap()] = *weight;
         }
     }
-    let place: Vec<usize> = targets.rows().iter().map(|&r| rows.binary_search(&(r as usize)).unwrap()).collect();
-    let solved = if params.clamp == Clamp::Hard {
-        dense_hard(&weights, targets, &place)
-    } else {
-        dense_soft(weights, targets, &place, params)
-    };
-    let mut out = Matrix::filled(graph.n_samples(), c, f64::NAN);
-    rows.iter().enumerate().for_each(|(at, &row)| out.row_mut(row).copy_from_slice(solved.row(at)));
-    out
+    let own = targets.subset(|at| rows.binary_search(&(targets.rows()[at] as usize)).is_ok()).unwrap();
+    let place: Vec<usize> = own.rows().iter().map(|&r| rows.binary_search(&(r as usize)).unwrap()).collect();
+    if params.clamp == Clamp::Hard {
+        return dense_hard(&weights, &own, &place);
+    }
+    let first = own.values().row(0);
+    if params.form == Form::Stable && own.values().rows().all(|row| row == first) {
+        // Nothing to tell apart: the label itself.
+        let score: Vec<f64> = first.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
+        return Matrix::new(n, c, score.repeat(n)).unwrap();
+    }
+    let scale = params.graph_reg.unwrap() * targets.weights().iter().sum::<f64>();
+    let mut f = dense_soft(weights, &own, &place, params.form, scale);
+    let shift = own.mean()[0] - mean[0];
+    if params.form == Form::Stable && c == 1 {
+        f.values_mut().iter_mut().for_each(|f| *f += shift);
+    }
+    f
 }
 
 /// f = A⁻¹ỹ − μ·A⁻¹1 with the μ of the stable form, or 0; plain functions get the mean back, which they commute with.
-fn dense_soft(mut weights: Vec<Vec<f64>>, targets: &Targets, place: &[usize], params: &HarmonicParams) -> Matrix {
+fn dense_soft(mut weights: Vec<Vec<f64>>, targets: &Targets, place: &[usize], form: Form, scale: f64) -> Matrix {
     let (n, c, mean) = (weights.len(), targets.n_columns(), targets.mean());
-    let scale = params.graph_reg.unwrap() * targets.weights().iter().sum::<f64>();
     weights.iter_mut().flatten().for_each(|w| *w *= scale);
     let (mut excess, mut b) = (vec![0.0; n], Matrix::filled(n, c + 1, 0.0));
     for (at, &row) in place.iter().enumerate() {
@@ -93,8 +118,7 @@ fn dense_soft(mut weights: Vec<Vec<f64>>, targets: &Targets, place: &[usize], pa
     let sum = |k: usize| (0..n).map(|row| x.row(row)[k]).sum::<f64>();
     let mut f = Matrix::filled(n, c, 0.0);
     for k in 0..c {
-        let is_stable = params.form == Form::Stable;
-        let (mu, shift) = if is_stable { (sum(k) / sum(c), 0.0) } else { (0.0, mean[k]) };
+        let (mu, shift) = if form == Form::Stable { (sum(k) / sum(c), 0.0) } else { (0.0, mean[k]) };
         (0..n).for_each(|row| f.row_mut(row)[k] = x.row(row)[k] - mu * x.row(row)[c] + shift);
     }
     f
@@ -399,23 +423,90 @@ fn a_cancelled_fit_stops() {
 }
 
 #[test]
-fn cross_validation_chooses_and_shows_its_table() {
+fn the_default_says_what_it_chose_and_asked_forms_are_kept() {
     let features = blobs(400, 4, 2);
     let labels = Labels::from_integers((0..400).map(|row| (row < 40).then_some((row % 2) as i64)));
     let targets = Targets::one_hot(&labels, None).unwrap();
-    let params = HarmonicParams { form: Form::Auto, ..HarmonicParams::default() };
-    let method = Harmonic::new(params, GraphParams::default()).unwrap();
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-    let report = method.fit(&problem, &run()).unwrap().report;
-    assert!(report.chosen["cross_validation"].as_array().is_some_and(|table| table.len() > 1));
-    assert!(["stable", "plain"].contains(&report.chosen["form"].as_str().unwrap()));
-
-    // A form that was asked for is not put to the vote, however many labels there are.
-    let asked = Harmonic::new(HarmonicParams::default(), GraphParams::default()).unwrap();
-    let fitted = asked.fit(&problem, &run()).unwrap();
-    assert!(!fitted.report.chosen.contains_key("cross_validation"));
+    let fit =
+        |params: HarmonicParams| Harmonic::new(params, GraphParams::default()).unwrap().fit(&problem, &run()).unwrap();
+    let report = fit(HarmonicParams::default()).report;
+    assert_eq!((&report.chosen["form"], &report.chosen["labels_drawn"]), (&json!("plain"), &json!("balanced")));
+    assert!(report.parts["leave_one_out"]["accuracy"].as_f64().is_some_and(|accuracy| accuracy > 0.9));
+    let stable = HarmonicParams { form: Form::Stable, ..HarmonicParams::default() };
+    let fitted = fit(stable.clone());
+    assert!(!fitted.report.chosen.contains_key("form"));
     let graph = fitted.graph.unwrap().graph;
-    assert_eq!(*fitted.labeling.scores, harmonic(&graph, &targets, &HarmonicParams::default(), &run()).unwrap().scores);
+    assert_eq!(*fitted.labeling.scores, harmonic(&graph, &targets, &stable, &run()).unwrap().scores);
+}
+
+/// Groups of rows, `sizes[g]` in group g, each a dense ring; all joined in a chain by `bridge`, where it is above 0.
+fn groups(sizes: &[u32], bridge: f64) -> AffinityGraph {
+    let (mut edges, mut first) = (Vec::new(), 0);
+    for &size in sizes {
+        for i in 0..size {
+            edges.extend([1, 2, 4, 7].map(|step| (first + i, first + (i + step) % size, 1.0)));
+        }
+        if first > 0 && bridge > 0.0 {
+            edges.push((first - 1, first, bridge));
+        }
+        first += size;
+    }
+    AffinityGraph::given(Graph::from_edges(first as usize, &edges).unwrap())
+}
+
+/// A surplus of labels of one class in a small part does not take the other rows, whatever joins the parts.
+#[test]
+fn parts_and_nearly_separate_parts_keep_their_own_labels() {
+    for bridge in [0.0, 1e-9, 1e-4] {
+        let affinity = groups(&[40, 300, 300, 60], bridge);
+        let truth = |row: usize| i64::from(row >= 340 && row < 640);
+        // Forty labels of class 0 in the first part; few, of both classes, in the others.
+        let is_labeled = |row: usize| row < 40 || [50, 150, 250, 400, 500, 600, 650, 660].contains(&row);
+        let labels = Labels::from_integers((0..700).map(|row| is_labeled(row).then(|| truth(row))));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { graph: Some(&affinity), ..Problem::new(&targets) };
+        // Labels crowd in a small component: they were not drawn at random. Where it hangs by an edge, that has to be said.
+        let labels_drawn = if bridge > 0.0 { LabelsDrawn::Balanced } else { LabelsDrawn::Auto };
+        let sizes = SizeOptions { labels_drawn, ..SizeOptions::default() };
+        let wrong = |params: HarmonicParams| {
+            let params = HarmonicParams { sizes, ..params };
+            let labeling =
+                Harmonic::new(params, GraphParams::default()).unwrap().fit(&problem, &run()).unwrap().labeling;
+            (0..700).filter(|&row| i64::from(labeling.labels[row]) != truth(row)).count()
+        };
+        assert_eq!(wrong(HarmonicParams::default()), 0, "bridge {bridge}");
+        if bridge == 0.0 {
+            assert_eq!(wrong(HarmonicParams { form: Form::Stable, ..HarmonicParams::default() }), 0);
+        }
+    }
+}
+
+#[test]
+fn a_class_that_swallows_the_others_is_said() {
+    let affinity = groups(&[300, 300], 1e-6);
+    let labels = Labels::from_integers(
+        (0..600).map(|row| [10, 20, 30, 310, 320, 330].contains(&row).then_some(i64::from(row > 300))),
+    );
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let problem = Problem { graph: Some(&affinity), ..Problem::new(&targets) };
+    let warnings = |class_prior: ClassPrior| {
+        let params = HarmonicParams { decision: Decision::Sizes, class_prior, ..HarmonicParams::default() };
+        Harmonic::new(params, GraphParams::default()).unwrap().fit(&problem, &run()).unwrap().report.warnings
+    };
+    // Balanced labels say nothing about sizes: that is said, and nothing is lost.
+    assert!(warnings(ClassPrior::Labeled).iter().all(|text| text.contains("labels look chosen evenly")));
+    assert!(warnings(ClassPrior::Given(vec![0.5, 0.5])).is_empty());
+    // Scores that all favor one class.
+    let favored = Matrix::new(600, 2, [1.0, 0.0].repeat(600)).unwrap();
+    let rule = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
+    let mut report = Report::default();
+    notes::lost_classes(&mut report, &rule.apply(Arc::new(favored)), &targets);
+    assert!(
+        report.warnings[0].contains("class number 0") && report.warnings[0].contains("100.0 %"),
+        "{:?}",
+        report.warnings
+    );
 }
 
 #[test]
@@ -425,7 +516,14 @@ fn parameters_outside_their_range_are_named() {
     assert!(text(with(0.0)).contains("clamp the labels hard"));
     assert!(text(with(f64::NAN)).contains("graph_reg is NaN"));
     assert!(text(HarmonicParams { tol: 0.0, ..HarmonicParams::default() }).contains("tol is 0"));
-    assert!(text(HarmonicParams { clamp: Clamp::Hard, ..HarmonicParams::default() }).contains("form plain"));
+    assert!(
+        text(HarmonicParams { form: Form::Stable, clamp: Clamp::Hard, ..HarmonicParams::default() })
+            .contains("form plain")
+    );
+    let mass = HarmonicParams { form: Form::Stable, decision: Decision::Mass, ..HarmonicParams::default() };
+    assert!(text(mass).contains("sizes with the stable form"));
+    let shares = HarmonicParams { class_prior: ClassPrior::Given(vec![0.5, 0.4]), ..HarmonicParams::default() };
+    assert!(text(shares).contains("add up to 1"));
     let prior = ClassPrior::Given(vec![0.5, 0.5]);
     assert!(prior.shares(&[0.1, 0.2, 0.7]).unwrap_err().to_string().contains("class_prior is 2 shares; expected 3"));
 }

@@ -50,7 +50,7 @@ pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, Propaga
 
 use crate::harmonic::TYPICAL_CONFIDENCE;
 use crate::labeling::typical_temperature;
-use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
+use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, SizeParams, notes};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
 use select::Selected;
@@ -526,7 +526,50 @@ fn share_model(
     Ok((LowRankExtension::stored(&file, n_classes)?, rule))
 }
 
+/// Rows whose sizes stand for those of all.
+const SIZED_ROWS: usize = 1 << 17;
+
 impl RowFit {
+    /// Moves the offsets of the rule so that every class gets its size, in one more pass over the rows; sizes are those of
+    /// at most [`SIZED_ROWS`] rows, drawn at random, which estimate a share of all rows to within 0.3 %.
+    ///
+    /// Every one of several processes reads all rows, and comes to the same rule.
+    ///
+    /// # Errors
+    /// As [`SizeParams::validate`] and [`LowRankExtension::each`].
+    pub fn hold_sizes(
+        &mut self,
+        source: &dyn RowSource,
+        sizes: &SizeParams,
+        targets: &Targets,
+        run: &Run,
+    ) -> Result<()> {
+        let (n, c) = (source.n_rows(), targets.n_columns());
+        sizes.validate(c)?;
+        let share = SIZED_ROWS as f64 / n as f64;
+        let seed = hash::mix(run.seed);
+        let is_drawn = |row: usize| hash::uniform(seed ^ row as u64) < share;
+        let mut report = std::mem::take(&mut self.report);
+        let scores = report.time_steps("sizes", n as u64, run, |_| -> Result<Matrix> {
+            let mut drawn = Vec::new();
+            let keep = |first: usize, scores: Vec<f64>| {
+                let rows = scores.chunks_exact(c).enumerate().filter(|(at, _)| is_drawn(first + at));
+                Ok(rows.flat_map(|(_, row)| row.to_vec()).collect::<Vec<f64>>())
+            };
+            self.extension.each(source, 0..n, run, keep, |_, scores| {
+                drawn.extend(scores);
+                Ok(())
+            })?;
+            Matrix::new(drawn.len() / c, c, drawn)
+        });
+        let sized = sizes.decide(Arc::new(scores?), self.rule.clone(), targets, run)?;
+        self.rule = sized.rule;
+        report.parts.insert("sizes".into(), sized.part);
+        report.warnings.extend(sized.warnings);
+        self.report = report;
+        Ok(())
+    }
+
     /// Hands labels of the rows `rows` to `take`, in blocks in the order of the rows: the first row of the block, and its
     /// labeling. `targets` are those of the fit.
     ///

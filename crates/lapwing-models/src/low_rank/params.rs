@@ -196,11 +196,7 @@ impl LowRankParams {
         if self.head == Head::Regression && self.factor != FactorKind::Anchor {
             return Err(Error::param("head", "regression", "propagation, or factor anchor"));
         }
-        if let ClassPrior::Given(prior) = &self.class_prior
-            && let Some(bad) = prior.iter().find(|p| !(**p > 0.0 && p.is_finite()))
-        {
-            return Err(Error::param("class_prior", bad, "positive shares, one per class"));
-        }
+        self.class_prior.validate()?;
         if !(self.glnp_tol >= 0.0 && self.glnp_tol < 1.0) {
             return Err(Error::param("glnp_tol", self.glnp_tol, "at least 0 and below 1"));
         }

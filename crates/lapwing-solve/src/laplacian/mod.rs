@@ -276,6 +276,17 @@ impl LaplacianSolver {
         self.chosen
     }
 
+    /// Changes the tolerance of the solves to come.
+    ///
+    /// # Errors
+    /// [`Error::Param`] unless it is above 0 and below 1.
+    pub fn set_tol(&mut self, tol: f64) -> Result<()> {
+        let params = LaplacianParams { tol, ..self.params.clone() };
+        params.validate()?;
+        self.params = params;
+        Ok(())
+    }
+
     /// Wall seconds of the preparation.
     pub fn setup_seconds(&self) -> f64 {
         self.setup_seconds

@@ -1,0 +1,431 @@
+//! Leave-one-out scores of the plain harmonic function, without leaving anything out, and what they decide.
+//!
+//! With A = L + T, T = diag(t) the label weights over γ, H = A⁻¹T, the score of row i without its own label is exactly
+//!
+//! ```text
+//! Lᵢ = yᵢ − (yᵢ − fᵢ) / kᵢ,   kᵢ = 1 − Hᵢᵢ = (L·H)ᵢᵢ / tᵢ,
+//! ```
+//!
+//! and the mean over the n_k rows of its component becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
+//! second form of kᵢ, the flow out of the row, keeps its digits where a label holds its row fast and kᵢ is small. It is exact for
+//! at most [`PROBES`] labels, else estimated by as many columns R of random signs, as the mean of (L·H·R)∘R / t (Hutchinson
+//! 1990). Columns have their weighted mean taken off first: H·1 = 1, and constants flow nowhere. Scores of a harmonic function
+//! lie between its labels, so Lᵢ is cut to that range.
+//!
+//! **What they decide.** Plain scores are far from 0 or 1 wherever labels are far: there they differ little from a constant, and
+//! the constant is arbitrary. Scores above their mean over the rows are safe then. Where labels reach far, scores above the mean
+//! of the labels are better, above all for small classes. The second is taken only if it gets more labels right than the first
+//! by [`SIGNIFICANT`] standard deviations of a coin (sign test).
+//!
+//! Cost: one solve of at most [`PROBES`] + 1 columns to a residual of [`TOL`].
+
+use lapwing_data::{Matrix, Result, Run, Stream, Targets};
+use lapwing_graph::Components;
+use lapwing_solve::{Constraint, LaplacianSolver};
+use rand::RngExt;
+
+use super::function::{HarmonicFunction, Part};
+use crate::class_sizes::label_counts;
+use crate::labeling::largest;
+
+/// Columns of random signs; as many labels are solved for one by one.
+const PROBES: usize = 8;
+/// Relative residual of the columns: the sign test does not need more.
+const TOL: f64 = 1e-3;
+/// Standard deviations by which one level has to win.
+const SIGNIFICANT: f64 = 2.0;
+/// Labels of each class, in the mean, from which on leaving one out says something.
+const LEAST_PER_CLASS: usize = 2;
+/// Labels of each class, in the mean, from which on the temperature is fitted to them.
+const LEAST_TO_FIT: usize = 5;
+/// kᵢ is at most dᵢ/(tᵢ + dᵢ), reached where all neighbors are held at 0; estimates are kept above this share of it.
+const LEAST_SLACK: f64 = 0.02;
+
+/// What each label does to the scores.
+#[derive(Clone, Debug)]
+pub(super) struct Influence {
+    /// kᵢ: share of the other labels in the score of the label's own row, above 0, for each label (l).
+    slack: Vec<f64>,
+    /// gᵢ: share of the label in the mean of the scores over its component (l).
+    reach: Vec<f64>,
+}
+
+/// What plain scores are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// Their mean over the rows of the component.
+    RowMean,
+    /// The mean of the labels.
+    LabeledMean,
+}
+
+/// What leaving out each label says.
+pub(super) struct Verdict {
+    pub level: Level,
+    /// Standing of each label's row without it, and its class; none where labels are too few to fit a temperature.
+    pub held_out: Vec<(Vec<f64>, usize)>,
+    /// Share of labels that are right without themselves, at this level; `None` where labels are too few.
+    pub accuracy: Option<f64>,
+}
+
+impl Influence {
+    /// The influence of all labels of a plain system with the diagonal `weights` (n): one part that holds all labels.
+    pub fn find(
+        solver: &mut LaplacianSolver,
+        part: &Part<'_>,
+        weights: &[f64],
+        components: &Components,
+        run: &Run,
+    ) -> Result<Self> {
+        let (n, l) = (part.n(), part.labeled.len());
+        let is_exact = l <= PROBES;
+        let probes = if is_exact { l } else { PROBES };
+        let t: Vec<f64> = part.labeled.iter().map(|&row| weights[row as usize]).collect();
+        let signs = if is_exact { Signs::one_by_one(l) } else { Signs::random(&t, run) };
+        let mut b = Matrix::filled(n, probes + 1, 0.0);
+        for (at, &row) in part.labeled.iter().enumerate() {
+            let out = b.row_mut(row as usize);
+            out.iter_mut().zip(signs.projected.row(at)).for_each(|(out, sign)| *out = t[at] * sign);
+        }
+        for row in 0..n {
+            let size = components.sizes[components.id[part.whole(row)] as usize];
+            b.row_mut(row)[probes] = 1.0 / size as f64;
+        }
+        solver.set_tol(TOL)?;
+        let (x, _) = solver.solve(&b, None, Constraint::None, &run.quiet())?;
+        let slack = |(at, &row): (usize, &u32)| {
+            let (columns, edges) = part.adjacency.row(row as usize);
+            let (own, mut flow) = (x.row(row as usize), 0.0);
+            for (&column, weight) in columns.iter().zip(edges) {
+                let steps = own.iter().zip(x.row(column as usize)).zip(signs.raw.row(at));
+                flow += weight * steps.map(|((own, other), sign)| (own - other) * sign).sum::<f64>();
+            }
+            let degree: f64 = edges.iter().sum();
+            let most = degree / (t[at] + degree);
+            let found = flow / t[at] / if is_exact { 1.0 } else { probes as f64 };
+            found.clamp(LEAST_SLACK * most, most)
+        };
+        let reach = |(at, &row): (usize, &u32)| t[at] * x.row(row as usize)[probes];
+        let labeled = || part.labeled.iter().enumerate();
+        Ok(Self { slack: labeled().map(slack).collect(), reach: labeled().map(reach).collect() })
+    }
+}
+
+/// Columns R for each label, and P·R, weighted mean taken off.
+struct Signs {
+    raw: Matrix,
+    projected: Matrix,
+}
+
+impl Signs {
+    /// One column for each label.
+    fn one_by_one(l: usize) -> Self {
+        let mut raw = Matrix::filled(l, l, 0.0);
+        (0..l).for_each(|at| raw.row_mut(at)[at] = 1.0);
+        Self { projected: raw.clone(), raw }
+    }
+
+    /// Random signs, for labels of the weights `t` (l).
+    fn random(t: &[f64], run: &Run) -> Self {
+        let (l, total) = (t.len(), t.iter().sum::<f64>());
+        let mut rng = run.rng(Stream::Signs, 0);
+        let mut raw = Matrix::filled(l, PROBES, 0.0);
+        raw.values_mut().iter_mut().for_each(|sign| *sign = if rng.random_bool(0.5) { 1.0 } else { -1.0 });
+        let mut mean = [0.0; PROBES];
+        for (row, weight) in raw.rows().zip(t) {
+            mean.iter_mut().zip(row).for_each(|(mean, sign)| *mean += weight / total * sign);
+        }
+        let mut projected = raw.clone();
+        for at in 0..l {
+            projected.row_mut(at).iter_mut().zip(mean).for_each(|(sign, mean)| *sign -= mean);
+        }
+        Self { raw, projected }
+    }
+}
+
+/// Whether there are labels enough to leave one out.
+pub(super) fn applies(targets: &Targets) -> bool {
+    let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
+    n_classes > 1 && targets.rows().len() >= LEAST_PER_CLASS * n_classes
+}
+
+impl Verdict {
+    /// Without labels to leave out.
+    pub fn of_few() -> Self {
+        Self { level: Level::RowMean, held_out: Vec::new(), accuracy: None }
+    }
+
+    /// What the labels say when each is left out of the plain `function`.
+    pub fn of(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
+        let l = targets.rows().len();
+        let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+        let tally = Tally::of(targets, components, &classes);
+        let means = component_means(&function.scores, components);
+        let left_out = LeftOut { function, influence, targets, components, tally, means };
+        let at_level = |level: Level| -> Vec<Option<Vec<f64>>> {
+            (0..l).map(|at| left_out.standing(at, classes[at], level)).collect()
+        };
+        let (row_mean, labeled_mean) = (at_level(Level::RowMean), at_level(Level::LabeledMean));
+        let right = |standings: &[Option<Vec<f64>>], at: usize| {
+            standings[at].as_ref().is_some_and(|standing| largest(standing) == classes[at])
+        };
+        let only = |these: &[Option<Vec<f64>>], others: &[Option<Vec<f64>>]| {
+            (0..l).filter(|&at| right(these, at) && !right(others, at)).count() as f64
+        };
+        let (wins, losses) = (only(&labeled_mean, &row_mean), only(&row_mean, &labeled_mean));
+        let is_better = wins - losses > SIGNIFICANT * (wins + losses).sqrt();
+        let (level, standings) =
+            if is_better { (Level::LabeledMean, labeled_mean) } else { (Level::RowMean, row_mean) };
+        let n_right = (0..l).filter(|&at| right(&standings, at)).count();
+        let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
+        let held_out = match l >= LEAST_TO_FIT * n_classes {
+            true => {
+                // The only label of its class leaves nothing to measure its score by.
+                let found = standings.into_iter().zip(classes).filter_map(|(standing, class)| Some((standing?, class)));
+                found.filter(|(standing, class)| standing[*class].is_finite()).collect()
+            }
+            false => Vec::new(),
+        };
+        Self { level, held_out, accuracy: Some(n_right as f64 / l as f64) }
+    }
+}
+
+/// Labels of each class in every labeled component.
+struct Tally {
+    /// Number of the component of each label (l).
+    home: Vec<usize>,
+    /// Labels of each class (labeled components, c).
+    counts: Vec<Vec<usize>>,
+}
+
+impl Tally {
+    fn of(targets: &Targets, components: &Components, classes: &[usize]) -> Self {
+        let mut number = vec![usize::MAX; components.sizes.len()];
+        let (mut home, mut counts) = (Vec::with_capacity(classes.len()), Vec::new());
+        for (&row, &class) in targets.rows().iter().zip(classes) {
+            let number = &mut number[components.id[row as usize] as usize];
+            if *number == usize::MAX {
+                *number = counts.len();
+                counts.push(vec![0; targets.n_columns()]);
+            }
+            counts[*number][class] += 1;
+            home.push(*number);
+        }
+        Self { home, counts }
+    }
+
+    /// Classes that label `at`, of `class`, leaves in its component.
+    fn n_classes_without(&self, at: usize, class: usize) -> usize {
+        let counts = &self.counts[self.home[at]];
+        counts.iter().enumerate().filter(|(k, count)| **count > usize::from(*k == class)).count()
+    }
+}
+
+/// Scores of labeled rows without their own labels.
+struct LeftOut<'a> {
+    function: &'a HarmonicFunction,
+    influence: &'a Influence,
+    targets: &'a Targets,
+    components: &'a Components,
+    tally: Tally,
+    /// Mean score of each component (k, c).
+    means: Matrix,
+}
+
+impl LeftOut<'_> {
+    /// The scores (c) of label `at`, of `class`, without itself less the level; `None` if no other label reaches the row.
+    fn standing(&self, at: usize, class: usize, level: Level) -> Option<Vec<f64>> {
+        let row = self.targets.rows()[at] as usize;
+        let n_classes = self.tally.n_classes_without(at, class);
+        if n_classes == 0 {
+            return None;
+        }
+        let (slack, y) = (self.influence.slack[at], self.targets.values().row(at));
+        // A label without an edge has no slack, and nobody else to hear from.
+        if slack <= 0.0 {
+            return None;
+        }
+        let scores = self.function.scores.row(row).iter().zip(y);
+        let without: Vec<f64> = scores.map(|(f, y)| (y - (y - f) / slack).clamp(0.0, 1.0)).collect();
+        let labeled_mean = self.labeled_mean_without(at);
+        let level: Vec<f64> = match level {
+            Level::RowMean if n_classes > 1 => {
+                let g = self.influence.reach[at];
+                let means = self.means.row(self.components.id[row] as usize).iter().zip(y).zip(&without);
+                means.map(|((mean, y), without)| mean - g * (y - without)).collect()
+            }
+            _ => labeled_mean.clone(),
+        };
+        let is_left = |mean: &f64| *mean > f64::EPSILON;
+        let standing = without.iter().zip(&level).zip(&labeled_mean);
+        Some(standing.map(|((f, level), mean)| if is_left(mean) { f - level } else { f64::NEG_INFINITY }).collect())
+    }
+
+    /// Mean of the labels (c) without label `at`.
+    fn labeled_mean_without(&self, at: usize) -> Vec<f64> {
+        let (total, own): (f64, f64) = (self.targets.weights().iter().sum(), self.targets.weights()[at]);
+        let mean = self.function.mean.iter().zip(self.targets.values().row(at));
+        mean.map(|(mean, y)| ((mean * total - own * y) / (total - own)).max(0.0)).collect()
+    }
+}
+
+/// Mean score of each component (k, c); of no meaning where no label reaches.
+pub(super) fn component_means(scores: &Matrix, components: &Components) -> Matrix {
+    let mut means = Matrix::filled(components.sizes.len(), scores.n_cols(), 0.0);
+    for (row, &id) in scores.rows().zip(&components.id) {
+        means.row_mut(id as usize).iter_mut().zip(row).for_each(|(mean, score)| *mean += score);
+    }
+    for (id, &size) in components.sizes.iter().enumerate() {
+        means.row_mut(id).iter_mut().for_each(|mean| *mean /= size as f64);
+    }
+    means
+}
+
+/// Takes the level off plain scores: their mean over the rows of each component whose labels are of several classes, the mean of the
+/// labels (`function.mean`) elsewhere.
+pub(super) fn center_rows(function: &mut HarmonicFunction, components: &Components, targets: &Targets) {
+    let mut means = component_means(&function.scores, components);
+    let mut first: Vec<Option<usize>> = vec![None; components.sizes.len()];
+    let mut is_mixed = vec![false; components.sizes.len()];
+    for (&row, y) in targets.rows().iter().zip(targets.values().rows()) {
+        let (id, class) = (components.id[row as usize] as usize, largest(y));
+        is_mixed[id] |= first[id].is_some_and(|known| known != class);
+        first[id] = Some(class);
+    }
+    for id in (0..is_mixed.len()).filter(|&id| !is_mixed[id]) {
+        means.row_mut(id).copy_from_slice(&function.mean);
+    }
+    for (row, &id) in components.id.iter().enumerate() {
+        let mean = means.row(id as usize);
+        function.scores.row_mut(row).iter_mut().zip(mean).for_each(|(score, mean)| *score -= mean);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::Labels;
+    use lapwing_graph::Graph;
+
+    use super::*;
+    use crate::harmonic::function::{Solving, solve};
+    use crate::{Form, HarmonicParams};
+
+    /// Rings with chords: one of 40 rows, one of 10, and rows of random weights between.
+    fn graph() -> Graph {
+        let mut edges = Vec::new();
+        for (first, size) in [(0u32, 40u32), (40, 10)] {
+            for i in 0..size {
+                for step in [1, 3] {
+                    edges.push((first + i, first + (i + step) % size, 0.2 + f64::from((i * 7 + step) % 5)));
+                }
+            }
+        }
+        Graph::from_edges(50, &edges).unwrap()
+    }
+
+    fn targets(labeled: impl Fn(usize) -> Option<i64>, n_classes: usize) -> Targets {
+        let labels = Labels::from_integers((0..50).map(labeled));
+        let weights: Vec<f64> = (0..50).map(|row| 1.0 + (row % 3) as f64).collect();
+        let targets = Targets::one_hot(&labels, Some(&weights)).unwrap();
+        assert_eq!(targets.n_columns(), n_classes);
+        targets
+    }
+
+    fn solved(graph: &Graph, targets: &Targets, graph_reg: f64, influence: bool) -> HarmonicFunction {
+        let params =
+            HarmonicParams { form: Form::Plain, graph_reg: Some(graph_reg), tol: 1e-12, ..HarmonicParams::default() };
+        let components = graph.components();
+        let solving = Solving { graph, components: &components, targets, params: &params, refiner: None, influence };
+        solve(&solving, &Run::new(Some(2), 0).unwrap()).unwrap()
+    }
+
+    /// The scores that a solve without label `at` finds in its row, less the level.
+    fn by_brute_force(graph: &Graph, targets: &Targets, graph_reg: f64, at: usize, level: Level) -> Vec<f64> {
+        let kept = targets.subset(|other| other != at).unwrap();
+        // The weight of smoothness is relative to the sum of the label weights.
+        let (all, left) = (targets.weights().iter().sum::<f64>(), kept.weights().iter().sum::<f64>());
+        let function = solved(graph, &kept, graph_reg * all / left, false);
+        let (components, row) = (graph.components(), targets.rows()[at] as usize);
+        let level = match level {
+            Level::RowMean => component_means(&function.scores, &components).row(components.id[row] as usize).to_vec(),
+            Level::LabeledMean => function.mean.clone(),
+        };
+        function.scores.row(row).iter().zip(level).map(|(f, level)| f - level).collect()
+    }
+
+    #[test]
+    fn leaving_out_equals_solving_without() {
+        let graph = graph();
+        let targets = targets(|row| [3, 11, 20, 33, 42, 45, 47].contains(&row).then_some((row % 2) as i64), 2);
+        for graph_reg in [1e-3, 0.05, 2.0] {
+            let function = solved(&graph, &targets, graph_reg, true);
+            let components = graph.components();
+            let classes: Vec<usize> = targets.values().rows().map(largest).collect();
+            let left_out = LeftOut {
+                function: &function,
+                influence: function.influence.as_ref().unwrap(),
+                targets: &targets,
+                components: &components,
+                tally: Tally::of(&targets, &components, &classes),
+                means: component_means(&function.scores, &components),
+            };
+            for at in 0..classes.len() {
+                let n_left = left_out.tally.n_classes_without(at, classes[at]);
+                for level in [Level::RowMean, Level::LabeledMean] {
+                    let found = left_out.standing(at, classes[at], level).unwrap();
+                    let level = if n_left > 1 { level } else { Level::LabeledMean };
+                    let expected = by_brute_force(&graph, &targets, graph_reg, at, level);
+                    for (f, e) in found.iter().zip(&expected) {
+                        // The columns are solved to a residual of 1e-3.
+                        assert!((f - e).abs() < 0.02, "γ {graph_reg}, label {at}, {level:?}: {found:?} {expected:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn random_signs_find_leverages_too() {
+        let graph = graph();
+        let targets = targets(|row| (row % 2 == 0).then_some((row / 2 % 3) as i64), 3);
+        for graph_reg in [1e-3, 0.05, 2.0] {
+            let function = solved(&graph, &targets, graph_reg, true);
+            let influence = function.influence.as_ref().unwrap();
+            for at in 0..targets.rows().len() {
+                // yᵢ − fᵢ = kᵢ(yᵢ − Lᵢ) holds for each class.
+                let without = by_brute_force(&graph, &targets, graph_reg, at, Level::LabeledMean);
+                let kept = targets.subset(|other| other != at).unwrap().mean();
+                let (f, y) = (function.scores.row(targets.rows()[at] as usize), targets.values().row(at));
+                let class = largest(y);
+                let left = without[class] + kept[class];
+                let exact = (1.0 - f[class]) / (1.0 - left);
+                assert!((influence.slack[at] - exact).abs() < 0.15, "γ {graph_reg}: {} {exact}", influence.slack[at]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_label_alone_in_its_component_says_nothing() {
+        let graph = graph();
+        let targets = targets(|row| [3, 11, 20, 33, 42].contains(&row).then_some((row % 2) as i64), 2);
+        let function = solved(&graph, &targets, 0.05, true);
+        let influence = function.influence.as_ref().unwrap();
+        assert!(influence.slack[4] < 0.05, "{:?}", influence.slack);
+        let verdict = Verdict::of(&function, influence, &targets, &graph.components());
+        assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
+    }
+
+    #[test]
+    fn centered_rows_have_zero_mean_in_mixed_components_and_their_label_elsewhere() {
+        let graph = graph();
+        let targets = targets(|row| [3, 10, 20, 42, 44].contains(&row).then_some((row % 2) as i64), 2);
+        let (mut function, components) = (solved(&graph, &targets, 0.05, false), graph.components());
+        center_rows(&mut function, &components, &targets);
+        let means = component_means(&function.scores, &components);
+        assert!(means.row(0).iter().all(|mean| mean.abs() < 1e-12));
+        for row in 40..50 {
+            let scores = function.scores.row(row);
+            assert!((scores[0] - (1.0 - function.mean[0])).abs() < 1e-9 && scores[1] < 0.0, "{scores:?}");
+        }
+    }
+}
