@@ -23,6 +23,7 @@ use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver};
 
+use super::certificate::{Certificate, Settling};
 use super::refine::{Refinement, Refiner, Sparsified};
 use super::{Clamp, Form, HarmonicParams};
 
@@ -43,6 +44,8 @@ pub struct HarmonicFunction {
     pub solve: SolveSummary,
     /// How far it was refined, where it was solved on a sparsified graph.
     pub refinement: Option<Refinement>,
+    /// Bounds on the errors of the scores, where they were asked for.
+    pub certificate: Option<Certificate>,
 }
 
 /// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
@@ -115,17 +118,31 @@ pub(super) fn solve(
         Some(graph_reg) => graph_reg,
         None => default_graph_reg(form, graph.mean_degree(), targets),
     };
-    let solver = LaplacianParams { tol: params.tol, max_iter: params.max_iter, ..LaplacianParams::default() };
-    let system = System { part: &part, targets, mean: &mean, solver, refiner, run };
-    let Solution { x: centered, info, refinement } = match form {
+    let is_last_implied = is_last_implied(targets);
+    let settling = match refiner {
+        // Refined on other edges than those of the solve.
+        Some(_) => None,
+        None => Settling::of(params, targets, &mean, is_last_implied)?,
+    };
+    let (tol, max_iter) = (params.tol, params.max_iter);
+    let solver = LaplacianParams { tol, max_iter, certify: settling.is_some(), ..LaplacianParams::default() };
+    let system =
+        System { part: &part, targets, mean: &mean, solver, settling: settling.as_ref(), is_last_implied, refiner, run };
+    let Solution { x: centered, info, refinement, certificate } = match form {
         _ if is_hard => system.hard()?,
         Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
         Form::Stable => system.stable(graph_reg)?,
         _ => system.plain(graph_reg)?,
     };
     let shift = if form == Form::Stable { vec![0.0; mean.len()] } else { mean.clone() };
-    let scores = part.spread(&centered, &shift, system.is_last_implied(), &reached);
-    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: info.summary(), refinement })
+    let scores = part.spread(&centered, &shift, is_last_implied, &reached);
+    let certificate = certificate.map(|certificate| certificate.placed(|row| part.whole(row as usize) as u32, part.n()));
+    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: info.summary(), refinement, certificate })
+}
+
+/// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others.
+fn is_last_implied(targets: &Targets) -> bool {
+    targets.n_columns() > 1 && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
 }
 
 /// The rows of the labeled components, and their graph.
@@ -198,6 +215,8 @@ struct System<'a> {
     targets: &'a Targets,
     mean: &'a [f64],
     solver: LaplacianParams,
+    settling: Option<&'a Settling>,
+    is_last_implied: bool,
     refiner: Option<&'a Refiner<'a>>,
     run: &'a Run,
 }
@@ -207,17 +226,12 @@ struct Solution {
     x: Matrix,
     info: LaplacianInfo,
     refinement: Option<Refinement>,
+    certificate: Option<Certificate>,
 }
 
 impl System<'_> {
-    /// Whether centered target rows all sum to 0, so that the last column is minus the sum of the others.
-    fn is_last_implied(&self) -> bool {
-        let c = self.targets.n_columns();
-        c > 1 && self.targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
-    }
-
     fn columns(&self) -> usize {
-        self.targets.n_columns() - usize::from(self.is_last_implied())
+        self.targets.n_columns() - usize::from(self.is_last_implied)
     }
 
     /// Label weights as shares of their sum: the system is divided by c_tot, so that their scale does not matter.
@@ -259,6 +273,12 @@ impl System<'_> {
         b: &Matrix,
     ) -> Result<Solution> {
         let solver = LaplacianSolver::new(adjacency, diagonal, self.solver.clone(), self.run)?;
+        if let Some(goal) = self.settling {
+            let (x, info, bounds) = solver.solve_certified(b, constraint, goal, self.run)?;
+            let mut certificate = Certificate::default();
+            certificate.add(None, bounds, self.is_last_implied, &info);
+            return Ok(Solution { x, info, refinement: None, certificate: Some(certificate) });
+        }
         let (mut x, info) = solver.solve(b, None, constraint, self.run)?;
         let refinement = match self.refiner {
             Some(refiner) => {
@@ -268,7 +288,7 @@ impl System<'_> {
             }
             None => None,
         };
-        Ok(Solution { x, info, refinement })
+        Ok(Solution { x, info, refinement, certificate: None })
     }
 
     /// P A P f = ỹ.
@@ -276,10 +296,13 @@ impl System<'_> {
         self.solve_regularized(graph_reg, &self.label_weights(), Constraint::ZeroMean)
     }
 
-    /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end.
+    /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end; what is certified stays as it is.
     fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
         let mut solution = self.solve_regularized(graph_reg, &c, Constraint::None)?;
+        if solution.certificate.is_some() {
+            return Ok(solution);
+        }
         let g = &mut solution.x;
         let mut shift = vec![0.0; g.n_cols()];
         for (row, weight) in g.rows().zip(&c).filter(|(_, weight)| **weight > 0.0) {
@@ -321,6 +344,8 @@ impl System<'_> {
         }
         let solved = self.solve(&adjacency, Some(&cut), Constraint::None, &b)?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
-        Ok(Solution { x: g, ..solved })
+        let n_open = open.len();
+        let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));
+        Ok(Solution { x: g, certificate, ..solved })
     }
 }

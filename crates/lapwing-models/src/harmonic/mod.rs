@@ -3,6 +3,7 @@
 //! [`harmonic()`] solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
 //! graph to labels: graph, function, decision rule, extension to new rows.
 
+mod certificate;
 mod function;
 mod params;
 mod plan;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use lapwing_data::{Error, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 
+pub use certificate::{Certificate, CertificateSummary, Certify};
 pub(crate) use function::restrict;
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
@@ -26,7 +28,7 @@ pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 use crate::class_mass::mass_scale;
 use crate::harmonic::refine::Refiner;
 use crate::labeling::typical_temperature;
-use crate::{Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
+use crate::{Extension, Fitted, Labeling, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
 
 /// Share of the class given to the median row where there are too few labels to fit a temperature.
 pub(crate) const TYPICAL_CONFIDENCE: f64 = 0.9;
@@ -66,14 +68,16 @@ impl Harmonic {
         if columns != 1 {
             return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
         }
-        let Solved { function, built, report, .. } = self.solved(problem, run)?;
+        let Solved { function, built, mut report, .. } = self.solved(problem, run)?;
         let mean = function.mean[0];
+        let score_radius = self.radii(&function, 0, &mut report)?;
         let offset = if function.form == Form::Stable { mean } else { 0.0 };
         let mut values = function.scores;
         values.values_mut().iter_mut().for_each(|v| *v += offset);
         let values = Arc::new(values);
         let extension = self.extension(problem, built.as_ref(), &values);
-        Ok(FittedRegression { values, reached: function.reached, mean, extension, graph: built, report })
+        let reached = function.reached;
+        Ok(FittedRegression { values, reached, score_radius, mean, extension, graph: built, report })
     }
 
     fn solved(&self, problem: &Problem<'_, '_>, run: &Run) -> Result<Solved> {
@@ -145,12 +149,16 @@ impl Harmonic {
         let n_classes = problem.targets.n_columns();
         report.n_classes = Some(n_classes);
         notes::one_class(&mut report, &solved.function.mean);
-        let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
+        let (rule, mut labeling) = report.time("decide", run, |report| -> Result<_> {
             let rule = run.install(|| self.rule(&solved, n_classes, report))?;
             let scores = Arc::new(std::mem::take(&mut solved.function.scores));
             let labeling = run.install(|| rule.apply(scores));
             Ok((rule, labeling))
         })?;
+        if solved.function.certificate.is_some() {
+            let certify = |report: &mut Report| run.install(|| self.certify(&solved.function, &mut labeling, &rule, report));
+            report.time("certify", run, certify)?;
+        }
         let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);
         report.peak_bytes = peak_memory_bytes();
         Ok(Fitted { labeling, rule, extension, graph: solved.built, report })
@@ -192,6 +200,31 @@ impl Harmonic {
             rule.temperature = Some(temperature);
         }
         Ok(rule)
+    }
+
+    /// Marks the labels that are certain.
+    fn certify(
+        &self,
+        function: &HarmonicFunction,
+        labeling: &mut Labeling,
+        rule: &Rule,
+        report: &mut Report,
+    ) -> Result<()> {
+        let Some(certificate) = &function.certificate else { return Ok(()) };
+        let certified = certificate.certified(&labeling.scores, &labeling.labels, rule, self.params.decision);
+        let open = certified.iter().zip(&labeling.reached).filter(|(certain, reached)| **reached && !**certain).count();
+        labeling.score_radius = self.radii(function, open, report)?;
+        labeling.certified = Some(certified);
+        Ok(())
+    }
+
+    /// Bounds on the errors of scores; notes what the certificate says of labels, of which `n_uncertified` are open.
+    fn radii(&self, function: &HarmonicFunction, n_uncertified: usize, report: &mut Report) -> Result<Option<Vec<f64>>> {
+        let Some(certificate) = &function.certificate else { return Ok(None) };
+        let mut radii = certificate.radii(function.reached.len(), function.mean.len());
+        report.add_part("certificate", &certificate.summary(n_uncertified, &radii))?;
+        radii.iter_mut().zip(&function.reached).filter(|(_, reached)| !**reached).for_each(|(r, _)| *r = f64::INFINITY);
+        Ok(Some(radii))
     }
 
     fn extension<'a>(

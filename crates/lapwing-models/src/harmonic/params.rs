@@ -3,6 +3,8 @@
 use lapwing_data::{Error, Result, parse_choice};
 use serde::{Deserialize, Serialize};
 
+use super::Certify;
+
 /// Which harmonic function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -69,6 +71,9 @@ pub struct HarmonicParams {
     pub tol: f64,
     /// Most iterations of the solver; default 10,000.
     pub max_iter: usize,
+    /// Whether labels are certified to be those of the exact solution of the graph; default `Auto`.
+    #[serde(default)]
+    pub certify: Certify,
 }
 
 impl Default for HarmonicParams {
@@ -81,6 +86,7 @@ impl Default for HarmonicParams {
             class_prior: ClassPrior::default(),
             tol: 1e-6,
             max_iter: 10_000,
+            certify: Certify::default(),
         }
     }
 }

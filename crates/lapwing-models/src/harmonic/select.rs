@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use serde_json::json;
 
 use super::function::{default_graph_reg, solve};
-use super::{Clamp, Form, HarmonicParams};
+use super::{Certify, Clamp, Form, HarmonicParams};
 use crate::labeling::largest;
 
 /// Labels each class needs before there is anything to choose by.
@@ -56,7 +56,8 @@ pub(super) fn select(
     for fold in 0..FOLDS {
         let kept = targets.subset(|at| folds[at] != fold)?;
         for trial in &mut trials {
-            let coarse = HarmonicParams { tol: params.tol.max(TRIAL_TOL), ..trial.params.clone() };
+            let tol = params.tol.max(TRIAL_TOL);
+            let coarse = HarmonicParams { tol, certify: Certify::Off, ..trial.params.clone() };
             let function = solve(graph, &components, &kept, &coarse, None, &run.quiet())?;
             let offset = if function.form == Form::Stable { vec![0.0; c] } else { function.mean };
             for at in (0..classes.len()).filter(|&at| folds[at] == fold) {
