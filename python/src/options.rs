@@ -10,7 +10,7 @@ use lapwing::models::lapsvm::{
     GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping,
 };
 use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
-use lapwing::models::{Clamp, Decision, Form, HarmonicParams, LowRankParams, Rule};
+use lapwing::models::{Certify, Clamp, Decision, Form, HarmonicParams, LowRankParams, Rule};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,6 +40,7 @@ pub struct HarmonicOptions {
     class_prior: Option<Vec<f64>>,
     tol: f64,
     max_iter: i64,
+    certify: String,
 }
 
 /// Eigenfunctions of the density.
@@ -248,6 +249,7 @@ impl HarmonicOptions {
             class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
             tol: self.tol,
             max_iter: count("max_iter", self.max_iter)?,
+            certify: Certify::parse(&self.certify)?,
         })
     }
 }

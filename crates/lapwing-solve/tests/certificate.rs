@@ -170,3 +170,42 @@ fn no_error_of_random_systems_exceeds_its_bound() {
     assert_eq!(violated, 0);
     assert!(known > all / 3);
 }
+
+/// The comparison has teeth: with an eigenvalue bound that is a hundred times too large it fails.
+#[test]
+fn a_wrong_eigenvalue_bound_is_caught() {
+    let run = Run::new(Some(1), 0).unwrap();
+    let mut violated = 0;
+    for seed in 0..30 {
+        let system = system(seed as usize % 3, &mut run.rng(Stream::Synthetic, seed));
+        let params = LaplacianParams { preconditioner: PreconditionerChoice::Jacobi, tol: 1e-3, ..Default::default() };
+        let (x, _, mut certificate) = solved(&system, params, &run);
+        certificate.errors.lambda *= 100.0;
+        violated += violations(&system, &x, &certificate).1;
+    }
+    assert!(violated > 0);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let n = 9000u32;
+    let both: Vec<_> = (0..n)
+        .flat_map(|v| [1, 7, 30].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 5))))
+        .flat_map(|(u, v, w)| [(u, v, w), (v, u, w)])
+        .collect();
+    let adjacency = Csr::from_entries(n as usize, n as usize, &both).unwrap();
+    let diagonal: Vec<f64> = (0..n).map(|v| if v % 1000 == 0 { 1.0 } else { 0.0 }).collect();
+    let b = Matrix::new(n as usize, 2, (0..2 * n).map(|i| f64::from((i * 31) % 17) - 8.0).collect()).unwrap();
+    for preconditioner in [PreconditionerChoice::ApproxCholesky, PreconditionerChoice::TwoLevel] {
+        let solved = |threads| {
+            let run = Run::new(Some(threads), 0).unwrap();
+            let params = LaplacianParams { preconditioner, certify: true, ..Default::default() };
+            let solver = LaplacianSolver::new(&adjacency, Some(&diagonal), params, &run).unwrap();
+            let (x, _, certificate) = solver.solve_certified(&b, Constraint::None, &Within(1e-7), &run).unwrap();
+            (x, certificate)
+        };
+        let one = solved(1);
+        assert!(one.1.errors.lambda > 0.0);
+        assert!(one == solved(2) && one == solved(7));
+    }
+}

@@ -3,7 +3,7 @@
 use clap::Args;
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, ZeroRows};
 use lapwing::models::harmonic::ClassPrior;
-use lapwing::models::{Clamp, Decision, Form, HarmonicParams, MethodOptions};
+use lapwing::models::{Certify, Clamp, Decision, Form, HarmonicParams, MethodOptions};
 
 use super::choice::{choice, real};
 use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
@@ -82,6 +82,10 @@ pub struct HarmonicOptions {
     /// Most iterations of the solver
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub max_iter: usize,
+
+    /// auto: go on until every label is certain to be that of the exact solution of this graph; first: stop as soon as it is; off: neither
+    #[arg(long, default_value = "auto", value_parser = choice(&["auto", "first", "off"], Certify::parse))]
+    pub certify: Certify,
 }
 
 /// A number, or left to the method.
@@ -127,6 +131,7 @@ impl HarmonicOptions {
             class_prior: self.class_prior.clone(),
             tol: self.tol,
             max_iter: self.max_iter,
+            certify: self.certify,
         }
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Cost: O(n·c) and O(c²·s²) for each system.
 
-use lapwing_data::{Error, Matrix, Result, Targets, parse_choice};
+use lapwing_data::{Matrix, Result, Targets, parse_choice};
 use lapwing_solve::{ErrorBounds, Goal, LaplacianInfo, RowError, Settled};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ impl Certify {
     /// From its name.
     ///
     /// # Errors
-    /// [`Error::Param`] listing the known names.
+    /// [`lapwing_data::Error::Param`] listing the known names.
     pub fn parse(name: &str) -> Result<Self> {
         parse_choice("certify", name, &[("auto", Self::Auto), ("first", Self::First), ("off", Self::Off)])
     }
@@ -67,14 +67,16 @@ struct System {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CertificateSummary {
     /// Rows that a label reaches and that are undecided.
-    pub n_uncertified: usize,
+    pub n_open: usize,
     /// Probability that the bounds do not hold.
     pub failure: f64,
     /// Least bound on the smallest eigenvalue of the preconditioned systems; 0 where it is unknown.
     pub lambda: f64,
     /// Largest bound on the error of a score.
     pub largest_radius: Option<f64>,
-    /// Iterations until the residual was within the tolerance, and in all.
+    /// Whether the open rows have no other reason than ties, or margins too small for f64.
+    pub is_exhausted: bool,
+    /// Iterations until the residual was within the tolerance.
     pub n_iter_residual: usize,
     /// Iterations in all.
     pub n_iter: usize,
@@ -119,7 +121,7 @@ impl Certificate {
         let c = scores.n_cols();
         let mut certified: Vec<bool> = scores.rows().map(|row| !row.iter().any(|s| s.is_nan())).collect();
         let widening = match decision {
-            Decision::Mass => self.mass_errors(scores, &rule.offset),
+            Decision::Mass => self.mass_errors(scores, rule),
             _ => vec![0.0; c],
         };
         for system in &self.systems {
@@ -143,9 +145,10 @@ impl Certificate {
         certified
     }
 
-    /// Relative errors of the masses of the classes, Σ (score − offset) over all rows.
-    fn mass_errors(&self, scores: &Matrix, offset: &[f64]) -> Vec<f64> {
-        let c = offset.len();
+    /// Relative errors of the masses of the classes, Σ (score − offset) over all rows; infinite for all if one that bars its class may
+    /// be positive.
+    fn mass_errors(&self, scores: &Matrix, rule: &Rule) -> Vec<f64> {
+        let (offset, c) = (&rule.offset, rule.offset.len());
         let (mut mass, mut sizes) = (vec![0.0; c], vec![0.0; c]);
         for row in scores.rows().filter(|row| !row.iter().any(|s| s.is_nan())) {
             for class in 0..c {
@@ -153,7 +156,7 @@ impl Certificate {
                 sizes[class] += row[class].abs() + offset[class].abs();
             }
         }
-        (0..c)
+        let absolute: Vec<f64> = (0..c)
             .map(|class| {
                 let error = |system: &System| {
                     let bound = system.error(&unit(class, c));
@@ -162,22 +165,27 @@ impl Certificate {
                         + bound.constant * system.bounds.deviations.len() as f64
                 };
                 let rounding = f64::EPSILON * scores.n_rows() as f64 * sizes[class];
-                let error = self.systems.iter().map(error).sum::<f64>() + rounding;
-                if mass[class] > 0.0 { error / mass[class] } else { f64::INFINITY }
+                self.systems.iter().map(error).sum::<f64>() + rounding
             })
-            .collect()
+            .collect();
+        let is_barred = |class: usize| mass[class] <= 0.0;
+        if (0..c).any(|class| rule.prior[class] > 0.0 && is_barred(class) && mass[class] + absolute[class] > 0.0) {
+            return vec![f64::INFINITY; c];
+        }
+        (0..c).map(|class| if is_barred(class) { 0.0 } else { absolute[class] / mass[class] }).collect()
     }
 
-    /// What it says of labels of which `n_uncertified` are undecided.
-    pub fn summary(&self, n_uncertified: usize, radii: &[f64]) -> CertificateSummary {
+    /// What it says of labels of which `n_open` are undecided.
+    pub fn summary(&self, n_open: usize, radii: &[f64]) -> CertificateSummary {
         let systems = || self.systems.iter();
         let largest = radii.iter().fold(0.0f64, |most, &radius| most.max(radius));
         let lambda = systems().map(|system| system.bounds.errors.lambda).fold(f64::INFINITY, f64::min);
         CertificateSummary {
-            n_uncertified,
+            n_open,
             failure: systems().map(|system| system.bounds.failure).sum(),
             lambda: if lambda.is_finite() { lambda } else { 1.0 },
             largest_radius: Some(largest).filter(|radius| radius.is_finite()),
+            is_exhausted: systems().all(|system| system.bounds.is_exhausted || system.bounds.errors.is_zero()),
             n_iter_residual: systems().map(|system| system.bounds.n_iter_residual).max().unwrap_or(0),
             n_iter: systems().map(|system| system.n_iter).max().unwrap_or(0),
         }

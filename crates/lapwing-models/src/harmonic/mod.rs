@@ -218,11 +218,13 @@ impl Harmonic {
         Ok(())
     }
 
-    /// Bounds on the errors of scores; notes what the certificate says of labels, of which `n_uncertified` are open.
-    fn radii(&self, function: &HarmonicFunction, n_uncertified: usize, report: &mut Report) -> Result<Option<Vec<f64>>> {
+    /// Bounds on the errors of scores; notes what the certificate says of labels, of which `n_open` are open.
+    fn radii(&self, function: &HarmonicFunction, n_open: usize, report: &mut Report) -> Result<Option<Vec<f64>>> {
         let Some(certificate) = &function.certificate else { return Ok(None) };
         let mut radii = certificate.radii(function.reached.len(), function.mean.len());
-        report.add_part("certificate", &certificate.summary(n_uncertified, &radii))?;
+        let summary = certificate.summary(n_open, &radii);
+        report.add_part("certificate", &summary)?;
+        notes::undecided(report, &summary);
         radii.iter_mut().zip(&function.reached).filter(|(_, reached)| !**reached).for_each(|(r, _)| *r = f64::INFINITY);
         Ok(Some(radii))
     }

@@ -70,6 +70,11 @@ pub struct ErrorBounds {
 }
 
 impl ErrorBounds {
+    /// Whether the solution is exact: there was nothing to solve.
+    pub fn is_zero(&self) -> bool {
+        self.gram.iter().chain(&self.rounding).chain(&self.constant).all(|bound| *bound == 0.0)
+    }
+
     /// Bound on the error of Σ w_c·x_c, for `weights` w of the columns (s).
     pub fn of(&self, weights: &[f64]) -> RowError {
         let s = weights.len();
@@ -105,8 +110,8 @@ pub struct Certificate {
     pub failure: f64,
     /// Iterations until the residual was within the tolerance.
     pub n_iter_residual: usize,
-    /// Whether the residuals had come down to the roundings of the solution.
-    pub is_at_floor: bool,
+    /// Whether more iterations would have settled no more rows: all are, or those left have stayed for long, as ties do.
+    pub is_exhausted: bool,
 }
 
 /// The space that solutions are bound to, in which M⁻¹ and v are smaller.

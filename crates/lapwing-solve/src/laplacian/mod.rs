@@ -701,6 +701,7 @@ impl Certified {
     fn end(&mut self, monitor: &mut Monitor<'_>) {
         let certificate = &mut self.certificate;
         self.outcome = Some(monitor.outcome);
+        certificate.is_exhausted = matches!(monitor.outcome, Outcome::Settled | Outcome::Stuck);
         // With the same preconditioner the larger bound counts, at the price of both risks.
         let is_same = self.is_second;
         let lambda = monitor.probes.bound();

@@ -33,6 +33,8 @@ pub(super) enum Outcome {
     Settled,
     /// Open rows become no fewer.
     Stuck,
+    /// It has had three times the iterations of the residual.
+    Spent,
     /// λ is small or unknown: the preconditioner is too far from the system.
     Loose,
 }
@@ -165,7 +167,7 @@ impl Company for Monitor<'_> {
             return self.ends(Outcome::Loose);
         }
         if view.iteration >= most && view.is_solved {
-            return self.ends(if lambda == 0.0 { Outcome::Loose } else { Outcome::Stuck });
+            return self.ends(if lambda == 0.0 { Outcome::Loose } else { Outcome::Spent });
         }
         if lambda == 0.0 {
             return false;
