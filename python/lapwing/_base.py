@@ -63,6 +63,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             **self._size_options(),
             "tol": number("tol", self.tol),
             "max_iter": integer("max_iter", self.max_iter),
+            "certify": self._certify_option(),
         }
 
     def _size_options(self) -> dict[str, Any]:
@@ -73,6 +74,17 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             "size_slack": number("size_slack", getattr(self, "size_slack", 0.0)),
             "labels_drawn": text("labels_drawn", getattr(self, "labels_drawn", "auto")),
         }
+
+    def _certify_option(self) -> str:
+        """Whether the solve goes on until labels are certain; only the harmonic estimators have that choice."""
+        certify = getattr(self, "certify", False)
+        return "off" if certify is False else text("certify", certify)
+
+    def _keep_certificate(self, fitted: dict[str, Any]) -> None:
+        """Take over the bounds on errors, where there are any."""
+        self.score_radius_ = fitted["score_radius"]
+        certificate = self.report_["parts"].get("certificate")
+        self.n_uncertified_ = None if certificate is None else int(certificate["n_open"])
 
     def _edge_bandwidth(self) -> Any:
         """Width of the graph's weights."""

@@ -76,6 +76,9 @@ class HarmonicClassifier(SpreadingClassifier):
         Relative residual at which a column counts as solved.
     max_iter : int, default=10000
         Most iterations of the solver.
+    certify : {"auto", "first", False}, default="auto"
+        Go on until every label is certain to be that of the exact solution of this graph, besides `tol` ("auto"; off for
+        `tol` above 1e-4); stop as soon as it is ("first"); or neither.
     unlabeled : object, default=None
         What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so
         does -1.
@@ -109,6 +112,13 @@ class HarmonicClassifier(SpreadingClassifier):
         Distinct given labels, ascending; 0..c−1 for soft labels.
     reached_ : ndarray of shape (n_samples,), bool
         Whether a label reaches the row through the graph.
+    certified_ : ndarray of shape (n_samples,), bool, or None
+        Whether the label equals that of the exact solution of this graph, whatever the solver; ties never do, and rows that no
+        label reaches. None without `certify`.
+    n_uncertified_ : int or None
+        Rows that a label reaches and whose label is not certified.
+    score_radius_ : ndarray of shape (n_samples,) or None
+        Bound on the error that the solver leaves in the row's scores, infinite where none is known.
     n_iter_, residual_, converged_ : int, float, bool
         Iterations of the slowest column, largest relative residual, whether all columns reached `tol`.
     report_ : dict
@@ -124,7 +134,7 @@ class HarmonicClassifier(SpreadingClassifier):
     UnreachedWarning
         If no label reaches some rows.
     ConvergenceWarning
-        If the solver stopped at `max_iter`.
+        If the solver stopped at `max_iter`, or with labels undecided that are no ties.
 
     Notes
     -----
@@ -173,6 +183,7 @@ class HarmonicClassifier(SpreadingClassifier):
         labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         tol: float = 1e-6,
         max_iter: int = 10000,
+        certify: Literal["auto", "first", False] = "auto",
         unlabeled: Any = None,
         abstain: bool = False,
         recall_target: float = 0.95,
@@ -197,6 +208,7 @@ class HarmonicClassifier(SpreadingClassifier):
         self.labels_drawn = labels_drawn
         self.tol = tol
         self.max_iter = max_iter
+        self.certify = certify
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.recall_target = recall_target
@@ -236,6 +248,8 @@ class HarmonicClassifier(SpreadingClassifier):
         )
         self._keep(source, fitted)
         self._keep_labels(labels, fitted)
+        self.certified_ = fitted["certified"]
+        self._keep_certificate(fitted)
         self._warn()
         return self
 
@@ -256,7 +270,7 @@ class HarmonicRegressor(SpreadingRegressor):
 
     Parameters
     ----------
-    n_neighbors, affinity, metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, tol, max_iter
+    n_neighbors, affinity, metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, tol, max_iter, certify
         As in :class:`HarmonicClassifier`.
     unlabeled : float or None, default=None
         A number that marks rows without a value, besides NaN.
@@ -271,6 +285,9 @@ class HarmonicRegressor(SpreadingRegressor):
         Value of every row of the fit.
     scores_ : ndarray of shape (n_samples,)
         The harmonic function, on the scale of y; NaN in rows no value reaches.
+    score_radius_ : ndarray of shape (n_samples,) or None
+        Bound on the solver's error in each value, not on the noise; the solve goes on until it is below 1e-4 of the range of the
+        given values. None without `certify`.
     reached_, n_iter_, residual_, converged_, report_, n_features_in_, feature_names_in_
         As in :class:`HarmonicClassifier`.
 
@@ -305,6 +322,7 @@ class HarmonicRegressor(SpreadingRegressor):
         clamp: Literal["soft", "hard"] = "soft",
         tol: float = 1e-6,
         max_iter: int = 10000,
+        certify: Literal["auto", "first", False] = "auto",
         unlabeled: float | None = None,
         abstain: bool = False,
         recall_target: float = 0.95,
@@ -325,6 +343,7 @@ class HarmonicRegressor(SpreadingRegressor):
         self.clamp = clamp
         self.tol = tol
         self.max_iter = max_iter
+        self.certify = certify
         self.unlabeled = unlabeled
         self.abstain = abstain
         self.recall_target = recall_target
@@ -361,6 +380,7 @@ class HarmonicRegressor(SpreadingRegressor):
         self._mean = fitted["mean"]
         self.scores_ = fitted["values"]
         self.transduction_ = self._filled(self.scores_)
+        self._keep_certificate(fitted)
         self._warn()
         return self
 

@@ -34,8 +34,9 @@ class SparseHarmonicClassifier(HarmonicClassifier):
         As in :class:`HarmonicClassifier`; "edges" takes X as a stream of edges: the path of an edge list (``.npy``,
         ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), an array of edges (m, 2), a tuple ``(edges, weights)``
         with weights (m,), or an iterable of such arrays or tuples. Each undirected edge once.
-    metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, size_slack, labels_drawn, tol, max_iter
-        As in :class:`HarmonicClassifier`.
+    metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, decision, class_prior, size_slack, labels_drawn, tol, \
+            max_iter, certify
+        As in :class:`HarmonicClassifier`; labels are certified on the edges kept, and not where they are refined on all of them.
     distortion : float > 0 or None, default=None
         Keep as many edges as it takes for xᵀL_Hx within (1 ± distortion)·xᵀL_Gx. At most one of the three budgets is
         given; without any it is a distortion of 0.5.
@@ -107,6 +108,7 @@ class SparseHarmonicClassifier(HarmonicClassifier):
         labels_drawn: Literal["auto", "random", "balanced"] = "auto",
         tol: float = 1e-6,
         max_iter: int = 10000,
+        certify: Literal["auto", "first", False] = "auto",
         distortion: float | None = None,
         edge_budget: int | None = None,
         memory: int | None = None,
@@ -137,6 +139,7 @@ class SparseHarmonicClassifier(HarmonicClassifier):
             labels_drawn=labels_drawn,
             tol=tol,
             max_iter=max_iter,
+            certify=certify,
             unlabeled=unlabeled,
             abstain=abstain,
             recall_target=recall_target,

@@ -128,6 +128,7 @@ pub fn fit_regressor<'py>(
     let items = vec![
         ("widths", extension_widths(py, fitted.extension.as_ref())?),
         ("report", json(&fitted.report).map_err(to_py)?.into_pyobject(py)?.into_any()),
+        ("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)).into_pyobject(py)?),
         ("mean", fitted.mean.into_pyobject(py)?.into_any()),
         ("reached", PyArray1::from_vec(py, fitted.reached).into_any()),
         ("values", PyArray1::from_slice(py, fitted.values.values()).into_any()),
@@ -261,5 +262,7 @@ fn labeling_items<'py>(py: Python<'py>, labeling: Labeling) -> PyResult<Vec<(&'s
         ("labels", PyArray1::from_vec(py, labeling.labels).into_any()),
         ("confidence", PyArray1::from_vec(py, labeling.confidence).into_any()),
         ("reached", PyArray1::from_vec(py, labeling.reached).into_any()),
+        ("certified", labeling.certified.map(|certified| PyArray1::from_vec(py, certified)).into_pyobject(py)?),
+        ("score_radius", labeling.score_radius.map(|radius| PyArray1::from_vec(py, radius)).into_pyobject(py)?),
     ])
 }

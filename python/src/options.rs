@@ -11,7 +11,7 @@ use lapwing::models::lapsvm::{
 };
 use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
 use lapwing::models::{
-    Clamp, Decision, Form, HarmonicParams, LabelsDrawn, LowRankParams, Rule, SizeOptions, SizeParams,
+    Certify, Clamp, Decision, Form, HarmonicParams, LabelsDrawn, LowRankParams, Rule, SizeOptions, SizeParams,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -44,6 +44,7 @@ pub struct HarmonicOptions {
     labels_drawn: String,
     tol: f64,
     max_iter: i64,
+    certify: String,
 }
 
 /// What class sizes are held to.
@@ -262,6 +263,7 @@ impl HarmonicOptions {
             sizes: SizeOptions { slack: self.size_slack, labels_drawn: LabelsDrawn::parse(&self.labels_drawn)? },
             tol: self.tol,
             max_iter: count("max_iter", self.max_iter)?,
+            certify: Certify::parse(&self.certify)?,
         })
     }
 }

@@ -29,8 +29,27 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
         rows.push(row("iterations", count(solve.n_iter)));
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
+    rows.extend(report.parts.get("certificate").map(|certificate| of_certificate(report, certificate)));
     rows.extend(of_sparse(report));
     rows
+}
+
+/// The line of how many labels are those of the exact solution, or of how far values may be off.
+fn of_certificate(report: &Report, certificate: &Value) -> Row {
+    if report.n_classes.is_none() {
+        let radius = certificate["largest_radius"].as_f64();
+        return row("largest error bound", radius.map_or("unknown".into(), |radius| format!("{radius:.1e}")));
+    }
+    let (all, open) = (report.n_samples - report.n_unreached, undecided(report));
+    let rest = if open > 0 { format!(" ({} undecided)", count(open)) } else { String::new() };
+    let is_thinned = report.parts.get("sparsify").is_some_and(|part| part["rounds"].as_u64() > Some(0));
+    let what = if is_thinned { "labels certified on the edges kept" } else { "labels certified" };
+    row(what, format!("{} of {}{rest}", count(all.saturating_sub(open)), count(all)))
+}
+
+/// Labels that a certificate leaves undecided.
+pub fn undecided(report: &Report) -> usize {
+    report.parts.get("certificate").and_then(|certificate| certificate["n_open"].as_u64()).unwrap_or(0) as usize
 }
 
 /// The lines of a graph that was sparsified for a fit, and of what its solution was refined by.

@@ -67,6 +67,8 @@ pub enum Stream {
     Nodes = 8,
     /// Landmarks, and the rows they are chosen among.
     Landmarks = 9,
+    /// Probe columns that bound the least eigenvalue of a preconditioned system.
+    Probes = 10,
     /// Random signs that estimate a diagonal.
     Signs = 11,
 }

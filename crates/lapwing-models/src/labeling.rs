@@ -35,6 +35,10 @@ pub struct Labeling {
     pub confidence: Vec<f64>,
     /// Whether a label reaches the row (n).
     pub reached: Vec<bool>,
+    /// Whether the label is certain to be that of the exact solution (n); false in rows no label reaches. Absent where it was not asked for.
+    pub certified: Option<Vec<bool>>,
+    /// Bound on the error of each row's scores (n), infinite where none is known; absent like `certified`.
+    pub score_radius: Option<Vec<f64>>,
 }
 
 impl Rule {
@@ -59,6 +63,8 @@ impl Rule {
             labels: decided.iter().map(|d| d.0).collect(),
             confidence: decided.iter().map(|d| d.1).collect(),
             reached: decided.iter().map(|d| d.2).collect(),
+            certified: None,
+            score_radius: None,
         }
     }
 

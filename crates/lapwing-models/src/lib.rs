@@ -25,7 +25,9 @@ pub mod unfolded;
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, WithSizes};
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extension, LazyIndex, NeighborExtension};
-pub use harmonic::{Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
+pub use harmonic::{
+    Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
+};
 pub use labeling::{Labeling, Rule};
 pub use lapsvm::{KernelExtension, LapSvm, LapSvmParams};
 pub use low_rank::{FACTOR_METHODS, LowRank, LowRankExtension, LowRankParams, RowFit};

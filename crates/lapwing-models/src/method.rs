@@ -242,6 +242,8 @@ pub struct FittedRegression<'a> {
     pub values: Arc<Matrix>,
     /// Whether a label reaches the row (n).
     pub reached: Vec<bool>,
+    /// Bound on the solver's error in each value (n), infinite where none is known; absent where it was not asked for.
+    pub score_radius: Option<Vec<f64>>,
     /// Weighted mean of the given values: what rows no label reaches may be given.
     pub mean: f64,
     /// What gives values to new rows (its scores are the values); absent when only a graph was given.

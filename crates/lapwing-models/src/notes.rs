@@ -4,6 +4,7 @@ use lapwing_data::{Report, Targets};
 
 use crate::Labeling;
 use crate::class_sizes::label_counts;
+use crate::harmonic::CertificateSummary;
 use crate::labeling::largest;
 
 /// Share of the rows above which one class looks as if it had swallowed the others, and the share of the labels it must have for that
@@ -66,6 +67,17 @@ pub(crate) fn stopped_short(report: &mut Report, tol: f64) {
         report.warnings.push(format!(
             "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; \
              raise max_iter or tol"
+        ));
+    }
+}
+
+/// Labels that are undecided for no better reason than that the solver stopped.
+pub(crate) fn undecided(report: &mut Report, certificate: &CertificateSummary) {
+    if certificate.n_open > 0 && !certificate.is_exhausted {
+        let (n_open, n_iter) = (certificate.n_open, certificate.n_iter);
+        report.warnings.push(format!(
+            "the solver stopped after {n_iter} iterations with {n_open} labels undecided: the exact solution of this graph may give \
+             them other classes; raise max_iter"
         ));
     }
 }

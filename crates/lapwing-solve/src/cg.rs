@@ -41,11 +41,22 @@ pub struct CgParams {
     /// agree with each other; iterations hardly change while the condition number is far below 10⁷, and half as many bytes
     /// are gathered.
     pub single_directions: bool,
+    /// Largest √(M⁻¹)ᵢᵢ; default 0. If above, a column counts as solved only when √(rᵀM⁻¹r) times it, an estimate of its largest
+    /// error, is within tol·√n of the range of its values. The residual alone does not see rows whose weights are small beside those of
+    /// others.
+    pub largest_deviation: f64,
 }
 
 impl Default for CgParams {
     fn default() -> Self {
-        Self { tol: 1e-6, max_iter: 10_000, patience: usize::MAX, budget: usize::MAX, single_directions: false }
+        Self {
+            tol: 1e-6,
+            max_iter: 10_000,
+            patience: usize::MAX,
+            budget: usize::MAX,
+            single_directions: false,
+            largest_deviation: 0.0,
+        }
     }
 }
 
@@ -99,6 +110,40 @@ impl Stop {
     }
 }
 
+/// Columns that ride along with those of a solve, and a say in when it may end.
+pub(crate) trait Company: Send {
+    /// Number of its columns m.
+    fn width(&self) -> usize;
+
+    /// The residuals that they start from (n, m).
+    fn residuals(&mut self) -> Result<Vec<f64>>;
+
+    /// Takes note of rᵀM⁻¹r of its columns before the first step.
+    fn begin(&mut self, squares: &[f64]);
+
+    /// Takes note of a step of its columns: lengths α, ratios β, and rᵀM⁻¹r after it.
+    fn record(&mut self, steps: &[f64], ratios: &[f64], squares: &[f64]);
+
+    /// Whether a column of its own is to move on.
+    fn is_moving(&self, at: usize) -> bool;
+
+    /// Whether the solve may end.
+    fn is_satisfied(&mut self, view: &View<'_>) -> bool;
+}
+
+/// Where a solve stands.
+pub(crate) struct View<'a> {
+    /// Solutions, a row of `width` values for each row of the system; the first are those of the columns `open`.
+    pub x: &'a [f64],
+    pub width: usize,
+    pub open: &'a [usize],
+    /// rᵀM⁻¹r of the columns `open`.
+    pub squares: &'a [f64],
+    /// Whether the residuals are within the tolerance.
+    pub is_solved: bool,
+    pub iteration: usize,
+}
+
 /// How a solve went, column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgInfo {
@@ -106,6 +151,8 @@ pub struct CgInfo {
     pub iterations: Vec<usize>,
     /// Relative residual of each column (s), recomputed from the solution.
     pub residuals: Vec<f64>,
+    /// Columns of a small residual whose estimated error is not small: see [`CgParams::largest_deviation`].
+    pub doubtful: Vec<usize>,
     /// Whether every column reached the tolerance.
     pub converged: bool,
     /// Why it ended.
@@ -139,6 +186,21 @@ pub fn solve(
     params: CgParams,
     run: &Run,
 ) -> Result<CgInfo> {
+    solve_in_company(operator, preconditioner, projection, b, x, params, None, run)
+}
+
+/// The same with columns that ride along until they are satisfied.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn solve_in_company(
+    operator: &dyn Operator,
+    preconditioner: &dyn Preconditioner,
+    projection: Projection<'_>,
+    b: &Matrix,
+    x: &mut Matrix,
+    params: CgParams,
+    mut company: Option<&mut dyn Company>,
+    run: &Run,
+) -> Result<CgInfo> {
     let (n, s) = (operator.n(), b.n_cols());
     for (what, block) in [("right-hand side", b), ("start", &*x)] {
         if (block.n_rows(), block.n_cols()) != (n, s) {
@@ -161,8 +223,11 @@ pub fn solve(
             let relative: Vec<f64> =
                 column_norms(&residual, n, open.len()).iter().zip(&open).map(|(r, &c)| r / norms[c]).collect();
             open.iter().zip(&relative).for_each(|(&c, &r)| info.residuals[c] = r);
-            let unsolved: Vec<usize> =
+            let mut unsolved: Vec<usize> =
                 (0..open.len()).filter(|&at| relative[at].is_nan() || relative[at] > params.tol * SLACK).collect();
+            if attempt == 0 && company.is_some() {
+                unsolved = (0..open.len()).collect();
+            }
             let budget = |c: &usize| info.iterations[*c] < params.max_iter;
             let has_stopped = attempt > 0 && matches!(info.reason, Stop::Slow | Stop::Stagnated);
             if unsolved.is_empty()
@@ -180,13 +245,15 @@ pub fn solve(
                 balance(&residual, c, x, &open);
                 residual = problem.residual(b, x, &open);
             }
+            // Columns that ride along have said what they have to say after the first time.
+            let company = company.take();
             if params.single_directions {
-                problem.iterate::<f32>(residual, x, &open, &mut info)?;
+                problem.iterate::<f32>(residual, x, &open, &mut info, company)?;
             } else {
-                problem.iterate::<f64>(residual, x, &open, &mut info)?;
+                problem.iterate::<f64>(residual, x, &open, &mut info, company)?;
             }
         }
-        info.converged = info.residuals.iter().all(|r| *r <= params.tol * SLACK);
+        info.converged = info.doubtful.is_empty() && info.residuals.iter().all(|r| *r <= params.tol * SLACK);
         info.reason = match info.reason {
             _ if info.converged => Stop::Converged,
             Stop::Converged => Stop::Stagnated,
@@ -209,7 +276,7 @@ pub(crate) fn trial(
     let norms = column_norms(b.values(), b.n_rows(), 1);
     let iteration = Iteration::new(operator, preconditioner, Projection::None, params, run, &norms);
     let mut x = Matrix::filled(b.n_rows(), 1, 0.0);
-    iteration.iterate::<f64>(b.into_values(), &mut x, &[0], &mut info)?;
+    iteration.iterate::<f64>(b.into_values(), &mut x, &[0], &mut info, None)?;
     Ok(info.curve.last().copied().unwrap_or(f64::INFINITY))
 }
 
@@ -249,7 +316,9 @@ impl<'a> Iteration<'a> {
     ) -> Self {
         let n = operator.n();
         let correction = match projection {
-            Projection::Components { sizes, .. } if *sizes == [n] => Correction::centered(preconditioner),
+            Projection::Components { sizes, .. } if *sizes == [n] && preconditioner.diagonal().is_some() => {
+                Correction::centered(preconditioner)
+            }
             Projection::None | Projection::Components { .. } => Correction::none(preconditioner),
             Projection::OrthogonalToOnes(c) => Correction::ones(preconditioner, c),
             Projection::ZeroMean => Correction::zero_mean(preconditioner, n),
@@ -257,9 +326,11 @@ impl<'a> Iteration<'a> {
         Self { operator, preconditioner, projection, params, run, norms, correction }
     }
 
-    /// Whether residuals are projected component by component.
+    /// Whether residuals are projected component by component. Those of products add up to 0 as they are, and a factor holds one row of
+    /// each component at 0, where their roundings go: taking off a mean would spread them over rows of small weights.
     fn is_piecewise(&self) -> bool {
-        matches!(self.projection, Projection::Components { .. }) && !self.correction.centers
+        let is_singular = matches!(self.projection, Projection::Components { .. });
+        is_singular && self.correction.diagonal.is_some() && !self.correction.centers
     }
 
     /// B − A·X for the columns `open`, projected.
@@ -288,61 +359,104 @@ impl<'a> Iteration<'a> {
             Projection::Components { ids, sizes } if self.is_piecewise() => {
                 subtract_component_means(r, s, ids, sizes);
             }
-            Projection::Components { .. } | Projection::ZeroMean => {
+            _ if self.correction.centers && !matches!(self.projection, Projection::OrthogonalToOnes(_)) => {
                 let n = r.len() / s;
                 let mean: Vec<f64> = column_sums(r, n, s).iter().map(|sum| sum / n as f64).collect();
                 steps::subtract(r, &mean);
             }
-            Projection::None | Projection::OrthogonalToOnes(_) => {}
+            _ => {}
         }
     }
 
     /// Conjugate gradients from the residual `r` of the columns `open`; adds the corrections to `x`.
-    fn iterate<R: Real>(&self, r: Vec<f64>, x: &mut Matrix, open: &[usize], info: &mut CgInfo) -> Result<()> {
+    fn iterate<R: Real>(
+        &self,
+        mut r: Vec<f64>,
+        x: &mut Matrix,
+        open: &[usize],
+        info: &mut CgInfo,
+        mut company: Option<&mut dyn Company>,
+    ) -> Result<()> {
         let mut open = open.to_vec();
-        let mut blocks = self.start::<R>(r, x, &open);
+        let riders = company.as_ref().map_or(0, |company| company.width());
+        if let Some(company) = &mut company {
+            r = side_by_side(&r, open.len(), &company.residuals()?, riders);
+        }
+        let mut blocks = self.start::<R>(r, x, &open, riders);
+        if let Some(company) = &mut company {
+            company.begin(&blocks.rz[open.len()..]);
+        }
         let mut watch = Watch::new(open.len());
         // Columns that have arrived rest: no step is taken along their directions.
-        let mut moving = vec![true; open.len()];
+        let mut moving = vec![true; open.len() + riders];
+        let mut is_solved = false;
         info.reason = Stop::Converged;
+        info.doubtful.clear();
         loop {
             if let Err(interrupted) = self.run.check() {
                 write_columns(x, &blocks.x, &open);
                 return Err(interrupted);
             }
             let s = open.len();
-            let curvature = R::apply_dot(self.operator, &blocks.p, &mut blocks.q, s);
+            let width = s + riders;
+            if let Some(company) = &mut company {
+                (0..riders).for_each(|at| moving[s + at] = company.is_moving(at));
+                let iteration = info.curve.len();
+                let squares = &blocks.rz[..s];
+                if company.is_satisfied(&View { x: &blocks.x, width, open: &open, squares, is_solved, iteration }) {
+                    write_columns(x, &blocks.x, &open);
+                    return Ok(());
+                }
+            }
+            let curvature = R::apply_dot(self.operator, &blocks.p, &mut blocks.q, width);
             // A column whose curvature is not positive has reached the end of what f64 can do for it.
             let length = |((rz, pq), moves): ((&f64, &f64), &bool)| {
                 if *moves && *pq > 0.0 && (rz / pq).is_finite() { rz / pq } else { 0.0 }
             };
             let step: Vec<f64> = blocks.rz.iter().zip(&curvature).zip(&moving).map(length).collect();
             let sums = steps::descend(&mut blocks.r, &blocks.q, &step, &blocks.mean, &self.correction);
-            blocks.mean = self.correction.mean(&sums, blocks.r.len() / s);
+            blocks.mean = self.correction.mean(&sums, blocks.r.len() / width);
             let relative: Vec<f64> = (0..s)
-                .map(|at| self.correction.square(&sums, at, blocks.r.len() / s).sqrt() / self.norms[open[at]])
+                .map(|at| self.correction.square(&sums, at, blocks.r.len() / width).sqrt() / self.norms[open[at]])
                 .collect();
             let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
             info.curve.push(worst);
             self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
             let mut has_broken = false;
-            for (at, moves) in moving.iter_mut().enumerate().filter(|(_, moves)| **moves) {
+            is_solved = true;
+            for (at, moves) in moving[..s].iter_mut().enumerate().filter(|(_, moves)| **moves) {
                 let column = open[at];
                 info.iterations[column] += 1;
                 let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
+                // In company all go on until it is satisfied.
+                *moves = company.is_some();
+                if relative[at] <= self.params.tol && (is_stuck || self.is_settled(&blocks, at, width)) {
+                    continue;
+                }
+                is_solved = false;
                 *moves = false;
                 match () {
-                    () if relative[at] <= self.params.tol => {}
                     () if is_stuck => (info.reason, has_broken) = (Stop::Stagnated, true),
                     () if info.iterations[column] >= self.params.max_iter => info.reason = Stop::MaxIter,
                     () => *moves = true,
                 }
+                if !*moves && relative[at] <= self.params.tol {
+                    info.doubtful.push(column);
+                }
             }
             if let Some(reason) = watch.judge(&relative, &self.params) {
                 info.reason = reason;
+                let is_doubtful = |at: &usize| {
+                    moving[*at] && relative[*at] <= self.params.tol && !self.is_settled(&blocks, *at, width)
+                };
+                info.doubtful.extend((0..s).filter(is_doubtful).map(|at| open[at]));
                 moving.fill(false);
             }
             let mut kept: Vec<usize> = (0..s).filter(|&at| moving[at]).collect();
+            if riders > 0 && kept.len() < s {
+                // A column that cannot go on ends the ride.
+                kept.clear();
+            }
             if kept.len() > s / 2 && !has_broken {
                 // The columns that rest cost less than taking the block apart.
                 kept = (0..s).collect();
@@ -359,16 +473,30 @@ impl<'a> Iteration<'a> {
                 moving = vec![true; open.len()];
             }
             let (step, sums) = if kept.len() == s { (step, sums) } else { (vec![0.0; kept.len()], sums.keep(&kept)) };
-            self.turn(&mut blocks, &step, &sums, info.curve.len());
+            let ratios = self.turn(&mut blocks, &step, &sums, info.curve.len());
+            if let Some(company) = &mut company {
+                company.record(&step[s..], &ratios[s..], &blocks.rz[s..]);
+            }
         }
     }
 
+    /// Whether the estimated error of a column of small residual is small, too. rᵀM⁻¹r is that before the last step: M⁻¹ has not been
+    /// applied to the residual yet.
+    fn is_settled<R>(&self, blocks: &Blocks<R>, at: usize, width: usize) -> bool {
+        if self.params.largest_deviation == 0.0 {
+            return true;
+        }
+        let estimate = blocks.rz[at].max(0.0).sqrt() * self.params.largest_deviation;
+        estimate <= self.params.tol * ((blocks.x.len() / width) as f64).sqrt() * column_range(&blocks.x, at, width)
+    }
+
     /// The blocks before the first step: p = z = M⁻¹r.
-    fn start<R: Real>(&self, r: Vec<f64>, x: &Matrix, open: &[usize]) -> Blocks<R> {
-        let (n, s) = (x.n_rows(), open.len());
+    fn start<R: Real>(&self, r: Vec<f64>, x: &Matrix, open: &[usize], riders: usize) -> Blocks<R> {
+        let (n, s) = (x.n_rows(), open.len() + riders);
+        let own = columns(x.values(), x.n_cols(), open);
         let is_diagonal = self.correction.diagonal.is_some();
         let mut blocks = Blocks {
-            x: columns(x.values(), x.n_cols(), open),
+            x: if riders == 0 { own } else { side_by_side(&own, open.len(), &vec![0.0; n * riders], riders) },
             p: zeros(n * s),
             q: zeros(n * s),
             z: zeros(if is_diagonal { 0 } else { n * s }),
@@ -382,8 +510,8 @@ impl<'a> Iteration<'a> {
         blocks
     }
 
-    /// From the residual to the next direction; the step along the old one is added to x on the way.
-    fn turn<R: Real>(&self, blocks: &mut Blocks<R>, step: &[f64], sums: &steps::Sums, iteration: usize) {
+    /// From the residual to the next direction; the step along the old one is added to x on the way. Returns β of each column.
+    fn turn<R: Real>(&self, blocks: &mut Blocks<R>, step: &[f64], sums: &steps::Sums, iteration: usize) -> Vec<f64> {
         let s = step.len();
         let (shift, rz) = if self.correction.diagonal.is_some() {
             if self.is_piecewise() && iteration.is_multiple_of(PROJECT_EVERY) {
@@ -394,8 +522,6 @@ impl<'a> Iteration<'a> {
             if self.correction.centers {
                 steps::subtract(&mut blocks.r, &blocks.mean);
                 blocks.mean.fill(0.0);
-            } else if self.is_piecewise() && iteration.is_multiple_of(PROJECT_EVERY) {
-                self.project_range(&mut blocks.r, s);
             }
             self.preconditioner.apply(&blocks.r, &mut blocks.z, s);
             let products = steps::products(&blocks.r, &blocks.z, s, &self.correction);
@@ -407,6 +533,7 @@ impl<'a> Iteration<'a> {
         let turn = Turn { step, beta: &beta, shift: &shift, lift: &sums.lift };
         steps::advance(&mut blocks.x, &mut blocks.p, z, &turn, &self.correction);
         blocks.rz = rz;
+        beta
     }
 }
 
@@ -519,12 +646,34 @@ fn columns<R: Real>(block: &[R], s: usize, keep: &[usize]) -> Vec<R> {
     out
 }
 
-/// x[:, open] ← the columns of `block`.
-fn write_columns(x: &mut Matrix, block: &[f64], open: &[usize]) {
-    let (total, s) = (x.n_cols(), open.len());
-    x.values_mut().par_chunks_mut(total).zip(block.par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(x, block)| {
-        open.iter().zip(block).for_each(|(&c, value)| x[c] = *value);
+/// Blocks (n, s) and (n, m) as one (n, s + m).
+fn side_by_side(left: &[f64], s: usize, right: &[f64], m: usize) -> Vec<f64> {
+    let mut both = zeros(left.len() + right.len());
+    both.par_chunks_mut((s + m).max(1)).with_min_len(BLOCK_ROWS).enumerate().for_each(|(row, both)| {
+        both[..s].copy_from_slice(&left[row * s..(row + 1) * s]);
+        both[s..].copy_from_slice(&right[row * m..(row + 1) * m]);
     });
+    both
+}
+
+/// Range of the values of a column of a block of `width`, and 0.
+fn column_range(block: &[f64], at: usize, width: usize) -> f64 {
+    let rows = block.par_chunks(width).with_min_len(BLOCK_ROWS);
+    let (least, most) = rows
+        .fold(|| (0.0f64, 0.0f64), |(least, most), row| (least.min(row[at]), most.max(row[at])))
+        .reduce(|| (0.0, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    most - least
+}
+
+/// x[:, open] ← the first columns of `block`.
+fn write_columns(x: &mut Matrix, block: &[f64], open: &[usize]) {
+    let (total, n) = (x.n_cols(), x.n_rows());
+    let width = if n == 0 { 1 } else { block.len() / n };
+    x.values_mut().par_chunks_mut(total).zip(block.par_chunks(width)).with_min_len(BLOCK_ROWS).for_each(
+        |(x, block)| {
+            open.iter().zip(block).for_each(|(&c, value)| x[c] = *value);
+        },
+    );
 }
 
 /// Adds to the columns `open` of x the constant that makes their `residual` (n, open) add up to zero, where A·1 = `c`.

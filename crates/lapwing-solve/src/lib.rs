@@ -21,6 +21,7 @@ mod operator;
 mod order;
 mod pages;
 pub mod precond;
+mod probes;
 pub mod products;
 mod propagator;
 mod sets;
@@ -34,7 +35,10 @@ pub use cholesky::Cholesky;
 pub use components::Components;
 pub use gram::gram_of_rows;
 pub use kernels::column_dots;
-pub use laplacian::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice};
+pub use laplacian::{
+    Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice,
+    RowError, Settled,
+};
 pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};

@@ -150,6 +150,32 @@ impl<'a> SddMatrix<'a> {
         Csr::new(n, n, self.starts.to_vec(), ids, values)
     }
 
+    /// Row `row` of the product with a block (n, s), term by term, and the sum of the absolute values of its terms; returns the
+    /// number of entries.
+    pub(crate) fn row_product(&self, row: usize, x: &[f64], s: usize, out: &mut [f64], sizes: &mut [f64]) -> usize {
+        let own = &x[row * s..(row + 1) * s];
+        for ((out, size), own) in out.iter_mut().zip(sizes.iter_mut()).zip(own) {
+            *out = self.shift[row] * own;
+            *size = out.abs();
+        }
+        let entries = self.entries(row);
+        for entry in entries.clone() {
+            let weight = match &self.weights {
+                Weights::Equal(weight) => *weight,
+                Weights::Single(weights) => weights[entry].into(),
+                Weights::Double(weights) => weights[entry],
+            };
+            let other = self.ids[entry] as usize * s;
+            let pairs = own.iter().zip(&x[other..other + s]);
+            for ((out, size), (own, other)) in out.iter_mut().zip(sizes.iter_mut()).zip(pairs) {
+                let flow = weight * (own - other);
+                *out += flow;
+                *size += flow.abs();
+            }
+        }
+        entries.len()
+    }
+
     /// Bytes held or borrowed.
     pub fn bytes(&self) -> usize {
         let weights = match &self.weights {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Labels, Report, Run, peak_memory_bytes};
-use lapwing::models::{CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare, method};
+use lapwing::models::{Certify, CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare, method};
 use serde_json::json;
 
 use crate::Outcome;
@@ -96,7 +96,9 @@ impl Compare {
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let options = self.choices.options();
+        let mut options = self.choices.options();
+        // Nobody asks labels of a comparison whether they are certain.
+        options.harmonic.certify = Certify::Off;
         if self.methods.is_empty() {
             // All that can do with what there is.
             // Factors by their names are low-rank again, with options that may be those of another.

@@ -128,7 +128,8 @@ impl<'a> Finished<'a> {
     /// Whether there is something to look at.
     pub fn outcome(&self, strict: bool) -> Outcome {
         let report = &self.fitted.report;
-        let is_fine = report.n_unreached == 0 && report.solve.as_ref().is_none_or(|solve| solve.converged);
+        let is_solved = report.solve.as_ref().is_none_or(|solve| solve.converged);
+        let is_fine = report.n_unreached == 0 && is_solved && summary::undecided(report) == 0;
         if strict && !is_fine { Outcome::Look } else { Outcome::Done }
     }
 

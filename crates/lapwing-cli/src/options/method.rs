@@ -3,7 +3,9 @@
 use clap::Args;
 use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, ZeroRows};
 use lapwing::models::harmonic::ClassPrior;
-use lapwing::models::{Clamp, Decision, Form, HarmonicParams, LabelsDrawn, MethodOptions, SizeOptions, SizeParams};
+use lapwing::models::{
+    Certify, Clamp, Decision, Form, HarmonicParams, LabelsDrawn, MethodOptions, SizeOptions, SizeParams,
+};
 
 use super::choice::{choice, real};
 use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
@@ -97,6 +99,10 @@ pub struct HarmonicOptions {
     /// Most iterations of the solver
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub max_iter: usize,
+
+    /// auto: go on until every label is certain to be that of the exact solution of this graph; first: stop as soon as it is; off: neither
+    #[arg(long, default_value = "auto", value_parser = choice(&["auto", "first", "off"], Certify::parse))]
+    pub certify: Certify,
 }
 
 /// A number, or left to the method.
@@ -150,6 +156,7 @@ impl HarmonicOptions {
             sizes: SizeOptions { slack: self.size_slack, labels_drawn: self.labels_drawn },
             tol: self.tol,
             max_iter: self.max_iter,
+            certify: self.certify,
         }
     }
 }

@@ -25,6 +25,7 @@ use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver};
 
+use super::certificate::{Certificate, Settling};
 use super::leave_one_out::Influence;
 use super::refine::{Refinement, Refiner, Sparsified};
 use super::{Clamp, Form, HarmonicParams};
@@ -49,6 +50,8 @@ pub struct HarmonicFunction {
     pub refinement: Option<Refinement>,
     /// What each label does to its own row, where that was asked for.
     pub(super) influence: Option<Influence>,
+    /// Bounds on the errors of the scores, where they were asked for.
+    pub certificate: Option<Certificate>,
 }
 
 /// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
@@ -138,6 +141,13 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
     };
     let mut scores = Matrix::filled(reached.len(), mean.len(), f64::NAN);
     let mut solved = Solved::default();
+    let is_last_implied = is_last_implied(targets);
+    let settling = match solving.refiner {
+        // Refined on other edges than those of the solve.
+        Some(_) => None,
+        None => Settling::of(params, targets, &mean, is_last_implied)?,
+    };
+    solved.certificate = settling.as_ref().map(|_| Certificate::default());
     let parts =
         if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
     for labeled in parts {
@@ -155,18 +165,23 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
             Form::Stable => vec![0.0; mean.len()],
             _ => mean.clone(),
         };
-        let system = System { part: &part, mean: &center, solving, run };
-        let Solution { x: centered, info, refinement, influence } = match form {
+        let system = System { part: &part, mean: &center, settling: settling.as_ref(), is_last_implied, solving, run };
+        let solution = match form {
             _ if is_hard => system.hard()?,
             Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
             Form::Stable => system.stable(graph_reg)?,
             _ => system.plain(graph_reg)?,
         };
-        part.spread(&centered, &shift, system.is_last_implied(), &mut scores);
-        solved.add(&info, refinement, influence);
+        part.spread(&solution.x, &shift, is_last_implied, &mut scores);
+        solved.add(solution, &part);
     }
-    let Solved { summary, refinement, influence } = solved;
-    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence })
+    let Solved { summary, refinement, influence, certificate } = solved;
+    Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence, certificate })
+}
+
+/// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others.
+fn is_last_implied(targets: &Targets) -> bool {
+    targets.n_columns() > 1 && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
 }
 
 /// What the systems of all parts say together.
@@ -175,23 +190,29 @@ struct Solved {
     summary: SolveSummary,
     refinement: Option<Refinement>,
     influence: Option<Influence>,
+    certificate: Option<Certificate>,
 }
 
 impl Solved {
     /// The slowest system gives the number of iterations and the curve, the least exact one the residual.
-    fn add(&mut self, info: &LaplacianInfo, refinement: Option<Refinement>, influence: Option<Influence>) {
+    fn add(&mut self, solution: Solution, part: &Part<'_>) {
+        let Solution { info, refinement, influence, certificate, .. } = solution;
         let one = info.summary();
         let is_first = self.summary.preconditioner.is_empty();
         let (residual, converged) = (self.summary.residual, self.summary.converged);
+        let (this, is_converged) = (one.residual, one.converged);
         if is_first || one.n_iter > self.summary.n_iter {
-            self.summary = one.clone();
+            self.summary = one;
         }
         if !is_first {
-            self.summary.residual = if residual.is_nan() { residual } else { one.residual.max(residual) };
-            self.summary.converged = one.converged && converged;
+            self.summary.residual = if residual.is_nan() || residual > this { residual } else { this };
+            self.summary.converged = is_converged && converged;
         }
         self.refinement = refinement.or(self.refinement.take());
         self.influence = influence.or(self.influence.take());
+        if let (Some(all), Some(one)) = (&mut self.certificate, certificate) {
+            all.join(one.placed(|row| part.whole(row as usize) as u32, part.n()));
+        }
     }
 }
 
@@ -349,6 +370,8 @@ struct System<'a> {
     part: &'a Part<'a>,
     /// What targets are centered by (c).
     mean: &'a [f64],
+    settling: Option<&'a Settling>,
+    is_last_implied: bool,
     solving: &'a Solving<'a>,
     run: &'a Run,
 }
@@ -359,17 +382,12 @@ struct Solution {
     info: LaplacianInfo,
     refinement: Option<Refinement>,
     influence: Option<Influence>,
+    certificate: Option<Certificate>,
 }
 
 impl System<'_> {
-    /// Whether centered target rows all sum to 0, so that the last column is minus the sum of the others.
-    fn is_last_implied(&self) -> bool {
-        let c = self.solving.targets.n_columns();
-        c > 1 && self.solving.targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
-    }
-
     fn columns(&self) -> usize {
-        self.solving.targets.n_columns() - usize::from(self.is_last_implied())
+        self.solving.targets.n_columns() - usize::from(self.is_last_implied)
     }
 
     /// Label weights as shares of their sum: the system is divided by c_tot, so that their scale does not matter.
@@ -412,8 +430,15 @@ impl System<'_> {
         b: &Matrix,
     ) -> Result<Solution> {
         let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
-        let params = LaplacianParams { tol, max_iter, ..LaplacianParams::default() };
+        let params = LaplacianParams { tol, max_iter, certify: self.settling.is_some(), ..LaplacianParams::default() };
         let mut solver = LaplacianSolver::new(adjacency, diagonal, params, self.run)?;
+        if let Some(goal) = self.settling {
+            let (x, info, bounds) = solver.solve_certified(b, constraint, goal, self.run)?;
+            let mut certificate = Certificate::default();
+            certificate.add(None, bounds, self.is_last_implied, &info);
+            let influence = self.influence(&mut solver, diagonal)?;
+            return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
+        }
         let (mut x, info) = solver.solve(b, None, constraint, self.run)?;
         let refinement = match self.solving.refiner {
             Some(refiner) => {
@@ -423,11 +448,16 @@ impl System<'_> {
             }
             None => None,
         };
-        let influence = match diagonal.filter(|_| self.solving.influence) {
-            Some(weights) => Some(Influence::find(&mut solver, self.part, weights, self.solving.components, self.run)?),
-            None => None,
-        };
-        Ok(Solution { x, info, refinement, influence })
+        let influence = self.influence(&mut solver, diagonal)?;
+        Ok(Solution { x, info, refinement, influence, certificate: None })
+    }
+
+    /// The influence of the labels, which are the diagonal, where it was asked for.
+    fn influence(&self, solver: &mut LaplacianSolver, diagonal: Option<&[f64]>) -> Result<Option<Influence>> {
+        match diagonal.filter(|_| self.solving.influence) {
+            Some(weights) => Influence::find(solver, self.part, weights, self.solving.components, self.run).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// P A P f = ỹ.
@@ -435,10 +465,13 @@ impl System<'_> {
         self.solve_regularized(graph_reg, &self.label_weights(), Constraint::ZeroMean)
     }
 
-    /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end.
+    /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end; what is certified stays as it is.
     fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
         let mut solution = self.solve_regularized(graph_reg, &c, Constraint::None)?;
+        if solution.certificate.is_some() {
+            return Ok(solution);
+        }
         let g = &mut solution.x;
         let mut shift = vec![0.0; g.n_cols()];
         for (row, weight) in g.rows().zip(&c).filter(|(_, weight)| **weight > 0.0) {
@@ -480,6 +513,8 @@ impl System<'_> {
         }
         let solved = self.solve(&adjacency, Some(&cut), Constraint::None, &b)?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
-        Ok(Solution { x: g, ..solved })
+        let n_open = open.len();
+        let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));
+        Ok(Solution { x: g, certificate, ..solved })
     }
 }

@@ -3,6 +3,7 @@
 //! [`harmonic()`] solves for the function itself (see there for the equations); [`Harmonic`] goes from features or a
 //! graph to labels: graph, function, decision rule, extension to new rows.
 
+mod certificate;
 mod function;
 mod leave_one_out;
 mod params;
@@ -13,10 +14,11 @@ mod sparse;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Report, Result, Run, Targets, peak_memory_bytes};
+use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use serde_json::json;
 
+pub use certificate::{Certificate, CertificateSummary, Certify};
 pub(crate) use function::restrict;
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
@@ -31,8 +33,10 @@ use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::refine::Refiner;
 use crate::labeling::typical_temperature;
-use crate::{Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
-use crate::{SizeOptions, SizeParams};
+use crate::{
+    Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, SizeOptions,
+    SizeParams, notes,
+};
 
 /// Share of the class given to the median row where there are too few labels to fit a temperature.
 pub(crate) const TYPICAL_CONFIDENCE: f64 = 0.9;
@@ -77,14 +81,16 @@ impl Harmonic {
         if columns != 1 {
             return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
         }
-        let Solved { function, is_centered, built, report, .. } = self.solved(problem, run)?;
+        let Solved { function, is_centered, built, mut report, .. } = self.solved(problem, run)?;
         let mean = function.mean[0];
+        let score_radius = self.radii(&function, 0, &mut report)?;
         let offset = if is_centered { mean } else { 0.0 };
         let mut values = function.scores;
         values.values_mut().iter_mut().for_each(|v| *v += offset);
         let values = Arc::new(values);
         let extension = self.extension(problem, built.as_ref(), &values);
-        Ok(FittedRegression { values, reached: function.reached, mean, extension, graph: built, report })
+        let reached = function.reached;
+        Ok(FittedRegression { values, reached, score_radius, mean, extension, graph: built, report })
     }
 
     fn solved(&self, problem: &Problem<'_, '_>, run: &Run) -> Result<Solved> {
@@ -192,11 +198,13 @@ impl Harmonic {
             Ok((rule, labeling))
         })?;
         notes::lost_classes(&mut report, &labeling, targets);
-        let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);
+        let scores = labeling.scores.clone();
+        let extension = self.extension(problem, solved.built.as_ref(), &scores);
         let mut fitted = Fitted { labeling, rule, extension, graph: solved.built, report };
         if let (Some(bounds), Decision::Sizes) = (&bounds, self.params.decision) {
             fitted = class_sizes::decide(fitted, problem, bounds, run)?;
         }
+        self.certify(&solved.function, &scores, &mut fitted, run)?;
         fitted.report.peak_bytes = peak_memory_bytes();
         Ok(fitted)
     }
@@ -270,11 +278,46 @@ impl Harmonic {
         Ok(rule)
     }
 
+    /// Marks the labels that are certain: those decided on the `scores` that were solved for, not on refined ones.
+    fn certify(
+        &self,
+        function: &HarmonicFunction,
+        scores: &Arc<Matrix>,
+        fitted: &mut Fitted<'_>,
+        run: &Run,
+    ) -> Result<()> {
+        let Some(certificate) = function.certificate.as_ref().filter(|_| Arc::ptr_eq(scores, &fitted.labeling.scores))
+        else {
+            return Ok(());
+        };
+        let Fitted { labeling, rule, report, .. } = fitted;
+        report.time("certify", run, |report| {
+            let decision = self.params.decision;
+            let certified = run.install(|| certificate.certified(&labeling.scores, &labeling.labels, rule, decision));
+            let pairs = certified.iter().zip(&labeling.reached);
+            let n_open = pairs.filter(|(certain, reached)| **reached && !**certain).count();
+            labeling.score_radius = self.radii(function, n_open, report)?;
+            labeling.certified = Some(certified);
+            Ok(())
+        })
+    }
+
+    /// Bounds on the errors of scores; notes what the certificate says of labels, of which `n_open` are open.
+    fn radii(&self, function: &HarmonicFunction, n_open: usize, report: &mut Report) -> Result<Option<Vec<f64>>> {
+        let Some(certificate) = &function.certificate else { return Ok(None) };
+        let mut radii = certificate.radii(function.reached.len(), function.mean.len());
+        let summary = certificate.summary(n_open, &radii);
+        report.add_part("certificate", &summary)?;
+        notes::undecided(report, &summary);
+        radii.iter_mut().zip(&function.reached).filter(|(_, reached)| !**reached).for_each(|(r, _)| *r = f64::INFINITY);
+        Ok(Some(radii))
+    }
+
     fn extension<'a>(
         &self,
         problem: &Problem<'_, 'a>,
         built: Option<&AffinityGraph>,
-        scores: &Arc<lapwing_data::Matrix>,
+        scores: &Arc<Matrix>,
     ) -> Option<Extension<'a>> {
         // A graph that was built elsewhere from these features has their widths; a bare one cannot be extended.
         let affinity = built.or(problem.graph)?;

@@ -3,6 +3,7 @@
 use lapwing_data::{Error, Result, parse_choice};
 use serde::{Deserialize, Serialize};
 
+use super::Certify;
 use crate::SizeOptions;
 
 /// How far the sum of given shares may be from 1.
@@ -85,6 +86,9 @@ pub struct HarmonicParams {
     pub tol: f64,
     /// Most iterations of the solver; default 10,000.
     pub max_iter: usize,
+    /// Whether labels are certified to be those of the exact solution of the graph; default `Auto`.
+    #[serde(default)]
+    pub certify: Certify,
 }
 
 impl Default for HarmonicParams {
@@ -98,6 +102,7 @@ impl Default for HarmonicParams {
             class_prior: ClassPrior::default(),
             tol: 1e-6,
             max_iter: 10_000,
+            certify: Certify::default(),
         }
     }
 }

@@ -191,6 +191,7 @@ impl LapSvm {
         report.peak_bytes = peak_memory_bytes();
         Ok(FittedRegression {
             reached: vec![true; scores.n_rows()],
+            score_radius: None,
             values: Arc::new(scores),
             mean: problem.targets.mean()[0],
             extension: Some(extension.into()),

@@ -652,6 +652,8 @@ impl Method for LowRank {
             labels: Vec::with_capacity(n),
             confidence: Vec::with_capacity(n),
             reached: Vec::with_capacity(n),
+            certified: None,
+            score_radius: None,
         };
         let mut scores = Matrix::filled(n, c, 0.0);
         report.time_steps("apply", n as u64, run, |_| {

@@ -126,6 +126,7 @@ impl UnfoldedGnn {
         report.peak_bytes = peak_memory_bytes();
         Ok(FittedRegression {
             reached: vec![true; scores.n_rows()],
+            score_radius: None,
             values: scores,
             mean: problem.targets.mean()[0],
             extension: Some(extension.into()),

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{LaplacianSolver, Placed};
 use crate::Operator;
 use crate::kernels::{BLOCK_ROWS, divide, gather, scatter};
-use crate::precond::Preconditioner;
+use crate::precond::{Bounded, Preconditioner};
 
 /// diag(s)·(L + D)·diag(s).
 pub(super) struct Scaled<'a>(pub &'a LaplacianSolver);
@@ -66,5 +66,32 @@ impl Preconditioner for Applied<'_> {
         if let Some(scaling) = &self.solver.scaling {
             divide(z, scaling, s);
         }
+    }
+}
+
+impl Bounded for Applied<'_> {
+    fn variances(&self) -> Vec<f64> {
+        let mut variances = self.placed.factor.variances();
+        if let Some(rows) = &self.placed.rows {
+            let placed = std::mem::replace(&mut variances, vec![0.0; rows.len()]);
+            scatter(&placed, rows, &mut variances, 1);
+        }
+        if let Some(scaling) = &self.solver.scaling {
+            variances.iter_mut().zip(scaling).for_each(|(variance, scale)| *variance /= scale * scale);
+        }
+        variances
+    }
+
+    fn color(&self, noise: &mut [f64], m: usize) {
+        match &self.placed.rows {
+            None => self.placed.factor.color(noise, m),
+            Some(rows) => {
+                let mut gathered = vec![0.0; noise.len()];
+                gather(noise, rows, &mut gathered, m);
+                self.placed.factor.color(&mut gathered, m);
+                scatter(&gathered, rows, noise, m);
+            }
+        }
+        Scaled(self.solver).scale(noise, m);
     }
 }

@@ -22,6 +22,8 @@
 //! 20 to 40 of factors. The page `docs/methods/laplacian-solver.md` has figures.
 
 mod applied;
+mod certificate;
+mod monitor;
 mod params;
 mod scales;
 mod trial;
@@ -33,16 +35,19 @@ use std::time::Instant;
 use lapwing_data::{Csr, Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
+pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
 pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoice};
 
-use crate::cg::{CgInfo, CgParams, Projection, Stop, balance, solve, subtract_component_means};
+use crate::cg::{CgInfo, CgParams, Company, Projection, Stop, balance, solve_in_company, subtract_component_means};
 use crate::kernels::{BLOCK_ROWS, column_dots, gather, scatter};
 use crate::order::clusters;
 use crate::precond::{
-    ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cells, Cliques, Coarse, Jacobi, Preconditioner, TwoLevel,
+    ApproxCholesky, ApproxCholeskyParams, Bounded, CLUSTER, Cells, Cliques, Coarse, Jacobi, Preconditioner, TwoLevel,
 };
 use crate::{Components, Operator, SddMatrix, check_adjacency};
 use applied::{Applied, Scaled};
+use certificate::{Space, variances};
+use monitor::{Monitor, Outcome, count_open};
 use scales::{column_scales, scale_columns};
 use trial::Trial;
 
@@ -119,6 +124,8 @@ const ROUNDING: f64 = 16.0;
 const MOST_ROUNDING: f64 = 1e-3;
 /// Iterations without progress after which a factor is given up.
 const PATIENCE: usize = 40;
+/// Entries for each edge and row up to which a factor is taken for its tighter bounds alone.
+const SMALL_FILL: f64 = 4.0;
 
 impl LaplacianSolver {
     /// Prepares the system L + diag(`diagonal`), L the Laplacian of the symmetric `adjacency` (n, n); without a diagonal, L.
@@ -186,7 +193,7 @@ impl LaplacianSolver {
         run.check()?;
         let mut cells = None;
         let mut chosen = params.preconditioner;
-        let mut is_ordered = true;
+        let (mut is_ordered, mut max_fill) = (true, params.max_fill);
         if chosen == PreconditionerChoice::Auto {
             let trial = Trial { matrix: &natural, jacobi: &jacobi };
             chosen = if n <= TINY {
@@ -200,7 +207,11 @@ impl LaplacianSolver {
             } else {
                 let found = cells.insert(Cells::of(adjacency, diagonal, run)?);
                 match trial.is_mixing(found, run)? {
-                    true => PreconditionerChoice::TwoLevel,
+                    true if !params.certify => PreconditionerChoice::TwoLevel,
+                    true => {
+                        max_fill = max_fill.min(SMALL_FILL);
+                        PreconditionerChoice::ApproxCholesky
+                    }
                     false => PreconditionerChoice::ApproxCholesky,
                 }
             };
@@ -209,7 +220,7 @@ impl LaplacianSolver {
         let (mut coarse, mut order) = (None, None);
         if chosen == PreconditionerChoice::ApproxCholesky {
             let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
-            let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
+            let factor_params = ApproxCholeskyParams { cliques, max_fill };
             match ApproxCholesky::new(adjacency, diagonal, factor_params, run) {
                 Ok(factor) => {
                     order = Some(factor.order().to_vec());
@@ -335,6 +346,36 @@ impl LaplacianSolver {
         constraint: Constraint,
         run: &Run,
     ) -> Result<(Matrix, LaplacianInfo)> {
+        let (x, info, _) = self.solved(b, start, constraint, None, run)?;
+        Ok((x, info))
+    }
+
+    /// The same until every row is settled as `goal` asks, with bounds on the errors of every row; see [`Certificate`]. The solve goes on
+    /// beyond the tolerance as long as that settles more rows.
+    ///
+    /// # Errors
+    /// As [`LaplacianSolver::solve`]. Rows that stay open are no error.
+    ///
+    /// # Complexity
+    /// As [`LaplacianSolver::solve`], of one column more, or two where there are more than four; directions in double precision.
+    pub fn solve_certified(
+        &self,
+        b: &Matrix,
+        constraint: Constraint,
+        goal: &dyn Goal,
+        run: &Run,
+    ) -> Result<(Matrix, LaplacianInfo, Certificate)> {
+        self.solved(b, None, constraint, Some(goal), run)
+    }
+
+    fn solved(
+        &self,
+        b: &Matrix,
+        start: Option<&Matrix>,
+        constraint: Constraint,
+        goal: Option<&dyn Goal>,
+        run: &Run,
+    ) -> Result<(Matrix, LaplacianInfo, Certificate)> {
         let (n, s) = (self.n(), b.n_cols());
         for (what, block) in [Some(("right-hand side", b)), start.map(|x| ("start", x))].into_iter().flatten() {
             if (block.n_rows(), block.n_cols()) != (n, s) {
@@ -352,9 +393,9 @@ impl LaplacianSolver {
             }
         }
         let begun = Instant::now();
-        let (x, mut info) = run.install(|| self.solve_in_order(b, start, constraint, run))?;
+        let (x, mut info, certificate) = run.install(|| self.solve_in_order(b, start, constraint, goal, run))?;
         info.seconds = begun.elapsed().as_secs_f64();
-        Ok((x, info))
+        Ok((x, info, certificate))
     }
 
     fn solve_in_order(
@@ -362,23 +403,25 @@ impl LaplacianSolver {
         b: &Matrix,
         start: Option<&Matrix>,
         constraint: Constraint,
+        goal: Option<&dyn Goal>,
         run: &Run,
-    ) -> Result<(Matrix, LaplacianInfo)> {
-        let s = b.n_cols();
+    ) -> Result<(Matrix, LaplacianInfo, Certificate)> {
+        let (n, s) = (self.n(), b.n_cols());
         let mut info = LaplacianInfo { iterations: vec![0; s], converged: true, ..LaplacianInfo::default() };
-        if s == 0 || self.n() == 0 {
-            return Ok((b.clone(), info));
+        if s == 0 || n == 0 {
+            return Ok((b.clone(), info, Certificate { deviations: vec![0.0; n], ..Certificate::default() }));
         }
         let mut b = self.gathered(b);
         // Powers of two that bring the largest value of each column near 1: squares must neither vanish nor overflow.
         let scales = column_scales(&b);
         scale_columns(&mut b, &scales, 1.0);
         info.discarded = self.discard(&mut b, constraint);
-        let mut x = start.map_or_else(|| Matrix::filled(self.n(), s, 0.0), |start| self.gathered(start));
+        let mut x = start.map_or_else(|| Matrix::filled(n, s, 0.0), |start| self.gathered(start));
         scale_columns(&mut x, &scales, 1.0);
         self.discard(&mut x, constraint);
         let mut rung = self.lock().first().map(|placed| rung_of(placed.name));
-        let last = if self.n() <= MOST_EXACT_ROWS { LADDER.len() } else { LADDER.len() - 1 };
+        let last = if n <= MOST_EXACT_ROWS { LADDER.len() } else { LADDER.len() - 1 };
+        let mut certified = Certified::default();
         loop {
             let placed = match rung {
                 Some(rung) => match self.factor(rung, run) {
@@ -388,18 +431,32 @@ impl LaplacianSolver {
                 },
                 None => None,
             };
-            let one = self.attempt(placed.as_deref(), &b, &mut x, constraint, &info, run)?;
+            let next = rung.map_or(0, |rung| rung + 1);
+            let may_climb = next < last
+                && matches!(
+                    self.params.preconditioner,
+                    PreconditionerChoice::Auto | PreconditionerChoice::ApproxCholesky
+                );
+            let engine = self.engine(placed.as_deref(), constraint);
+            let task = Task { b: &b, scales: &scales, goal, may_climb };
+            let one = self.attempt(&engine, &task, &mut x, &mut certified, &info, run)?;
             info.preconditioners.push(placed.as_ref().map_or(self.chosen.name(), |placed| placed.name));
             info.iterations.iter_mut().zip(&one.iterations).for_each(|(all, one)| *all += one);
             info.curve.extend(&one.curve);
             (info.residuals, info.converged, info.reason) = (one.residuals, one.converged, one.reason);
             if info.reason == Stop::Stagnated && self.is_rounding(&b, &x, &info.residuals) {
-                (info.converged, info.reason) = (true, Stop::Rounding);
+                info.reason = Stop::Rounding;
             }
-            let next = rung.map_or(0, |rung| rung + 1);
-            let may_climb =
-                matches!(self.params.preconditioner, PreconditionerChoice::Auto | PreconditionerChoice::ApproxCholesky);
-            if info.converged || info.reason == Stop::MaxIter || !may_climb || next >= last {
+            let is_done = info.converged || info.reason == Stop::Rounding;
+            if let Some(goal) = goal {
+                self.discard(&mut x, constraint);
+                certified.certify(self, &engine, &task, &x);
+                if is_done && certified.wants_more(goal, &x, &scales) {
+                    continue;
+                }
+            }
+            let is_loose = may_climb && certified.outcome == Some(Outcome::Loose);
+            if is_done && !is_loose || info.reason == Stop::MaxIter || !may_climb {
                 break;
             }
             rung = Some(next);
@@ -407,7 +464,10 @@ impl LaplacianSolver {
         self.discard(&mut x, constraint);
         scale_columns(&mut x, &scales, -1.0);
         drop(b);
-        Ok((self.scattered(&x), info))
+        let mut certificate = certified.certificate;
+        let deviations = std::mem::replace(&mut certificate.deviations, vec![0.0; n]);
+        scatter(&deviations, &self.order, &mut certificate.deviations, 1);
+        Ok((self.scattered(&x), info, certificate))
     }
 
     /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, what the last bits of x make.
@@ -431,13 +491,40 @@ impl LaplacianSolver {
         TwoLevel { jacobi: &self.jacobi, coarse, scaling: self.scaling.as_deref() }
     }
 
+    /// The preconditioner to iterate with, a factor if there is one, and the space of the solutions.
+    fn engine<'a>(&'a self, placed: Option<&'a Placed>, constraint: Constraint) -> Engine<'a> {
+        let is_one_component = self.singular.sizes == [self.n()];
+        let (mut projection, mut space) = match constraint {
+            Constraint::ZeroMean if !is_one_component => (Projection::ZeroMean, Space::ZeroMean),
+            Constraint::None if self.singular.sizes.is_empty() => (Projection::None, Space::Free),
+            _ => {
+                let (ids, sizes) = (self.singular.ids.as_slice(), self.singular.sizes.as_slice());
+                (Projection::Components { ids, sizes }, Space::Components { ids, sizes })
+            }
+        };
+        if let Some(placed) = placed {
+            let preconditioner = Box::new(Applied { solver: self, placed });
+            return Engine { preconditioner, projection, space, is_factor: true };
+        }
+        if let Some(coarse) = &self.coarse {
+            let preconditioner = Box::new(self.two_level(coarse));
+            return Engine { preconditioner, projection, space, is_factor: false };
+        }
+        let is_free = matches!(projection, Projection::None) && self.scaling.is_none();
+        if is_free && self.chosen != PreconditionerChoice::None {
+            projection = Projection::OrthogonalToOnes(self.matrix.shift());
+            space = Space::Orthogonal { c: self.matrix.shift() };
+        }
+        Engine { preconditioner: Box::new(&self.jacobi), projection, space, is_factor: false }
+    }
+
     /// One run of conjugate gradients, from and into `x`.
     fn attempt(
         &self,
-        placed: Option<&Placed>,
-        b: &Matrix,
+        engine: &Engine<'_>,
+        task: &Task<'_>,
         x: &mut Matrix,
-        constraint: Constraint,
+        certified: &mut Certified,
         before: &LaplacianInfo,
         run: &Run,
     ) -> Result<CgInfo> {
@@ -451,30 +538,47 @@ impl LaplacianSolver {
             Some(_) => &Scaled(self),
             None => &self.matrix,
         };
-        let singular = match constraint {
-            Constraint::ZeroMean => Projection::ZeroMean,
-            Constraint::None if self.singular.sizes.is_empty() => Projection::None,
-            Constraint::None => Projection::Components { ids: &self.singular.ids, sizes: &self.singular.sizes },
-        };
-        if let Some(placed) = placed {
+        if engine.is_factor {
             params.patience = PATIENCE;
-            return solve(operator, &Applied { solver: self, placed }, singular, b, x, params, run);
-        }
-        if self.params.preconditioner == PreconditionerChoice::Auto {
+        } else if self.params.preconditioner == PreconditionerChoice::Auto {
             params.budget = if is_sparse(self.matrix.n_entries(), self.n()) { SPARSE_BUDGET } else { BUDGET };
             // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
-            params.single_directions = self.params.tol >= LEAST_SINGLE_TOL && self.fits_single;
+            let is_exact = task.goal.is_some() || self.params.tol < LEAST_SINGLE_TOL;
+            params.single_directions = !is_exact && self.fits_single;
         }
-        if let Some(coarse) = &self.coarse {
-            return solve(operator, &self.two_level(coarse), singular, b, x, params, run);
+        if let Projection::OrthogonalToOnes(_) = engine.projection {
+            self.balance(task.b, x);
         }
-        let has_ones =
-            matches!(singular, Projection::None) && self.scaling.is_none() && self.chosen != PreconditionerChoice::None;
-        let projection = if has_ones { Projection::OrthogonalToOnes(self.matrix.shift()) } else { singular };
-        if has_ones {
-            self.balance(b, x);
+        let preconditioner = &*engine.preconditioner;
+        let (projection, b) = (engine.projection, task.b);
+        let largest = |variances: &[f64]| variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();
+        let Some(goal) = task.goal else {
+            params.largest_deviation = largest(&preconditioner.variances());
+            return solve_in_company(operator, preconditioner, projection, b, x, params, None, run);
+        };
+        let deviations = certified.begin(engine, self.n());
+        params.largest_deviation = deviations.iter().fold(0.0, |most, &d| most.max(d));
+        let project = |noise: &mut [f64], m: usize| self.project_noise(engine, noise, m);
+        let mut monitor = Monitor::new(goal, preconditioner, &deviations, task.scales, &project, run);
+        (monitor.is_factor, monitor.may_climb) = (engine.is_factor, task.may_climb);
+        monitor.attempt = before.preconditioners.len();
+        let company: &mut dyn Company = &mut monitor;
+        let info = solve_in_company(operator, preconditioner, projection, b, x, params, Some(company), run)?;
+        certified.end(&mut monitor);
+        certified.certificate.deviations = deviations;
+        Ok(info)
+    }
+
+    /// Brings random residuals into the range of the system. Those of a factor of a singular system are there.
+    fn project_noise(&self, engine: &Engine<'_>, noise: &mut [f64], m: usize) {
+        match engine.space {
+            Space::Free => {}
+            Space::Components { .. } if engine.is_factor => {}
+            Space::Components { ids, sizes } => subtract_component_means(noise, m, ids, sizes),
+            Space::ZeroMean | Space::Orthogonal { .. } => {
+                subtract_component_means(noise, m, &vec![0; self.n()], &[self.n()]);
+            }
         }
-        solve(operator, &self.jacobi, projection, b, x, params, run)
     }
 
     /// Adds to each column of x the constant that makes its residual add up to zero: 1ᵀA1 = Σ D.
@@ -565,6 +669,77 @@ impl LaplacianSolver {
             self.discard(&mut z, Constraint::None);
             Ok(self.scattered(&z))
         })
+    }
+}
+
+/// What conjugate gradients iterate with.
+struct Engine<'a> {
+    preconditioner: Box<dyn Bounded + 'a>,
+    projection: Projection<'a>,
+    space: Space<'a>,
+    is_factor: bool,
+}
+
+/// What is to be solved for.
+struct Task<'a> {
+    b: &'a Matrix,
+    /// Exponents by which its columns are scaled.
+    scales: &'a [f64],
+    goal: Option<&'a dyn Goal>,
+    /// Whether there is a better preconditioner.
+    may_climb: bool,
+}
+
+/// What is certified so far, in the solver's order of rows.
+#[derive(Default)]
+struct Certified {
+    certificate: Certificate,
+    outcome: Option<Outcome>,
+    /// Whether rows that bounds on recomputed residuals left open have been given a second chance.
+    is_second: bool,
+}
+
+impl Certified {
+    /// √v for the preconditioner about to be used.
+    fn begin(&mut self, engine: &Engine<'_>, n: usize) -> Vec<f64> {
+        let (mut deviations, total) = variances(&*engine.preconditioner, &engine.space, n);
+        deviations.iter_mut().for_each(|v| *v = v.sqrt());
+        self.certificate.total_deviation = total.sqrt();
+        deviations
+    }
+
+    /// Takes over what a watched run has found out.
+    fn end(&mut self, monitor: &mut Monitor<'_>) {
+        let certificate = &mut self.certificate;
+        self.outcome = Some(monitor.outcome);
+        certificate.is_exhausted = matches!(monitor.outcome, Outcome::Settled | Outcome::Stuck);
+        // With the same preconditioner the larger bound counts, at the price of both risks.
+        let is_same = self.is_second;
+        let lambda = monitor.probes.bound();
+        certificate.errors.lambda = if is_same { lambda.max(certificate.errors.lambda) } else { lambda };
+        certificate.failure = monitor.probes.failure() * if is_same { 2.0 } else { 1.0 };
+        if let (false, Some(iterations)) = (is_same, monitor.n_iter_residual) {
+            certificate.n_iter_residual += iterations;
+        }
+    }
+
+    /// Bounds from residuals that are computed anew.
+    fn certify(&mut self, solver: &LaplacianSolver, engine: &Engine<'_>, task: &Task<'_>, x: &Matrix) {
+        let lambda = self.certificate.errors.lambda;
+        let exact = solver.error_bounds(&*engine.preconditioner, &engine.space, (task.b, x), task.scales, lambda);
+        self.certificate.errors = exact;
+    }
+
+    /// Whether rows are open that the recursion took for settled: its residual had drifted.
+    fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, scales: &[f64]) -> bool {
+        if self.is_second || self.outcome != Some(Outcome::Settled) {
+            return false;
+        }
+        let mut solution = x.clone();
+        scale_columns(&mut solution, scales, -1.0);
+        let settled = goal.settled(&solution, &self.certificate.errors);
+        self.is_second = count_open(&solution, &self.certificate.deviations, &settled) > 0;
+        self.is_second
     }
 }
 

@@ -31,11 +31,13 @@ pub struct LaplacianParams {
     pub max_iter: usize,
     /// Most entries of an approximate Cholesky factor for each edge and row, above 0; default 32.
     pub max_fill: f64,
+    /// Whether solutions are to be certified; default false. `Auto` then takes a factor wherever that stays small: its bounds are tighter.
+    pub certify: bool,
 }
 
 impl Default for LaplacianParams {
     fn default() -> Self {
-        Self { preconditioner: PreconditionerChoice::Auto, tol: 1e-8, max_iter: 10_000, max_fill: 32.0 }
+        Self { preconditioner: PreconditionerChoice::Auto, tol: 1e-8, max_iter: 10_000, max_fill: 32.0, certify: false }
     }
 }
 
@@ -56,7 +58,7 @@ pub struct LaplacianInfo {
     pub iterations: Vec<usize>,
     /// Relative residual of each column (s), recomputed from the solution and the right-hand side as far as it is in the range.
     pub residuals: Vec<f64>,
-    /// Whether every column reached the tolerance, or the least residual that f64 allows: `reason` tells.
+    /// Whether every column reached the tolerance, by its residual and by the estimate of its largest error.
     pub converged: bool,
     /// Why the last attempt ended.
     pub reason: Stop,

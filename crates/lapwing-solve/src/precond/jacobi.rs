@@ -3,7 +3,7 @@
 use lapwing_data::{Error, Result};
 use rayon::prelude::*;
 
-use super::Preconditioner;
+use super::{Bounded, Preconditioner};
 use crate::Operator;
 use crate::kernels::BLOCK_ROWS;
 
@@ -63,5 +63,18 @@ impl Preconditioner for Jacobi {
                 }
             },
         );
+    }
+}
+
+impl Bounded for Jacobi {
+    fn variances(&self) -> Vec<f64> {
+        self.inverse.clone()
+    }
+
+    fn color(&self, noise: &mut [f64], m: usize) {
+        noise.par_chunks_mut(m).zip(&self.inverse).with_min_len(BLOCK_ROWS).for_each(|(row, inverse)| {
+            let deviation = inverse.sqrt().recip();
+            row.iter_mut().for_each(|v| *v *= deviation);
+        });
     }
 }

@@ -29,3 +29,36 @@ pub trait Preconditioner: Sync {
         None
     }
 }
+
+/// A preconditioner M that is known well enough to bound errors by it, see [`crate::laplacian`].
+pub(crate) trait Bounded: Preconditioner {
+    /// vᵢ ≥ (M⁻¹)ᵢᵢ for each row (n).
+    fn variances(&self) -> Vec<f64>;
+
+    /// Turns independent normal numbers of variance 1 (n, m) into columns of N(0, K) with K ⪰ M.
+    fn color(&self, noise: &mut [f64], m: usize);
+}
+
+impl<P: Preconditioner + ?Sized> Preconditioner for &P {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+        (**self).apply(r, z, s);
+    }
+
+    fn diagonal(&self) -> Option<&[f64]> {
+        (**self).diagonal()
+    }
+
+    fn coarse(&self) -> Option<&Coarse> {
+        (**self).coarse()
+    }
+}
+
+impl<P: Bounded + ?Sized> Bounded for &P {
+    fn variances(&self) -> Vec<f64> {
+        (**self).variances()
+    }
+
+    fn color(&self, noise: &mut [f64], m: usize) {
+        (**self).color(noise, m);
+    }
+}

@@ -16,7 +16,7 @@ use std::ops::Range;
 use lapwing_data::{Csr, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::{Jacobi, Preconditioner};
+use super::{Bounded, Jacobi, Preconditioner};
 use crate::dense;
 use crate::dispatch::{WIDEST, dispatched, with_width};
 use crate::kernels::{BLOCK_ROWS, divide};
@@ -294,6 +294,24 @@ impl Preconditioner for TwoLevel<'_> {
                 }
             }
         });
+    }
+}
+
+impl Bounded for TwoLevel<'_> {
+    fn variances(&self) -> Vec<f64> {
+        let (mut variances, k) = (self.jacobi.variances(), self.coarse.k());
+        for (cell, ends) in self.coarse.starts.windows(2).enumerate() {
+            let shared = self.coarse.inverse[cell * k + cell];
+            for row in ends[0]..ends[1] {
+                variances[row] += shared * self.scaling.map_or(1.0, |scaling| scaling[row].powi(-2));
+            }
+        }
+        variances
+    }
+
+    /// By diag(A), which is no less than M.
+    fn color(&self, noise: &mut [f64], m: usize) {
+        self.jacobi.color(noise, m);
     }
 }
 

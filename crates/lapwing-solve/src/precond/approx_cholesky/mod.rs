@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 use lapwing_data::{Csr, Error, Result, Run};
 
-use super::Preconditioner;
+use super::{Bounded, Preconditioner};
 use elimination::Rule;
 use levels::Level;
 use sweeps::Factor;
@@ -151,5 +151,15 @@ impl Preconditioner for ApproxCholesky {
     /// the constants of such components out.
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
         self.factor.apply(r, z, s);
+    }
+}
+
+impl Bounded for ApproxCholesky {
+    fn variances(&self) -> Vec<f64> {
+        self.factor.variances()
+    }
+
+    fn color(&self, noise: &mut [f64], m: usize) {
+        self.factor.color(noise, m);
     }
 }

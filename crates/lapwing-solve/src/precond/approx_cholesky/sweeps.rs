@@ -202,6 +202,81 @@ impl Factor {
     }
 }
 
+/// For the bounds of errors.
+impl Factor {
+    /// σ² with σᵥ² = 1/dᵥ + (Σ sᵤᵥσᵤ)², later positions u first: at least the diagonal of (L·D·Lᵀ)⁺. For ζ of that covariance has
+    /// ζᵥ = Σ sᵤᵥζᵤ + ξᵥ/√dᵥ with independent ξ, and a weighted mean deviates by no more than the mean of the deviations.
+    pub fn variances(&self) -> Vec<f64> {
+        let mut deviations = vec![0.0; self.n()];
+        for level in self.levels.iter().rev() {
+            let Some((first, last)) = level.first().zip(level.last()) else { continue };
+            let later_start = last.start + last.inverse_pivots.len();
+            let (own, later) = deviations.split_at_mut(later_start);
+            let later = &*later;
+            each_part(level, &mut own[first.start..], 1, |part, own| part.deviate(own, later, later_start));
+        }
+        deviations.iter_mut().for_each(|deviation| *deviation *= *deviation);
+        deviations
+    }
+
+    /// Y ← L·D^½·Y on blocks (n, m).
+    pub fn color(&self, block: &mut [f64], m: usize) {
+        for part in self.levels.iter().flatten() {
+            let own = block[part.start * m..].chunks_exact_mut(m).zip(&part.inverse_pivots);
+            for (row, inverse) in own {
+                let root = if *inverse > 0.0 { inverse.sqrt().recip() } else { 0.0 };
+                row.iter_mut().for_each(|v| *v *= root);
+            }
+        }
+        let scaled = block.to_vec();
+        let parts: Vec<&Part> = self.levels.iter().flatten().collect();
+        let mut pieces = Vec::with_capacity(parts.len());
+        let mut rest = block;
+        for part in parts {
+            let (own, later) = rest.split_at_mut(part.inverse_pivots.len() * m);
+            pieces.push((part, own));
+            rest = later;
+        }
+        pieces.into_par_iter().for_each(|(part, own)| part.multiply(own, &scaled, m));
+    }
+
+    fn n(&self) -> usize {
+        self.levels.iter().flatten().map(|part| part.inverse_pivots.len()).sum()
+    }
+}
+
+impl Part {
+    /// The deviations of the part from those of later levels, whose positions begin with `first`.
+    fn deviate(&self, own: &mut [f64], later: &[f64], first: usize) {
+        let mut outer = self.outer.owners.iter().enumerate().rev().peekable();
+        for column in (0..own.len()).rev() {
+            let (ids, shares) = self.inner.list(column);
+            let mut mean: f64 = ids.iter().zip(shares).map(|(&id, &share)| f64::from(share) * own[id as usize]).sum();
+            if let Some((at, _)) = outer.next_if(|(_, owner)| **owner as usize == column) {
+                let (ids, shares) = self.outer.lists.list(at);
+                mean += ids.iter().zip(shares).map(|(&id, &s)| f64::from(s) * later[id as usize - first]).sum::<f64>();
+            }
+            own[column] = (self.inverse_pivots[column] + mean * mean).sqrt();
+        }
+    }
+
+    /// Takes off the rows `own` what the columns of L send them of `all`.
+    fn multiply(&self, own: &mut [f64], all: &[f64], m: usize) {
+        let mut take = |row: usize, share: f32, from: usize| {
+            let from = &all[from * m..(from + 1) * m];
+            own[row * m..(row + 1) * m].iter_mut().zip(from).for_each(|(v, from)| *v -= f64::from(share) * from);
+        };
+        for column in 0..self.inverse_pivots.len() {
+            let (ids, shares) = self.inner.list(column);
+            ids.iter().zip(shares).for_each(|(&id, &share)| take(id as usize, share, self.start + column));
+        }
+        for (at, &row) in self.incoming.owners.iter().enumerate() {
+            let (columns, shares) = self.incoming.lists.list(at);
+            columns.iter().zip(shares).for_each(|(&column, &share)| take(row as usize, share, column as usize));
+        }
+    }
+}
+
 /// Hands each part of a level its rows of the block; `rows` begins with those of the first part.
 fn each_part<'a>(level: &'a [Part], mut rows: &mut [f64], s: usize, work: impl Fn(&'a Part, &mut [f64]) + Sync) {
     let mut pieces = Vec::with_capacity(level.len());

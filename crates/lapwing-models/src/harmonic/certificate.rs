@@ -1,0 +1,398 @@
+//! Which labels are those of the exact harmonic function of the graph, and how far off values may be.
+//!
+//! A solve comes with bounds on the error of every row and of every difference of columns ([`lapwing_solve::Certificate`]). A row of the
+//! class a is certified if its standing s = (score − offset)·scale exceeds that of every other class b by more than the error of the
+//! difference may be: s_a − s_b > √vᵢ·E_ab/λ. Rows that do not pass keep their label and are called undecided; ties always are. The
+//! certificate says that a label equals that of the exact solution on this graph, its weights taken as they are in f64; not that it is
+//! correct.
+//!
+//! Cost: O(n·c) and O(c²·s²) for each system.
+
+use lapwing_data::{Matrix, Result, Targets, parse_choice};
+use lapwing_solve::{ErrorBounds, Goal, LaplacianInfo, RowError, Settled};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, HarmonicParams};
+use crate::Rule;
+use crate::labeling::largest;
+
+/// Residuals above which certificates are not worth their cost.
+const MOST_TOL: f64 = 1e-4;
+/// Share of the range of targets that is small enough an error of a regression.
+const SMALL_ERROR: f64 = 1e-4;
+/// Roundings of scores and standings, for each class.
+const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
+
+/// Whether labels are certified to be those of the exact solution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certify {
+    /// The solve goes on until its residual is within the tolerance and every label is certified, or no more can be. Off for a
+    /// tolerance above 1e-4. The default.
+    #[default]
+    Auto,
+    /// The solve ends as soon as every label is certified, whatever its residual.
+    First,
+    /// Not.
+    Off,
+}
+
+impl Certify {
+    /// From its name.
+    ///
+    /// # Errors
+    /// [`lapwing_data::Error::Param`] listing the known names.
+    pub fn parse(name: &str) -> Result<Self> {
+        parse_choice("certify", name, &[("auto", Self::Auto), ("first", Self::First), ("off", Self::Off)])
+    }
+}
+
+/// Bounds on the errors of a harmonic function, one system after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Certificate {
+    systems: Vec<System>,
+}
+
+/// Bounds on the errors of one system.
+#[derive(Clone, Debug)]
+struct System {
+    /// Its rows among all; all rows where `None`.
+    rows: Option<Vec<u32>>,
+    bounds: lapwing_solve::Certificate,
+    is_last_implied: bool,
+    n_iter: usize,
+}
+
+/// What a certificate says of labels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CertificateSummary {
+    /// Rows that a label reaches and that are undecided.
+    pub n_open: usize,
+    /// Probability that the bounds do not hold.
+    pub failure: f64,
+    /// Least bound on the smallest eigenvalue of the preconditioned systems; 0 where it is unknown.
+    pub lambda: f64,
+    /// Largest bound on the error of a score.
+    pub largest_radius: Option<f64>,
+    /// Whether the open rows have no other reason than ties, or margins too small for f64.
+    pub is_exhausted: bool,
+    /// Iterations until the residual was within the tolerance.
+    pub n_iter_residual: usize,
+    /// Iterations in all.
+    pub n_iter: usize,
+}
+
+impl Certificate {
+    /// Adds the bounds of the system on `rows`, or on all.
+    pub(super) fn add(
+        &mut self,
+        rows: Option<Vec<u32>>,
+        bounds: lapwing_solve::Certificate,
+        is_last_implied: bool,
+        info: &LaplacianInfo,
+    ) {
+        let n_iter = info.iterations.iter().copied().max().unwrap_or(0);
+        self.systems.push(System { rows, bounds, is_last_implied, n_iter });
+    }
+
+    /// Adds the systems of another certificate.
+    pub(super) fn join(&mut self, other: Self) {
+        self.systems.extend(other.systems);
+    }
+
+    /// Numbers rows as those of the whole, where `whole` has the number of each.
+    pub(super) fn placed(mut self, whole: impl Fn(u32) -> u32, n: usize) -> Self {
+        for system in &mut self.systems {
+            let rows = system.rows.take().unwrap_or_else(|| (0..n as u32).collect());
+            system.rows = Some(rows.into_iter().map(&whole).collect());
+        }
+        self
+    }
+
+    /// Bound on the error of each score (n): the largest over the classes; 0 where scores are exact, infinite where nothing is known.
+    pub fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
+        let mut radii = vec![0.0; n];
+        for system in &self.systems {
+            let bounds: Vec<RowError> = (0..n_classes).map(|class| system.error(&unit(class, n_classes))).collect();
+            for (row, deviation) in system.rows() {
+                radii[row] = bounds.iter().fold(0.0, |most, bound| bound.at(deviation).max(most));
+            }
+        }
+        radii
+    }
+
+    /// Whether each of the `labels` (n) is certain, given `scores` (n, c) and the rule that decided.
+    pub fn certified(&self, scores: &Matrix, labels: &[u32], rule: &Rule, decision: Decision) -> Vec<bool> {
+        let c = scores.n_cols();
+        let mut certified: Vec<bool> = scores.rows().map(|row| !row.iter().any(|s| s.is_nan())).collect();
+        let widening = match decision {
+            Decision::Mass => self.mass_errors(scores, rule),
+            _ => vec![0.0; c],
+        };
+        for system in &self.systems {
+            let pairs = Pairs::of(&rule.scale, &widening, |weights| system.error(weights));
+            let rows: Vec<(usize, f64)> = system.rows().collect();
+            let marks: Vec<(usize, bool)> = rows
+                .par_iter()
+                .with_min_len(1024)
+                .map_init(
+                    || vec![0.0; c],
+                    |standing, &(row, deviation)| {
+                        let scores = scores.row(row);
+                        rule.standing(scores, standing);
+                        let rounding = size(scores) + size(&rule.offset);
+                        (row, pairs.is_settled(standing, labels[row] as usize, deviation, rounding))
+                    },
+                )
+                .collect();
+            marks.iter().for_each(|&(row, is_certain)| certified[row] &= is_certain);
+        }
+        certified
+    }
+
+    /// Relative errors of the masses of the classes, Σ (score − offset) over all rows; infinite for all if one that bars its class may
+    /// be positive.
+    fn mass_errors(&self, scores: &Matrix, rule: &Rule) -> Vec<f64> {
+        let (offset, c) = (&rule.offset, rule.offset.len());
+        let (mut mass, mut sizes) = (vec![0.0; c], vec![0.0; c]);
+        for row in scores.rows().filter(|row| !row.iter().any(|s| s.is_nan())) {
+            for class in 0..c {
+                mass[class] += row[class] - offset[class];
+                sizes[class] += row[class].abs() + offset[class].abs();
+            }
+        }
+        let absolute: Vec<f64> = (0..c)
+            .map(|class| {
+                let error = |system: &System| {
+                    let bound = system.error(&unit(class, c));
+                    let total = system.bounds.total_deviation;
+                    (if total > 0.0 { bound.slope * total } else { 0.0 })
+                        + bound.constant * system.bounds.deviations.len() as f64
+                };
+                let rounding = f64::EPSILON * scores.n_rows() as f64 * sizes[class];
+                self.systems.iter().map(error).sum::<f64>() + rounding
+            })
+            .collect();
+        let is_barred = |class: usize| mass[class] <= 0.0;
+        if (0..c).any(|class| rule.prior[class] > 0.0 && is_barred(class) && mass[class] + absolute[class] > 0.0) {
+            return vec![f64::INFINITY; c];
+        }
+        (0..c).map(|class| if is_barred(class) { 0.0 } else { absolute[class] / mass[class] }).collect()
+    }
+
+    /// What it says of labels of which `n_open` are undecided.
+    pub fn summary(&self, n_open: usize, radii: &[f64]) -> CertificateSummary {
+        let systems = || self.systems.iter();
+        let largest = radii.iter().fold(0.0f64, |most, &radius| most.max(radius));
+        let lambda = systems().map(|system| system.bounds.errors.lambda).fold(f64::INFINITY, f64::min);
+        CertificateSummary {
+            n_open,
+            failure: systems().map(|system| system.bounds.failure).sum(),
+            lambda: if lambda.is_finite() { lambda } else { 1.0 },
+            largest_radius: Some(largest).filter(|radius| radius.is_finite()),
+            is_exhausted: systems().all(|system| system.bounds.is_exhausted || system.bounds.errors.is_zero()),
+            n_iter_residual: systems().map(|system| system.bounds.n_iter_residual).max().unwrap_or(0),
+            n_iter: systems().map(|system| system.n_iter).max().unwrap_or(0),
+        }
+    }
+}
+
+impl System {
+    /// Its rows and their √vᵢ.
+    fn rows(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let place = |at: usize| self.rows.as_ref().map_or(at, |rows| rows[at] as usize);
+        self.bounds.deviations.iter().enumerate().map(move |(at, &deviation)| (place(at), deviation))
+    }
+
+    /// Error of Σ w_c·score_c, for weights of all classes.
+    fn error(&self, weights: &[f64]) -> RowError {
+        error_of_classes(&self.bounds.errors, weights, self.is_last_implied)
+    }
+}
+
+/// The last column is minus the sum of the others where it was not solved for.
+fn error_of_classes(errors: &ErrorBounds, weights: &[f64], is_last_implied: bool) -> RowError {
+    match weights.split_last() {
+        Some((last, others)) if is_last_implied => {
+            errors.of(&others.iter().map(|weight| weight - last).collect::<Vec<_>>())
+        }
+        _ => errors.of(weights),
+    }
+}
+
+fn unit(class: usize, c: usize) -> Vec<f64> {
+    let mut weights = vec![0.0; c];
+    weights[class] = 1.0;
+    weights
+}
+
+/// Sum of the absolute values.
+fn size(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.abs()).sum()
+}
+
+/// What the difference of the standings of two classes may be off by.
+struct Pairs {
+    scale: Vec<f64>,
+    /// Relative errors of the scales.
+    widening: Vec<f64>,
+    /// For each pair of classes (c, c).
+    errors: Vec<RowError>,
+}
+
+impl Pairs {
+    fn of(scale: &[f64], widening: &[f64], error: impl Fn(&[f64]) -> RowError) -> Self {
+        let c = scale.len();
+        let mut errors = vec![RowError { slope: 0.0, constant: 0.0 }; c * c];
+        for a in 0..c {
+            for b in 0..a {
+                let mut weights = vec![0.0; c];
+                (weights[a], weights[b]) = (scale[a], -scale[b]);
+                let pair = error(&weights);
+                (errors[a * c + b], errors[b * c + a]) = (pair, pair);
+            }
+        }
+        Self { scale: scale.to_vec(), widening: widening.to_vec(), errors }
+    }
+
+    /// Whether the class `best` stands above all others for certain; `rounding` is the size of what was rounded.
+    fn is_settled(&self, standing: &[f64], best: usize, deviation: f64, rounding: f64) -> bool {
+        let c = standing.len();
+        (0..c).filter(|&other| other != best && self.scale[other] > 0.0).all(|other| {
+            let widening = self.widening[best].max(self.widening[other]);
+            let largest = self.scale[best].max(self.scale[other]);
+            let slack = ROUNDINGS * c as f64 * largest * rounding;
+            let bound = self.errors[best * c + other].at(deviation) + slack;
+            let shifted = (standing[best].abs() + standing[other].abs()) * widening;
+            widening < 0.5 && standing[best] - standing[other] > (bound + shifted) / (1.0 - widening)
+        })
+    }
+}
+
+/// How scores compare.
+struct Standing {
+    offset: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl Standing {
+    /// The best class, and the standing of each.
+    fn of(&self, scores: &[f64]) -> (usize, Vec<f64>) {
+        let compared = scores.iter().zip(&self.offset).zip(&self.scale);
+        let standing: Vec<f64> = compared
+            .map(|((score, offset), scale)| if *scale > 0.0 { (score - offset) * scale } else { f64::NEG_INFINITY })
+            .collect();
+        (largest(&standing), standing)
+    }
+}
+
+/// Every label certain, or every value known well enough: what a solve goes on for.
+pub(super) struct Settling {
+    decision: Decision,
+    /// Weighted mean of the targets (c): scores are what is solved for, above it.
+    mean: Vec<f64>,
+    prior: Vec<f64>,
+    is_last_implied: bool,
+    is_first: bool,
+    /// Largest error that a regression is content with.
+    radius: f64,
+}
+
+impl Settling {
+    /// What to settle, if anything.
+    pub fn of(params: &HarmonicParams, targets: &Targets, mean: &[f64], is_last_implied: bool) -> Result<Option<Self>> {
+        let is_first = params.certify == Certify::First;
+        let is_coarse = params.tol > MOST_TOL && !is_first;
+        if params.certify == Certify::Off || is_coarse || targets.rows().is_empty() {
+            return Ok(None);
+        }
+        let values = || targets.values().values().iter();
+        let range = values().fold(f64::NEG_INFINITY, |most, &v| most.max(v))
+            - values().fold(f64::INFINITY, |least, &v| least.min(v));
+        let prior = match targets.n_columns() {
+            1 => vec![1.0],
+            _ => params.class_prior.shares(mean)?,
+        };
+        let (decision, mean) = (params.decision, mean.to_vec());
+        Ok(Some(Self { decision, mean, prior, is_last_implied, is_first, radius: SMALL_ERROR * range }))
+    }
+
+    /// Offsets and scales of what is solved for, by the scores so far: all that the decision may come to.
+    fn rules(&self, x: &Matrix) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let c = self.mean.len();
+        let present: Vec<f64> = self.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+        let labeled_mean = || (vec![0.0; c], present.clone());
+        match self.decision {
+            Decision::Centered => vec![labeled_mean()],
+            Decision::RowMean => vec![(self.row_mean(x), present)],
+            // The level is chosen when scores are known; offsets that hold sizes are near it.
+            Decision::Auto | Decision::Sizes => vec![labeled_mean(), (self.row_mean(x), present)],
+            Decision::Argmax => vec![(self.mean.iter().map(|m| -m).collect(), present)],
+            Decision::Mass => vec![self.by_mass(x, &present)],
+        }
+    }
+
+    /// Mean of the scores over all rows (c).
+    fn row_mean(&self, x: &Matrix) -> Vec<f64> {
+        let c = self.mean.len();
+        let (mut mean, mut scores) = (vec![0.0; c], vec![0.0; c]);
+        for row in x.rows() {
+            self.complete(row, &mut scores);
+            mean.iter_mut().zip(&scores).for_each(|(mean, score)| *mean += score);
+        }
+        mean.iter_mut().for_each(|mean| *mean /= x.n_rows().max(1) as f64);
+        mean
+    }
+
+    /// Offset and scale of class mass normalization.
+    fn by_mass(&self, x: &Matrix, present: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let c = self.mean.len();
+        let offset: Vec<f64> = self.mean.iter().map(|m| -m).collect();
+        let mut mass = vec![0.0; c];
+        let mut scores = vec![0.0; c];
+        for row in x.rows() {
+            self.complete(row, &mut scores);
+            mass.iter_mut().zip(&scores).zip(&offset).for_each(|((mass, score), offset)| *mass += score - offset);
+        }
+        let scale =
+            |class: usize| if mass[class] > 0.0 { present[class] * self.prior[class] / mass[class] } else { 0.0 };
+        (offset, (0..c).map(scale).collect())
+    }
+
+    /// The scores of all classes from those solved for.
+    fn complete(&self, row: &[f64], scores: &mut [f64]) {
+        scores[..row.len()].copy_from_slice(row);
+        if self.is_last_implied {
+            scores[row.len()] = -row.iter().sum::<f64>();
+        }
+    }
+}
+
+impl Goal for Settling {
+    fn settled<'a>(&'a self, x: &Matrix, errors: &'a ErrorBounds) -> Settled<'a> {
+        let c = self.mean.len();
+        if c == 1 {
+            let bound = errors.of(&[1.0]);
+            return Box::new(move |_, deviation| bound.at(deviation) <= self.radius);
+        }
+        let error = |weights: &[f64]| error_of_classes(errors, weights, self.is_last_implied);
+        let rules: Vec<_> = self
+            .rules(x)
+            .into_iter()
+            .map(|(offset, scale)| (Pairs::of(&scale, &vec![0.0; c], error), Standing { offset, scale }))
+            .collect();
+        Box::new(move |row, deviation| {
+            let mut scores = vec![0.0; c];
+            self.complete(row, &mut scores);
+            rules.iter().all(|(pairs, rule)| {
+                let (best, standing) = rule.of(&scores);
+                pairs.is_settled(&standing, best, deviation, size(&scores) + size(&rule.offset))
+            })
+        })
+    }
+
+    fn is_all(&self) -> bool {
+        self.is_first
+    }
+}

@@ -1,0 +1,302 @@
+//! Bounds on the error of every row of a solution.
+//!
+//! With M the preconditioner that is applied, r = b − A·x and λ at most the least eigenvalue of M⁻¹A, every functional c of the error
+//! e = A⁻¹r has |cᵀe| ≤ √(cᵀM⁻¹c · rᵀM⁻¹r)/λ: A ⪰ λM gives A⁻¹ ⪯ M⁻¹/λ, and Cauchy–Schwarz in A⁻¹ does the rest. So
+//! |eᵢ| ≤ √vᵢ·√(rᵀM⁻¹r)/λ with vᵢ ≥ (M⁻¹)ᵢᵢ. Row i's √vᵢ is large where weights are small, which is what a norm of r lacks.
+//!
+//! - v comes from one sweep over the factor, or is exact ([`Bounded::variances`]); λ from columns that ride along
+//!   ([`crate::probes`]).
+//! - Solutions are bound to a space: mean zero, mean zero on each singular component, or cᵀx = 0 with c = A·1. There M⁻¹ and v are
+//!   corrected ([`Space`]).
+//! - r is known up to η, (entries + 4) roundings of Σ w|xᵢ − xⱼ| + gᵢ|xᵢ| + |bᵢ|. M⁻¹ has no negative entry, so √(ηᵀM⁻¹η) covers that.
+//!
+//! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns.
+
+use lapwing_data::Matrix;
+use rayon::prelude::*;
+
+use super::LaplacianSolver;
+use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
+use crate::precond::Bounded;
+
+/// Half the distance from 1 to the next number.
+const UNIT: f64 = f64::EPSILON / 2.0;
+/// Relative error of sums of products in f64 that is left room for.
+const SUM_SLACK: f64 = 1e-12;
+/// The same for numbers that are used as bounds.
+const BOUND_SLACK: f64 = 1.0 + 1e-9;
+
+/// Whether a row is settled, from its solution (s) and its √vᵢ.
+pub type Settled<'a> = Box<dyn Fn(&[f64], f64) -> bool + Sync + 'a>;
+
+/// What a caller wants to know of a solution.
+pub trait Goal: Sync {
+    /// The test of a row, for errors within `errors`. `x` is the solution so far (n, s), in an order of rows of the solver's.
+    fn settled<'a>(&'a self, x: &Matrix, errors: &'a ErrorBounds) -> Settled<'a>;
+
+    /// Whether it is enough that all rows are settled, whatever the residual.
+    fn is_all(&self) -> bool {
+        false
+    }
+}
+
+/// |wᵀeᵢ| ≤ √vᵢ·slope + constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowError {
+    /// Factor of √vᵢ.
+    pub slope: f64,
+    /// What comes on top for every row.
+    pub constant: f64,
+}
+
+impl RowError {
+    /// For a row of `deviation` √vᵢ.
+    pub fn at(self, deviation: f64) -> f64 {
+        self.constant + if deviation > 0.0 { deviation * self.slope } else { 0.0 }
+    }
+}
+
+/// Errors of the columns of a solution, to be multiplied by the deviation √vᵢ of a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorBounds {
+    /// λ, at most the least eigenvalue of M⁻¹A; 0 where none is known.
+    pub lambda: f64,
+    /// RᵀM⁻¹R (s, s) of the residuals R.
+    pub gram: Vec<f64>,
+    /// √(rᵀM⁻¹r) of what R may be off by (s).
+    pub rounding: Vec<f64>,
+    /// Errors that all rows have in common (s).
+    pub constant: Vec<f64>,
+}
+
+impl ErrorBounds {
+    /// Whether the solution is exact: there was nothing to solve.
+    pub fn is_zero(&self) -> bool {
+        self.gram.iter().chain(&self.rounding).chain(&self.constant).all(|bound| *bound == 0.0)
+    }
+
+    /// Bound on the error of Σ w_c·x_c, for `weights` w of the columns (s).
+    pub fn of(&self, weights: &[f64]) -> RowError {
+        let s = weights.len();
+        let (mut square, mut size, mut rest, mut constant) = (0.0, 0.0, 0.0, 0.0);
+        for (a, wa) in weights.iter().enumerate() {
+            for (b, wb) in weights.iter().enumerate() {
+                square += wa * wb * self.gram[a * s + b];
+            }
+            size += wa * wa * self.gram[a * s + a];
+            rest += wa.abs() * self.rounding[a];
+            constant += wa.abs() * self.constant[a];
+        }
+        let energy = (square.max(0.0) + SUM_SLACK * s as f64 * size).sqrt() + rest;
+        let slope = match () {
+            () if energy == 0.0 => 0.0,
+            () if self.lambda > 0.0 => energy / self.lambda * BOUND_SLACK,
+            () => f64::INFINITY,
+        };
+        RowError { slope, constant: constant * BOUND_SLACK }
+    }
+}
+
+/// What is known of the errors of a solution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Certificate {
+    /// √vᵢ of each row (n).
+    pub deviations: Vec<f64>,
+    /// By what to multiply them.
+    pub errors: ErrorBounds,
+    /// Bound on |Σᵢ wᵀeᵢ| in place of √vᵢ: √(1ᵀM⁻¹1) in the space of solutions.
+    pub total_deviation: f64,
+    /// Probability that λ is too large.
+    pub failure: f64,
+    /// Iterations until the residual was within the tolerance.
+    pub n_iter_residual: usize,
+    /// Whether more iterations would have settled no more rows: all are, or those left have stayed for long, as ties do.
+    pub is_exhausted: bool,
+}
+
+/// The space that solutions are bound to, in which M⁻¹ and v are smaller.
+pub(super) enum Space<'a> {
+    /// All vectors.
+    Free,
+    /// Mean zero: M⁻¹ − hhᵀ/(1ᵀh) with h = M⁻¹1.
+    ZeroMean,
+    /// Mean zero on each singular component: M⁻¹ as it is, which takes residuals of sum 0; errors less their means.
+    Components { ids: &'a [u32], sizes: &'a [usize] },
+    /// cᵀx = 0, A·1 = c: M⁻¹ as it is for residuals of sum 0.
+    Orthogonal { c: &'a [f64] },
+}
+
+/// v in the space, and 1ᵀM⁻¹1 there.
+pub(super) fn variances(preconditioner: &dyn Bounded, space: &Space<'_>, n: usize) -> (Vec<f64>, f64) {
+    let mut v = preconditioner.variances();
+    let applied = |vector: Vec<f64>| {
+        let mut image = vec![0.0; n];
+        preconditioner.apply(&vector, &mut image, 1);
+        image
+    };
+    let dot = |a: &[f64], b: &[f64]| column_dots(a, b, n, 1)[0];
+    let lower = |v: &mut [f64], by: &(dyn Fn(usize) -> f64 + Sync)| {
+        v.par_iter_mut().enumerate().for_each(|(row, v)| *v = (*v - by(row)).max(0.0) + 4.0 * SUM_SLACK * *v);
+    };
+    let total = match space {
+        Space::Free => dot(&applied(vec![1.0; n]), &vec![1.0; n]),
+        Space::ZeroMean => {
+            let h = applied(vec![1.0; n]);
+            let sum = h.iter().sum::<f64>();
+            lower(&mut v, &|row| h[row] * h[row] / sum);
+            0.0
+        }
+        Space::Components { ids, sizes } => {
+            let share = |id: &u32| sizes.get(*id as usize).map_or(0.0, |&size| (size as f64).recip());
+            let h = applied(ids.iter().map(share).collect());
+            let mut means = vec![0.0; sizes.len()];
+            ids.iter().zip(&h).filter(|(id, _)| **id != u32::MAX).for_each(|(&id, h)| means[id as usize] += h);
+            means.iter_mut().zip(*sizes).for_each(|(mean, &size)| *mean /= size as f64);
+            // The mean of each is no longer 0 where v is an upper bound only.
+            let by = |row: usize| means.get(ids[row] as usize).map_or(0.0, |mean| 2.0 * h[row] - mean);
+            v.par_iter_mut().enumerate().for_each(|(row, v)| {
+                let size = *v + means.get(ids[row] as usize).copied().unwrap_or(0.0);
+                *v = (*v - by(row)).max(0.0) + 4.0 * SUM_SLACK * size;
+            });
+            0.0
+        }
+        Space::Orthogonal { c } => {
+            let sum: f64 = c.iter().sum();
+            let h = applied(c.iter().map(|c| c / sum).collect());
+            let mean = dot(&h, c) / sum;
+            v.par_iter_mut().zip(&h).for_each(|(v, h)| {
+                let size = *v + mean;
+                *v = (*v - 2.0 * h + mean).max(0.0) + 4.0 * SUM_SLACK * size;
+            });
+            let ones: Vec<f64> = c.iter().map(|c| 1.0 - c * (n as f64 / sum)).collect();
+            dot(&applied(ones.clone()), &ones)
+        }
+    };
+    (v, total.max(0.0))
+}
+
+impl LaplacianSolver {
+    /// Bounds on the errors of `x` (n, s) for the right-hand sides `b`, columns scaled by 2 to the power of `exponents`. In the order of
+    /// the solver's rows.
+    pub(super) fn error_bounds(
+        &self,
+        preconditioner: &dyn Bounded,
+        space: &Space<'_>,
+        (b, x): (&Matrix, &Matrix),
+        exponents: &[f64],
+        lambda: f64,
+    ) -> ErrorBounds {
+        let (n, s) = (b.n_rows(), b.n_cols());
+        let (mut residual, mut rounding) = self.residual_and_rounding(b, x, exponents);
+        let mut constant = vec![0.0; s];
+        let sums = column_sums(&residual, n, s);
+        match space {
+            Space::Free | Space::Components { .. } => {}
+            Space::ZeroMean => {
+                // Whatever constant is taken off, M⁻¹ of the space does not see it.
+                let means: Vec<f64> = sums.iter().map(|sum| sum / n as f64).collect();
+                take_off(&mut residual, &mut rounding, &means, exponents, |_| 1.0);
+            }
+            Space::Orthogonal { c } => {
+                let sum: f64 = c.iter().sum();
+                let shares: Vec<f64> = sums.iter().map(|r| r / sum).collect();
+                let lost: f64 = rounding.iter().sum();
+                constant = (0..s).map(|at| (shares[at].abs() * (-exponents[at]).exp2()) + lost / sum).collect();
+                take_off(&mut residual, &mut rounding, &shares, exponents, |row| c[row]);
+            }
+        }
+        let width = s + 1;
+        let mut block = vec![0.0; n * width];
+        block.par_chunks_mut(width).with_min_len(BLOCK_ROWS).enumerate().for_each(|(row, block)| {
+            block[..s].copy_from_slice(&residual[row * s..(row + 1) * s]);
+            block[s] = rounding[row];
+        });
+        drop(residual);
+        let mut image = vec![0.0; n * width];
+        preconditioner.apply(&block, &mut image, width);
+        let mut products = gram(&block, &image, width);
+        if let Space::ZeroMean = space {
+            let sums = column_sums(&image, n, width);
+            let mut ones = vec![0.0; n];
+            preconditioner.apply(&vec![1.0; n], &mut ones, 1);
+            let total: f64 = ones.iter().sum();
+            for a in 0..s {
+                (0..s).for_each(|b| products[a * width + b] -= sums[a] * sums[b] / total);
+            }
+        }
+        let scale = |at: usize| (-exponents[at]).exp2();
+        let gram = (0..s * s)
+            .map(|at| (at / s, at % s))
+            .map(|(a, b)| 0.5 * (products[a * width + b] + products[b * width + a]) * scale(a) * scale(b))
+            .collect();
+        let lost = products[width * width - 1].max(0.0).sqrt() * BOUND_SLACK;
+        ErrorBounds { lambda, gram, rounding: vec![lost; s], constant }
+    }
+
+    /// R = B − A·X (n, s), and for each row (n) the most that any of its values may be off, not scaled.
+    fn residual_and_rounding(&self, b: &Matrix, x: &Matrix, exponents: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let (n, s) = (b.n_rows(), b.n_cols());
+        let mut scaled = std::borrow::Cow::Borrowed(x.values());
+        if let Some(scaling) = &self.scaling {
+            scaled.to_mut().par_chunks_mut(s).zip(scaling).for_each(|(row, f)| row.iter_mut().for_each(|x| *x *= f));
+        }
+        let mut residual = vec![0.0; n * s];
+        let mut rounding = vec![0.0; n];
+        residual.par_chunks_mut(BLOCK_ROWS * s).zip(rounding.par_chunks_mut(BLOCK_ROWS)).enumerate().for_each(
+            |(block, (residual, rounding))| {
+                let mut sizes = vec![0.0; s];
+                for (at, (r, lost)) in residual.chunks_exact_mut(s).zip(rounding).enumerate() {
+                    let row = block * BLOCK_ROWS + at;
+                    let entries = self.matrix.row_product(row, &scaled, s, r, &mut sizes);
+                    let scale = self.scaling.as_ref().map_or(1.0, |scaling| scaling[row]);
+                    let mut most = 0.0f64;
+                    for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(b.row(row)).enumerate() {
+                        *r = b - scale * *r;
+                        most = most.max((scale * size + b.abs() + r.abs()) * (-exponents[at]).exp2());
+                    }
+                    *lost = (entries + 6) as f64 * UNIT * most;
+                }
+            },
+        );
+        (residual, rounding)
+    }
+}
+
+/// Takes `shares` of `weight` off the residuals; what is lost on the way goes to `rounding`.
+fn take_off(
+    residual: &mut [f64],
+    rounding: &mut [f64],
+    shares: &[f64],
+    exponents: &[f64],
+    weight: impl Fn(usize) -> f64 + Sync,
+) {
+    let s = shares.len();
+    let rows = residual.par_chunks_mut(s).zip(rounding).with_min_len(BLOCK_ROWS).enumerate();
+    rows.for_each(|(row, (residual, lost))| {
+        let weight = weight(row);
+        for ((r, share), exponent) in residual.iter_mut().zip(shares).zip(exponents) {
+            *lost += 4.0 * UNIT * (share * weight).abs() * (-exponent).exp2();
+            *r -= share * weight;
+        }
+    });
+}
+
+fn column_sums(block: &[f64], n: usize, s: usize) -> Vec<f64> {
+    reduce(n, s, |rows, sums| {
+        for row in block[rows.start * s..rows.end * s].chunks_exact(s) {
+            sums.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
+        }
+    })
+}
+
+/// XᵀY of blocks (n, s).
+fn gram(x: &[f64], y: &[f64], s: usize) -> Vec<f64> {
+    reduce(x.len() / s, s * s, |rows, sums| {
+        let range = rows.start * s..rows.end * s;
+        for (x, y) in x[range.clone()].chunks_exact(s).zip(y[range].chunks_exact(s)) {
+            for (sums, x) in sums.chunks_exact_mut(s).zip(x) {
+                sums.iter_mut().zip(y).for_each(|(sum, y)| *sum += x * y);
+            }
+        }
+    })
+}

@@ -1,0 +1,192 @@
+//! Watches a solve until every row is settled, by the bounds of [`super::certificate`] on the recursion's own numbers.
+//!
+//! After each step, or each few, √(rᵀM⁻¹r) of the recursion and λ of the probes say which rows may still change their answer: one pass
+//! over the solution, no products. The solve goes on beyond the tolerance of the residual as long as fewer and fewer rows are open.
+
+use lapwing_data::{Matrix, Result, Run, Stream};
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+use super::certificate::{ErrorBounds, Goal, Settled};
+use crate::cg::{Company, View};
+use crate::kernels::BLOCK_ROWS;
+use crate::precond::Bounded;
+use crate::probes::Probes;
+
+/// Looks without a row less open after which those left are taken for ties.
+const PATIENCE: usize = 10;
+/// Iterations for each one of the residual's, at most, and at least so many in all.
+const MOST: (usize, usize) = (3, 60);
+/// Iterations between two looks where each is cheap.
+const EVERY: usize = 4;
+/// λ below which another preconditioner is worth its cost.
+const LEAST_LAMBDA: f64 = 1e-3;
+/// The recursion's residual is that of the solution up to this.
+const DRIFT: f64 = 1.02;
+
+/// Why a watched solve ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Outcome {
+    /// It has not been asked to.
+    Running,
+    /// No row is open.
+    Settled,
+    /// Open rows become no fewer.
+    Stuck,
+    /// It has had three times the iterations of the residual.
+    Spent,
+    /// λ is small or unknown: the preconditioner is too far from the system.
+    Loose,
+}
+
+pub(super) struct Monitor<'a> {
+    pub goal: &'a dyn Goal,
+    pub preconditioner: &'a dyn Bounded,
+    /// √vᵢ of each row.
+    pub deviations: &'a [f64],
+    /// The columns solved for are 2 to the power of these times those of the caller.
+    pub exponents: &'a [f64],
+    pub probes: Probes,
+    pub is_factor: bool,
+    /// Whether there is a better preconditioner.
+    pub may_climb: bool,
+    /// Brings residuals of the probes into the range of the system.
+    pub project: &'a (dyn Fn(&mut [f64], usize) + Sync),
+    /// Number of this attempt among those of a solve, for fresh noise.
+    pub attempt: usize,
+    pub run: &'a Run,
+    pub outcome: Outcome,
+    /// Iterations until the residual was within the tolerance.
+    pub n_iter_residual: Option<usize>,
+    fewest: usize,
+    since_fewest: usize,
+}
+
+impl<'a> Monitor<'a> {
+    pub fn new(
+        goal: &'a dyn Goal,
+        preconditioner: &'a dyn Bounded,
+        deviations: &'a [f64],
+        exponents: &'a [f64],
+        project: &'a (dyn Fn(&mut [f64], usize) + Sync),
+        run: &'a Run,
+    ) -> Self {
+        Self {
+            goal,
+            preconditioner,
+            deviations,
+            exponents,
+            project,
+            run,
+            probes: Probes::new(exponents.len()),
+            is_factor: false,
+            may_climb: false,
+            attempt: 0,
+            outcome: Outcome::Running,
+            n_iter_residual: None,
+            fewest: usize::MAX,
+            since_fewest: 0,
+        }
+    }
+
+    fn ends(&mut self, outcome: Outcome) -> bool {
+        self.outcome = outcome;
+        true
+    }
+
+    /// Bounds from rᵀM⁻¹r of the recursion, each column by itself.
+    fn bounds(&self, view: &View<'_>, lambda: f64) -> ErrorBounds {
+        let s = self.exponents.len();
+        let mut rounding = vec![0.0; s];
+        for (&column, square) in view.open.iter().zip(view.squares) {
+            rounding[column] = DRIFT * square.max(0.0).sqrt() * (-self.exponents[column]).exp2();
+        }
+        ErrorBounds { lambda, gram: vec![0.0; s * s], rounding, constant: vec![0.0; s] }
+    }
+
+    /// The solution so far, in units of the caller.
+    fn solution(&self, view: &View<'_>) -> Matrix {
+        let s = self.exponents.len();
+        let mut x = Matrix::filled(self.deviations.len(), s, 0.0);
+        let scales: Vec<f64> = self.exponents.iter().map(|exponent| (-exponent).exp2()).collect();
+        x.values_mut()
+            .par_chunks_mut(s)
+            .zip(view.x.par_chunks(view.width))
+            .with_min_len(BLOCK_ROWS)
+            .for_each(|(out, row)| view.open.iter().zip(row).for_each(|(&column, x)| out[column] = x * scales[column]));
+        x
+    }
+}
+
+/// Number of rows that are not settled.
+pub(super) fn count_open(x: &Matrix, deviations: &[f64], settled: &Settled<'_>) -> usize {
+    let rows = x.values().par_chunks(x.n_cols()).zip(deviations).with_min_len(BLOCK_ROWS);
+    rows.filter(|(row, deviation)| !settled(row, **deviation)).count()
+}
+
+impl Company for Monitor<'_> {
+    fn width(&self) -> usize {
+        self.probes.len()
+    }
+
+    fn residuals(&mut self) -> Result<Vec<f64>> {
+        let m = self.width();
+        let mut noise = vec![0.0; self.deviations.len() * m];
+        let stream = |block: usize| self.run.rng(Stream::Probes, ((self.attempt as u64) << 32) + block as u64);
+        noise.par_chunks_mut(BLOCK_ROWS * m).enumerate().for_each(|(block, rows)| {
+            let mut rng = stream(block);
+            rows.iter_mut().for_each(|v| *v = StandardNormal.sample(&mut rng));
+        });
+        self.preconditioner.color(&mut noise, m);
+        (self.project)(&mut noise, m);
+        Ok(noise)
+    }
+
+    fn begin(&mut self, squares: &[f64]) {
+        self.probes.begin(squares);
+    }
+
+    fn record(&mut self, steps: &[f64], ratios: &[f64], squares: &[f64]) {
+        self.probes.record(steps, ratios, squares);
+    }
+
+    fn is_moving(&self, at: usize) -> bool {
+        self.probes.is_moving(at)
+    }
+
+    fn is_satisfied(&mut self, view: &View<'_>) -> bool {
+        if !(view.is_solved || self.goal.is_all()) || view.iteration == 0 {
+            return false;
+        }
+        let first = *self.n_iter_residual.get_or_insert(view.iteration);
+        let spent = view.iteration - first;
+        if !self.is_factor && !spent.is_multiple_of(EVERY) {
+            return false;
+        }
+        let lambda = self.probes.bound();
+        let most = (MOST.0 * first).max(MOST.1);
+        if self.may_climb && !self.is_factor && lambda < LEAST_LAMBDA && 2 * spent > first + PATIENCE {
+            return self.ends(Outcome::Loose);
+        }
+        if view.iteration >= most && view.is_solved {
+            return self.ends(if lambda == 0.0 { Outcome::Loose } else { Outcome::Spent });
+        }
+        if lambda == 0.0 {
+            return false;
+        }
+        let (x, errors) = (self.solution(view), self.bounds(view, lambda));
+        let settled = self.goal.settled(&x, &errors);
+        let n_open = count_open(&x, self.deviations, &settled);
+        if n_open == 0 {
+            return self.ends(Outcome::Settled);
+        }
+        self.since_fewest += 1;
+        if n_open < self.fewest {
+            (self.fewest, self.since_fewest) = (n_open, 0);
+        }
+        if self.since_fewest >= PATIENCE && view.is_solved {
+            return self.ends(Outcome::Stuck);
+        }
+        false
+    }
+}

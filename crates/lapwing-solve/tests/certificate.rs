@@ -1,0 +1,216 @@
+//! Error bounds against elimination without subtraction in twice the digits, on random systems of weights over many orders.
+
+mod elimination;
+
+use elimination::{Reference, Wide};
+use lapwing_data::{Csr, Matrix, Run, Stream};
+use lapwing_solve::{
+    Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice,
+    Settled,
+};
+use rand::{Rng, RngExt};
+
+/// Every value of the solution known to `radius`.
+struct Within(f64);
+
+impl Goal for Within {
+    fn settled<'a>(&'a self, x: &Matrix, errors: &'a ErrorBounds) -> Settled<'a> {
+        let s = x.n_cols();
+        let unit = |c: usize| (0..s).map(|at| f64::from(u8::from(at == c))).collect::<Vec<f64>>();
+        let bounds: Vec<_> = (0..s).map(|c| errors.of(&unit(c))).collect();
+        Box::new(move |_, deviation| bounds.iter().all(|bound| bound.at(deviation) <= self.0))
+    }
+}
+
+/// A system and its exact solution.
+struct System {
+    adjacency: Csr<f64>,
+    diagonal: Option<Vec<f64>>,
+    constraint: Constraint,
+    b: Matrix,
+    exact: Vec<Vec<Wide>>,
+}
+
+/// A connected graph of n rows with weights over `decades` orders: regions of their own scale, some edges of any.
+fn edges(n: usize, decades: f64, rng: &mut impl Rng) -> Vec<(u32, u32, f64)> {
+    let regions = rng.random_range(1..4u32);
+    let scale: Vec<f64> = (0..regions).map(|_| 10f64.powf(decades * (rng.random::<f64>() - 0.5))).collect();
+    let mut edges = Vec::new();
+    for v in 1..n as u32 {
+        for k in 0..rng.random_range(1..5) {
+            let u = if k == 0 { v - 1 } else { rng.random_range(0..v) };
+            let mut weight =
+                scale[(v % regions) as usize].min(scale[(u % regions) as usize]) * (0.1 + rng.random::<f64>());
+            if rng.random::<f64>() < 0.1 {
+                weight = 10f64.powf(decades * (rng.random::<f64>() - 0.5));
+            }
+            edges.push((u, v, weight));
+        }
+    }
+    edges.sort_by_key(|edge| (edge.0, edge.1));
+    edges.dedup_by_key(|edge| (edge.0, edge.1));
+    edges
+}
+
+fn system(form: usize, rng: &mut impl Rng) -> System {
+    let n = rng.random_range(2..90usize);
+    let decades = rng.random_range(0..13) as f64;
+    let edges = edges(n, decades, rng);
+    let both: Vec<_> = edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]).collect();
+    let adjacency = Csr::from_entries(n, n, &both).unwrap();
+    let s = rng.random_range(1..7);
+    let mut b = Matrix::filled(n, s, 0.0);
+    let mut diagonal = vec![0.0; n];
+    for _ in 0..rng.random_range(2..6) {
+        let row = rng.random_range(0..n);
+        diagonal[row] = 10f64.powf(decades * (rng.random::<f64>() - 0.5));
+        let class = rng.random_range(0..s);
+        (0..s).for_each(|c| b.row_mut(row)[c] += diagonal[row] * (f64::from(u8::from(c == class)) - 0.5));
+    }
+    let (diagonal, constraint) = match form {
+        0 => (Some(diagonal), Constraint::None),
+        1 => (Some(diagonal), Constraint::ZeroMean),
+        _ => (None, Constraint::None),
+    };
+    if diagonal.is_none() {
+        // In the range to the last bit, for what is not is dropped in f64.
+        b.values_mut().fill(0.0);
+        for c in 0..s {
+            let (from, to) = (rng.random_range(0..n), rng.random_range(0..n));
+            b.row_mut(from)[c] += 1.0;
+            b.row_mut(to)[c] -= 1.0;
+        }
+    }
+    let reference = Reference::new(n, &edges, diagonal.as_deref());
+    let exact = (0..s)
+        .map(|c| {
+            let b: Vec<f64> = b.rows().map(|row| row[c]).collect();
+            reference.solve(&b, constraint == Constraint::ZeroMean || diagonal.is_none())
+        })
+        .collect();
+    System { adjacency, diagonal, constraint, b, exact }
+}
+
+fn solved(system: &System, params: LaplacianParams, run: &Run) -> (Matrix, LaplacianInfo, Certificate) {
+    let solver = LaplacianSolver::new(&system.adjacency, system.diagonal.as_deref(), params, run).unwrap();
+    solver.solve_certified(&system.b, system.constraint, &Within(1e-9), run).unwrap()
+}
+
+/// Bounds of all rows and columns, and of differences of columns, and how many of them the true errors exceed.
+fn violations(system: &System, x: &Matrix, certificate: &Certificate) -> (usize, usize) {
+    let s = x.n_cols();
+    let (mut checked, mut violated) = (0, 0);
+    for a in 0..s {
+        for b in 0..s {
+            let mut weights = vec![0.0; s];
+            weights[a] += 1.0;
+            if a != b {
+                weights[b] -= 1.0;
+            }
+            let bound = certificate.errors.of(&weights);
+            for (row, (x, &deviation)) in x.rows().zip(&certificate.deviations).enumerate() {
+                let wanted = |c: usize| system.exact[c][row];
+                let (mut error, mut size) = (Wide::of(x[a]) - wanted(a), x[a].abs());
+                if a != b {
+                    error = error - (Wide::of(x[b]) - wanted(b));
+                    size = size.max(x[b].abs());
+                }
+                checked += 1;
+                // The mean of a solution is zero to its last bit only.
+                let rounding = if system.constraint == Constraint::ZeroMean || system.diagonal.is_none() {
+                    4.0 * f64::EPSILON * x_size(system) * 1e0
+                } else {
+                    0.0
+                };
+                violated += usize::from(error.to_f64().abs() > bound.at(deviation) + rounding + 1e-30 * size);
+            }
+        }
+    }
+    (checked, violated)
+}
+
+fn x_size(system: &System) -> f64 {
+    system.exact.iter().flatten().fold(0.0, |most, x| most.max(x.to_f64().abs()))
+}
+
+#[test]
+fn no_error_of_random_systems_exceeds_its_bound() {
+    let run = Run::new(Some(1), 0).unwrap();
+    let (mut checked, mut violated, mut known, mut closed, mut all) = (0, 0, 0, 0, 0);
+    let choices = [
+        PreconditionerChoice::ApproxCholesky,
+        PreconditionerChoice::Jacobi,
+        PreconditionerChoice::TwoLevel,
+        PreconditionerChoice::Auto,
+    ];
+    for seed in 0..120 {
+        let mut rng = run.rng(Stream::Synthetic, seed);
+        let system = system(seed as usize % 3, &mut rng);
+        for preconditioner in choices {
+            for max_iter in [3, 6, 12, 30, 1000] {
+                let params = LaplacianParams { preconditioner, max_iter, tol: 1e-6, ..Default::default() };
+                let (x, _, certificate) = solved(&system, params, &run.with_seed(seed));
+                let one = violations(&system, &x, &certificate);
+                if one.1 > 0 {
+                    println!(
+                        "seed {seed} form {} {preconditioner:?} {max_iter}: {one:?} λ {}",
+                        seed % 3,
+                        certificate.errors.lambda
+                    );
+                }
+                checked += one.0;
+                violated += one.1;
+                all += 1;
+                known += usize::from(certificate.errors.lambda > 0.0);
+                let largest = certificate.deviations.iter().fold(0.0f64, |m, &d| m.max(d));
+                let s = x.n_cols();
+                closed += usize::from((0..s).all(|c| {
+                    let w: Vec<f64> = (0..s).map(|at| f64::from(u8::from(at == c))).collect();
+                    certificate.errors.of(&w).at(largest) < 1e-6 * x_size(&system)
+                }));
+            }
+        }
+    }
+    println!("{checked} bounds, {violated} violated; λ known {known} of {all}, tight {closed}");
+    assert_eq!(violated, 0);
+    assert!(known > all / 3);
+}
+
+/// The comparison has teeth: with an eigenvalue bound that is a hundred times too large it fails.
+#[test]
+fn a_wrong_eigenvalue_bound_is_caught() {
+    let run = Run::new(Some(1), 0).unwrap();
+    let mut violated = 0;
+    for seed in 0..30 {
+        let system = system(seed as usize % 3, &mut run.rng(Stream::Synthetic, seed));
+        let params = LaplacianParams { preconditioner: PreconditionerChoice::Jacobi, tol: 1e-3, ..Default::default() };
+        let (x, _, mut certificate) = solved(&system, params, &run);
+        certificate.errors.lambda *= 100.0;
+        violated += violations(&system, &x, &certificate).1;
+    }
+    assert!(violated > 0);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let n = 9000u32;
+    let both: Vec<_> = (0..n)
+        .flat_map(|v| [1, 7, 30].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 5))))
+        .flat_map(|(u, v, w)| [(u, v, w), (v, u, w)])
+        .collect();
+    let adjacency = Csr::from_entries(n as usize, n as usize, &both).unwrap();
+    let diagonal: Vec<f64> = (0..n).map(|v| if v % 1000 == 0 { 1.0 } else { 0.0 }).collect();
+    let b = Matrix::new(n as usize, 2, (0..2 * n).map(|i| f64::from((i * 31) % 17) - 8.0).collect()).unwrap();
+    for preconditioner in [PreconditionerChoice::ApproxCholesky, PreconditionerChoice::TwoLevel] {
+        let solved = |threads| {
+            let run = Run::new(Some(threads), 0).unwrap();
+            let params = LaplacianParams { preconditioner, certify: true, ..Default::default() };
+            let solver = LaplacianSolver::new(&adjacency, Some(&diagonal), params, &run).unwrap();
+            let (x, _, certificate) = solver.solve_certified(&b, Constraint::None, &Within(1e-7), &run).unwrap();
+            (x, certificate)
+        };
+        let one = solved(1);
+        assert!(one.1.errors.lambda > 0.0);
+        assert!(one == solved(2) && one == solved(7));
+    }
+}
