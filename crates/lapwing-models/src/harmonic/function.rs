@@ -47,7 +47,7 @@ pub struct HarmonicFunction {
 
 /// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
 ///
-/// [`Form::Auto`] counts as stable here, or plain if clamped hard: choosing needs classes.
+/// [`Form::Auto`] counts as stable here, or plain if clamped hard: [`Harmonic`](crate::Harmonic) chooses.
 ///
 /// # Errors
 /// [`Error::Param`] for a parameter outside its range, [`Error::Shape`] for targets of another number of rows,

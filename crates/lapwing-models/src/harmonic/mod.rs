@@ -8,6 +8,7 @@ mod params;
 mod plan;
 mod refine;
 mod select;
+mod select_regression;
 mod sparse;
 
 use std::sync::Arc;
@@ -57,7 +58,8 @@ impl Harmonic {
         Ok(Self { params, graph })
     }
 
-    /// Values for every row of a regression: `problem.targets` has one column.
+    /// Values for every row of a regression: `problem.targets` has one column. [`HarmonicParams::of_regression`] are the
+    /// parameters to start from: on most data the stable form of the default lags behind the plain one here.
     ///
     /// # Errors
     /// As [`Method::fit`].

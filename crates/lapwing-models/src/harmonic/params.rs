@@ -12,7 +12,8 @@ pub enum Form {
     Stable,
     /// Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when clamped hard.
     Plain,
-    /// Chosen by cross-validation over the labeled rows where each class has at least 5, else stable.
+    /// Chosen by cross-validation over the labeled rows: where each class has at least 5 of them, or a regression 5 values; else
+    /// stable.
     Auto,
 }
 
@@ -57,7 +58,7 @@ pub struct HarmonicParams {
     /// γ, weight of fᵀLf against the label term, > 0; infinity drops the label term (f = L⁺ỹ). `None` ("auto"),
     /// in units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01.
     pub graph_reg: Option<f64>,
-    /// Which harmonic function; default stable.
+    /// Which harmonic function; default stable. In a regression take auto ([`HarmonicParams::of_regression`]).
     pub form: Form,
     /// Clamping; default soft.
     pub clamp: Clamp,
@@ -117,6 +118,11 @@ impl Decision {
 }
 
 impl HarmonicParams {
+    /// The defaults of a regression: form and γ by cross-validation over the known values.
+    pub fn of_regression() -> Self {
+        Self { form: Form::Auto, ..Self::default() }
+    }
+
     /// Checks every parameter against its range.
     ///
     /// # Errors

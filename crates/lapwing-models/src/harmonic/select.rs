@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use serde_json::json;
 
 use super::function::{default_graph_reg, solve};
-use super::{Clamp, Form, HarmonicParams};
+use super::{Clamp, Form, HarmonicParams, select_regression};
 use crate::labeling::largest;
 
 /// Labels each class needs before there is anything to choose by.
@@ -14,7 +14,7 @@ const LABELS_PER_CLASS: usize = 5;
 /// Folds.
 const FOLDS: usize = 5;
 /// Relative residual of the trial solves: labels settle long before values do.
-const TRIAL_TOL: f64 = 1e-4;
+pub(super) const TRIAL_TOL: f64 = 1e-4;
 
 pub(super) struct Selected {
     pub params: HarmonicParams,
@@ -40,6 +40,10 @@ pub(super) fn select(
     let given = || Selected { params: params.clone(), temperature: None };
     if params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite) {
         return Ok(given());
+    }
+    if targets.n_columns() == 1 {
+        let params = select_regression::select(graph, targets, params, report, run)?;
+        return Ok(Selected { params, temperature: None });
     }
     let classes: Vec<usize> = targets.values().rows().map(largest).collect();
     let c = targets.n_columns();
