@@ -270,8 +270,12 @@ class HarmonicRegressor(SpreadingRegressor):
 
     Parameters
     ----------
-    n_neighbors, affinity, metric, weights, symmetrize, bandwidth, graph_reg, form, clamp, tol, max_iter, certify
+    n_neighbors, affinity, metric, weights, symmetrize, bandwidth, graph_reg, clamp, tol, max_iter, certify
         As in :class:`HarmonicClassifier`.
+    form : {"auto", "stable", "plain"}, default="auto"
+        "auto" chooses the form, and `graph_reg` where that is "auto", by cross-validation over the known values (5 at
+        least): the least squared error, and the stable form with its default `graph_reg` unless another is better by
+        more than half a standard error. With ``clamp="hard"`` it is plain.
     unlabeled : float or None, default=None
         A number that marks rows without a value, besides NaN.
     abstain : bool, default=False
@@ -318,7 +322,7 @@ class HarmonicRegressor(SpreadingRegressor):
         symmetrize: str = "mean",
         bandwidth: float | Literal["auto"] = "auto",
         graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["stable", "plain", "auto"] = "auto",
+        form: Literal["auto", "stable", "plain"] = "auto",
         clamp: Literal["soft", "hard"] = "soft",
         tol: float = 1e-6,
         max_iter: int = 10000,

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from datasets import two_islands
+from sklearn.datasets import load_diabetes
+from sklearn.metrics import r2_score
 
 from lapwing import HarmonicClassifier, HarmonicRegressor
 from lapwing.exceptions import UnreachedWarning
@@ -84,6 +86,21 @@ def test_regressor_is_the_closed_form(problem, form, clamp):
     marked = np.where(np.isnan(values), -999.0, values)
     same = HarmonicRegressor(8, form=form, clamp=clamp, tol=1e-12, unlabeled=-999.0).fit_predict(X, marked)
     np.testing.assert_array_equal(same, reg.transduction_)
+
+
+def test_regressor_chooses_its_form():
+    X, truth = load_diabetes(return_X_y=True)
+    y = np.full(len(truth), np.nan)
+    y[:60] = truth[:60]
+    chosen = HarmonicRegressor(random_state=0).fit(X, y)
+    stable = HarmonicRegressor(form="stable").fit(X, y)
+    r2 = [r2_score(truth[60:], reg.transduction_[60:]) for reg in (chosen, stable)]
+    assert r2[0] > r2[1] + 0.05
+    table = chosen.report_["chosen"]["cross_validation"]
+    assert len(table) == 6
+    assert min(row["loss"] for row in table) < table[0]["loss"]
+    again = HarmonicRegressor(random_state=0, n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(again.transduction_, chosen.transduction_)
 
 
 def test_no_label_term_is_the_pseudo_inverse(problem):

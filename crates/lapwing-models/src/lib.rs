@@ -11,6 +11,7 @@ mod extend;
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;
 pub mod harmonic;
+mod held_out;
 mod labeling;
 pub mod lapsvm;
 pub mod low_rank;

@@ -48,7 +48,7 @@ pub struct LapSvmOptions {
     #[arg(long, default_value = "auto", value_parser = choice(&["auto", "newton", "cg", "dual"], KernelSolver::parse))]
     pub kernel_solver: KernelSolver,
 
-    /// What stops conjugate gradients: labels that no longer change, labels held back, both, or the gradient
+    /// What stops conjugate gradients: labels that no longer change and an objective that hardly falls, labels held back, both, or the gradient
     #[arg(long, default_value = "stability", value_parser = choice(&["stability", "validation", "mixed", "gradient"], Stopping::parse))]
     pub stopping: Stopping,
 

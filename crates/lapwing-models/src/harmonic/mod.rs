@@ -10,6 +10,7 @@ mod params;
 mod plan;
 mod refine;
 mod select;
+mod select_regression;
 mod sparse;
 
 use std::sync::Arc;
@@ -72,7 +73,8 @@ impl Harmonic {
         Ok(Self { params, graph })
     }
 
-    /// Values for every row of a regression: `problem.targets` has one column.
+    /// Values for every row of a regression: `problem.targets` has one column. [`Form::Auto`] chooses form and γ by
+    /// cross-validation over the values.
     ///
     /// # Errors
     /// As [`Method::fit`].
@@ -132,7 +134,7 @@ impl Harmonic {
         affinity.describe(&components, &mut report);
         let params = match (self.params.form, targets.n_columns()) {
             (Form::Auto, 1) => report
-                .time("select", run, |report| select::select_regression(graph, targets, &self.params, report, run))?,
+                .time("select", run, |report| select_regression::select(graph, targets, &self.params, report, run))?,
             _ => self.params.clone(),
         };
         let chooses_level = self.chooses_level(targets);

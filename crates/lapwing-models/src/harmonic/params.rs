@@ -18,7 +18,7 @@ pub enum Form {
     /// Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when clamped hard.
     Plain,
     /// The default. Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-    /// Regression: see [`Harmonic::regress`](super::Harmonic::regress).
+    /// Regression of 5 values or more: chosen with γ by cross-validation over them; of fewer, stable.
     #[default]
     Auto,
 }

@@ -1,25 +1,12 @@
 //! Folds of the labeled rows, and a temperature fitted to those that were held out.
 
-use lapwing_data::{Report, Result, Run, Stream, Targets};
-use lapwing_graph::Graph;
+use lapwing_data::{Run, Stream};
 use rand::seq::SliceRandom;
 
-use super::HarmonicParams;
 use crate::labeling::largest;
 
 /// Folds.
 const FOLDS: usize = 5;
-/// Placeholder until regression chooses.
-pub(super) fn select_regression(
-    _graph: &Graph,
-    _targets: &Targets,
-    params: &HarmonicParams,
-    _report: &mut Report,
-    _run: &Run,
-) -> Result<HarmonicParams> {
-    Ok(params.clone())
-}
-
 /// Fold of each labeled row: those of a class, shuffled, go round, so that every fold has its share of each.
 pub(crate) fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
     let mut folds = vec![0; classes.len()];

@@ -15,7 +15,7 @@ use super::gram::Gram;
 use super::loss::Loss;
 use super::objective::{Objective, Solution, dot};
 use super::smoothness::Smoothness;
-use super::stopping::{Memory, Rule};
+use super::stopping::{Memory, Rule, Standing};
 
 /// Relative gradient at which an iteration that finds no way down has arrived.
 const STALLED: f64 = 1e-3;
@@ -94,7 +94,9 @@ pub(super) fn solve(
         each(&mut columns, run, |column| column.look(objective));
         if rule.is_due(iteration) {
             for (at, column) in columns.iter_mut().enumerate().filter(|(_, column)| !column.is_done) {
-                let stops = rule.stops(at, &column.alpha, &column.f, column.bias, &mut column.memory, run);
+                let Column { alpha, f, bias, curve, memory, .. } = column;
+                let objective = curve.last().copied().unwrap_or(f64::INFINITY);
+                let stops = rule.stops(at, &Standing { alpha, f, bias: *bias, objective }, memory, run);
                 (column.is_done, column.converged) = (stops, stops);
             }
         }

@@ -21,6 +21,7 @@ use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
 use super::newton::ill_posed;
 use super::smoothness::Smoothness;
 use crate::harmonic::fitted_temperature;
+use crate::held_out::choose;
 use crate::labeling::largest;
 
 /// Columns of the Gram matrix that stand for all, at most and at least; between, [`HELD`] numbers of them are held.
@@ -116,10 +117,8 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
         .map(|t| json!({"ambient_reg": t.regs.0, "graph_reg": t.regs.1, "loss": total(t) / t.losses.len() as f64}))
         .collect();
     report.choose("cross_validation", table);
-    // The default stands first, and stays among equals.
-    let best = (1..trials.len()).fold(0, |best, at| if total(&trials[at]) < total(&trials[best]) { at } else { best });
-    let chosen = if is_better(&trials[best], &trials[0]) { best } else { 0 };
-    let trial = &trials[chosen];
+    let losses: Vec<Vec<f64>> = trials.iter_mut().map(|trial| std::mem::take(&mut trial.losses)).collect();
+    let trial = &trials[choose(&losses, 1.0)];
     let (ambient_reg, graph_reg) = trial.regs;
     let temperature = (!question.is_regression).then(|| {
         let pick = |row: &[f64]| picked(row, &classes);
@@ -127,15 +126,6 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
         fitted_temperature(&(0..rows.len()).map(of).collect::<Vec<_>>())
     });
     Ok(Selected { ambient_reg, graph_reg, temperature })
-}
-
-/// Whether a trial loses less by more than a standard error of the difference.
-fn is_better(trial: &Trial, than: &Trial) -> bool {
-    let differences: Vec<f64> = than.losses.iter().zip(&trial.losses).map(|(a, b)| a - b).collect();
-    let l = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / l;
-    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (l - 1.0).max(1.0);
-    mean > (variance / l).sqrt()
 }
 
 /// The labelled rows that are left out one by one: all, or some that are drawn.

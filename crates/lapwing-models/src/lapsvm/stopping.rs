@@ -1,10 +1,18 @@
 //! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): long before the gradient vanishes, labels no longer
 //! change (algorithms 2 and 3). Checks cost a look at f, and for rows beyond the fit v·n multiplications.
+//!
+//! Departure from the paper: labels count as stable only once the objective has stopped falling too. Where one of many classes
+//! is set against the rest, nearly all rows are on one side from the first iteration on, and never change it.
 
 use lapwing_data::Run;
 use rayon::prelude::*;
 
 use super::params::Stopping;
+
+/// Share of itself by which the objective may still fall between two checks of stable labels. On newsgroups with 5 labels of each
+/// of 20 classes it fell by 40 % or more where no row changed sides any longer, and by 2 % when the accuracy was there; on digits 3
+/// and 8 by 0.02 % at the first check that can stop.
+pub(super) const FALLING: f64 = 0.02;
 
 /// Labels that only the stopping rule may look at.
 pub(super) struct Validation {
@@ -39,7 +47,18 @@ pub(super) struct Rule<'r> {
 #[derive(Default)]
 pub(super) struct Memory {
     sides: Vec<bool>,
+    objective: Option<f64>,
     error: Option<f64>,
+}
+
+/// Where a problem stands at a check.
+pub(super) struct Standing<'s> {
+    /// α (n) and f (n).
+    pub alpha: &'s [f64],
+    pub f: &'s [f64],
+    pub bias: f64,
+    /// J.
+    pub objective: f64,
 }
 
 impl Rule<'_> {
@@ -57,10 +76,10 @@ impl Rule<'_> {
         residual < self.tol
     }
 
-    /// Whether problem `number` is at its end, with α (n), f (n) and b.
-    pub fn stops(&self, number: usize, alpha: &[f64], f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
-        let stable = self.kind != Stopping::Validation && self.is_stable(f, bias, memory, run);
-        let no_better = self.kind != Stopping::Stability && self.is_no_better(number, alpha, f, bias, memory, run);
+    /// Whether problem `number` is at its end.
+    pub fn stops(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
+        let stable = self.kind != Stopping::Validation && self.is_stable(at, memory, run);
+        let no_better = self.kind != Stopping::Stability && self.is_no_better(number, at, memory, run);
         match self.kind {
             Stopping::Stability => stable,
             Stopping::Validation => no_better,
@@ -69,19 +88,23 @@ impl Rule<'_> {
         }
     }
 
-    /// Whether almost no unlabelled row changed sides since the last check; the first check says no.
-    fn is_stable(&self, f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
+    /// Whether almost no unlabelled row changed sides since the last check, and the objective hardly fell; the first check says no.
+    fn is_stable(&self, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
+        let Standing { f, bias, objective, .. } = *at;
         let sides: Vec<bool> = run.install(|| {
             self.unlabeled.par_iter().with_min_len(4096).map(|&row| f[row as usize] + bias > 0.0).collect()
         });
         let is_first = memory.sides.is_empty() && !sides.is_empty();
         let changed = sides.iter().zip(&memory.sides).filter(|(a, b)| a != b).count();
         memory.sides = sides;
-        !is_first && (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
+        let before = memory.objective.replace(objective).unwrap_or(f64::INFINITY);
+        let falls = before - objective > FALLING * objective;
+        !is_first && !falls && (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
     }
 
     /// Whether not one more row of the validation set is right than at the last check.
-    fn is_no_better(&self, number: usize, alpha: &[f64], f: &[f64], bias: f64, memory: &mut Memory, run: &Run) -> bool {
+    fn is_no_better(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
+        let Standing { alpha, f, bias, .. } = *at;
         let Some(validation) = self.validation else { return true };
         let signs = &validation.signs[number];
         let v = signs.len().max(1) as f64;

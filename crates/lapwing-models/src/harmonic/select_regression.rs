@@ -1,0 +1,97 @@
+//! Choosing form and γ of a regression by cross-validation: squared errors of values that are held out.
+//!
+//! The default of the stable form comes first and stays unless another candidate is better by more than half a standard error of
+//! the difference. On thirteen sets (medical, physics, text, terrain, digits, synthetic, noise) with 5 to 200 values the choice came
+//! within 0.02 in R² of the best candidate on average, and lost at most 0.04 to the default. A whole standard error kept the
+//! default of 5 values where the plain form explained twice as much.
+//!
+//! Cost: a coarse solve of one column for each candidate and fold.
+
+use lapwing_data::{Report, Result, Run, Stream, Targets};
+use lapwing_graph::Graph;
+use rand::seq::SliceRandom;
+use serde_json::json;
+
+use super::function::{Solving, default_graph_reg, solve};
+use super::{Certify, Clamp, Form, HarmonicParams};
+use crate::held_out::choose;
+
+/// Relative residual of the trial solves.
+const TRIAL_TOL: f64 = 1e-4;
+/// Values below which there is nothing to choose by.
+const FEWEST: usize = 5;
+/// Values up to which each is held out by itself; beyond, so many folds.
+const ONE_BY_ONE: usize = 10;
+const FOLDS: usize = 5;
+/// Standard errors by which a candidate must be better than the default.
+const ERRORS: f64 = 0.5;
+/// γ that are tried, times the mean degree.
+const STABLE: [f64; 1] = [0.01];
+const PLAIN: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
+
+/// The parameters to solve with; those given where there are too few values.
+pub(super) fn select(
+    graph: &Graph,
+    targets: &Targets,
+    params: &HarmonicParams,
+    report: &mut Report,
+    run: &Run,
+) -> Result<HarmonicParams> {
+    let l = targets.rows().len();
+    let is_fixed = params.clamp == Clamp::Hard || params.graph_reg.is_some_and(f64::is_infinite);
+    if l < FEWEST || is_fixed {
+        return Ok(params.clone());
+    }
+    let folds = folds(l, run);
+    let n_folds = folds.iter().max().map_or(0, |most| most + 1);
+    let candidates = candidates(params, graph.mean_degree(), targets);
+    let mut losses = vec![vec![0.0; l]; candidates.len()];
+    let components = graph.components();
+    for fold in 0..n_folds {
+        let kept = targets.subset(|at| folds[at] != fold)?;
+        for (candidate, losses) in candidates.iter().zip(&mut losses) {
+            let tol = params.tol.max(TRIAL_TOL);
+            let coarse = HarmonicParams { tol, certify: Certify::Off, ..candidate.clone() };
+            let (targets, params, components) = (&kept, &coarse, &components);
+            let solving = Solving { graph, components, targets, params, refiner: None, influence: false };
+            let function = solve(&solving, &run.quiet())?;
+            let mean = function.mean[0];
+            let offset = if function.form == Form::Stable { mean } else { 0.0 };
+            for at in (0..l).filter(|&at| folds[at] == fold) {
+                let score = function.scores.row(targets.rows()[at] as usize)[0];
+                // A part of the graph that loses its only value gets the mean of the others.
+                let value = if score.is_nan() { mean } else { score + offset };
+                losses[at] = targets.weights()[at] * (value - targets.values().row(at)[0]).powi(2);
+            }
+        }
+    }
+    let trust: f64 = targets.weights().iter().sum();
+    let row = |(candidate, losses): (&HarmonicParams, &Vec<f64>)| {
+        let loss = losses.iter().sum::<f64>() / trust;
+        json!({"form": candidate.form, "graph_reg": candidate.graph_reg, "loss": loss})
+    };
+    let table: Vec<_> = candidates.iter().zip(&losses).map(row).collect();
+    report.choose("cross_validation", table);
+    Ok(candidates[choose(&losses, ERRORS)].clone())
+}
+
+/// The default first.
+fn candidates(params: &HarmonicParams, mean_degree: f64, targets: &Targets) -> Vec<HarmonicParams> {
+    let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
+    let with = |form, graph_reg| HarmonicParams { form, graph_reg: Some(graph_reg), ..params.clone() };
+    if let Some(graph_reg) = params.graph_reg {
+        return vec![with(Form::Stable, graph_reg), with(Form::Plain, graph_reg)];
+    }
+    let default = with(Form::Stable, default_graph_reg(Form::Stable, mean_degree, targets));
+    let stable = STABLE.iter().map(|reg| with(Form::Stable, reg / degree));
+    let plain = PLAIN.iter().map(|reg| with(Form::Plain, reg / degree));
+    std::iter::once(default).chain(stable).chain(plain).collect()
+}
+
+/// Fold of each value, drawn at random.
+fn folds(l: usize, run: &Run) -> Vec<usize> {
+    let n_folds = if l <= ONE_BY_ONE { l } else { FOLDS };
+    let mut folds: Vec<usize> = (0..l).map(|at| at % n_folds).collect();
+    folds.shuffle(&mut run.rng(Stream::Split, u64::MAX));
+    folds
+}

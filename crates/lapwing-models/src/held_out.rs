@@ -1,0 +1,38 @@
+//! What held-out rows say of two candidates.
+
+/// Whether the losses of a candidate are below those of another one on the same rows (l), by more than `errors` standard
+/// errors of their mean difference.
+pub(crate) fn is_better(losses: &[f64], than: &[f64], errors: f64) -> bool {
+    let differences: Vec<f64> = than.iter().zip(losses).map(|(a, b)| a - b).collect();
+    let l = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / l;
+    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (l - 1.0).max(1.0);
+    mean > errors * (variance / l).sqrt()
+}
+
+/// The candidate of least total loss, the first of equals; the first of all, the default, unless that one is better by more
+/// than `errors` standard errors.
+pub(crate) fn choose(losses: &[Vec<f64>], errors: f64) -> usize {
+    let total = |at: usize| losses[at].iter().sum::<f64>();
+    let best = (1..losses.len()).fold(0, |best, at| if total(at) < total(best) { at } else { best });
+    if best > 0 && is_better(&losses[best], &losses[0], errors) { best } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_stays_unless_another_is_better_beyond_noise() {
+        let default = vec![1.0, 1.2, 0.8, 1.0];
+        // Better by 0.1 on each row: no noise at all.
+        let clear: Vec<f64> = default.iter().map(|x| x - 0.1).collect();
+        // Better by 0.1 on average, by one row alone: the standard error is 0.1 too.
+        let lucky = vec![1.0, 1.2, 0.8, 0.6];
+        assert!(is_better(&clear, &default, 1.0) && !is_better(&default, &clear, 0.0));
+        assert!(is_better(&lucky, &default, 0.5) && !is_better(&lucky, &default, 1.0));
+        assert_eq!(choose(&[default.clone(), lucky.clone(), clear.clone()], 1.0), 0);
+        assert_eq!(choose(&[default.clone(), clear, lucky], 0.5), 1);
+        assert_eq!(choose(&[default.clone(), default], 0.0), 0);
+    }
+}
