@@ -60,8 +60,8 @@ def parse() -> argparse.Namespace:
                         help="methods for which kept results of another version will do")
     parser.add_argument("--draws", type=int, help="draws of rows and labels (default 5; mnist 50, imbalanced 20)")
     args = parser.parse_args()
-    if args.write and (args.quick or args.sets or args.methods or args.draws):
-        parser.error("--write is for the whole of a task; leave out --quick, --sets, --methods and --draws")
+    if args.write and (args.quick or args.sets):
+        parser.error("--write is for all sets of a task; leave out --quick and --sets")
     return args
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import cells
 import common
@@ -31,7 +31,8 @@ def subsets(results: Results) -> str:
     """Regrets, calibration and seconds of each method over all cells; then the accuracies, a table for each cell."""
     accuracies = means(results, "accuracy")
     names = [name for name in METHODS if any(name in row for row in accuracies.values())]
-    parts = [_regrets(accuracies, names), _calibration(results, names), _seconds(results, names)]
+    draws = {name: len({one["draw"] for one in results if one["method"] == name}) for name in names}
+    parts = [_regrets(accuracies, draws), _calibration(results, names), _seconds(results, names)]
     found = [cell for cell in cells.CELLS if any(place[1] == cell for place in accuracies)]
     return "\n".join([*parts, *[_accuracies(accuracies, cell, names) for cell in found], _legend(results, names)])
 
@@ -51,16 +52,16 @@ def on_one_graph(results: Results) -> str:
 # --- over all cells --------------------------------------------------------------------------------------------------
 
 
-def _regrets(accuracies: Means, names: Sequence[str]) -> str:
-    head = ["method", "mean", "worst", "where", "balanced: mean", "worst", "at random: mean", "worst", "cells"]
+def _regrets(accuracies: Means, draws: Mapping[str, int]) -> str:
+    head = ["method", "mean", "worst", "where", "balanced: mean", "worst", "at random: mean", "worst", "cells", "draws"]
     rows = []
-    for name in names:
+    for name in draws:
         found = regrets(accuracies, name)
         worst = max(found, key=lambda place: found[place])
         balanced = [value for (_, cell), value in found.items() if not cell.endswith("c")]
         random = [value for (_, cell), value in found.items() if cell.endswith("c")]
         row = [_named(name), _mean(list(found.values())), _digits(found[worst]), " ".join(worst)]
-        row += [_mean(balanced), _most(balanced), _mean(random), _most(random), str(len(found))]
+        row += [_mean(balanced), _most(balanced), _mean(random), _most(random), str(len(found)), str(draws[name])]
         rows.append(row)
     return common.markdown("Distance to the best of all methods", head, rows)
 
