@@ -84,7 +84,7 @@ def measured(name: str, task: Task, unchanged: list[str]) -> list[Record]:
     """The results of a task, a process for each draw of rows; peers get as many draws as the task gives them."""
     ours = [method for method in task.methods if METHODS[method].package == "lapwing"]
     peers = [method for method in task.methods if method not in ours]
-    runs = [(peers, range(min(task.draws, task.peer_draws))), (ours, range(task.draws))]
+    runs = [(peers, range(min(task.draws, task.peer_draws or task.draws))), (ours, range(task.draws))]
     results: list[Record] = []
     for one in task.sets:
         for methods, draws in runs:
@@ -95,7 +95,8 @@ def measured(name: str, task: Task, unchanged: list[str]) -> list[Record]:
 
 def worked(name: str, task: Task, one: str, draws: list[int], methods: list[str], unchanged: list[str]) -> list[Record]:
     """What a worker measured or found."""
-    print(f"{name}: {one}, draws {draws[0]} to {draws[-1]} …", file=sys.stderr, flush=True)
+    which = f"draw {draws[0]}" if len(draws) == 1 else f"draws {draws[0]} to {draws[-1]}"
+    print(f"{name}: {one}, {which}, {len(methods)} methods …", file=sys.stderr, flush=True)
     arguments = ["--task", name, "--set", one, "--cells", *task.cells, "--methods", *methods]
     arguments += ["--draws", *map(str, draws), "--unchanged", *unchanged]
     limit = task.limit * len(draws) * len(task.cells) * len(methods)

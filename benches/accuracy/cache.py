@@ -36,7 +36,7 @@ class Cache:
         found = self._found.get(_name(key))
         return found or (self._latest.get(_name({**key, "program": ""})) if any_program else None)
 
-    def add(self, key: Key, result: Result) -> Result:
+    def add(self, key: Key, result: Result) -> None:
         """Keep a result. One write of one line: lines of processes side by side do not mix."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._found[_name(key)] = result
@@ -45,7 +45,6 @@ class Cache:
             os.write(file, (json.dumps({"key": key, "result": result}) + "\n").encode())
         finally:
             os.close(file)
-        return result
 
 
 def _name(key: Key) -> str:

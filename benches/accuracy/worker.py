@@ -47,7 +47,10 @@ def answers(place: cache.Key, problem: Problem, args: argparse.Namespace, kept: 
     for name in args.methods:
         key = {**place, "method": name, "drawn": drawn, "program": program(name), "about": METHODS[name].about}
         found = kept.get(key, any_program=name in args.unchanged)
-        found = found or kept.add(key, measure(name, problem, shown, TASKS[args.task].limit))
+        if found is None:
+            found = measure(name, problem, shown, TASKS[args.task].limit)
+            if "failed" not in found:
+                kept.add(key, found)
         results.append({**key, **found})
     return results
 
