@@ -81,9 +81,9 @@ def _calibration(results: Results, names: Sequence[str]) -> str:
 def _seconds(results: Results, names: Sequence[str]) -> str:
     rows = []
     for name in names:
-        found = [one["seconds"] for one in results if one["method"] == name and "seconds" in one]
+        found = [one["cpu_seconds"] for one in results if one["method"] == name and "cpu_seconds" in one]
         rows.append([_named(name), common.seconds(statistics.median(found)), common.seconds(max(found))])
-    return common.markdown("Seconds from rows to labels, one thread", ["method", "median", "most"], rows)
+    return common.markdown("Seconds of a processor, from rows to labels", ["method", "median", "most"], rows)
 
 
 def _accuracies(accuracies: Means, cell: str, names: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ def _by_cell(title: str, results: Results, names: Sequence[str]) -> str:
 def _line(name: str, results: Results, found: Sequence[str]) -> list[str]:
     answered = [one for one in results if "accuracy" in one]
     figures = [_spread([one["accuracy"] for one in answered if one["cell"] == cell]) for cell in found]
-    seconds = statistics.median(one["seconds"] for one in answered)
+    seconds = statistics.median(one["cpu_seconds"] for one in answered)
     return [_named(name), *figures, str(len({one["draw"] for one in answered})), common.seconds(seconds)]
 
 
