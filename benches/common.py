@@ -183,6 +183,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, ""])
 
 
+def insert(page: Path, name: str, text: str) -> None:
+    """Put `text` between the marks `<!-- NAME -->` and `<!-- end of NAME -->` of a page."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, _, rest = page.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"{page} lacks the marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
+
+
 def mib(count: float) -> str:
     """Bytes in MiB."""
     return f"{count / 2**20:,.0f}"

@@ -109,4 +109,4 @@ def _publish(paper: Paper, name: str, records: list[common.Record], folder: Path
     text = f"{experiment.table(records)}\n{versions}; {common.describe(common.machine())}; {datetime.date.today()}.\n"
     print(text)
     if into_page:
-        results.insert(folder / f"{paper.name}.md", name, text)
+        common.insert(folder / f"{paper.name}.md", name, text)

@@ -88,16 +88,6 @@ def write_plot(path: Path, figure: Any) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def insert(page: Path, name: str, text: str) -> None:
-    """Put `text` between the marks `<!-- NAME -->` and `<!-- end of NAME -->` of a page."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    before, _, rest = page.read_text().partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise ValueError(f"{page} lacks the marks {begin} and {end}")
-    page.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
-
-
 def kept_record(folder: Path, setting: dict[str, Any], measure: Callable[[], common.Record]) -> common.Record:
     """The measurement of a setting: kept from an earlier run, or made now and kept if it was finished."""
     words = (str(value).strip("[]()").replace(", ", "+").replace(" ", "_") for value in setting.values())

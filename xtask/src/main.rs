@@ -23,8 +23,8 @@ cargo xtask COMMAND: the working commands of this repository
   test                 everything continuous integration checks, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
-  bench NAME [--help]  time lapwing beside its peers in one run; names: graph-learning, knn, label, lapsvm, low-rank,
-                       solve, sparsify, unfolded
+  bench NAME [--help]  hold lapwing against its peers in one run; names: accuracy, graph-learning, knn, label, lapsvm,
+                       low-rank, solve, sparsify, unfolded
   reproduce PAPER [--help]
                        run the experiments of a paper again, into docs/results; papers: sparse-hfs, biglp, lapsvm,
                        graph-learning, herta

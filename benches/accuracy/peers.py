@@ -1,0 +1,117 @@
+"""The programs lapwing is compared with: classifiers without a graph, and others that spread labels.
+
+A peer takes a problem and the labels that are shown (n, −1 where hidden), and answers. `about` says how it is called;
+results are kept under it and the version of `package`. `on_graph` says whether a peer takes neighbors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from problem import Answer, Problem, of_shares
+from scipy.sparse.csgraph import connected_components
+
+
+@dataclasses.dataclass(frozen=True)
+class Inductive:
+    """A classifier of scikit-learn, fitted to the labeled rows alone."""
+
+    module: str
+    name: str
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    package = "scikit-learn"
+    told_sizes = False
+    on_graph = False
+
+    @property
+    def about(self) -> str:
+        return f"`{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})`"
+
+    def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
+        estimator = getattr(importlib.import_module(f"sklearn.{self.module}"), self.name)
+        given = shown >= 0
+        model = estimator(**self.options).fit(problem.rows[given], shown[given])
+        # The share of a single neighbor is 1 whatever it knows.
+        if not hasattr(model, "predict_proba") or self.options.get("n_neighbors") == 1:
+            return Answer(model.predict(problem.rows))
+        answer = of_shares(model.predict_proba(problem.rows))
+        return dataclasses.replace(answer, labels=model.classes_[answer.labels])
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelSpreading:
+    """Label spreading of scikit-learn on the shared neighbors."""
+
+    package = "scikit-learn"
+    told_sizes = False
+    on_graph = True
+    about = '`LabelSpreading(kernel="knn", n_neighbors=k + 1)` on the shared neighbors and the row itself'
+
+    def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
+        from sklearn.semi_supervised import LabelSpreading
+
+        # `kernel="knn"` counts the row itself among its neighbors.
+        indices = _with_self(problem)[0]
+        n, k = indices.shape
+        starts = np.arange(0, n * k + 1, k)
+        graph = sp.csr_matrix((np.ones(n * k), indices.ravel(), starts), shape=(n, n))
+        model = LabelSpreading(kernel=lambda *_: graph).fit(np.zeros((n, 1)), shown)
+        return of_shares(model.label_distributions_)
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphLearning:
+    """A method of graphlearning on the shared neighbors, with its weights exp(−4·d²/d_k²), mean of W and Wᵀ."""
+
+    method: str
+    told_sizes: bool = False
+    package = "graphlearning"
+    on_graph = True
+
+    @property
+    def about(self) -> str:
+        sizes = ", true class sizes" if self.told_sizes else ""
+        solver = ", by gradient descent where that graph is not connected" if self._poisson else ""
+        return f"`ssl.{self.method}(weightmatrix.knn(X, k))` on the shared neighbors{solver}{sizes}"
+
+    @property
+    def _poisson(self) -> bool:
+        return self.method.startswith("poisson")
+
+    def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
+        import graphlearning
+
+        indices, distances = _with_self(problem)
+        weights = graphlearning.weightmatrix.knn(None, indices.shape[1] - 1, knn_data=(indices, distances))
+        options: dict[str, Any] = {"class_priors": problem.shares} if self.told_sizes else {}
+        # Its conjugate gradients do not end where a component's labels have another mean than all labels.
+        if self._poisson and connected_components(weights)[0] > 1:
+            options["solver"] = "gradient_descent"
+        given = np.flatnonzero(shown >= 0)
+        return Answer(getattr(graphlearning.ssl, self.method)(weights, **options).fit_predict(given, shown[given]))
+
+
+def _with_self(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and distances (n, k + 1), the row itself first; above 0 to others, as graphlearning divides by them."""
+    indices, distances = problem.neighbors
+    own = np.arange(len(indices))[:, None]
+    distances = np.maximum(distances.astype(np.float64), 1e-12)
+    return np.hstack([own, indices]), np.hstack([np.zeros((len(own), 1)), distances])
+
+
+PEERS: dict[str, Any] = {
+    "logistic": Inductive("linear_model", "LogisticRegression", {"max_iter": 1000}),
+    "svm-linear": Inductive("svm", "LinearSVC"),
+    "svm-rbf": Inductive("svm", "SVC"),
+    "random-forest": Inductive("ensemble", "RandomForestClassifier", {"random_state": 0}),
+    "1-nn": Inductive("neighbors", "KNeighborsClassifier", {"n_neighbors": 1}),
+    "label-spreading": LabelSpreading(),
+    "gl-laplace": GraphLearning("laplace"),
+    "gl-poisson": GraphLearning("poisson"),
+    "gl-poisson-mbo": GraphLearning("poisson_mbo", told_sizes=True),
+    "gl-volume-mbo": GraphLearning("volume_mbo", told_sizes=True),
+}

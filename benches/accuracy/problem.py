@@ -1,0 +1,72 @@
+"""What a method is given, and what it answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+
+import numpy as np
+import scipy.sparse as sp
+from cells import Rows
+
+NEIGHBORS = 15
+"""Neighbors of a row in the graphs of peers, as in ours."""
+THREADS = 1
+"""Threads of every method: the subsets are small, and most peers use one."""
+Neighbors = tuple[np.ndarray, np.ndarray]
+
+
+@dataclasses.dataclass
+class Problem:
+    """Rows and their classes 0..c−1; what methods share is made once."""
+
+    features: Rows
+    classes: np.ndarray
+    given: Neighbors | None = None
+    """Neighbors for all methods, ours too, where a task is about labels on one graph."""
+    neighbor_seconds: float = 0.0
+
+    @property
+    def text(self) -> bool:
+        return sp.issparse(self.features)
+
+    @functools.cached_property
+    def rows(self) -> Rows:
+        """The rows for methods that do not choose a scale: term counts as rows of length 1, all else as given."""
+        if not self.text:
+            return self.features
+        lengths = sp.linalg.norm(self.features, axis=1)
+        return sp.csr_matrix(sp.diags_array(1 / lengths) @ self.features, dtype=np.float32)
+
+    @functools.cached_property
+    def neighbors(self) -> Neighbors:
+        """Indices and distances (n, k) of the neighbors of each row, never itself; exact, unless they were given."""
+        if self.given is not None:
+            return self.given
+        from sklearn.neighbors import NearestNeighbors
+
+        rows, start = self.rows, time.process_time()
+        distances, indices = NearestNeighbors(n_neighbors=NEIGHBORS, n_jobs=THREADS).fit(rows).kneighbors()
+        self.neighbor_seconds = time.process_time() - start
+        return indices, distances
+
+    @functools.cached_property
+    def shares(self) -> np.ndarray:
+        """The true share of each class (c), for methods that are told."""
+        return np.bincount(self.classes) / len(self.classes)
+
+
+@dataclasses.dataclass
+class Answer:
+    """A class for every row (n), and its probability (n) where the method has one."""
+
+    labels: np.ndarray
+    confidence: np.ndarray | None = None
+
+
+def of_shares(shares: np.ndarray) -> Answer:
+    """The likeliest class of each row (n, c); a row without shares gets the first class, all being equally likely."""
+    known = np.isfinite(shares).all(axis=1)
+    shares = np.where(known[:, None], shares, 1 / shares.shape[1])
+    return Answer(shares.argmax(axis=1), shares.max(axis=1))
