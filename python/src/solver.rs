@@ -27,7 +27,13 @@ pub struct SolverOptions {
 impl SolverOptions {
     fn params(&self) -> Result<LaplacianParams, Error> {
         let preconditioner = PreconditionerChoice::parse(&self.preconditioner)?;
-        Ok(LaplacianParams { preconditioner, tol: self.tol, max_iter: self.max_iter, max_fill: self.max_fill })
+        Ok(LaplacianParams {
+            preconditioner,
+            tol: self.tol,
+            max_iter: self.max_iter,
+            max_fill: self.max_fill,
+            ..LaplacianParams::default()
+        })
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use select::{fitted_temperature, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
-use crate::class_sizes::{self, LabelsDrawn, NO_SIZES, SizeBounds, hold_sizes, label_counts};
+use crate::class_sizes::{self, LabelsDrawn, NO_SIZES, SizeBounds, label_counts};
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::refine::Refiner;
@@ -192,9 +192,15 @@ impl Harmonic {
         let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
             let mut rule = run.install(|| self.rule(&solved, targets.n_columns(), report))?;
             let scores = Arc::new(std::mem::take(&mut solved.function.scores));
-            if let (Some(bounds), Decision::Auto) = (&bounds, self.params.decision) {
-                let held = hold_sizes(&mut rule, &scores, bounds, run)?;
-                report.choose("sizes", held.sizes);
+            let graph = problem.graph.or(solved.built.as_ref()).map(|affinity| &affinity.graph);
+            if let (Some(bounds), Decision::Auto, Some(graph)) = (&bounds, self.params.decision, graph) {
+                match class_sizes::hold_unless_cut(&rule, &scores, bounds, graph, run)? {
+                    Some((sized, held)) => {
+                        report.choose("sizes", held.sizes);
+                        rule = sized;
+                    }
+                    None => report.choose("labels_drawn", "not-random"),
+                }
             }
             let labeling = run.install(|| rule.apply(scores));
             Ok((rule, labeling))
