@@ -392,7 +392,8 @@ fn a_residual_above_the_tolerance_is_never_called_converged() {
     let edges = [triangle(0, 1.0).as_slice(), &triangle(3, 1e-10), &[(2, 3, 1e-12)]].concat();
     let graph = Graph::from_edges(6, &edges).unwrap();
     let b = Matrix::new(6, 1, vec![0.5, 0.0, 0.0, 0.0, 0.0, -0.5]).unwrap();
-    let solver = LaplacianSolver::new(graph.adjacency(), None, params(PreconditionerChoice::Auto, 1e-6), &run()).unwrap();
+    let solver =
+        LaplacianSolver::new(graph.adjacency(), None, params(PreconditionerChoice::Auto, 1e-6), &run()).unwrap();
     let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
     assert!(info.residuals[0] > 1e-6, "the case has lost its point: {info:?}");
     assert!(!info.converged && info.reason == Stop::Rounding, "{info:?}");

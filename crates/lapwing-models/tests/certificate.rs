@@ -6,9 +6,7 @@ mod elimination;
 use elimination::{Reference, Wide};
 use lapwing_data::{Labels, Run, Stream, Targets};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
-use lapwing_models::{
-    Certify, Clamp, Decision, Fitted, Form, Harmonic, HarmonicParams, Method, Problem,
-};
+use lapwing_models::{Certify, Clamp, Decision, Fitted, Form, Harmonic, HarmonicParams, Method, Problem};
 use rand::{Rng, RngExt};
 
 type Edges = Vec<(u32, u32, f64)>;
@@ -52,8 +50,7 @@ fn cliques(inner: f64, bridge: f64) -> (usize, Edges, Vec<(usize, i32)>) {
     (2 * m as usize, edges, vec![(0, 0), (m as usize, 1)])
 }
 
-const FORMS: [(Form, Clamp); 3] =
-    [(Form::Plain, Clamp::Soft), (Form::Plain, Clamp::Hard), (Form::Stable, Clamp::Soft)];
+const FORMS: [(Form, Clamp); 3] = [(Form::Plain, Clamp::Soft), (Form::Plain, Clamp::Hard), (Form::Stable, Clamp::Soft)];
 
 /// Fits of the cliques in every form, and the labels of the exact solution.
 fn clique_fits(certify: Certify) -> Vec<(String, Fitted<'static>, Vec<u32>)> {
@@ -122,7 +119,8 @@ fn the_potential_of_a_path_is_known_over_many_orders_of_weights() {
 fn a_region_of_small_weights_without_a_label_is_seen() {
     // A ring of neighbours, and a clique of weights 1e-3 that hangs on it by 1e-9.
     let (n, m) = (800u32, 60u32);
-    let mut edges: Edges = (0..n).flat_map(|v| [1, 2, 5, 11].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 3)))).collect();
+    let mut edges: Edges =
+        (0..n).flat_map(|v| [1, 2, 5, 11].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 3)))).collect();
     edges.extend((0..m).flat_map(|i| (0..i).map(move |j| (n + j, n + i, 1e-3))));
     edges.extend([(17, n, 1e-9), (400, n + 1, 1.1e-9)]);
     let size = (n + m) as usize;
@@ -132,6 +130,14 @@ fn a_region_of_small_weights_without_a_label_is_seen() {
     let certified = fitted.labeling.certified.as_ref().unwrap();
     assert_eq!(n_open(&fitted), 0);
     assert!((0..size).all(|row| certified[row] && fitted.labeling.labels[row] == exact.labeling.labels[row]));
+}
+
+#[test]
+fn rows_that_are_all_given_are_certain() {
+    let edges = vec![(0, 1, 1.0), (1, 2, 2.0)];
+    let all = targets(3, &[(0, 0), (1, 1), (2, 0)]);
+    let fitted = fit(3, &edges, &all, argmax(Form::Plain, Clamp::Hard), &run());
+    assert_eq!((fitted.labeling.certified, fitted.labeling.labels), (Some(vec![true; 3]), vec![0, 1, 0]));
 }
 
 #[test]

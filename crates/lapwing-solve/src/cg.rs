@@ -669,9 +669,11 @@ fn column_range(block: &[f64], at: usize, width: usize) -> f64 {
 fn write_columns(x: &mut Matrix, block: &[f64], open: &[usize]) {
     let (total, n) = (x.n_cols(), x.n_rows());
     let width = if n == 0 { 1 } else { block.len() / n };
-    x.values_mut().par_chunks_mut(total).zip(block.par_chunks(width)).with_min_len(BLOCK_ROWS).for_each(|(x, block)| {
-        open.iter().zip(block).for_each(|(&c, value)| x[c] = *value);
-    });
+    x.values_mut().par_chunks_mut(total).zip(block.par_chunks(width)).with_min_len(BLOCK_ROWS).for_each(
+        |(x, block)| {
+            open.iter().zip(block).for_each(|(&c, value)| x[c] = *value);
+        },
+    );
 }
 
 /// Adds to the columns `open` of x the constant that makes their `residual` (n, open) add up to zero, where A·1 = `c`.

@@ -39,7 +39,8 @@ fn edges(n: usize, decades: f64, rng: &mut impl Rng) -> Vec<(u32, u32, f64)> {
     for v in 1..n as u32 {
         for k in 0..rng.random_range(1..5) {
             let u = if k == 0 { v - 1 } else { rng.random_range(0..v) };
-            let mut weight = scale[(v % regions) as usize].min(scale[(u % regions) as usize]) * (0.1 + rng.random::<f64>());
+            let mut weight =
+                scale[(v % regions) as usize].min(scale[(u % regions) as usize]) * (0.1 + rng.random::<f64>());
             if rng.random::<f64>() < 0.1 {
                 weight = 10f64.powf(decades * (rng.random::<f64>() - 0.5));
             }
@@ -151,7 +152,11 @@ fn no_error_of_random_systems_exceeds_its_bound() {
                 let (x, _, certificate) = solved(&system, params, &run.with_seed(seed));
                 let one = violations(&system, &x, &certificate);
                 if one.1 > 0 {
-                    println!("seed {seed} form {} {preconditioner:?} {max_iter}: {one:?} λ {}", seed % 3, certificate.errors.lambda);
+                    println!(
+                        "seed {seed} form {} {preconditioner:?} {max_iter}: {one:?} λ {}",
+                        seed % 3,
+                        certificate.errors.lambda
+                    );
                 }
                 checked += one.0;
                 violated += one.1;

@@ -126,8 +126,16 @@ pub(super) fn solve(
     };
     let (tol, max_iter) = (params.tol, params.max_iter);
     let solver = LaplacianParams { tol, max_iter, certify: settling.is_some(), ..LaplacianParams::default() };
-    let system =
-        System { part: &part, targets, mean: &mean, solver, settling: settling.as_ref(), is_last_implied, refiner, run };
+    let system = System {
+        part: &part,
+        targets,
+        mean: &mean,
+        solver,
+        settling: settling.as_ref(),
+        is_last_implied,
+        refiner,
+        run,
+    };
     let Solution { x: centered, info, refinement, certificate } = match form {
         _ if is_hard => system.hard()?,
         Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
@@ -136,7 +144,8 @@ pub(super) fn solve(
     };
     let shift = if form == Form::Stable { vec![0.0; mean.len()] } else { mean.clone() };
     let scores = part.spread(&centered, &shift, is_last_implied, &reached);
-    let certificate = certificate.map(|certificate| certificate.placed(|row| part.whole(row as usize) as u32, part.n()));
+    let certificate =
+        certificate.map(|certificate| certificate.placed(|row| part.whole(row as usize) as u32, part.n()));
     Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: info.summary(), refinement, certificate })
 }
 

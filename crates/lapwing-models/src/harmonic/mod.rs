@@ -28,7 +28,9 @@ pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 use crate::class_mass::mass_scale;
 use crate::harmonic::refine::Refiner;
 use crate::labeling::typical_temperature;
-use crate::{Extension, Fitted, Labeling, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
+use crate::{
+    Extension, Fitted, FittedRegression, Labeling, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes,
+};
 
 /// Share of the class given to the median row where there are too few labels to fit a temperature.
 pub(crate) const TYPICAL_CONFIDENCE: f64 = 0.9;
@@ -156,7 +158,8 @@ impl Harmonic {
             Ok((rule, labeling))
         })?;
         if solved.function.certificate.is_some() {
-            let certify = |report: &mut Report| run.install(|| self.certify(&solved.function, &mut labeling, &rule, report));
+            let certify =
+                |report: &mut Report| run.install(|| self.certify(&solved.function, &mut labeling, &rule, report));
             report.time("certify", run, certify)?;
         }
         let extension = self.extension(problem, solved.built.as_ref(), &labeling.scores);

@@ -70,6 +70,11 @@ pub struct ErrorBounds {
 }
 
 impl ErrorBounds {
+    /// Of `s` columns without an error.
+    pub(super) fn exact(s: usize) -> Self {
+        Self { lambda: 0.0, gram: vec![0.0; s * s], rounding: vec![0.0; s], constant: vec![0.0; s] }
+    }
+
     /// Whether the solution is exact: there was nothing to solve.
     pub fn is_zero(&self) -> bool {
         self.gram.iter().chain(&self.rounding).chain(&self.constant).all(|bound| *bound == 0.0)
@@ -242,11 +247,8 @@ impl LaplacianSolver {
         }
         let mut residual = vec![0.0; n * s];
         let mut rounding = vec![0.0; n];
-        residual
-            .par_chunks_mut(BLOCK_ROWS * s)
-            .zip(rounding.par_chunks_mut(BLOCK_ROWS))
-            .enumerate()
-            .for_each(|(block, (residual, rounding))| {
+        residual.par_chunks_mut(BLOCK_ROWS * s).zip(rounding.par_chunks_mut(BLOCK_ROWS)).enumerate().for_each(
+            |(block, (residual, rounding))| {
                 let mut sizes = vec![0.0; s];
                 for (at, (r, lost)) in residual.chunks_exact_mut(s).zip(rounding).enumerate() {
                     let row = block * BLOCK_ROWS + at;
@@ -259,7 +261,8 @@ impl LaplacianSolver {
                     }
                     *lost = (entries + 6) as f64 * UNIT * most;
                 }
-            });
+            },
+        );
         (residual, rounding)
     }
 }

@@ -109,9 +109,11 @@ impl<'a> Monitor<'a> {
         let s = self.exponents.len();
         let mut x = Matrix::filled(self.deviations.len(), s, 0.0);
         let scales: Vec<f64> = self.exponents.iter().map(|exponent| (-exponent).exp2()).collect();
-        x.values_mut().par_chunks_mut(s).zip(view.x.par_chunks(view.width)).with_min_len(BLOCK_ROWS).for_each(
-            |(out, row)| view.open.iter().zip(row).for_each(|(&column, x)| out[column] = x * scales[column]),
-        );
+        x.values_mut()
+            .par_chunks_mut(s)
+            .zip(view.x.par_chunks(view.width))
+            .with_min_len(BLOCK_ROWS)
+            .for_each(|(out, row)| view.open.iter().zip(row).for_each(|(&column, x)| out[column] = x * scales[column]));
         x
     }
 }
