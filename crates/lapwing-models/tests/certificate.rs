@@ -133,6 +133,14 @@ fn a_region_of_small_weights_without_a_label_is_seen() {
 }
 
 #[test]
+fn rows_that_are_all_given_are_certain() {
+    let edges = vec![(0, 1, 1.0), (1, 2, 2.0)];
+    let all = targets(3, &[(0, 0), (1, 1), (2, 0)]);
+    let fitted = fit(3, &edges, &all, argmax(Form::Plain, Clamp::Hard), &run());
+    assert_eq!((fitted.labeling.certified, fitted.labeling.labels), (Some(vec![true; 3]), vec![0, 1, 0]));
+}
+
+#[test]
 fn ties_stay_undecided_and_all_else_is_certain() {
     // An even ring with opposite labels: the two rows half way between stand exactly between the classes.
     let n = 40u32;

@@ -185,7 +185,8 @@ impl Certificate {
     pub fn summary(&self, n_open: usize, radii: &[f64]) -> CertificateSummary {
         let systems = || self.systems.iter();
         let largest = radii.iter().fold(0.0f64, |most, &radius| most.max(radius));
-        let lambda = systems().map(|system| system.bounds.errors.lambda).fold(f64::INFINITY, f64::min);
+        let solved = systems().filter(|system| !system.bounds.errors.is_zero());
+        let lambda = solved.map(|system| system.bounds.errors.lambda).fold(f64::INFINITY, f64::min);
         CertificateSummary {
             n_open,
             failure: systems().map(|system| system.bounds.failure).sum(),

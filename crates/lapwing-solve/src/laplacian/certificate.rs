@@ -70,6 +70,11 @@ pub struct ErrorBounds {
 }
 
 impl ErrorBounds {
+    /// Of `s` columns without an error.
+    pub(super) fn exact(s: usize) -> Self {
+        Self { lambda: 0.0, gram: vec![0.0; s * s], rounding: vec![0.0; s], constant: vec![0.0; s] }
+    }
+
     /// Whether the solution is exact: there was nothing to solve.
     pub fn is_zero(&self) -> bool {
         self.gram.iter().chain(&self.rounding).chain(&self.constant).all(|bound| *bound == 0.0)

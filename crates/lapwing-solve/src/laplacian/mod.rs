@@ -409,7 +409,8 @@ impl LaplacianSolver {
         let (n, s) = (self.n(), b.n_cols());
         let mut info = LaplacianInfo { iterations: vec![0; s], converged: true, ..LaplacianInfo::default() };
         if s == 0 || n == 0 {
-            return Ok((b.clone(), info, Certificate { deviations: vec![0.0; n], ..Certificate::default() }));
+            let (deviations, errors) = (vec![0.0; n], ErrorBounds::exact(s));
+            return Ok((b.clone(), info, Certificate { deviations, errors, ..Certificate::default() }));
         }
         let mut b = self.gathered(b);
         // Powers of two that bring the largest value of each column near 1: squares must neither vanish nor overflow.
