@@ -69,8 +69,8 @@ pub enum Stream {
     Landmarks = 9,
     /// Probe columns that bound the least eigenvalue of a preconditioned system.
     Probes = 10,
-    /// Random signs that estimate a diagonal.
-    Signs = 11,
+    /// Labels that are left out one by one.
+    LeftOut = 11,
 }
 
 /// Threads, seed, progress and cancellation of one run.

@@ -668,7 +668,7 @@ fn column_range(block: &[f64], at: usize, width: usize) -> f64 {
 /// x[:, open] ← the first columns of `block`.
 fn write_columns(x: &mut Matrix, block: &[f64], open: &[usize]) {
     let (total, n) = (x.n_cols(), x.n_rows());
-    let width = if n == 0 { 1 } else { block.len() / n };
+    let width = block.len().checked_div(n).unwrap_or(1);
     x.values_mut().par_chunks_mut(total).zip(block.par_chunks(width)).with_min_len(BLOCK_ROWS).for_each(
         |(x, block)| {
             open.iter().zip(block).for_each(|(&c, value)| x[c] = *value);

@@ -30,7 +30,6 @@ use super::leave_one_out::Influence;
 use super::refine::{Refinement, Refiner, Sparsified};
 use super::{Clamp, Form, HarmonicParams};
 use crate::class_sizes::{LabelsDrawn, label_counts};
-use crate::labeling::largest;
 
 /// A harmonic function on a graph.
 #[derive(Clone, Debug)]
@@ -456,10 +455,7 @@ impl System<'_> {
     /// The influence of the labels, which are the diagonal, where it was asked for.
     fn influence(&self, solver: &mut LaplacianSolver, diagonal: Option<&[f64]>) -> Result<Option<Influence>> {
         match diagonal.filter(|_| self.solving.influence) {
-            Some(weights) => {
-                let classes: Vec<usize> = self.solving.targets.values().rows().map(largest).collect();
-                Influence::find(solver, self.part, weights, &classes, self.solving.components, self.run).map(Some)
-            }
+            Some(weights) => Influence::find(solver, self.part, weights, self.solving.components, self.run).map(Some),
             None => Ok(None),
         }
     }

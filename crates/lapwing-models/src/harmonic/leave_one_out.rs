@@ -7,35 +7,33 @@
 //! ```
 //!
 //! and the mean over the n_k rows of its component becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
-//! second form of kᵢ, the flow out of the row, keeps its digits where a label holds its row fast and kᵢ is small. It is exact for
-//! at most [`PROBES`] labels, else estimated by as many columns R of random signs (Hutchinson 1990) whose mean over each class is
-//! taken off. The class of i has l_a labels and the score f_ia = Σ H_ij over them, so that
-//!
-//! ```text
-//! kᵢ = E[(L·H·R)ᵢRᵢ] / tᵢ + (1 − f_ia)/l_a
-//! ```
-//!
-//! without bias, and what the labels of a class have in common, nearly all of it where labels are few, makes no noise. Scores of a harmonic function
-//! lie between its labels, so Lᵢ is cut to that range.
+//! second form of kᵢ, the flow out of the row, keeps its digits where a label holds its row fast and kᵢ is small. Scores of a harmonic
+//! function lie between its labels, so Lᵢ is cut to that range. Each label takes a column of H: estimates of the diagonal by random
+//! signs are too rough where scores differ by a few percent of what one label does to its own row.
 //!
 //! **What they decide.** Plain scores are far from 0 or 1 wherever labels are far: there they differ little from a constant, and
 //! the constant is arbitrary. Scores above their mean over the rows are safe then. Where labels reach far, scores above the mean
 //! of the labels are better, above all for small classes. The second is taken only if it gets more labels right than the first
 //! by [`SIGNIFICANT`] standard deviations of a coin (sign test).
 //!
-//! Cost: one solve of at most [`PROBES`] + 1 columns to a residual of [`TOL`].
+//! Cost: one solve of a column for each label left out to a residual of [`TOL`]. At most [`MOST_LABELS`] labels, drawn at random, are
+//! left out, and at most [`MOST_VALUES`] values solved for; where that allows fewer than [`FEWEST_LABELS`], none is.
 
 use lapwing_data::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::Components;
 use lapwing_solve::{Constraint, LaplacianSolver};
-use rand::RngExt;
+use rand::seq::index::sample;
 
 use super::function::{HarmonicFunction, Part};
 use crate::class_sizes::label_counts;
 use crate::labeling::largest;
 
-/// Columns of random signs; as many labels are solved for one by one.
-const PROBES: usize = 8;
+/// Labels that are left out, at most.
+const MOST_LABELS: usize = 128;
+/// Labels left out where rows are many: fewer say little.
+const FEWEST_LABELS: usize = 16;
+/// Values of their columns, at most: leaving out is to cost little beside the solve, and nothing where there are many rows.
+const MOST_VALUES: usize = 1 << 20;
 /// Relative residual of the columns.
 const TOL: f64 = 1e-4;
 /// Standard deviations by which one level has to win.
@@ -44,18 +42,15 @@ const SIGNIFICANT: f64 = 2.0;
 const LEAST_PER_CLASS: usize = 2;
 /// Labels of each class, in the mean, from which on the temperature is fitted to them.
 const LEAST_TO_FIT: usize = 5;
-/// kᵢ is at most dᵢ/(tᵢ + dᵢ), reached where all neighbors are held at 0; estimates are kept above this share of it.
-const LEAST_SLACK: f64 = 0.02;
 
-/// What each label does to the scores.
+/// What some labels do to the scores.
 #[derive(Clone, Debug)]
 pub(super) struct Influence {
-    /// kᵢ, or the first term of its estimate, for each label (l).
-    flow: Vec<f64>,
-    /// The most that kᵢ can be (l).
-    most: Vec<f64>,
-    is_exact: bool,
-    /// gᵢ: share of the label in the mean of the scores over its component (l).
+    /// Positions of these labels among all, ascending (q).
+    labels: Vec<usize>,
+    /// kᵢ: share of the other labels in the score of the label's own row (q).
+    slack: Vec<f64>,
+    /// gᵢ: share of the label in the mean of the scores over its component (q).
     reach: Vec<f64>,
 }
 
@@ -78,78 +73,46 @@ pub(super) struct Verdict {
 }
 
 impl Influence {
-    /// The influence of all labels of a plain system with the diagonal `weights` (n): one part that holds all labels.
+    /// The influence of labels of a plain system with the diagonal `weights` (n): one part that holds all labels.
     pub fn find(
         solver: &mut LaplacianSolver,
         part: &Part<'_>,
         weights: &[f64],
-        classes: &[usize],
         components: &Components,
         run: &Run,
     ) -> Result<Self> {
         let (n, l) = (part.n(), part.labeled.len());
-        let is_exact = l <= PROBES;
-        let t: Vec<f64> = part.labeled.iter().map(|&row| weights[row as usize]).collect();
-        let signs = if is_exact { one_by_one(l) } else { centered_signs(classes, run) };
-        let probes = signs.n_cols();
-        let mut b = Matrix::filled(n, probes + 1, 0.0);
-        for (at, &row) in part.labeled.iter().enumerate() {
-            let out = b.row_mut(row as usize);
-            out.iter_mut().zip(signs.row(at)).for_each(|(out, sign)| *out = t[at] * sign);
-        }
+        let mut labels = sample(&mut run.rng(Stream::LeftOut, 0), l, most_labels(n).min(l)).into_vec();
+        labels.sort_unstable();
+        let q = labels.len();
+        let mut b = Matrix::filled(n, q + 1, 0.0);
         for row in 0..n {
             let size = components.sizes[components.id[part.whole(row)] as usize];
-            b.row_mut(row)[probes] = 1.0 / size as f64;
+            b.row_mut(row)[q] = 1.0 / size as f64;
+        }
+        for (column, &at) in labels.iter().enumerate() {
+            let row = part.labeled[at] as usize;
+            b.row_mut(row)[column] = weights[row];
         }
         solver.set_tol(TOL)?;
         let (x, _) = solver.solve(&b, None, Constraint::None, &run.quiet())?;
-        let share = if is_exact { 1.0 } else { 1.0 / probes as f64 };
-        let mut influence = Self { flow: vec![0.0; l], most: vec![0.0; l], is_exact, reach: vec![0.0; l] };
-        for (at, &row) in part.labeled.iter().enumerate() {
-            let (columns, edges) = part.adjacency.row(row as usize);
-            let own = x.row(row as usize);
-            for (&column, weight) in columns.iter().zip(edges) {
-                let steps = own.iter().zip(x.row(column as usize)).zip(signs.row(at));
-                let flow = steps.map(|((own, other), sign)| (own - other) * sign).sum::<f64>();
-                influence.flow[at] += share * weight * flow / t[at];
-            }
-            let degree: f64 = edges.iter().sum();
-            influence.most[at] = degree / (t[at] + degree);
-            influence.reach[at] = t[at] * own[probes];
+        let (mut slack, mut reach) = (Vec::with_capacity(q), Vec::with_capacity(q));
+        for (column, &at) in labels.iter().enumerate() {
+            let row = part.labeled[at] as usize;
+            let (neighbors, edges) = part.adjacency.row(row);
+            let own = x.row(row);
+            let flow =
+                neighbors.iter().zip(edges).map(|(&id, weight)| weight * (own[column] - x.row(id as usize)[column]));
+            slack.push((flow.sum::<f64>() / weights[row]).clamp(0.0, 1.0));
+            reach.push(weights[row] * own[q]);
         }
-        Ok(influence)
-    }
-
-    /// kᵢ of label `at`, one of `n_alike` of its class, which has the `score` in its row.
-    fn slack(&self, at: usize, score: f64, n_alike: usize) -> f64 {
-        let rest = if self.is_exact { 0.0 } else { (1.0 - score) / n_alike as f64 };
-        (self.flow[at] + rest).clamp(LEAST_SLACK * self.most[at], self.most[at])
+        Ok(Self { labels, slack, reach })
     }
 }
 
-/// A column for each label.
-fn one_by_one(l: usize) -> Matrix {
-    let mut columns = Matrix::filled(l, l, 0.0);
-    (0..l).for_each(|at| columns.row_mut(at)[at] = 1.0);
-    columns
-}
-
-/// Columns of random signs for labels of the `classes` (l), less their mean over each class.
-fn centered_signs(classes: &[usize], run: &Run) -> Matrix {
-    let n_classes = classes.iter().max().map_or(0, |most| most + 1);
-    let mut rng = run.rng(Stream::Signs, 0);
-    let mut signs = Matrix::filled(classes.len(), PROBES, 0.0);
-    signs.values_mut().iter_mut().for_each(|sign| *sign = if rng.random_bool(0.5) { 1.0 } else { -1.0 });
-    let (mut means, mut counts) = (Matrix::filled(n_classes, PROBES, 0.0), vec![0.0; n_classes]);
-    for (row, &class) in signs.rows().zip(classes) {
-        counts[class] += 1.0;
-        means.row_mut(class).iter_mut().zip(row).for_each(|(mean, sign)| *mean += sign);
-    }
-    for (at, &class) in classes.iter().enumerate() {
-        let mean = means.row(class);
-        signs.row_mut(at).iter_mut().zip(mean).for_each(|(sign, mean)| *sign -= mean / counts[class]);
-    }
-    signs
+/// Labels that may be left out of a graph of n rows.
+fn most_labels(n: usize) -> usize {
+    MOST_LABELS.min(MOST_VALUES / n.max(1))
 }
 
 /// Whether there are labels enough to leave one out, each of one class.
@@ -159,7 +122,8 @@ pub(super) fn applies(targets: &Targets) -> bool {
         return false;
     }
     let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
-    n_classes > 1 && targets.rows().len() >= LEAST_PER_CLASS * n_classes
+    let may_leave_out = most_labels(targets.n_samples()) >= FEWEST_LABELS;
+    may_leave_out && n_classes > 1 && targets.rows().len() >= LEAST_PER_CLASS * n_classes
 }
 
 impl Verdict {
@@ -170,26 +134,27 @@ impl Verdict {
 
     /// What the labels say when each is left out of the plain `function`.
     pub fn of(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
-        let l = targets.rows().len();
-        let classes: Vec<usize> = targets.values().rows().map(largest).collect();
-        let tally = Tally::of(targets, components, &classes);
+        let all: Vec<usize> = targets.values().rows().map(largest).collect();
+        let classes: Vec<usize> = influence.labels.iter().map(|&at| all[at]).collect();
+        let (l, q) = (all.len(), classes.len());
+        let tally = Tally::of(targets, components, &all);
         let means = component_means(&function.scores, components);
         let left_out = LeftOut { function, influence, targets, components, tally, means };
         let at_level = |level: Level| -> Vec<Option<Vec<f64>>> {
-            (0..l).map(|at| left_out.standing(at, classes[at], level)).collect()
+            (0..q).map(|at| left_out.standing(at, classes[at], level)).collect()
         };
         let (row_mean, labeled_mean) = (at_level(Level::RowMean), at_level(Level::LabeledMean));
         let right = |standings: &[Option<Vec<f64>>], at: usize| {
             standings[at].as_ref().is_some_and(|standing| largest(standing) == classes[at])
         };
         let only = |these: &[Option<Vec<f64>>], others: &[Option<Vec<f64>>]| {
-            (0..l).filter(|&at| right(these, at) && !right(others, at)).count() as f64
+            (0..q).filter(|&at| right(these, at) && !right(others, at)).count() as f64
         };
         let (wins, losses) = (only(&labeled_mean, &row_mean), only(&row_mean, &labeled_mean));
         let is_better = wins - losses > SIGNIFICANT * (wins + losses).sqrt();
         let (level, standings) =
             if is_better { (Level::LabeledMean, labeled_mean) } else { (Level::RowMean, row_mean) };
-        let n_right = (0..l).filter(|&at| right(&standings, at)).count();
+        let n_right = (0..q).filter(|&at| right(&standings, at)).count();
         let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
         let held_out = match l >= LEAST_TO_FIT * n_classes {
             true => {
@@ -199,7 +164,7 @@ impl Verdict {
             }
             false => Vec::new(),
         };
-        Self { level, held_out, accuracy: Some(n_right as f64 / l as f64) }
+        Self { level, held_out, accuracy: Some(n_right as f64 / q as f64) }
     }
 }
 
@@ -209,8 +174,6 @@ struct Tally {
     home: Vec<usize>,
     /// Labels of each class (labeled components, c).
     counts: Vec<Vec<usize>>,
-    /// Labels of each class (c).
-    n_alike: Vec<usize>,
 }
 
 impl Tally {
@@ -226,7 +189,7 @@ impl Tally {
             counts[*number][class] += 1;
             home.push(*number);
         }
-        Self { home, counts, n_alike: label_counts(targets) }
+        Self { home, counts }
     }
 
     /// Classes that label `at`, of `class`, leaves in its component.
@@ -248,24 +211,22 @@ struct LeftOut<'a> {
 }
 
 impl LeftOut<'_> {
-    /// The scores (c) of label `at`, of `class`, without itself less the level; `None` if no other label reaches the row.
-    fn standing(&self, at: usize, class: usize, level: Level) -> Option<Vec<f64>> {
+    /// The scores (c) of the label at a `place` among those left out, of `class`, without itself less the level; `None` if no other
+    /// label reaches the row.
+    fn standing(&self, place: usize, class: usize, level: Level) -> Option<Vec<f64>> {
+        let at = self.influence.labels[place];
         let row = self.targets.rows()[at] as usize;
         let n_classes = self.tally.n_classes_without(at, class);
-        if n_classes == 0 {
-            return None;
-        }
         let (scores, y) = (self.function.scores.row(row), self.targets.values().row(at));
-        let slack = self.influence.slack(at, scores[class], self.tally.n_alike[class]);
-        // A label without an edge has no slack, and nobody else to hear from.
-        if slack <= 0.0 {
+        let slack = self.influence.slack[place];
+        if n_classes == 0 || slack <= 0.0 {
             return None;
         }
         let without: Vec<f64> = scores.iter().zip(y).map(|(f, y)| (y - (y - f) / slack).clamp(0.0, 1.0)).collect();
         let labeled_mean = self.labeled_mean_without(at);
         let level: Vec<f64> = match level {
             Level::RowMean if n_classes > 1 => {
-                let g = self.influence.reach[at];
+                let g = self.influence.reach[place];
                 let means = self.means.row(self.components.id[row] as usize).iter().zip(y).zip(&without);
                 means.map(|((mean, y), without)| mean - g * (y - without)).collect()
             }
@@ -400,35 +361,12 @@ mod tests {
     }
 
     #[test]
-    fn random_signs_find_leverages_too() {
-        let graph = graph();
-        let targets = targets(|row| (row % 2 == 0).then_some((row / 2 % 3) as i64), 3);
-        for graph_reg in [1e-3, 0.05, 2.0] {
-            let function = solved(&graph, &targets, graph_reg, true);
-            let influence = function.influence.as_ref().unwrap();
-            let (counts, l) = (label_counts(&targets), targets.rows().len());
-            let error = |at: usize| {
-                // yᵢ − fᵢ = kᵢ(yᵢ − Lᵢ) holds for each class.
-                let without = by_brute_force(&graph, &targets, graph_reg, at, Level::LabeledMean);
-                let kept = targets.subset(|other| other != at).unwrap().mean();
-                let (f, y) = (function.scores.row(targets.rows()[at] as usize), targets.values().row(at));
-                let class = largest(y);
-                let exact = (1.0 - f[class]) / (1.0 - without[class] - kept[class]);
-                influence.slack(at, f[class], counts[class]) - exact
-            };
-            let errors: Vec<f64> = (0..l).map(error).collect();
-            let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / l as f64;
-            assert!(mean < 0.05, "γ {graph_reg}: {errors:?}");
-        }
-    }
-
-    #[test]
     fn a_label_alone_in_its_component_says_nothing() {
         let graph = graph();
         let targets = targets(|row| [3, 11, 20, 33, 42].contains(&row).then_some((row % 2) as i64), 2);
         let function = solved(&graph, &targets, 0.05, true);
         let influence = function.influence.as_ref().unwrap();
-        assert!(influence.flow[4] < 0.01, "{:?}", influence.flow);
+        assert!(influence.slack[4] < 0.01, "{:?}", influence.slack);
         let verdict = Verdict::of(&function, influence, &targets, &graph.components());
         assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
     }
