@@ -91,11 +91,12 @@ def test_regressor_is_the_closed_form(problem, form, clamp):
 def test_regressor_chooses_its_form():
     X, truth = load_diabetes(return_X_y=True)
     y = np.full(len(truth), np.nan)
-    y[:60] = truth[:60]
+    drawn = np.random.default_rng(0).permutation(len(truth))
+    y[drawn[:60]] = truth[drawn[:60]]
     chosen = HarmonicRegressor(random_state=0).fit(X, y)
     stable = HarmonicRegressor(form="stable").fit(X, y)
-    r2 = [r2_score(truth[60:], reg.transduction_[60:]) for reg in (chosen, stable)]
-    assert r2[0] > r2[1] + 0.05
+    r2 = [r2_score(truth[drawn[60:]], reg.transduction_[drawn[60:]]) for reg in (chosen, stable)]
+    assert r2[0] > r2[1] + 0.1
     table = chosen.report_["chosen"]["cross_validation"]
     assert len(table) == 6
     assert min(row["loss"] for row in table) < table[0]["loss"]
