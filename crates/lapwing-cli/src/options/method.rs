@@ -143,7 +143,7 @@ impl HarmonicOptions {
     pub fn sizes(&self) -> Option<SizeParams> {
         let params = self.params();
         (params.decision == Decision::Sizes)
-            .then(|| SizeParams { class_prior: params.class_prior, options: params.sizes })
+            .then_some(SizeParams { class_prior: params.class_prior, options: params.sizes })
     }
 
     pub fn params(&self) -> HarmonicParams {

@@ -460,7 +460,7 @@ fn groups(sizes: &[u32], bridge: f64) -> AffinityGraph {
 fn parts_and_nearly_separate_parts_keep_their_own_labels() {
     for bridge in [0.0, 1e-9, 1e-4] {
         let affinity = groups(&[40, 300, 300, 60], bridge);
-        let truth = |row: usize| i64::from(row >= 340 && row < 640);
+        let truth = |row: usize| i64::from((340..640).contains(&row));
         // Forty labels of class 0 in the first part; few, of both classes, in the others.
         let is_labeled = |row: usize| row < 40 || [50, 150, 250, 400, 500, 600, 650, 660].contains(&row);
         let labels = Labels::from_integers((0..700).map(|row| is_labeled(row).then(|| truth(row))));
