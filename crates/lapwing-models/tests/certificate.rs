@@ -243,6 +243,9 @@ fn no_certified_label_of_random_systems_is_wrong() {
         {
             let exact = exact_scores(n, &edges, &given, (form, clamp), graph_reg);
             for decision in [Decision::Centered, Decision::Argmax, Decision::Mass] {
+                if form == Form::Stable && decision == Decision::Mass {
+                    continue;
+                }
                 let max_iter = [1, 2, 3, 5, 10_000][(system as usize + at) % 5];
                 let graph_reg = (clamp == Clamp::Soft).then_some(graph_reg);
                 let params = HarmonicParams { form, clamp, decision, graph_reg, max_iter, ..HarmonicParams::default() };

@@ -31,7 +31,7 @@ use crate::labeling::largest;
 /// Labels that are left out, at most.
 const MOST_LABELS: usize = 128;
 /// Labels left out where rows are many: fewer say little.
-const FEWEST_LABELS: usize = 16;
+pub(super) const FEWEST_LABELS: usize = 16;
 /// Values of their columns, at most: leaving out is to cost little beside the solve, and nothing where there are many rows.
 const MOST_VALUES: usize = 1 << 20;
 /// Relative residual of the columns.
@@ -39,7 +39,7 @@ const TOL: f64 = 1e-4;
 /// Standard deviations by which one level has to win.
 const SIGNIFICANT: f64 = 2.0;
 /// Labels of each class, in the mean, from which on leaving one out says something.
-const LEAST_PER_CLASS: usize = 2;
+pub(super) const LEAST_PER_CLASS: usize = 2;
 /// Labels of each class, in the mean, from which on the temperature is fitted to them.
 const LEAST_TO_FIT: usize = 5;
 
@@ -111,7 +111,7 @@ impl Influence {
 }
 
 /// Labels that may be left out of a graph of n rows.
-fn most_labels(n: usize) -> usize {
+pub(super) fn most_labels(n: usize) -> usize {
     MOST_LABELS.min(MOST_VALUES / n.max(1))
 }
 

@@ -3,6 +3,7 @@
 use lapwing_graph::sparsify::SparsifyParams;
 use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
 
+use super::leave_one_out::{FEWEST_LABELS, LEAST_PER_CLASS, most_labels};
 use crate::{Plan, PlanStep, ProblemSize};
 
 /// The pages of the program and its libraries that a run touches, and what it has allocated before the work; the stack and
@@ -44,13 +45,25 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
     let mut step =
         |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
     // The copy that is solved with, 8 bytes for each direction of an edge; right-hand side and its copy, solution and
-    // three and a half blocks of the iteration; degrees, weights, marks and places of the rows.
-    step("solve", held + 16 * n_edges + 13 * 4 * n * (c - 1) + 60 * n);
+    // four blocks of the iteration, with two columns that certify; degrees, weights, marks and places of the rows; what comes
+    // with the labels that are left out, once the solution is there.
+    let solve = (14 * 4 * n * (c + 1)).max(8 * n * (c - 1) + LEFT_OUT_BLOCKS * 8 * n * left_out(size));
+    step("solve", held + 16 * n_edges + solve + 60 * n);
     // Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
     step("decide", held + 2 * 8 * n * c + 48 * n);
     // The features are read to be checked, to be centered and to be searched.
     let passes = if size.n_edges.is_some() { 1 } else { 3 };
     Plan::of_steps(n, n_edges, passes, steps)
+}
+
+/// Blocks of the columns of labels that are left out: right-hand side, its copy, solution and the iteration's.
+const LEFT_OUT_BLOCKS: usize = 6;
+
+/// Columns that leaving out labels takes.
+fn left_out(size: &ProblemSize) -> usize {
+    let most = most_labels(size.n_samples);
+    let applies = most >= FEWEST_LABELS && size.n_labeled >= LEAST_PER_CLASS * size.n_classes.max(2);
+    if applies { most.min(size.n_labeled) + 1 } else { 0 }
 }
 
 /// The same on a sparsified graph.

@@ -124,8 +124,6 @@ const ROUNDING: f64 = 16.0;
 const MOST_ROUNDING: f64 = 1e-3;
 /// Iterations without progress after which a factor is given up.
 const PATIENCE: usize = 40;
-/// Entries for each edge and row up to which a factor is taken for its tighter bounds alone.
-const SMALL_FILL: f64 = 4.0;
 
 impl LaplacianSolver {
     /// Prepares the system L + diag(`diagonal`), L the Laplacian of the symmetric `adjacency` (n, n); without a diagonal, L.
@@ -193,7 +191,7 @@ impl LaplacianSolver {
         run.check()?;
         let mut cells = None;
         let mut chosen = params.preconditioner;
-        let (mut is_ordered, mut max_fill) = (true, params.max_fill);
+        let mut is_ordered = true;
         if chosen == PreconditionerChoice::Auto {
             let trial = Trial { matrix: &natural, jacobi: &jacobi };
             chosen = if n <= TINY {
@@ -207,11 +205,7 @@ impl LaplacianSolver {
             } else {
                 let found = cells.insert(Cells::of(adjacency, diagonal, run)?);
                 match trial.is_mixing(found, run)? {
-                    true if !params.certify => PreconditionerChoice::TwoLevel,
-                    true => {
-                        max_fill = max_fill.min(SMALL_FILL);
-                        PreconditionerChoice::ApproxCholesky
-                    }
+                    true => PreconditionerChoice::TwoLevel,
                     false => PreconditionerChoice::ApproxCholesky,
                 }
             };
@@ -220,7 +214,7 @@ impl LaplacianSolver {
         let (mut coarse, mut order) = (None, None);
         if chosen == PreconditionerChoice::ApproxCholesky {
             let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
-            let factor_params = ApproxCholeskyParams { cliques, max_fill };
+            let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
             match ApproxCholesky::new(adjacency, diagonal, factor_params, run) {
                 Ok(factor) => {
                     order = Some(factor.order().to_vec());
