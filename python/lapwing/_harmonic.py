@@ -91,8 +91,8 @@ class HarmonicClassifier(SpreadingClassifier):
     n_jobs : int or None, default=None
         Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the approximate neighbour search and of the cross-validation of ``form="auto"``; None draws one from
-        NumPy's global generator. Nothing else is random.
+        Seed of the approximate neighbor search, of approximate factors in the solver and, in regression, of the
+        cross-validation of ``form="auto"``; None draws one from NumPy's global generator. Nothing else is random.
     verbose : int or bool, default=0
         Whether to write the time of each phase to standard error.
     callback : callable or None, default=None
