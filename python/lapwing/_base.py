@@ -180,6 +180,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         self._fit_options = source.options
         self._widths = fitted["widths"]
         self._index = _lapwing.NeighborIndex()
+        self._errors: NDArray[np.float64] | None = fitted.get("errors")
         self._keep_report(fitted)
 
     def _keep_report(self, fitted: dict[str, Any]) -> None:
@@ -209,16 +210,21 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             "features": features_argument(self._fit_X),
             "widths": self._widths,
             "scores": scores,
+            "errors": self._errors,
             "graph": self._fit_options,
             "index": self._index,
         }
 
     def _extend_features(self, X: Any, extension: Any) -> NDArray[np.float64]:
         """Scores (m, c) of new rows of features."""
+        return _lapwing.extend(extension, self._new_features(X), self._control())
+
+    def _new_features(self, X: Any) -> Any:
+        """New rows of features as the compiled part takes them."""
         new = validate_data(self, X, reset=False, **check_options(X))
         if self._standardizer is not None:
             new = standardized(new, *self._standardizer)
-        return _lapwing.extend(extension, features_argument(new), self._control())
+        return features_argument(new)
 
     def _warn(self) -> None:
         """One warning for each thing the caller should look at, with its counts."""

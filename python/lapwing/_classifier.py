@@ -54,7 +54,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
 
     def _apply(self, X: Any) -> dict[str, Any]:
         check_is_fitted(self)
-        return _lapwing.apply_rule(self._new_scores(X), self._rule, self._control(quiet=True))
+        return _lapwing.apply_rule(self._new_scores(X), None, self._rule, self._control(quiet=True))
 
     def _new_scores(self, X: Any) -> NDArray[np.float64]:
         return self._extend(X, self.scores_, self.reached_)

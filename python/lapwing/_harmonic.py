@@ -253,6 +253,39 @@ class HarmonicClassifier(SpreadingClassifier):
         self._warn()
         return self
 
+    def predict(self, X: Any, return_certified: bool = False) -> Any:
+        """Label new rows by the weighted mean of the scores of their nearest fitted rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows; for ``affinity="precomputed"`` their affinities to the fitted rows (m, n_samples).
+        return_certified : bool, default=False
+            Whether to say as well which labels are those that the exact solution of the fit's graph gives.
+
+        Returns
+        -------
+        labels : ndarray of shape (m,)
+        certified : ndarray of shape (m,), bool, or None
+            Only with `return_certified`; None without `certify`, and for ``affinity="precomputed"``.
+        """
+        labeling = self._apply(X)
+        labels = self._decode(labeling)
+        return (labels, labeling["certified"]) if return_certified else labels
+
+    def _apply(self, X: Any) -> dict[str, Any]:
+        check_is_fitted(self)
+        scores, errors = self._extend_with_errors(X)
+        return _lapwing.apply_rule(scores, errors, self._rule, self._control(quiet=True))
+
+    def _extend_with_errors(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Scores (m, c) of new rows, and what their standings may be off by (m)."""
+        if self._fit_X is None:
+            return self._new_scores(X), None
+        return _lapwing.extend_with_errors(
+            self._neighbor_extension(self.scores_), self._new_features(X), self._control()
+        )
+
     def _classifier_source(self, X: Any, y: Any, control: dict[str, Any]) -> Source:
         """X, checked."""
         return self._graph_source(X, control)

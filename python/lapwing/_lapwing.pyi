@@ -22,6 +22,7 @@ __all__ = [
     "components",
     "effective_resistances",
     "extend",
+    "extend_with_errors",
     "fit_classifier",
     "fit_eigenfunction",
     "fit_kernel_classifier",
@@ -250,8 +251,16 @@ def extend(
     new: _Features,
     control: dict[str, Any],
 ) -> NDArray[np.float64]: ...
+def extend_with_errors(
+    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks | Network,
+    new: _Features,
+    control: dict[str, Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]: ...
 def apply_rule(
-    scores: NDArray[np.float64], rule: dict[str, Any], control: dict[str, Any]
+    scores: NDArray[np.float64],
+    errors: NDArray[np.float64] | None,
+    rule: dict[str, Any],
+    control: dict[str, Any],
 ) -> dict[str, Any]: ...
 def check_sizes(sizes: dict[str, Any], n_classes: int) -> None: ...
 def decide_by_sizes(

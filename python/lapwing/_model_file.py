@@ -149,6 +149,7 @@ def _estimator(method: str, extension: Any) -> SpreadingClassifier:
     model._fit_options = graph
     model._widths = extension["widths"]
     model._index = extension["index"]
+    model._errors = extension["errors"]
     return model
 
 
@@ -179,7 +180,7 @@ def _with_extension(model: _Model, extension: Any) -> _Model:
 
 def _label_rows(model: SpreadingClassifier, scores: NDArray[np.float64]) -> None:
     """The labels of the rows of the fit."""
-    labeling = _lapwing.apply_rule(scores, model._rule, model._control(quiet=True))
+    labeling = _lapwing.apply_rule(scores, None, model._rule, model._control(quiet=True))
     model.scores_ = scores
     model.reached_ = labeling["reached"]
     model.label_distributions_ = labeling["label_distributions"]

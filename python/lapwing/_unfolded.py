@@ -329,7 +329,7 @@ n_features_in_, feature_names_in_
 
     def _applied(self, X: Any, graph: Any) -> dict[str, Any]:
         scores = self._scores_on(X, graph)
-        return _lapwing.apply_rule(scores, self._rule, self._control(quiet=True))
+        return _lapwing.apply_rule(scores, None, self._rule, self._control(quiet=True))
 
     def _new_scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores_on(X, None)

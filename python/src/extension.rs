@@ -45,6 +45,8 @@ pub struct FittedRows<'py> {
     widths: WidthsInput<'py>,
     scores: PyReadonlyArray2<'py, f64>,
     graph: GraphOptions,
+    /// What the standings of the rows may be off by (n), where labels were certified.
+    errors: Option<PyReadonlyArray1<'py, f64>>,
     index: PyRef<'py, NeighborIndex>,
 }
 
@@ -192,6 +194,7 @@ impl ExtensionInput<'_> {
                 graph: fitted.graph.params().map_err(to_py)?,
                 widths: fitted.widths.widths()?,
                 scores: Arc::new(matrix(&fitted.scores)?),
+                errors: fitted.errors.as_ref().map(|errors| vector(errors).map(Arc::new)).transpose()?,
                 index: fitted.index.0.clone(),
             }
             .into(),
@@ -219,6 +222,8 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
     dict.set_item("widths", widths_object(py, &neighbors.widths)?)?;
     dict.set_item("graph", graph_dict(py, &neighbors.graph)?)?;
     dict.set_item("index", Bound::new(py, NeighborIndex(neighbors.index.clone()))?)?;
+    let errors = neighbors.errors.map(|errors| PyArray1::from_vec(py, Arc::unwrap_or_clone(errors)));
+    dict.set_item("errors", errors)?;
     dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?)?;
     Ok(dict.into_any())
 }
@@ -242,4 +247,20 @@ pub fn extend<'py>(
     let (extension, new) = (fitted.extension()?, new.features()?);
     let scores = control.run(py, |run| extension.extend(&new, run))?;
     matrix_array(py, scores)
+}
+
+/// Scores (m, c), and errors (m) where they are known.
+type ScoresAndErrors<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray1<f64>>>);
+
+/// Scores (m, c) of new rows, and what their standings may be off by (m), where labels of the fit were certified.
+#[pyfunction]
+pub fn extend_with_errors<'py>(
+    py: Python<'py>,
+    fitted: ExtensionInput<'py>,
+    new: FeaturesInput<'py>,
+    control: Control,
+) -> PyResult<ScoresAndErrors<'py>> {
+    let (extension, new) = (fitted.extension()?, new.features()?);
+    let extended = control.run(py, |run| extension.extend_with_errors(&new, run))?;
+    Ok((matrix_array(py, extended.scores)?, extended.errors.map(|errors| PyArray1::from_vec(py, errors))))
 }

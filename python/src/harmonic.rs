@@ -7,7 +7,7 @@ use lapwing::data::read::EdgeFile;
 use lapwing::data::{ClassNames, EdgeSource, Features, Labels, Result, Targets};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::{
-    Extension, Fitted, Harmonic, Labeling, Method, Problem, Rule, SparseHarmonic, SparseHarmonicParams,
+    Extended, Extension, Fitted, Harmonic, Labeling, Method, Problem, Rule, SparseHarmonic, SparseHarmonicParams,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -136,17 +136,19 @@ pub fn fit_regressor<'py>(
     dict(py, items)
 }
 
-/// Labels, distributions and confidence of rows with given scores.
+/// Labels, distributions and confidence of rows with given scores; certified where it is known how far off these may be.
 #[pyfunction]
 pub fn apply_rule<'py>(
     py: Python<'py>,
     scores: PyReadonlyArray2<'py, f64>,
+    errors: Option<PyReadonlyArray1<'py, f64>>,
     rule: RuleInput,
     control: Control,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scores = Arc::new(matrix(&scores)?);
+    let errors = errors.map(|errors| vector(&errors)).transpose()?;
+    let extended = Extended { scores: matrix(&scores)?, errors };
     let rule = Rule::from(rule);
-    let labeling = control.run(py, |run| Ok(run.install(|| rule.apply(scores))))?;
+    let labeling = control.run(py, |run| Ok(run.install(|| rule.apply_with_errors(extended))))?;
     dict(py, labeling_items(py, labeling)?)
 }
 
@@ -217,9 +219,16 @@ pub fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1
 pub fn classifier_dict<'py>(py: Python<'py>, fitted: Fitted<'_>) -> PyResult<Bound<'py, PyDict>> {
     let report = json(&fitted.report).map_err(to_py)?;
     let widths = extension_widths(py, fitted.extension.as_ref())?;
+    let errors = match &fitted.extension {
+        Some(Extension::Neighbors(neighbors)) => {
+            neighbors.errors.as_ref().map(|errors| PyArray1::from_slice(py, errors))
+        }
+        _ => None,
+    };
     let mut items = vec![
         ("rule", rule_dict(py, &fitted.rule)?.into_any()),
         ("widths", widths),
+        ("errors", errors.into_pyobject(py)?),
         ("report", report.into_pyobject(py)?.into_any()),
     ];
     // The extension shares the scores; without it they can be handed over uncopied.

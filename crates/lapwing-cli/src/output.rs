@@ -79,7 +79,8 @@ pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
     rows.map(|(&class, &reached)| (reached || unreached == Unreached::Prior).then_some(class as usize)).collect()
 }
 
-/// Writes label, confidence and reached of each row; with `probabilities` a column per class.
+/// Writes label, confidence and reached of each row, whether it is certified where that is known, and with `probabilities` a
+/// column per class.
 pub fn write(
     path: &Path,
     classes: &ClassNames,
@@ -92,17 +93,19 @@ pub fn write(
         labels,
         confidence: &labeling.confidence,
         reached: &labeling.reached,
+        certified: labeling.certified.as_deref(),
         probabilities: probabilities.then_some(&labeling.label_distributions),
     };
     Ok(write_labels(path, &rows)?)
 }
 
-/// The JSON object of a command: `schema`, `command`, the keys of `body`, `outputs`.
+/// The JSON object of a command: `schema`, `command`, the keys of `body`, the `certificate` if it has one, `outputs`.
 pub fn json_object(command: &str, body: &impl Serialize, more: Value, written: &Written) -> Result<String, Failure> {
     let mut object = json!({"schema": SCHEMA, "command": command});
     let body = serde_json::to_value(body)
         .map_err(|e| Failure::Library(Error::Internal { reason: format!("cannot write JSON: {e}") }))?;
-    for part in [body, more, json!({"outputs": written.json()})] {
+    let certificate = body["parts"].get("certificate").map(|certificate| json!({"certificate": certificate}));
+    for part in [body, more, certificate.unwrap_or_default(), json!({"outputs": written.json()})] {
         if let (Value::Object(object), Value::Object(part)) = (&mut object, part) {
             object.extend(part);
         }

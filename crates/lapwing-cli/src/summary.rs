@@ -2,7 +2,8 @@
 
 use lapwing::data::{GraphSummary, Phase, Report};
 use lapwing::graph::sparsify::SparsifyReport;
-use serde_json::Value;
+use lapwing::models::Labeling;
+use serde_json::{Value, json};
 
 use crate::text::{bytes, count, number, percent, seconds};
 
@@ -29,22 +30,32 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
         rows.push(row("iterations", count(solve.n_iter)));
         rows.push(row("residual", format!("{:.1e}{state}", solve.residual)));
     }
-    rows.extend(report.parts.get("certificate").map(|certificate| of_certificate(report, certificate)));
+    rows.extend(of_certificate(report));
     rows.extend(of_sparse(report));
     rows
 }
 
 /// The line of how many labels are those of the exact solution, or of how far values may be off.
-fn of_certificate(report: &Report, certificate: &Value) -> Row {
+pub fn of_certificate(report: &Report) -> Option<Row> {
+    let certificate = report.parts.get("certificate")?;
     if report.n_classes.is_none() {
         let radius = certificate["largest_radius"].as_f64();
-        return row("largest error bound", radius.map_or("unknown".into(), |radius| format!("{radius:.1e}")));
+        return Some(row("largest error bound", radius.map_or("unknown".into(), |radius| format!("{radius:.1e}"))));
     }
     let (all, open) = (report.n_samples - report.n_unreached, undecided(report));
     let rest = if open > 0 { format!(" ({} undecided)", count(open)) } else { String::new() };
     let is_thinned = report.parts.get("sparsify").is_some_and(|part| part["rounds"].as_u64() > Some(0));
     let what = if is_thinned { "labels certified on the edges kept" } else { "labels certified" };
-    row(what, format!("{} of {}{rest}", count(all.saturating_sub(open)), count(all)))
+    Some(row(what, format!("{} of {}{rest}", count(all.saturating_sub(open)), count(all))))
+}
+
+/// Notes how many new rows that a label reaches are undecided, where that is known.
+pub fn note_certified(report: &mut Report, labeling: &Labeling) {
+    if let Some(certified) = &labeling.certified {
+        let n_open =
+            certified.iter().zip(&labeling.reached).filter(|(certain, reached)| **reached && !**certain).count();
+        report.parts.insert("certificate".into(), json!({"n_open": n_open}));
+    }
 }
 
 /// Labels that a certificate leaves undecided.

@@ -32,7 +32,7 @@ fn label_writes_every_row() {
     let folder = folder_with_clouds();
     let ran = folder.ok("label in.csv --label-column kind -o out.csv --probabilities");
     let table = folder.read("out.csv");
-    assert_eq!(table.lines().next(), Some("row,label,confidence,reached,p_alder,p_birch,p_cedar"));
+    assert_eq!(table.lines().next(), Some("row,label,confidence,reached,certified,p_alder,p_birch,p_cedar"));
     assert_eq!(labels(&table), kinds(300));
     for part in ["rows", "300", "edges", "components", "residual", "peak memory", "out.csv"] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
@@ -80,11 +80,13 @@ fn json_has_a_schema() {
         "peak_bytes",
         "warnings",
         "classes",
+        "certificate",
         "outputs",
     ];
     assert_eq!(keys(&object), BTreeSet::from(expected));
     assert_eq!((&object["schema"], &object["command"]), (&Value::from(1), &Value::from("label")));
     assert_eq!((&object["n_samples"], &object["n_labeled"]), (&Value::from(300), &Value::from(9)));
+    assert_eq!(object["certificate"]["n_open"], 0);
     assert_eq!(object["classes"][1], serde_json::json!({"name": "birch", "given": 3, "inferred": 100}));
     assert_eq!(object["outputs"], serde_json::json!({"labels": "out.csv", "model": "m.lapwing", "report": "r.html"}));
 }
@@ -114,6 +116,8 @@ fn model_labels_new_rows_by_the_names_of_their_columns() {
     folder.write("new.csv", &new);
     let object = folder.ok("predict m.lapwing new.csv -o new-out.csv --json").json();
     assert_eq!(labels(&folder.read("new-out.csv")), kinds(30));
+    assert!(folder.read("new-out.csv").starts_with("row,label,confidence,reached,certified\n"));
+    assert_eq!(object["certificate"], serde_json::json!({"n_open": 0}));
     assert_eq!((&object["command"], &object["n_samples"]), (&Value::from("predict"), &Value::from(30)));
     folder.write("wrong.csv", new.replace("id,y,x", "id,y,z"));
     assert!(folder.error("predict m.lapwing wrong.csv -o w.csv").contains("no column 'x'"));

@@ -37,6 +37,7 @@ fn parquet() -> Vec<u8> {
         labels: &[Some(0), Some(1), None],
         confidence: &[0.9, 0.75, f64::NAN],
         reached: &[true, true, false],
+        certified: None,
         probabilities: None,
     };
     write_labels(&path, &rows).unwrap();

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use common::{Folder, run};
 use lapwing_data::read::{ReadOptions, read_label_column};
-use lapwing_data::write::{AtomicFile, LABEL_ENDINGS, LabelWriter, LabeledRows, RecordFile, write_labels};
+use lapwing_data::write::{
+    AtomicFile, LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, RecordFile, write_labels,
+};
 use lapwing_data::{ClassNames, Error, Matrix, Run};
 use proptest::prelude::*;
 
@@ -17,18 +19,21 @@ struct Answers {
     labels: Vec<Option<usize>>,
     confidence: Vec<f64>,
     reached: Vec<bool>,
+    certified: Option<Vec<bool>>,
     probabilities: Option<Matrix>,
 }
 
 impl Answers {
-    fn new(n: usize, classes: ClassNames, probabilities: bool) -> Self {
+    /// With all columns, or the first four.
+    fn new(n: usize, classes: ClassNames, all: bool) -> Self {
         let c = classes.len();
         let labels: Vec<_> = (0..n).map(|row| (row % 7 != 3).then_some(row * 5 % c)).collect();
         let confidence = (0..n).map(|row| if row % 11 == 5 { f64::NAN } else { row as f64 / n as f64 }).collect();
         let reached = (0..n).map(|row| row % 7 != 3).collect();
         let p = |at: usize| if at % 13 == 8 { f64::NAN } else { (at as f64).sin().abs().powi(at as i32 % 9) };
-        let probabilities = probabilities.then(|| Matrix::new(n, c, (0..n * c).map(p).collect()).unwrap());
-        Self { classes, labels, confidence, reached, probabilities }
+        let probabilities = all.then(|| Matrix::new(n, c, (0..n * c).map(p).collect()).unwrap());
+        let certified = all.then(|| (0..n).map(|row| row % 5 != 2).collect());
+        Self { classes, labels, confidence, reached, certified, probabilities }
     }
 
     fn len(&self) -> usize {
@@ -46,25 +51,31 @@ impl Answers {
             labels: self.labels[first..end].to_vec(),
             confidence: self.confidence[first..end].to_vec(),
             reached: self.reached[first..end].to_vec(),
+            certified: self.certified.as_ref().map(|certified| certified[first..end].to_vec()),
             probabilities: self.probabilities.as_ref().map(some),
         }
     }
 
     fn rows(&self) -> LabeledRows<'_> {
-        let Self { classes, labels, confidence, reached, probabilities } = self;
-        LabeledRows { classes, labels, confidence, reached, probabilities: probabilities.as_ref() }
+        let Self { classes, labels, confidence, reached, certified, probabilities } = self;
+        let (certified, probabilities) = (certified.as_deref(), probabilities.as_ref());
+        LabeledRows { classes, labels, confidence, reached, certified, probabilities }
+    }
+
+    fn columns(&self) -> LabelColumns {
+        LabelColumns { certified: self.certified.is_some(), probabilities: self.probabilities.is_some() }
     }
 
     fn writer(&self, path: &Path) -> LabelWriter {
-        LabelWriter::create(path, &self.classes, self.len(), self.probabilities.is_some()).unwrap()
+        LabelWriter::create(path, &self.classes, self.len(), self.columns()).unwrap()
     }
 
     fn record_file(&self, path: &Path) -> RecordFile {
-        RecordFile::create_shared(path, &self.classes, self.len(), self.probabilities.is_some()).unwrap()
+        RecordFile::create_shared(path, &self.classes, self.len(), self.columns()).unwrap()
     }
 
     fn opened(&self, path: &Path) -> Result<RecordFile, Error> {
-        RecordFile::open_shared(path, &self.classes, self.len(), self.probabilities.is_some())
+        RecordFile::open_shared(path, &self.classes, self.len(), self.columns())
     }
 }
 
@@ -150,14 +161,15 @@ fn the_text_is_that_of_a_plain_writer() {
     write_labels(&path, &answers.rows()).unwrap();
     let mut plain = csv::Writer::from_writer(Vec::new());
     let names = answers.classes.names();
-    let header = ["row", "label", "confidence", "reached"].map(String::from).into_iter();
+    let header = ["row", "label", "confidence", "reached", "certified"].map(String::from).into_iter();
     plain.write_record(header.chain(names.iter().map(|name| format!("p_{name}")))).unwrap();
     let number = |x: f64| if x.is_nan() { String::new() } else { format!("{x:?}") };
     for row in 0..answers.len() {
         let class = answers.labels[row];
         let label = class.map_or("", |class| &names[class]).to_owned();
         let confidence = class.map_or(String::new(), |_| number(answers.confidence[row]));
-        let cells = [row.to_string(), label, confidence, answers.reached[row].to_string()].into_iter();
+        let certified = answers.certified.as_ref().unwrap()[row].to_string();
+        let cells = [row.to_string(), label, confidence, answers.reached[row].to_string(), certified].into_iter();
         let probabilities = answers.probabilities.as_ref().unwrap().row(row).iter().map(|&p| number(p));
         plain.write_record(cells.chain(probabilities)).unwrap();
     }
@@ -176,7 +188,10 @@ fn blocks_must_follow_one_another() {
         assert!(text(0, &Answers::new(11, texts(), false)).contains("11 rows from row 0 on; expected at most 10 rows"));
         assert!(text(usize::MAX, &answers).contains("at most 10 rows"));
         assert!(text(0, &Answers::new(2, ClassNames::Integers(vec![0, 1]), false)).contains("not those of the table"));
-        assert!(text(0, &Answers::new(2, texts(), true)).contains("has probabilities; expected no probabilities"));
+        assert!(
+            text(0, &Answers::new(2, texts(), true))
+                .contains("has certified and probabilities; expected no probabilities")
+        );
         let mut beyond = answers.part(0, 2);
         beyond.labels[1] = Some(5);
         assert!(text(0, &beyond).contains("row 1 has a class beyond the 5"));
@@ -189,7 +204,8 @@ fn blocks_must_follow_one_another() {
         drop(answers.writer(&path));
         assert!(names(&folder).is_empty(), "{:?}", names(&folder));
     }
-    let unknown = LabelWriter::create(&folder.path("t.txt"), &texts(), 1, false).unwrap_err().to_string();
+    let unknown =
+        LabelWriter::create(&folder.path("t.txt"), &texts(), 1, LabelColumns::default()).unwrap_err().to_string();
     assert!(unknown.contains(".parquet"), "{unknown}");
 }
 
@@ -209,7 +225,8 @@ fn a_full_disk_is_told_and_ends_the_table() {
         let again = writer.write(0, &answers.rows()).unwrap_err().to_string();
         assert!(again.contains("a block before could not be written"), "{again}");
         assert!(writer.finish().is_err());
-        let shared = RecordFile::create_shared(&path, &answers.classes, 10, false).unwrap_err().to_string();
+        let shared =
+            RecordFile::create_shared(&path, &answers.classes, 10, LabelColumns::default()).unwrap_err().to_string();
         assert!(shared.contains("a file, which several processes can write"), "{shared}");
     }
 }
@@ -239,7 +256,8 @@ fn records_are_complete_or_nothing_is_left() {
         assert!(text(file.write_at(1, &answers.rows())).contains("at most 50000 rows"));
         assert!(text(file.write_at(0, &Answers::new(2, texts(), false).rows())).contains("no probabilities"));
         file.write_at(0, &answers.rows()).unwrap();
-        let other = RecordFile::open_shared(&path, &answers.classes, 49_999, true).unwrap_err().to_string();
+        let other =
+            RecordFile::open_shared(&path, &answers.classes, 49_999, answers.columns()).unwrap_err().to_string();
         assert!(other.contains("begun for another table"), "{other}");
         // Another than the creator may end it.
         end(answers.opened(&path).unwrap(), &path).unwrap();
@@ -253,8 +271,8 @@ fn records_are_complete_or_nothing_is_left() {
     file.write_at(0, &answers.rows()).unwrap();
     assert!(file.transcode(&text, &run()).unwrap_err().to_string().contains("a .npy is committed"));
     assert!(answers.record_file(&text).commit(&run()).unwrap_err().to_string().contains("others are transcoded"));
-    assert!(RecordFile::create_shared(Path::new("-"), &texts(), 1, false).is_err());
-    assert!(RecordFile::create_shared(&array, &texts(), usize::MAX / 4, false).is_err());
+    assert!(RecordFile::create_shared(Path::new("-"), &texts(), 1, LabelColumns::default()).is_err());
+    assert!(RecordFile::create_shared(&array, &texts(), usize::MAX / 4, LabelColumns::default()).is_err());
     assert!(names(&folder).is_empty());
 }
 

@@ -116,6 +116,7 @@ fn written_labels_are_read_again() {
         labels: &[Some(1), None, Some(0)],
         confidence: &[0.5, f64::NAN, 1.0],
         reached: &[true, false, true],
+        certified: None,
         probabilities: None,
     };
     let path = folder.path("out.csv");
@@ -141,18 +142,19 @@ fn written_tables_are_read_again() {
         labels: &[Some(0), Some(1), None],
         confidence: &[0.9, 0.75, f64::NAN],
         reached: &[true, true, false],
+        certified: Some(&[true, false, false]),
         probabilities: Some(&probabilities),
     };
     let path = folder.path("out.parquet");
     write_labels(&path, &rows).unwrap();
     let options = ReadOptions { label_column: Some("label".into()), ..ReadOptions::default() };
     let samples = read_samples(&path, &options, &run()).unwrap();
-    assert_eq!(samples.feature_names.unwrap(), ["row", "confidence", "reached", "p_a", "p_b"]);
+    assert_eq!(samples.feature_names.unwrap(), ["row", "confidence", "reached", "certified", "p_a", "p_b"]);
     let labels = samples.labels.unwrap();
     assert_eq!((labels.classes, labels.index), (classes, vec![0, 1, -1]));
     let found = values(&samples.features);
-    assert_eq!(found[..10], [0.0, 0.9, 1.0, 0.9, 0.1, 1.0, 0.75, 1.0, 0.25, 0.75]);
-    assert!(found[11].is_nan() && found[13].is_nan());
+    assert_eq!(found[..12], [0.0, 0.9, 1.0, 1.0, 0.9, 0.1, 1.0, 0.75, 1.0, 0.0, 0.25, 0.75]);
+    assert!(found[13].is_nan() && found[16].is_nan());
     assert_eq!(probe(&path, &options).unwrap().bytes_in_memory, samples.features.bytes());
     let reordered = ReadOptions { columns: Some(vec!["p_b".into(), "row".into()]), ..ReadOptions::default() };
     assert_eq!(values(&read_samples(&path, &reordered, &run()).unwrap().features)[..4], [0.1, 0.0, 0.75, 1.0]);

@@ -63,9 +63,29 @@ impl Extension<'_> {
         }
     }
 
+    /// Scores of new rows (m, d), and how far off they may be where that is known.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    pub fn extend_with_errors(&self, new: &Features<'_>, run: &Run) -> Result<Extended> {
+        match self {
+            Self::Neighbors(neighbors) => neighbors.extend_with_errors(new, run),
+            other => other.extend(new, run).map(|scores| Extended { scores, errors: None }),
+        }
+    }
+
     /// Whether new rows get means of the scores of the `n` fitted rows.
     pub(crate) fn averages(&self, n: usize) -> bool {
         matches!(self, Self::Neighbors(neighbors) if neighbors.scores.n_rows() == n)
+    }
+
+    /// Notes what the standings of the fitted rows may be off by (n), where new rows get means of their scores.
+    pub(crate) fn set_errors(&mut self, errors: Vec<f64>) {
+        if let Self::Neighbors(neighbors) = self
+            && neighbors.scores.n_rows() == errors.len()
+        {
+            neighbors.errors = Some(Arc::new(errors));
+        }
     }
 
     /// Takes other scores of the fitted rows, where new rows get means of them.
@@ -74,6 +94,7 @@ impl Extension<'_> {
             && neighbors.scores.n_rows() == scores.n_rows()
         {
             neighbors.scores = scores.clone();
+            neighbors.errors = None;
         }
     }
 
@@ -131,8 +152,19 @@ pub struct NeighborExtension<'a> {
     pub widths: Widths,
     /// Scores of the fitted rows (n, c), NaN where no label reaches.
     pub scores: Arc<Matrix>,
+    /// What the difference of two standings of a fitted row may be off by (n), where labels were certified.
+    pub errors: Option<Arc<Vec<f64>>>,
     /// Index of the fitted rows, made when it is first needed.
     pub index: Arc<LazyIndex>,
+}
+
+/// Scores of new rows, and how far off they may be.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    /// Scores (m, c), NaN where no label reaches.
+    pub scores: Matrix,
+    /// What the difference of two standings of a row may be off by (m), where the labels of the fit were certified.
+    pub errors: Option<Vec<f64>>,
 }
 
 /// An index of fitted rows that is made when it is first needed.
@@ -218,6 +250,7 @@ impl<'a> NeighborExtension<'a> {
             graph: graph.clone(),
             widths: affinity.widths.clone(),
             scores: scores.clone(),
+            errors: None,
             index: Arc::default(),
         })
     }
@@ -232,7 +265,7 @@ impl<'a> NeighborExtension<'a> {
             zero_rows,
             ..GraphParams::default()
         };
-        Self { features, graph, widths: Widths::None, scores, index: Arc::default() }
+        Self { features, graph, widths: Widths::None, scores, errors: None, index: Arc::default() }
     }
 
     /// Scores (m, c) of new rows (m, d); NaN where no neighbour is reached by a label.
@@ -243,15 +276,28 @@ impl<'a> NeighborExtension<'a> {
     /// # Complexity
     /// That of [`LazyIndex::query`], and O(m·k·c).
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
-        self.each(new, run, |found, out| {
+        self.extend_with_errors(new, run).map(|extended| extended.scores)
+    }
+
+    /// Scores of new rows, and how far off they may be: a mean of scores is off by no more than the mean of their errors.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    ///
+    /// # Complexity
+    /// As [`extend`](Self::extend).
+    pub fn extend_with_errors(&self, new: &Features<'_>, run: &Run) -> Result<Extended> {
+        let (scores, found) = self.each(new, run, |found, out| {
             if found.total > 0.0 {
                 out.iter_mut().for_each(|value| *value /= found.total);
             } else {
                 // So far away that every weight underflows: the neighbours count alike. Without any: 0 / 0, NaN.
                 out.iter_mut().zip(&found.plain).for_each(|(value, plain)| *value = plain / found.reached);
             }
-        })
-        .map(|(means, _)| means)
+        })?;
+        let mean = |found: &Sums| if found.total > 0.0 { found.error / found.total } else { found.plain_error };
+        let errors = self.errors.as_ref().map(|_| found.iter().map(mean).collect());
+        Ok(Extended { scores, errors })
     }
 
     /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbours of new rows (m, d).
@@ -259,16 +305,17 @@ impl<'a> NeighborExtension<'a> {
     /// # Errors
     /// As [`extend`](Self::extend).
     pub(crate) fn sums(&self, new: &Features<'_>, run: &Run) -> Result<(Matrix, Vec<f64>)> {
-        self.each(new, run, |_, _| ())
+        let (sums, found) = self.each(new, run, |_, _| ())?;
+        Ok((sums, found.iter().map(|found| found.total).collect()))
     }
 
-    /// Weighted sums for every new row, finished by `finish`; and the weights' own.
+    /// Weighted sums for every new row, finished by `finish`; and those of weights and errors.
     fn each(
         &self,
         new: &Features<'_>,
         run: &Run,
         finish: impl Fn(&Found, &mut [f64]) + Sync,
-    ) -> Result<(Matrix, Vec<f64>)> {
+    ) -> Result<(Matrix, Vec<Sums>)> {
         let n = self.features.n_rows();
         if self.scores.n_rows() != n {
             return Err(Error::shape(
@@ -277,6 +324,9 @@ impl<'a> NeighborExtension<'a> {
                 format!("{} rows", self.scores.n_rows()),
             ));
         }
+        if let Some(errors) = self.errors.as_ref().filter(|errors| errors.len() != n) {
+            return Err(Error::shape("errors of the model", format!("{n} values"), format!("{} values", errors.len())));
+        }
         if let Widths::PerRow(widths) = &self.widths
             && widths.len() != n
         {
@@ -284,16 +334,16 @@ impl<'a> NeighborExtension<'a> {
         }
         let neighbors = self.index.query(&self.features, new, &self.knn(), run)?;
         let c = self.scores.n_cols();
-        let (mut out, mut totals) = (Matrix::filled(new.n_rows(), c, 0.0), vec![0.0; new.n_rows()]);
+        let (mut out, mut sums) = (Matrix::filled(new.n_rows(), c, 0.0), vec![Sums::default(); new.n_rows()]);
         run.install(|| {
-            let rows = out.values_mut().par_chunks_mut(c.max(1)).zip(&mut totals).with_min_len(256).enumerate();
-            rows.for_each(|(row, (out, total))| {
+            let rows = out.values_mut().par_chunks_mut(c.max(1)).zip(&mut sums).with_min_len(256).enumerate();
+            rows.for_each(|(row, (out, sums))| {
                 let found = self.row(&neighbors, row, out);
                 finish(&found, out);
-                *total = found.total;
+                *sums = Sums { total: found.total, error: found.error, plain_error: found.plain_error / found.reached };
             });
         });
-        Ok((out, totals))
+        Ok((out, sums))
     }
 
     /// The index of the fitted rows, as [`LazyIndex::of`].
@@ -321,6 +371,7 @@ impl<'a> NeighborExtension<'a> {
         let own = h * neighbors.row(row).map(|(_, d)| d).fold(0f32, f32::max);
         let learned = self.learned_weights(neighbors, row);
         let (mut total, mut plain, mut reached) = (0.0, vec![0.0; out.len()], 0.0);
+        let (mut error, mut plain_error) = (0.0, 0.0);
         for (at, (id, distance)) in neighbors.row(row).enumerate() {
             let scores = self.scores.row(id as usize);
             if scores.iter().any(|s| s.is_nan()) {
@@ -333,10 +384,13 @@ impl<'a> NeighborExtension<'a> {
                 None => self.widths.weight(self.graph.weights, distance, own, width),
             };
             (total, reached) = (total + weight, reached + 1.0);
+            if let Some(own) = self.errors.as_ref().map(|errors| errors[id as usize]) {
+                (error, plain_error) = (error + weight * own, plain_error + own);
+            }
             out.iter_mut().zip(scores).for_each(|(out, score)| *out += weight * score);
             plain.iter_mut().zip(scores).for_each(|(plain, score)| *plain += score);
         }
-        Found { total, plain, reached }
+        Found { total, plain, reached, error, plain_error }
     }
 }
 
@@ -348,4 +402,19 @@ struct Found {
     plain: Vec<f64>,
     /// Their number.
     reached: f64,
+    /// Weighted sum of their errors.
+    error: f64,
+    /// Sum of their errors.
+    plain_error: f64,
+}
+
+/// Sums over the neighbours of a new row.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// Of their weights.
+    total: f64,
+    /// Of weight times error.
+    error: f64,
+    /// The mean of their errors.
+    plain_error: f64,
 }

@@ -6,6 +6,8 @@ use lapwing_data::{Matrix, vectored};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::extend::Extended;
+
 /// How scores (n, c) become labels and label distributions; kept in models, so that new rows are treated alike.
 ///
 /// With s = (score − offset) · scale, the largest s decides, and the label distribution is softmax(s / T), or s itself
@@ -66,6 +68,24 @@ impl Rule {
             certified: None,
             score_radius: None,
         }
+    }
+
+    /// Labels of new rows, certified where it is known how far off their scores may be: if the class stands above every other by
+    /// more.
+    pub fn apply_with_errors(&self, extended: Extended) -> Labeling {
+        let mut labeling = self.apply(Arc::new(extended.scores));
+        labeling.certified = extended.errors.map(|errors| {
+            let is_settled = |standing: &mut Vec<f64>, row: usize| {
+                self.standing(labeling.scores.row(row), standing);
+                let best = labeling.labels[row] as usize;
+                let others = standing.iter().enumerate().filter(|(class, _)| *class != best);
+                let next = others.fold(f64::NEG_INFINITY, |next, (_, standing)| next.max(*standing));
+                labeling.reached[row] && standing[best] - next > errors[row]
+            };
+            let rows = (0..errors.len()).into_par_iter().with_min_len(1024);
+            rows.map_init(|| vec![0.0; self.scale.len()], is_settled).collect()
+        });
+        labeling
     }
 
     /// Class, confidence and reached of some rows with `scores`; their distributions go to `out`.

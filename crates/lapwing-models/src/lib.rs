@@ -25,7 +25,7 @@ pub mod unfolded;
 
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, WithSizes};
 pub use compare::{CompareParams, CompareRow, compare};
-pub use extend::{Extension, LazyIndex, NeighborExtension};
+pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{
     Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
 };

@@ -61,16 +61,16 @@ struct IndexMeta {
 }
 
 impl Model<'_> {
-    /// Labels new rows (m, d), in the units of the original features.
+    /// Labels new rows (m, d), in the units of the original features; certified where the labels of the fit were.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Value`] for rows that do not fit; [`Error::Interrupted`].
     pub fn predict(&self, features: &Features<'_>, run: &Run) -> Result<Labeling> {
-        let scores = match &self.standardizer {
-            Some(standardizer) => self.extension.extend(&standardizer.apply(features, run)?, run)?,
-            None => self.extension.extend(features, run)?,
+        let extended = match &self.standardizer {
+            Some(standardizer) => self.extension.extend_with_errors(&standardizer.apply(features, run)?, run)?,
+            None => self.extension.extend_with_errors(features, run)?,
         };
-        Ok(run.install(|| self.rule.apply(Arc::new(scores))))
+        Ok(run.install(|| self.rule.apply_with_errors(extended)))
     }
 
     /// Labels rows (m, d) that are the nodes of a graph, as models of unfolded networks can.
@@ -154,7 +154,7 @@ fn read_settings<T: DeserializeOwned>(file: &ModelFile) -> Result<T> {
 
 /// Adds rows of a fit, their scores, and what tells their neighbours to a model.
 pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
-    let NeighborExtension { features, graph, widths, scores, index } = neighbors;
+    let NeighborExtension { features, graph, widths, scores, errors, index } = neighbors;
     let meta = NeighborMeta {
         graph: graph.clone(),
         width: if let Widths::One(width) = widths { Some(*width) } else { None },
@@ -174,6 +174,9 @@ pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut Mode
     if let Some(cells) = index.cells() {
         file.insert("index.ids", &[cells.ids.len()], cells.ids.clone())?;
         file.insert("index.starts", &[cells.starts.len()], cells.starts.clone())?;
+    }
+    if let Some(errors) = errors {
+        file.insert("errors", &[errors.len()], errors.to_vec())?;
     }
     file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())
 }
@@ -226,7 +229,15 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
         Some(index) => LazyIndex::kept(cells(file, index, n)?),
         None => LazyIndex::default(),
     };
-    Ok(NeighborExtension { features, graph: meta.graph, widths, scores: Arc::new(scores), index: Arc::new(index) })
+    let errors = match file.contains("errors") {
+        true => Some(Arc::new(file.array::<f64>("errors", &[Some(n)])?.1.as_slice().to_vec())),
+        false => None,
+    };
+    if errors.iter().flat_map(|errors| errors.iter()).any(|error| error.is_nan() || *error < 0.0) {
+        return Err(file.error("its bounds on errors are negative or not a number"));
+    }
+    let (scores, index) = (Arc::new(scores), Arc::new(index));
+    Ok(NeighborExtension { features, graph: meta.graph, widths, scores, errors, index })
 }
 
 /// The cells of the index of `n` rows.
@@ -265,17 +276,20 @@ mod tests {
     use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;
-    use crate::{MethodOptions, Problem, method};
+    use crate::{Fitted, MethodOptions, Problem, method};
 
     fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Model<'a> {
         let labels =
             Labels::from_texts((0..features.n_rows()).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
         let targets = Targets::one_hot(&labels, None).unwrap();
         let problem = Problem { features: Some(features), ..Problem::new(&targets) };
-        let fitted = method("harmonic", &MethodOptions::default()).unwrap().fit(&problem, run).unwrap();
+        model_of(method("harmonic", &MethodOptions::default()).unwrap().fit(&problem, run).unwrap(), &labels)
+    }
+
+    fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Model<'a> {
         Model {
             method: "harmonic".into(),
-            classes: labels.classes,
+            classes: labels.classes.clone(),
             feature_names: None,
             standardizer: None,
             rule: fitted.rule,
@@ -334,6 +348,40 @@ mod tests {
         neighbors(&mut model).index = Arc::new(LazyIndex::kept(Cells { n_probes: 0, ..cells.unwrap() }));
         model.save(&path).unwrap();
         assert!(Model::load(&path).unwrap_err().to_string().contains("cells of the index"));
+    }
+
+    #[test]
+    fn new_rows_are_certified_where_the_fit_was() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let (features, new) = (blobs(300, 3, 3), blobs(400, 3, 7));
+        let labels = Labels::from_texts((0..300).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let model = |certify, tol| {
+            let mut options = MethodOptions::default();
+            (options.harmonic.certify, options.harmonic.tol) = (certify, tol);
+            let fitted = method("harmonic", &options).unwrap().fit(&problem, &run).unwrap();
+            model_of(fitted, &labels)
+        };
+        let certified = model(crate::Certify::Auto, 1e-4);
+        let exact = model(crate::Certify::Off, 1e-13).predict(&new, &run).unwrap();
+        assert_eq!(exact.certified, None);
+        let found = certified.predict(&new, &run).unwrap();
+        let marks = found.certified.clone().unwrap();
+        assert!(marks.iter().filter(|mark| **mark).count() > 350);
+        for (row, _) in marks.iter().enumerate().filter(|(_, mark)| **mark) {
+            assert_eq!(found.labels[row], exact.labels[row]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.lapwing");
+        certified.save(&path).unwrap();
+        assert_eq!(Model::load(&path).unwrap().predict(&new, &run).unwrap().certified, found.certified);
+        // What is known of scores is not known of others in their place.
+        let mut changed = certified;
+        let Extension::Neighbors(neighbors) = &changed.extension else { panic!("harmonic models have neighbors") };
+        let scores = Arc::new((*neighbors.scores).clone());
+        changed.extension.replace_scores(&scores);
+        assert_eq!(changed.predict(&new, &run).unwrap().certified, None);
     }
 
     #[test]

@@ -44,7 +44,8 @@ Examples:
 /// Label every row from the rows that have a label
 ///
 /// Rows that resemble each other are joined into a graph, and the given labels spread over it. OUT has a line for each
-/// row: its number, label, confidence (the share of that label, between 0 and 1) and whether any label reaches it.
+/// row: its number, label, confidence (the share of that label, between 0 and 1), whether any label reaches it and, for
+/// harmonic methods, whether the label is certified to be that of the exact solution.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Label {

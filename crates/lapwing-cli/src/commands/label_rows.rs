@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use lapwing::data::communicator::agree;
-use lapwing::data::write::{LabelWriter, LabeledRows, RecordFile};
+use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, RecordFile};
 use lapwing::data::{Error, Report, SparseLabels, Targets, peak_memory_bytes};
 use lapwing::graph::low_rank::{Blocks, labeled_within};
 use lapwing::models::low_rank::remove_checkpoint;
@@ -112,9 +112,10 @@ impl LabelRows<'_> {
         session: &Session,
     ) -> Result<Counts, Failure> {
         let (communicator, run) = (session.communicator, &session.run);
-        let (n, probabilities) = (rows.source().n_rows(), self.outputs.probabilities);
+        let n = rows.source().n_rows();
+        let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
         if communicator.size() == 1 {
-            let mut writer = LabelWriter::create(path, &labels.classes, n, probabilities)?;
+            let mut writer = LabelWriter::create(path, &labels.classes, n, columns)?;
             let counts =
                 self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
             run.check()?;
@@ -123,11 +124,11 @@ impl LabelRows<'_> {
         }
         // Rank 0 makes the file, the others open it; no name changes before all have written.
         let root = communicator.is_root();
-        let made = root.then(|| RecordFile::create_shared(path, &labels.classes, n, probabilities)).transpose();
+        let made = root.then(|| RecordFile::create_shared(path, &labels.classes, n, columns)).transpose();
         let made = agree(communicator, made)?;
         let file = match made {
             Some(file) => Ok(file),
-            None => RecordFile::open_shared(path, &labels.classes, n, probabilities),
+            None => RecordFile::open_shared(path, &labels.classes, n, columns),
         };
         let mut file = agree(communicator, file)?;
         let blocks = Blocks::of(n);
@@ -166,6 +167,7 @@ impl LabelRows<'_> {
                 labels: &folded,
                 confidence: &labeling.confidence,
                 reached: &labeling.reached,
+                certified: None,
                 probabilities: self.outputs.probabilities.then_some(&labeling.label_distributions),
             };
             write(first, &block)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::read::{names_columns, read_graph, read_samples};
-use lapwing::data::write::{LABEL_ENDINGS, LabelWriter, LabeledRows};
+use lapwing::data::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows};
 use lapwing::data::{Features, Matrix, Report, peak_memory_bytes};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
@@ -110,6 +110,7 @@ impl Predict {
         }
         let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
         describe(&mut report, &model, (features.n_rows(), features.n_cols()), n_unreached);
+        summary::note_certified(&mut report, &labeling);
 
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
@@ -138,7 +139,8 @@ impl Predict {
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
         report.time_steps("predict", n as u64, run, |_| -> Result<(), Failure> {
-            let mut writer = LabelWriter::create(&self.output, &model.classes, n, self.probabilities)?;
+            let columns = LabelColumns { certified: false, probabilities: self.probabilities };
+            let mut writer = LabelWriter::create(&self.output, &model.classes, n, columns)?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
                 Ok(model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?)))
@@ -148,8 +150,8 @@ impl Predict {
                 let labels = folded(&labeling, self.unreached);
                 let probabilities = self.probabilities.then_some(&labeling.label_distributions);
                 let (confidence, reached) = (&labeling.confidence, &labeling.reached);
-                let classes = &model.classes;
-                writer.write(first, &LabeledRows { classes, labels: &labels, confidence, reached, probabilities })
+                let (classes, labels, certified) = (&model.classes, labels.as_slice(), None);
+                writer.write(first, &LabeledRows { classes, labels, confidence, reached, certified, probabilities })
             })?;
             run.check()?;
             Ok(writer.finish()?)
@@ -187,6 +189,7 @@ impl Predict {
         rows.extend(report.n_features.map(|n| row("features", count(n))));
         rows.extend(report.n_classes.map(|n| row("classes", count(n))));
         rows.push(row("rows no label reaches", count(report.n_unreached)));
+        rows.extend(summary::of_certificate(report));
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
         rows.extend(written.rows());
         session.print_summary(&rows, is_stdout(&self.output))

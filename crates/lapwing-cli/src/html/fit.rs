@@ -83,6 +83,7 @@ impl FitPage<'_> {
         tiles.extend(report.n_classes.map(|n| row("classes", count(n))));
         tiles.extend(self.accuracy.map(|a| row("accuracy on hidden labels", percent(a))));
         tiles.push(row("rows no label reaches", count(report.n_unreached)));
+        tiles.extend(summary::of_certificate(report));
         tiles.push(row("time", seconds(report.seconds())));
         tiles
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use super::encode::Encode;
-use super::table::{LabeledRows, probability_names};
+use super::table::{LabelColumns, LabeledRows};
 use crate::ClassNames;
 
 /// Labeled rows as lines.
@@ -13,14 +13,14 @@ pub(super) struct CsvLines {
     header: Vec<u8>,
     /// The name of each class, in quotes where it needs them.
     labels: Vec<Vec<u8>>,
-    n_probabilities: usize,
+    n_columns: usize,
 }
 
 impl CsvLines {
-    pub(super) fn new(classes: &ClassNames, probabilities: bool) -> io::Result<Self> {
-        let names = probability_names(classes, probabilities);
-        let header =
-            record(["row", "label", "confidence", "reached"].into_iter().chain(names.iter().map(String::as_str)))?;
+    pub(super) fn new(classes: &ClassNames, columns: LabelColumns) -> io::Result<Self> {
+        let more = columns.names(classes);
+        let names = ["row", "label", "confidence", "reached"].into_iter().chain(more.iter().map(String::as_str));
+        let (header, n_columns) = (record(names)?, 4 + more.len());
         let label = |name: String| {
             // With a cell behind it, since a line of one empty cell would be written in quotes.
             let mut line = record([&name, ""].into_iter())?;
@@ -28,7 +28,7 @@ impl CsvLines {
             Ok(line)
         };
         let labels = classes.names().into_iter().map(label).collect::<io::Result<_>>()?;
-        Ok(Self { header, labels, n_probabilities: names.len() })
+        Ok(Self { header, labels, n_columns })
     }
 
     /// The first line.
@@ -57,7 +57,8 @@ impl Encode for CsvLines {
             if let Some(confidence) = rows.confidence_of(at) {
                 push_float(out, confidence);
             }
-            out.extend_from_slice(if rows.reached[at] { b",true" } else { b",false" });
+            push_truth(out, rows.reached[at]);
+            rows.certified.iter().for_each(|certified| push_truth(out, certified[at]));
             for &p in rows.probabilities.map_or(&[][..], |matrix| matrix.row(at)) {
                 out.push(b',');
                 if !p.is_nan() {
@@ -69,8 +70,13 @@ impl Encode for CsvLines {
     }
 
     fn n_columns(&self) -> usize {
-        4 + self.n_probabilities
+        self.n_columns
     }
+}
+
+/// Appends a cell that says whether something holds.
+fn push_truth(out: &mut Vec<u8>, holds: bool) {
+    out.extend_from_slice(if holds { b",true" } else { b",false" });
 }
 
 /// Appends the shortest text that reads back as the same number: that of `{:?}`.

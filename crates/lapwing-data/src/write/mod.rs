@@ -16,5 +16,5 @@ pub use self::graph::{GRAPH_ENDINGS, write_graph};
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
 pub use self::record_file::RecordFile;
-pub use self::table::{LABEL_ENDINGS, LabeledRows, write_labels};
+pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, write_labels};
 pub use self::writer::LabelWriter;

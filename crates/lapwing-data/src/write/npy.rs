@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::encode::Encode;
-use super::table::{LabeledRows, probability_names};
+use super::table::{LabelColumns, LabeledRows};
 use crate::ClassNames;
 
 /// Header of an array in C order; `descr` is the type as a Python literal.
@@ -29,7 +29,7 @@ pub(crate) fn npy_header(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// How labeled rows are laid out as records: row, label, confidence, reached, and p_… of each row.
+/// How labeled rows are laid out as records: row, label, confidence, reached, and what else there is of each row.
 #[derive(Debug)]
 pub(super) struct Records {
     header: Vec<u8>,
@@ -38,38 +38,40 @@ pub(super) struct Records {
     /// The label field of each class.
     labels: Vec<Vec<u8>>,
     no_label: Vec<u8>,
-    n_probabilities: usize,
+    n_columns: usize,
 }
 
 impl Records {
-    pub(super) fn new(classes: &ClassNames, n_rows: usize, probabilities: bool) -> Self {
+    pub(super) fn new(classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Self {
         let (label_type, labels, no_label) = encoded_labels(classes);
-        Self::with_labels(&label_type, labels, no_label, &probability_names(classes, probabilities), n_rows)
+        Self::with_labels(&label_type, labels, no_label, columns, classes, n_rows)
     }
 
     /// Records whose labels are numbers of classes and not their names, `u32::MAX` for none.
-    pub(super) fn by_index(classes: &ClassNames, n_rows: usize, probabilities: bool) -> Self {
+    pub(super) fn by_index(classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Self {
         let labels = (0..classes.len() as u32).map(|class| class.to_le_bytes().to_vec()).collect();
-        let names = probability_names(classes, probabilities);
-        Self::with_labels("<u4", labels, NO_CLASS.to_le_bytes().to_vec(), &names, n_rows)
+        Self::with_labels("<u4", labels, NO_CLASS.to_le_bytes().to_vec(), columns, classes, n_rows)
     }
 
     fn with_labels(
         label_type: &str,
         labels: Vec<Vec<u8>>,
         no_label: Vec<u8>,
-        probabilities: &[String],
+        columns: LabelColumns,
+        classes: &ClassNames,
         n_rows: usize,
     ) -> Self {
         let mut descr =
             format!("[('row', '<i8'), ('label', '{label_type}'), ('confidence', '<f8'), ('reached', '|b1')");
-        for name in probabilities {
-            descr.push_str(&format!(", ({}, '<f8')", python_literal(name)));
+        let (names, n_marks) = (columns.names(classes), usize::from(columns.certified));
+        for (at, name) in names.iter().enumerate() {
+            let kind = if at < n_marks { "|b1" } else { "<f8" };
+            descr.push_str(&format!(", ({}, '{kind}')", python_literal(name)));
         }
         descr.push(']');
-        let size = 8 + no_label.len() + 8 + 1 + 8 * probabilities.len();
-        let (header, n_probabilities) = (npy_header(&descr, &[n_rows]), probabilities.len());
-        Self { header, size, labels, no_label, n_probabilities }
+        let size = 8 + no_label.len() + 8 + 1 + n_marks + 8 * (names.len() - n_marks);
+        let (header, n_columns) = (npy_header(&descr, &[n_rows]), 4 + names.len());
+        Self { header, size, labels, no_label, n_columns }
     }
 
     /// What stands before the records.
@@ -89,13 +91,14 @@ impl Encode for Records {
             out.extend_from_slice(rows.labels[at].map_or(&self.no_label, |class| &self.labels[class]));
             out.extend_from_slice(&rows.confidence_of(at).unwrap_or(f64::NAN).to_le_bytes());
             out.push(u8::from(rows.reached[at]));
+            out.extend(rows.certified.map(|certified| u8::from(certified[at])));
             let probabilities = rows.probabilities.map_or(&[][..], |matrix| matrix.row(at));
             probabilities.iter().for_each(|p| out.extend_from_slice(&p.to_le_bytes()));
         }
     }
 
     fn n_columns(&self) -> usize {
-        4 + self.n_probabilities
+        self.n_columns
     }
 }
 

@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch,
 use arrow_schema::{DataType, Field, Schema};
 
 use super::atomic::AtomicFile;
-use super::table::{LabeledRows, probability_names};
+use super::table::{LabelColumns, LabeledRows};
 use crate::ClassNames;
 
 /// Rows handed over at a time.
@@ -27,13 +27,15 @@ pub(super) struct LabelTable {
     labels: Vec<Option<usize>>,
     confidence: Vec<Option<f64>>,
     reached: Vec<bool>,
+    certified: Vec<bool>,
     /// Row by row.
     probabilities: Vec<f64>,
+    columns: LabelColumns,
     n_probabilities: usize,
 }
 
 impl LabelTable {
-    pub(super) fn new(file: AtomicFile, classes: &ClassNames, probabilities: bool) -> io::Result<Self> {
+    pub(super) fn new(file: AtomicFile, classes: &ClassNames, columns: LabelColumns) -> io::Result<Self> {
         let label_type = match classes {
             ClassNames::Integers(_) => DataType::Int64,
             ClassNames::Texts(_) => DataType::Utf8,
@@ -44,13 +46,26 @@ impl LabelTable {
             Field::new("confidence", DataType::Float64, true),
             Field::new("reached", DataType::Boolean, false),
         ];
-        let names = probability_names(classes, probabilities);
-        let n_probabilities = names.len();
-        fields.extend(names.into_iter().map(|name| Field::new(name, DataType::Float64, true)));
+        let (names, n_marks) = (columns.names(classes), usize::from(columns.certified));
+        let n_probabilities = names.len() - n_marks;
+        fields.extend(names.into_iter().enumerate().map(|(at, name)| match at < n_marks {
+            true => Field::new(name, DataType::Boolean, false),
+            false => Field::new(name, DataType::Float64, true),
+        }));
         let schema = Arc::new(Schema::new(fields));
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(io_error)?;
-        let (labels, confidence, reached, probabilities) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { writer, schema, first_row: 0, labels, confidence, reached, probabilities, n_probabilities })
+        Ok(Self {
+            writer,
+            schema,
+            first_row: 0,
+            labels: Vec::new(),
+            confidence: Vec::new(),
+            reached: Vec::new(),
+            certified: Vec::new(),
+            probabilities: Vec::new(),
+            columns,
+            n_probabilities,
+        })
     }
 
     /// Appends rows.
@@ -61,6 +76,7 @@ impl LabelTable {
             self.labels.extend_from_slice(&rows.labels[start..end]);
             self.confidence.extend((start..end).map(|row| rows.confidence_of(row)));
             self.reached.extend_from_slice(&rows.reached[start..end]);
+            rows.certified.iter().for_each(|certified| self.certified.extend_from_slice(&certified[start..end]));
             if let Some(matrix) = rows.probabilities {
                 (start..end).for_each(|row| self.probabilities.extend_from_slice(matrix.row(row)));
             }
@@ -86,6 +102,9 @@ impl LabelTable {
             Arc::new(Float64Array::from_iter(self.confidence.iter().copied())),
             Arc::new(BooleanArray::from(std::mem::take(&mut self.reached))),
         ];
+        if self.columns.certified {
+            columns.push(Arc::new(BooleanArray::from(std::mem::take(&mut self.certified))));
+        }
         columns.extend((0..self.n_probabilities).map(|col| -> ArrayRef {
             let cells = self.probabilities[col..].iter().step_by(self.n_probabilities);
             Arc::new(Float64Array::from_iter(cells.map(|&p| Some(p).filter(|p| !p.is_nan()))))

@@ -9,7 +9,7 @@ use tempfile::TempPath;
 use super::atomic::{Place, check_writable, folder_of};
 use super::encode::encode_rows;
 use super::npy::{NO_CLASS, Records};
-use super::table::{LABEL_ENDINGS, LabeledRows};
+use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use super::writer::{LabelWriter, Table, ending};
 use crate::{ClassNames, Error, Matrix, Result, Run};
 
@@ -26,20 +26,20 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// one that was killed. Where the creator drops it before the end, it is removed.
 ///
 /// # Complexity
-/// A record takes 17 bytes, and those of the label (4, or in `.npy` 8 or 4 for each letter of the longest name) and 8
-/// for each probability. Memory for some thousand rows.
+/// A record takes 17 bytes, and those of the label (4, or in `.npy` 8 or 4 for each letter of the longest name) 8
+/// for each probability, and 1 for whether it is certified. Memory for some thousand rows.
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{ClassNames, Run, write::{LabeledRows, RecordFile}};
+/// use lapwing_data::{ClassNames, Run, write::{LabelColumns, LabeledRows, RecordFile}};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("labels.csv");
 /// let classes = ClassNames::Integers(vec![3, 8]);
 /// let block = |labels| LabeledRows {
-///     classes: &classes, labels, confidence: &[0.5], reached: &[true], probabilities: None,
+///     classes: &classes, labels, confidence: &[0.5], reached: &[true], certified: None, probabilities: None,
 /// };
-/// let mut first = RecordFile::create_shared(&path, &classes, 2, false)?;
-/// let mut second = RecordFile::open_shared(&path, &classes, 2, false)?; // in another process
+/// let mut first = RecordFile::create_shared(&path, &classes, 2, LabelColumns::default())?;
+/// let mut second = RecordFile::open_shared(&path, &classes, 2, LabelColumns::default())?; // in another process
 /// second.write_at(1, &block(&[Some(0)]))?;
 /// second.sync()?;
 /// first.write_at(0, &block(&[Some(1)]))?;
@@ -66,8 +66,8 @@ impl RecordFile {
     /// # Errors
     /// [`Error::Param`] for an unknown ending, or for what is no file; [`Error::TooLarge`];
     /// [`Error::Io`] when the file cannot be written.
-    pub fn create_shared(path: &Path, classes: &ClassNames, n_rows: usize, probabilities: bool) -> Result<Self> {
-        Self::new(path, classes, n_rows, probabilities, |part, records, length| {
+    pub fn create_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
+        Self::new(path, classes, n_rows, columns, |part, records, length| {
             // Removed and not overwritten: a process of a killed run may still be writing.
             match std::fs::remove_file(part) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -89,8 +89,8 @@ impl RecordFile {
     ///
     /// # Errors
     /// [`Error::Format`] where the file is another table; [`Error::Io`] where there is none.
-    pub fn open_shared(path: &Path, classes: &ClassNames, n_rows: usize, probabilities: bool) -> Result<Self> {
-        let opened = Self::new(path, classes, n_rows, probabilities, |part, _, _| {
+    pub fn open_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
+        let opened = Self::new(path, classes, n_rows, columns, |part, _, _| {
             File::options().read(true).write(true).open(part).map(|file| (file, None))
         })?;
         let is_same = opened.is_same().map_err(|e| Error::io(&opened.part, e))?;
@@ -102,7 +102,7 @@ impl RecordFile {
         path: &Path,
         classes: &ClassNames,
         n_rows: usize,
-        probabilities: bool,
+        columns: LabelColumns,
         open: impl FnOnce(&Path, &Records, u64) -> io::Result<(File, Option<TempPath>)>,
     ) -> Result<Self> {
         let is_file = || Error::param("output", path.display(), "a file, which several processes can write");
@@ -112,9 +112,9 @@ impl RecordFile {
         check_writable(path, &LABEL_ENDINGS)?;
         let place = Place::of(path).map_err(|e| Error::io(path, e))?.ok_or_else(is_file)?;
         let part = part_of(&place.target);
-        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, probabilities };
+        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns };
         let by_index = ending(path).as_deref() != Some("npy");
-        let records = if by_index { Records::by_index } else { Records::new }(classes, n_rows, probabilities);
+        let records = if by_index { Records::by_index } else { Records::new }(classes, n_rows, columns);
         let length = length_of(&records, n_rows).ok_or_else(|| Error::TooLarge {
             what: path.display().to_string(),
             bytes: u64::MAX,
@@ -184,15 +184,16 @@ impl RecordFile {
         if !self.by_index {
             return Err(Error::param("output", self.shape.path.display(), "a .csv or .parquet; a .npy is committed"));
         }
-        let Table { classes, n_rows, probabilities, .. } = self.shape.clone();
-        let mut writer = LabelWriter::create(final_path, &classes, n_rows, probabilities)?;
+        let Table { classes, n_rows, columns, .. } = self.shape.clone();
+        let mut writer = LabelWriter::create(final_path, &classes, n_rows, columns)?;
         let mut block = Block::default();
         self.each_block(run, |this, first_row, bytes| {
             block.decode(this, bytes)?;
-            let probabilities = probabilities.then(|| block.probabilities(classes.len())).transpose()?;
-            let Block { labels, confidence, reached, .. } = &block;
-            let rows =
-                LabeledRows { classes: &classes, labels, confidence, reached, probabilities: probabilities.as_ref() };
+            let probabilities = columns.probabilities.then(|| block.probabilities(classes.len())).transpose()?;
+            let Block { labels, confidence, reached, certified, .. } = &block;
+            let certified = columns.certified.then_some(certified.as_slice());
+            let probabilities = probabilities.as_ref();
+            let rows = LabeledRows { classes: &classes, labels, confidence, reached, certified, probabilities };
             run.install(|| writer.write(first_row, &rows))
         })?;
         writer.finish()
@@ -253,6 +254,7 @@ struct Block {
     labels: Vec<Option<usize>>,
     confidence: Vec<f64>,
     reached: Vec<bool>,
+    certified: Vec<bool>,
     probabilities: Vec<f64>,
 }
 
@@ -262,7 +264,7 @@ impl Block {
         let n_classes = file.shape.classes.len();
         *self = Self::default();
         for record in bytes.chunks_exact(file.records.size) {
-            // Row (8 bytes), label (4), confidence (8), reached (1), and probabilities (8 each).
+            // Row (8 bytes), label (4), confidence (8), reached (1), perhaps certified (1), and probabilities (8 each).
             let class = record[8..].first_chunk().map_or(NO_CLASS, |bytes| u32::from_le_bytes(*bytes));
             if class != NO_CLASS && class as usize >= n_classes {
                 return Err(Error::format(&file.part, None, format!("the file is damaged (class {class})")));
@@ -270,7 +272,9 @@ impl Block {
             self.labels.push((class != NO_CLASS).then_some(class as usize));
             self.confidence.extend(record[12..20].first_chunk().map(|bytes| f64::from_le_bytes(*bytes)));
             self.reached.push(record[20] != 0);
-            self.probabilities.extend(record[21..].as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+            let (marks, probabilities) = record[21..].split_at(usize::from(file.shape.columns.certified));
+            self.certified.extend(marks.iter().map(|mark| *mark != 0));
+            self.probabilities.extend(probabilities.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The labeled table: row, label, confidence, whether a label reached the row, and perhaps class probabilities.
+//! The labeled table: row, label, confidence, whether a label reached the row, and perhaps more.
 
 use std::path::Path;
 
@@ -19,15 +19,48 @@ pub struct LabeledRows<'a> {
     pub confidence: &'a [f64],
     /// Whether a given label reaches the row (n).
     pub reached: &'a [bool],
+    /// Whether each label is certified to be that of the exact solution (n), written as a column `certified`.
+    pub certified: Option<&'a [bool]>,
     /// Probability of each class (n, c), written as columns `p_<class>`; NaN is left empty.
     pub probabilities: Option<&'a Matrix>,
+}
+
+/// Columns that a table of labels may have besides row, label, confidence and reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LabelColumns {
+    /// Whether the label is certified.
+    pub certified: bool,
+    /// The probability of each class.
+    pub probabilities: bool,
+}
+
+impl LabelColumns {
+    /// Names of the columns, in their order.
+    pub(super) fn names(self, classes: &ClassNames) -> Vec<String> {
+        let certified = self.certified.then(|| "certified".to_string());
+        let classes = if self.probabilities { classes.names() } else { Vec::new() };
+        certified.into_iter().chain(classes.iter().map(|name| format!("p_{name}"))).collect()
+    }
+}
+
+impl std::fmt::Display for LabelColumns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match (self.certified, self.probabilities) {
+            (true, true) => "certified and probabilities",
+            (true, false) => "certified and no probabilities",
+            (false, true) => "probabilities",
+            (false, false) => "no probabilities",
+        })
+    }
 }
 
 impl LabeledRows<'_> {
     /// Refuses rows that do not fit together; the first of them is row `first_row`.
     pub(super) fn check(&self, first_row: usize) -> Result<()> {
         let (n, n_classes) = (self.labels.len(), self.classes.len());
-        for (what, len) in [("confidence", self.confidence.len()), ("reached", self.reached.len())] {
+        let certified = self.certified.map(|certified| ("certified", certified.len()));
+        let lengths = [("confidence", self.confidence.len()), ("reached", self.reached.len())];
+        for (what, len) in lengths.into_iter().chain(certified) {
             if len != n {
                 return Err(Error::shape(what, format!("{n} values, one per row"), format!("{len} values")));
             }
@@ -44,6 +77,11 @@ impl LabeledRows<'_> {
         }
     }
 
+    /// The columns that there are.
+    pub(super) fn columns(&self) -> LabelColumns {
+        LabelColumns { certified: self.certified.is_some(), probabilities: self.probabilities.is_some() }
+    }
+
     /// Confidence of a row, `None` to be left empty.
     pub(super) fn confidence_of(&self, row: usize) -> Option<f64> {
         self.labels[row].map(|_| self.confidence[row]).filter(|confidence| !confidence.is_nan())
@@ -52,8 +90,8 @@ impl LabeledRows<'_> {
 
 /// Writes the table in the format of the ending; `-` is CSV on standard output.
 ///
-/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, and
-/// `p_<class>` if there are probabilities. A missing label or number is empty in CSV, null in Parquet, and −1, `""` or
+/// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, then
+/// `certified` and `p_<class>` where they are given. A missing label or number is empty in CSV, null in Parquet, and −1, `""` or
 /// NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same number.
 ///
 /// # Errors
@@ -61,15 +99,9 @@ impl LabeledRows<'_> {
 /// [`Error::Io`] when the file cannot be written; nothing half-written is left.
 pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
     rows.check(0)?;
-    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.probabilities.is_some())?;
+    let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
     writer.write(0, rows)?;
     writer.finish()
-}
-
-/// Names of the columns of probabilities, if there are any.
-pub(super) fn probability_names(classes: &ClassNames, probabilities: bool) -> Vec<String> {
-    let names = if probabilities { classes.names() } else { Vec::new() };
-    names.iter().map(|name| format!("p_{name}")).collect()
 }
 
 #[cfg(test)]
@@ -90,12 +122,13 @@ mod tests {
             labels: &[Some(0), Some(1), None],
             confidence: &[0.9, 1.0 / 3.0, 0.5],
             reached: &[true, true, false],
+            certified: Some(&[true, false, false]),
             probabilities: Some(&probabilities),
         };
         write_labels(&path, &rows).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        let expected = "row,label,confidence,reached,\"p_a,b\",p_c\n0,\"a,b\",0.9,true,0.9,0.1\n\
-                        1,c,0.3333333333333333,true,1e-300,1.0\n2,,,false,,\n";
+        let expected = "row,label,confidence,reached,certified,\"p_a,b\",p_c\n0,\"a,b\",0.9,true,true,0.9,0.1\n\
+                        1,c,0.3333333333333333,true,false,1e-300,1.0\n2,,,false,false,,\n";
         assert_eq!(text, expected);
         let short = LabeledRows { confidence: &[0.9], ..rows };
         assert!(write_labels(&path, &short).unwrap_err().to_string().contains("confidence has 1 values"));
@@ -114,6 +147,7 @@ mod tests {
             labels: &[Some(0), None],
             confidence: &[0.9, f64::NAN],
             reached: &[true, false],
+            certified: None,
             probabilities: None,
         };
         let endings = LABEL_ENDINGS.iter().filter(|&&ending| cfg!(feature = "tables") || ending != ".parquet");

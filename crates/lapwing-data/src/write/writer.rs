@@ -9,7 +9,7 @@ use super::encode::encode_rows;
 use super::npy::Records;
 #[cfg(feature = "tables")]
 use super::parquet::LabelTable;
-use super::table::{LABEL_ENDINGS, LabeledRows};
+use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use crate::{ClassNames, Error, Result};
 
 /// A labeled table that is written in blocks of rows, one after the other, to the bytes of
@@ -24,13 +24,13 @@ use crate::{ClassNames, Error, Result};
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{ClassNames, write::{LabelWriter, LabeledRows}};
+/// use lapwing_data::{ClassNames, write::{LabelColumns, LabelWriter, LabeledRows}};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("labels.csv");
 /// let classes = ClassNames::Texts(vec!["ham".into(), "spam".into()]);
-/// let mut writer = LabelWriter::create(&path, &classes, 3, false)?;
+/// let mut writer = LabelWriter::create(&path, &classes, 3, LabelColumns::default())?;
 /// let block = |labels, confidence, reached| LabeledRows {
-///     classes: &classes, labels, confidence, reached, probabilities: None,
+///     classes: &classes, labels, confidence, reached, certified: None, probabilities: None,
 /// };
 /// writer.write(0, &block(&[Some(1), None], &[0.75, f64::NAN], &[true, false]))?;
 /// writer.write(2, &block(&[Some(0)], &[1.0], &[true]))?;
@@ -71,7 +71,7 @@ pub(super) struct Table {
     pub path: std::path::PathBuf,
     pub classes: ClassNames,
     pub n_rows: usize,
-    pub probabilities: bool,
+    pub columns: LabelColumns,
 }
 
 impl Table {
@@ -81,10 +81,9 @@ impl Table {
         if *block.classes != self.classes {
             return Err(Error::labels("the classes of the block are not those of the table"));
         }
-        let (expected, found) = (self.probabilities, block.probabilities.is_some());
+        let (expected, found) = (self.columns, block.columns());
         if expected != found {
-            let text = |has| if has { "probabilities" } else { "no probabilities" };
-            return Err(Error::shape("the block of labels", text(expected), text(found)));
+            return Err(Error::shape("the block of labels", expected.to_string(), found.to_string()));
         }
         first_row.checked_add(block.labels.len()).filter(|&end| end <= self.n_rows).ok_or_else(|| {
             let got = format!("{} rows from row {first_row} on", block.labels.len());
@@ -98,14 +97,14 @@ impl Table {
 }
 
 impl LabelWriter {
-    /// Begins a table of `n_rows` rows, in the format of the ending; `-` is CSV on standard output. With
-    /// `probabilities` it has a column for each class.
+    /// Begins a table of `n_rows` rows, in the format of the ending; `-` is CSV on standard output. It has
+    /// the given `columns`.
     ///
     /// # Errors
     /// [`Error::Param`] for an unknown ending, [`Error::Io`] when the file cannot be written.
-    pub fn create(path: &Path, classes: &ClassNames, n_rows: usize, probabilities: bool) -> Result<Self> {
+    pub fn create(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
         check_writable(path, &LABEL_ENDINGS)?;
-        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, probabilities };
+        let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns };
         let format = Format::begin(&shape, AtomicFile::create(path)?).map_err(|e| shape.io(e))?;
         Ok(Self { shape, next: Some(0), format })
     }
@@ -163,16 +162,16 @@ impl Format {
     fn begin(shape: &Table, mut file: AtomicFile) -> io::Result<Self> {
         match ending(&shape.path).as_deref() {
             Some("npy") => {
-                let records = Records::new(&shape.classes, shape.n_rows, shape.probabilities);
+                let records = Records::new(&shape.classes, shape.n_rows, shape.columns);
                 file.write_all(records.header())?;
                 Ok(Self::Npy(records, file))
             }
             #[cfg(feature = "tables")]
             Some("parquet") => {
-                LabelTable::new(file, &shape.classes, shape.probabilities).map(|table| Self::Parquet(Box::new(table)))
+                LabelTable::new(file, &shape.classes, shape.columns).map(|table| Self::Parquet(Box::new(table)))
             }
             _ => {
-                let lines = CsvLines::new(&shape.classes, shape.probabilities)?;
+                let lines = CsvLines::new(&shape.classes, shape.columns)?;
                 file.write_all(lines.header())?;
                 Ok(Self::Csv(lines, file))
             }

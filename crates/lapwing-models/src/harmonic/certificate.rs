@@ -151,6 +151,35 @@ impl Certificate {
         certified
     }
 
+    /// What the difference of two standings of each row may be off by (n): the largest over pairs of classes, with the rounding of a
+    /// mean over `n_neighbors` of them. None for class masses, whose factors are off as well.
+    pub fn standing_errors(
+        &self,
+        scores: &Matrix,
+        rule: &Rule,
+        decision: Decision,
+        n_neighbors: usize,
+    ) -> Option<Vec<f64>> {
+        let (n, c) = (scores.n_rows(), scores.n_cols());
+        if decision == Decision::Mass {
+            return None;
+        }
+        let largest = rule.scale.iter().fold(0.0f64, |most, &scale| most.max(scale));
+        let rounding = ROUNDINGS * (c + n_neighbors) as f64 * largest;
+        let offset = size(&rule.offset);
+        let mut errors = vec![0.0; n];
+        for system in &self.systems {
+            let bound = Pairs::of(&rule.scale, &vec![0.0; c], |weights| system.error(weights)).largest();
+            system.rows().for_each(|(row, deviation)| errors[row] = bound.at(deviation));
+        }
+        for (error, row) in errors.iter_mut().zip(scores.rows()) {
+            let size = size(row) + offset;
+            // Rows that no label reaches take no part in means.
+            *error = if size.is_nan() { f64::INFINITY } else { *error + rounding * size };
+        }
+        Some(errors)
+    }
+
     /// Relative errors of the masses of the classes, Σ (score − offset) over all rows; infinite for all if one that bars its class may
     /// be positive.
     fn mass_errors(&self, scores: &Matrix, rule: &Rule) -> Vec<f64> {
@@ -255,6 +284,14 @@ impl Pairs {
             }
         }
         Self { scale: scale.to_vec(), widening: widening.to_vec(), errors }
+    }
+
+    /// What no pair is off by more than.
+    fn largest(&self) -> RowError {
+        self.errors.iter().fold(RowError { slope: 0.0, constant: 0.0 }, |most, pair| RowError {
+            slope: most.slope.max(pair.slope),
+            constant: most.constant.max(pair.constant),
+        })
     }
 
     /// Whether the class `best` stands above all others for certain; `rounding` is the size of what was rounded.

@@ -298,7 +298,7 @@ impl Harmonic {
         else {
             return Ok(());
         };
-        let Fitted { labeling, rule, report, .. } = fitted;
+        let Fitted { labeling, rule, report, extension, .. } = fitted;
         report.time("certify", run, |report| {
             let decision = self.params.decision;
             let certified = run.install(|| certificate.certified(&labeling.scores, &labeling.labels, rule, decision));
@@ -306,6 +306,11 @@ impl Harmonic {
             let n_open = pairs.filter(|(certain, reached)| **reached && !**certain).count();
             labeling.score_radius = self.radii(function, n_open, report)?;
             labeling.certified = Some(certified);
+            let n_neighbors = self.graph.n_neighbors;
+            let errors = certificate.standing_errors(&labeling.scores, rule, decision, n_neighbors);
+            if let (Some(extension), Some(errors)) = (extension, errors) {
+                extension.set_errors(errors);
+            }
             Ok(())
         })
     }

@@ -177,9 +177,9 @@ impl<'a> UnfoldedExtension<'a> {
     pub fn into_owned(self) -> Result<UnfoldedExtension<'static>> {
         let neighbors = match self.neighbors {
             None => None,
-            Some(NeighborExtension { features, graph, widths, scores, index }) => {
+            Some(NeighborExtension { features, graph, widths, scores, errors, index }) => {
                 let all: Vec<u32> = (0..features.n_rows() as u32).collect();
-                Some(NeighborExtension { features: features.select(&all)?, graph, widths, scores, index })
+                Some(NeighborExtension { features: features.select(&all)?, graph, widths, scores, errors, index })
             }
         };
         Ok(UnfoldedExtension { layers: self.layers, settings: self.settings, neighbors })
