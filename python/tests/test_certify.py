@@ -1,12 +1,14 @@
 """Certified labels: equal to those of the exact solution of the graph, or undecided."""
 
+import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing import HarmonicClassifier, HarmonicRegressor
+from lapwing import HarmonicClassifier, HarmonicRegressor, load_model, save_model
 
 
 def cliques(inner: float, bridge: float, m: int = 60) -> sp.csr_array:
@@ -63,3 +65,21 @@ def test_values_of_a_regression_have_a_radius() -> None:
     exact = np.minimum(np.arange(40), 40 - np.arange(40)) / 20
     assert (np.abs(reg.transduction_ - exact) <= reg.score_radius_ + 1e-12).all()
     assert reg.score_radius_.max() <= 1e-4
+
+
+def test_new_rows_are_certified_where_the_fit_was(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    centers = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    X = centers[np.arange(300) % 3] + rng.normal(size=(300, 2))
+    new = centers[np.arange(90) % 3] + rng.normal(size=(90, 2))
+    y = np.where(np.arange(300) < 6, np.arange(300) % 3, -1)
+    clf = HarmonicClassifier().fit(X, y)
+    labels, certified = clf.predict(new, return_certified=True)
+    exact = HarmonicClassifier(certify=False, tol=1e-13).fit(X, y)
+    assert certified.mean() > 0.9
+    assert (labels == exact.predict(new))[certified].all()
+    assert exact.predict(new, return_certified=True)[1] is None
+    save_model(clf, tmp_path / "m")
+    kept = (load_model(tmp_path / "m"), pickle.loads(pickle.dumps(clf)))
+    for other in kept:
+        assert (other.predict(new, return_certified=True)[1] == certified).all()
