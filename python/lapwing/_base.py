@@ -217,7 +217,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _extend_features(self, X: Any, extension: Any) -> NDArray[np.float64]:
         """Scores (m, c) of new rows of features."""
-        return _lapwing.extend(extension, self._new_features(X), self._control())
+        return _lapwing.extend(extension, self._new_features(X), self._control())[0]
 
     def _new_features(self, X: Any) -> Any:
         """New rows of features as the compiled part takes them."""

@@ -282,9 +282,7 @@ class HarmonicClassifier(SpreadingClassifier):
         """Scores (m, c) of new rows, and what their standings may be off by (m)."""
         if self._fit_X is None:
             return self._new_scores(X), None
-        return _lapwing.extend_with_errors(
-            self._neighbor_extension(self.scores_), self._new_features(X), self._control()
-        )
+        return _lapwing.extend(self._neighbor_extension(self.scores_), self._new_features(X), self._control())
 
     def _classifier_source(self, X: Any, y: Any, control: dict[str, Any]) -> Source:
         """X, checked."""

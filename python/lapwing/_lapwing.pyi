@@ -22,7 +22,6 @@ __all__ = [
     "components",
     "effective_resistances",
     "extend",
-    "extend_with_errors",
     "fit_classifier",
     "fit_eigenfunction",
     "fit_kernel_classifier",
@@ -247,11 +246,6 @@ class Network:
     def extend_on(self, new: _Features, adjacency: _Csr, control: dict[str, Any]) -> NDArray[np.float64]: ...
 
 def extend(
-    fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks | Network,
-    new: _Features,
-    control: dict[str, Any],
-) -> NDArray[np.float64]: ...
-def extend_with_errors(
     fitted: dict[str, Any] | Eigenfunctions | KernelMachine | Landmarks | Network,
     new: _Features,
     control: dict[str, Any],

@@ -236,25 +236,12 @@ pub fn extension_or_none<'py>(py: Python<'py>, extension: Option<Extension<'_>>)
     }
 }
 
-/// Scores (m, c) of new rows.
-#[pyfunction]
-pub fn extend<'py>(
-    py: Python<'py>,
-    fitted: ExtensionInput<'py>,
-    new: FeaturesInput<'py>,
-    control: Control,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (extension, new) = (fitted.extension()?, new.features()?);
-    let scores = control.run(py, |run| extension.extend(&new, run))?;
-    matrix_array(py, scores)
-}
-
 /// Scores (m, c), and errors (m) where they are known.
 type ScoresAndErrors<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
 /// Scores (m, c) of new rows, and what their standings may be off by (m), where labels of the fit were certified.
 #[pyfunction]
-pub fn extend_with_errors<'py>(
+pub fn extend<'py>(
     py: Python<'py>,
     fitted: ExtensionInput<'py>,
     new: FeaturesInput<'py>,

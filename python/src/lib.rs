@@ -28,7 +28,7 @@ mod _lapwing {
     #[pymodule_export]
     use crate::baselines::{fit_eigenfunction, fit_nearest_label, fit_simple_harmonic, fit_subsampling};
     #[pymodule_export]
-    use crate::extension::{Eigenfunctions, KernelMachine, Landmarks, extend, extend_with_errors};
+    use crate::extension::{Eigenfunctions, KernelMachine, Landmarks, extend};
     #[pymodule_export]
     use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
     #[pymodule_export]

@@ -51,9 +51,7 @@ pub fn of_certificate(report: &Report) -> Option<Row> {
 
 /// Notes how many new rows that a label reaches are undecided, where that is known.
 pub fn note_certified(report: &mut Report, labeling: &Labeling) {
-    if let Some(certified) = &labeling.certified {
-        let n_open =
-            certified.iter().zip(&labeling.reached).filter(|(certain, reached)| **reached && !**certain).count();
+    if let Some(n_open) = labeling.n_undecided() {
         report.parts.insert("certificate".into(), json!({"n_open": n_open}));
     }
 }

@@ -43,6 +43,14 @@ pub struct Labeling {
     pub score_radius: Option<Vec<f64>>,
 }
 
+impl Labeling {
+    /// Rows that a label reaches and whose label is not certified; `None` where that was not asked for.
+    pub fn n_undecided(&self) -> Option<usize> {
+        let certified = self.certified.as_ref()?;
+        Some(certified.iter().zip(&self.reached).filter(|(certain, reached)| **reached && !**certain).count())
+    }
+}
+
 impl Rule {
     /// Labels, distributions and confidence of rows with `scores` (n, c); rows of NaN are unreached.
     ///

@@ -242,7 +242,7 @@ fn no_certified_label_of_random_systems_is_wrong() {
         .enumerate()
         {
             let exact = exact_scores(n, &edges, &given, (form, clamp), graph_reg);
-            for decision in [Decision::Centered, Decision::Argmax, Decision::Mass] {
+            for decision in [Decision::Centered, Decision::RowMean, Decision::Argmax, Decision::Mass] {
                 if form == Form::Stable && decision == Decision::Mass {
                     continue;
                 }
@@ -276,7 +276,13 @@ fn exact_standing(exact: &[Vec<Wide>], given: &[(usize, i32)], decision: Decisio
         .enumerate()
         .map(|(class, scores)| {
             let mean = given.iter().filter(|g| g.1 as usize == class).count() as f64 / l;
-            let offset = Wide::of(if decision == Decision::Centered { 0.0 } else { mean });
+            let total = scores.iter().fold(Wide::default(), |sum, score| sum + *score);
+            let offset = match decision {
+                Decision::Centered => Wide::default(),
+                // The graphs are connected.
+                Decision::RowMean => Wide::default() - total / Wide::of(scores.len() as f64),
+                _ => Wide::of(mean),
+            };
             let scores: Vec<Wide> = scores.iter().map(|score| *score + offset).collect();
             if decision != Decision::Mass {
                 return scores;

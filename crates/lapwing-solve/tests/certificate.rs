@@ -14,7 +14,7 @@ use rand::{Rng, RngExt};
 struct Within(f64);
 
 impl Goal for Within {
-    fn settled<'a>(&'a self, x: &Matrix, errors: &'a ErrorBounds) -> Settled<'a> {
+    fn settled<'a>(&'a self, x: &Matrix, _: &[f64], errors: &'a ErrorBounds) -> Settled<'a> {
         let s = x.n_cols();
         let unit = |c: usize| (0..s).map(|at| f64::from(u8::from(at == c))).collect::<Vec<f64>>();
         let bounds: Vec<_> = (0..s).map(|c| errors.of(&unit(c))).collect();

@@ -109,7 +109,7 @@ pub struct OutputOptions {
     #[arg(long, value_name = "FILE")]
     pub model: Option<PathBuf>,
 
-    /// Exit with code 1 if the solver did not converge or rows are not reached by any label
+    /// Exit with code 1 if the solver did not converge, rows are not reached by any label, or labels are undecided
     #[arg(long)]
     pub strict: bool,
 

@@ -68,7 +68,7 @@ pub struct Predict {
     #[arg(hide_possible_values = true)]
     unreached: Unreached,
 
-    /// Exit with code 1 if rows are not reached by any label
+    /// Exit with code 1 if rows are not reached by any label, or labels are undecided
     #[arg(long, help_heading = "Output")]
     strict: bool,
 
@@ -123,7 +123,8 @@ impl Predict {
         }
         report.peak_bytes = peak_memory_bytes();
         self.print(&session, &report, &written)?;
-        Ok(if self.strict && report.n_unreached > 0 { Outcome::Look } else { Outcome::Done })
+        let is_fine = report.n_unreached == 0 && summary::undecided(&report) == 0;
+        Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
     /// For models that label rows one by one: in blocks, without holding any.

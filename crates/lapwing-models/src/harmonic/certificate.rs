@@ -2,13 +2,15 @@
 //!
 //! A solve comes with bounds on the error of every row and of every difference of columns ([`lapwing_solve::Certificate`]). A row of the
 //! class a is certified if its standing s = (score − offset)·scale exceeds that of every other class b by more than the error of the
-//! difference may be: s_a − s_b > √vᵢ·E_ab/λ. Rows that do not pass keep their label and are called undecided; ties always are. The
-//! certificate says that a label equals that of the exact solution on this graph, its weights taken as they are in f64; not that it is
-//! correct.
+//! difference may be: s_a − s_b > √vᵢ·E_ab/λ. Rows that do not pass keep their label and are called undecided; ties always are. Where
+//! the mean score over the rows of a component is taken off first, it is off as well, by at most the mean of the bounds of these rows:
+//! √vᵢ + mean √v then stands for √vᵢ. The certificate says that a label equals that of the exact solution on this graph, its weights
+//! taken as they are in f64; not that it is correct.
 //!
 //! Cost: O(n·c) and O(c²·s²) for each system.
 
 use lapwing_data::{Matrix, Result, Targets, parse_choice};
+use lapwing_graph::Components;
 use lapwing_solve::{ErrorBounds, Goal, LaplacianInfo, RowError, Settled};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,8 @@ struct System {
     bounds: lapwing_solve::Certificate,
     is_last_implied: bool,
     n_iter: usize,
+    /// Rounding of the means that scores are compared with, where they are means over rows.
+    mean_rounding: Option<f64>,
 }
 
 /// What a certificate says of labels.
@@ -93,7 +97,7 @@ impl Certificate {
         info: &LaplacianInfo,
     ) {
         let n_iter = info.iterations.iter().copied().max().unwrap_or(0);
-        self.systems.push(System { rows, bounds, is_last_implied, n_iter });
+        self.systems.push(System { rows, bounds, is_last_implied, n_iter, mean_rounding: None });
     }
 
     /// Adds the systems of another certificate.
@@ -110,13 +114,37 @@ impl Certificate {
         self
     }
 
+    /// Takes into account that the mean score over the rows of its component was taken off each row, where `is_centered` says so of
+    /// the component. `scores` (n, c) are those before.
+    pub(super) fn center(&mut self, scores: &Matrix, components: &Components, is_centered: &[bool]) {
+        let component = |row: usize| components.id[row] as usize;
+        // A mean of m values is off by no more than the rounding of the sum of their sizes.
+        let mut sizes = vec![0.0; components.sizes.len()];
+        scores.rows().enumerate().for_each(|(row, scores)| sizes[component(row)] += size(scores));
+        let rounding = (0..sizes.len()).filter(|&id| is_centered[id]).map(|id| f64::EPSILON * sizes[id]);
+        let rounding = rounding.filter(|rounding| !rounding.is_nan()).fold(0.0, f64::max);
+        for system in &mut self.systems {
+            let mut means = vec![0.0; components.sizes.len()];
+            system.rows().for_each(|(row, deviation)| means[component(row)] += deviation);
+            means.iter_mut().zip(&components.sizes).for_each(|(mean, &rows)| *mean /= rows as f64);
+            // Labels that are kept exactly are no rows of the system, but compared with the mean as well.
+            let mut deviations: Vec<f64> = (0..scores.n_rows())
+                .map(|row| if is_centered[component(row)] { means[component(row)] } else { 0.0 })
+                .collect();
+            system.rows().for_each(|(row, deviation)| deviations[row] += deviation);
+            system.bounds.deviations = deviations;
+            system.rows = None;
+            system.mean_rounding = Some(rounding);
+        }
+    }
+
     /// Bound on the error of each score (n): the largest over the classes; 0 where scores are exact, infinite where nothing is known.
     pub fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
         let mut radii = vec![0.0; n];
         for system in &self.systems {
             let bounds: Vec<RowError> = (0..n_classes).map(|class| system.error(&unit(class, n_classes))).collect();
             for (row, deviation) in system.rows() {
-                radii[row] = bounds.iter().fold(0.0, |most, bound| bound.at(deviation).max(most));
+                radii[row] = bounds.iter().fold(radii[row], |most, bound| bound.at(deviation).max(most));
             }
         }
         radii
@@ -170,7 +198,7 @@ impl Certificate {
         let mut errors = vec![0.0; n];
         for system in &self.systems {
             let bound = Pairs::of(&rule.scale, &vec![0.0; c], |weights| system.error(weights)).largest();
-            system.rows().for_each(|(row, deviation)| errors[row] = bound.at(deviation));
+            system.rows().for_each(|(row, deviation)| errors[row] = bound.at(deviation).max(errors[row]));
         }
         for (error, row) in errors.iter_mut().zip(scores.rows()) {
             let size = size(row) + offset;
@@ -237,7 +265,11 @@ impl System {
 
     /// Error of Σ w_c·score_c, for weights of all classes.
     fn error(&self, weights: &[f64]) -> RowError {
-        error_of_classes(&self.bounds.errors, weights, self.is_last_implied)
+        let error = error_of_classes(&self.bounds.errors, weights, self.is_last_implied);
+        match self.mean_rounding {
+            Some(rounding) => error.with_mean(rounding * size(weights)),
+            None => error,
+        }
     }
 }
 
@@ -312,6 +344,8 @@ impl Pairs {
 struct Standing {
     offset: Vec<f64>,
     scale: Vec<f64>,
+    /// Whether the offset is the mean over the rows, and so as uncertain as these.
+    is_row_mean: bool,
 }
 
 impl Standing {
@@ -357,16 +391,20 @@ impl Settling {
     }
 
     /// Offsets and scales of what is solved for, by the scores so far: all that the decision may come to.
-    fn rules(&self, x: &Matrix) -> Vec<(Vec<f64>, Vec<f64>)> {
+    fn rules(&self, x: &Matrix) -> Vec<Standing> {
         let c = self.mean.len();
         let present: Vec<f64> = self.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
-        let labeled_mean = || (vec![0.0; c], present.clone());
+        let labeled_mean = || Standing { offset: vec![0.0; c], scale: present.clone(), is_row_mean: false };
+        let row_mean = || Standing { offset: self.row_mean(x), scale: present.clone(), is_row_mean: true };
         match self.decision {
             Decision::Centered => vec![labeled_mean()],
-            Decision::RowMean => vec![(self.row_mean(x), present)],
+            Decision::RowMean => vec![row_mean()],
             // The level is chosen when scores are known; offsets that hold sizes are near it.
-            Decision::Auto | Decision::Sizes => vec![labeled_mean(), (self.row_mean(x), present)],
-            Decision::Argmax => vec![(self.mean.iter().map(|m| -m).collect(), present)],
+            Decision::Auto | Decision::Sizes => vec![labeled_mean(), row_mean()],
+            Decision::Argmax => {
+                let offset = self.mean.iter().map(|m| -m).collect();
+                vec![Standing { offset, scale: present, is_row_mean: false }]
+            }
             Decision::Mass => vec![self.by_mass(x, &present)],
         }
     }
@@ -384,7 +422,7 @@ impl Settling {
     }
 
     /// Offset and scale of class mass normalization.
-    fn by_mass(&self, x: &Matrix, present: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    fn by_mass(&self, x: &Matrix, present: &[f64]) -> Standing {
         let c = self.mean.len();
         let offset: Vec<f64> = self.mean.iter().map(|m| -m).collect();
         let mut mass = vec![0.0; c];
@@ -395,7 +433,7 @@ impl Settling {
         }
         let scale =
             |class: usize| if mass[class] > 0.0 { present[class] * self.prior[class] / mass[class] } else { 0.0 };
-        (offset, (0..c).map(scale).collect())
+        Standing { scale: (0..c).map(scale).collect(), offset, is_row_mean: false }
     }
 
     /// The scores of all classes from those solved for.
@@ -408,7 +446,7 @@ impl Settling {
 }
 
 impl Goal for Settling {
-    fn settled<'a>(&'a self, x: &Matrix, errors: &'a ErrorBounds) -> Settled<'a> {
+    fn settled<'a>(&'a self, x: &Matrix, deviations: &[f64], errors: &'a ErrorBounds) -> Settled<'a> {
         let c = self.mean.len();
         if c == 1 {
             let bound = errors.of(&[1.0]);
@@ -418,13 +456,19 @@ impl Goal for Settling {
         let rules: Vec<_> = self
             .rules(x)
             .into_iter()
-            .map(|(offset, scale)| (Pairs::of(&scale, &vec![0.0; c], error), Standing { offset, scale }))
+            .map(|rule| {
+                let of_rule =
+                    |weights: &[f64]| if rule.is_row_mean { error(weights).with_mean(0.0) } else { error(weights) };
+                (Pairs::of(&rule.scale, &vec![0.0; c], of_rule), rule)
+            })
             .collect();
+        let mean_deviation = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;
         Box::new(move |row, deviation| {
             let mut scores = vec![0.0; c];
             self.complete(row, &mut scores);
             rules.iter().all(|(pairs, rule)| {
                 let (best, standing) = rule.of(&scores);
+                let deviation = deviation + if rule.is_row_mean { mean_deviation } else { 0.0 };
                 pairs.is_settled(&standing, best, deviation, size(&scores) + size(&rule.offset))
             })
         })

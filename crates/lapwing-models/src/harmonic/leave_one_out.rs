@@ -268,6 +268,9 @@ pub(super) fn center_rows(function: &mut HarmonicFunction, components: &Componen
         is_mixed[id] |= first[id].is_some_and(|known| known != class);
         first[id] = Some(class);
     }
+    if let Some(certificate) = &mut function.certificate {
+        certificate.center(&function.scores, components, &is_mixed);
+    }
     for id in (0..is_mixed.len()).filter(|&id| !is_mixed[id]) {
         means.row_mut(id).copy_from_slice(&function.mean);
     }

@@ -302,10 +302,9 @@ impl Harmonic {
         report.time("certify", run, |report| {
             let decision = self.params.decision;
             let certified = run.install(|| certificate.certified(&labeling.scores, &labeling.labels, rule, decision));
-            let pairs = certified.iter().zip(&labeling.reached);
-            let n_open = pairs.filter(|(certain, reached)| **reached && !**certain).count();
-            labeling.score_radius = self.radii(function, n_open, report)?;
             labeling.certified = Some(certified);
+            let n_open = labeling.n_undecided().unwrap_or_default();
+            labeling.score_radius = self.radii(function, n_open, report)?;
             let n_neighbors = self.graph.n_neighbors;
             let errors = certificate.standing_errors(&labeling.scores, rule, decision, n_neighbors);
             if let (Some(extension), Some(errors)) = (extension, errors) {

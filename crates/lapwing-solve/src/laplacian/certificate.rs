@@ -31,8 +31,9 @@ pub type Settled<'a> = Box<dyn Fn(&[f64], f64) -> bool + Sync + 'a>;
 
 /// What a caller wants to know of a solution.
 pub trait Goal: Sync {
-    /// The test of a row, for errors within `errors`. `x` is the solution so far (n, s), in an order of rows of the solver's.
-    fn settled<'a>(&'a self, x: &Matrix, errors: &'a ErrorBounds) -> Settled<'a>;
+    /// The test of a row, for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its rows (n),
+    /// both in an order of rows of the solver's.
+    fn settled<'a>(&'a self, x: &Matrix, deviations: &[f64], errors: &'a ErrorBounds) -> Settled<'a>;
 
     /// Whether it is enough that all rows are settled, whatever the residual.
     fn is_all(&self) -> bool {
@@ -53,6 +54,11 @@ impl RowError {
     /// For a row of `deviation` √vᵢ.
     pub fn at(self, deviation: f64) -> f64 {
         self.constant + if deviation > 0.0 { deviation * self.slope } else { 0.0 }
+    }
+
+    /// For a row less the mean over some rows that has `rounding` of its own: what is constant counts for both.
+    pub fn with_mean(self, rounding: f64) -> Self {
+        Self { slope: self.slope, constant: 2.0 * self.constant + rounding }
     }
 }
 

@@ -732,7 +732,7 @@ impl Certified {
         }
         let mut solution = x.clone();
         scale_columns(&mut solution, scales, -1.0);
-        let settled = goal.settled(&solution, &self.certificate.errors);
+        let settled = goal.settled(&solution, &self.certificate.deviations, &self.certificate.errors);
         self.is_second = count_open(&solution, &self.certificate.deviations, &settled) > 0;
         self.is_second
     }

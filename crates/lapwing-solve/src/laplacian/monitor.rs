@@ -175,7 +175,7 @@ impl Company for Monitor<'_> {
             return false;
         }
         let (x, errors) = (self.solution(view), self.bounds(view, lambda));
-        let settled = self.goal.settled(&x, &errors);
+        let settled = self.goal.settled(&x, self.deviations, &errors);
         let n_open = count_open(&x, self.deviations, &settled);
         if n_open == 0 {
             return self.ends(Outcome::Settled);
