@@ -19,7 +19,7 @@ use crate::options::{GraphOptions, count};
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct UnfoldedOptions {
-    graph_reg: f64,
+    graph_reg: Option<f64>,
     self_loop: f64,
     loss: String,
     l2_reg: Option<f64>,
@@ -103,6 +103,11 @@ impl Network {
             Ok((matrix_array(py, weights)?, layers.bias.then(|| PyArray1::from_slice(py, bias))))
         })
         .collect()
+    }
+
+    /// λ.
+    fn graph_reg(&self) -> f64 {
+        self.0.graph_reg()
     }
 
     /// Whether new rows are joined to those of the fit.

@@ -206,3 +206,22 @@ def test_too_few_iterations_are_said():
     with pytest.warns(ConvergenceWarning, match="suboptimality"):
         clf = UnfoldedGNNClassifier(solver="adam", max_iter=3).fit(X, truth, graph=A)
     assert not clf.converged_
+
+
+def test_the_weight_of_smoothness_is_chosen(tmp_path):
+    X, truth, A = problem()
+    y = hide(truth, 6)
+    clf = UnfoldedGNNClassifier(random_state=0).fit(X, y, graph=A)
+    tried = clf.report_["chosen"]["cross_validation"]
+    assert [row["graph_reg"] for row in tried] == [1, 2, 5, 10, 20]
+    assert clf.graph_reg_ == clf.report_["chosen"]["graph_reg"]
+    given = UnfoldedGNNClassifier(clf.graph_reg_, random_state=0).fit(X, y, graph=A)
+    np.testing.assert_array_equal(given.scores_, clf.scores_)
+    save_model(clf, tmp_path / "nodes.lapwing")
+    assert load_model(tmp_path / "nodes.lapwing").graph_reg_ == clf.graph_reg_
+    # Two labels a class: nothing to choose by.
+    few = UnfoldedGNNClassifier(random_state=0).fit(X, hide(truth, 2), graph=A)
+    assert few.graph_reg_ == 10 and "cross_validation" not in few.report_["chosen"]
+    values = np.where(np.arange(len(X)) % 3 == 0, X[:, 0], np.nan)
+    reg = UnfoldedGNNRegressor(random_state=0).fit(X, values, graph=A)
+    assert reg.graph_reg_ == reg.report_["chosen"]["graph_reg"] == 1

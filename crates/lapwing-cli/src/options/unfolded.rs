@@ -8,7 +8,7 @@ use super::HarmonicOptions;
 use super::choice::{choice, real};
 use super::method::{Auto, parse_auto};
 
-/// Parameters of unfolded graph networks; the weight of smoothness is --graph-reg (auto: 1).
+/// Parameters of unfolded graph networks; the weight of smoothness is --graph-reg (auto: by cross-validation).
 #[derive(Args)]
 #[command(next_help_heading = "Unfolded graph networks (unfolded-gnn)")]
 pub struct UnfoldedOptions {
@@ -88,7 +88,7 @@ impl UnfoldedOptions {
     /// As the library takes them; the weight of smoothness is that of `harmonic`.
     pub fn params(&self, harmonic: &HarmonicOptions) -> UnfoldedParams {
         UnfoldedParams {
-            graph_reg: harmonic.graph_reg.value().unwrap_or(UnfoldedParams::default().graph_reg),
+            graph_reg: harmonic.graph_reg.value(),
             self_loop: self.self_loop,
             loss: self.loss,
             l2_reg: self.l2_reg.value(),

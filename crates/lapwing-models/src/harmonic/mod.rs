@@ -25,7 +25,7 @@ pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
 pub(crate) use plan::{PlannedGraph, base_bytes, plan_graph};
 pub use refine::Refinement;
-pub(crate) use select::{fitted_temperature, folds};
+pub(crate) use select::{FOLDS, fitted_temperature, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;

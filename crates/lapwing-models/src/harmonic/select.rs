@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use crate::labeling::largest;
 
 /// Folds.
-const FOLDS: usize = 5;
+pub(crate) const FOLDS: usize = 5;
 /// Fold of each labeled row: those of a class, shuffled, go round, so that every fold has its share of each.
 pub(crate) fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
     let mut folds = vec![0; classes.len()];

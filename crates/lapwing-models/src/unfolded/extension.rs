@@ -118,6 +118,11 @@ impl<'a> UnfoldedExtension<'a> {
         &self.layers
     }
 
+    /// λ, the weight of smoothness over the graph.
+    pub fn graph_reg(&self) -> f64 {
+        self.settings.graph_reg
+    }
+
     /// The rows of the fit, where new rows are joined to them.
     pub fn neighbors(&self) -> Option<&NeighborExtension<'a>> {
         self.neighbors.as_ref()

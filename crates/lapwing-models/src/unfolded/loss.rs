@@ -53,6 +53,18 @@ impl<'t> Loss<'t> {
         (sums.iter().sum(), residual)
     }
 
+    /// mᵤ·loss of each node (l).
+    pub fn of_nodes(&self, z: &Matrix) -> Vec<f64> {
+        let mut own = vec![0.0; self.n_outputs()];
+        let nodes = z.rows().zip(self.targets.rows()).zip(self.trust);
+        nodes
+            .map(|((z, y), m)| {
+                own.copy_from_slice(z);
+                m * self.node(&mut own, y)
+            })
+            .collect()
+    }
+
     /// The loss of a node; its scores become its residual.
     fn node(&self, z: &mut [f64], y: &[f64]) -> f64 {
         match self.kind {

@@ -121,6 +121,19 @@ impl StoredRows {
         }
     }
 
+    /// The rows that are wanted, in order.
+    pub fn subset(&self, wanted: impl Fn(usize) -> bool) -> Self {
+        fn picked<T: Copy>(values: &[T], width: usize, wanted: impl Fn(usize) -> bool) -> Vec<T> {
+            let rows = values.chunks_exact(width).enumerate().filter(|(at, _)| wanted(*at));
+            rows.flat_map(|(_, row)| row).copied().collect()
+        }
+        let values = match &self.values {
+            StoredValues::Single(values) => StoredValues::Single(picked(values, self.width, wanted)),
+            StoredValues::Double(values) => StoredValues::Double(picked(values, self.width, wanted)),
+        };
+        Self { width: self.width, values }
+    }
+
     /// Σ over the rows of their squares, times `trust` (l).
     pub fn trace(&self, trust: &[f64]) -> f64 {
         let squares = |first: usize| {

@@ -35,6 +35,7 @@ mod plan;
 mod precondition;
 mod routes;
 mod rows;
+mod select;
 mod smooth;
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,7 @@ use self::extension::{SCORES_TOL, Settings, per_root};
 use self::loss::Loss;
 use self::routes::inner_tol;
 use self::rows::Inputs;
+use self::select::{Question, select};
 use self::train::{Training, check_targets, note_unconverged};
 use crate::harmonic::TYPICAL_CONFIDENCE;
 use crate::labeling::typical_temperature;
@@ -81,7 +83,7 @@ pub const UNFOLDED: &str = "unfolded-gnn";
 /// let targets = Targets::one_hot(&labels, None)?;
 /// let problem = Problem { features: Some(&features), graph: Some(&graph), ..Problem::new(&targets) };
 /// let run = Run::new(None, 0)?;
-/// let params = UnfoldedParams { graph_reg: 5.0, ..Default::default() };
+/// let params = UnfoldedParams { graph_reg: Some(5.0), ..Default::default() };
 /// let fitted = UnfoldedGnn::new(params, GraphParams::default())?.fit(&problem, &run)?;
 /// assert!((0..20).all(|node| fitted.labeling.labels[node] == u32::from(node >= 10)));
 /// # Ok::<(), lapwing_data::Error>(())
@@ -158,9 +160,18 @@ impl UnfoldedGnn {
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
-        let (mut scores, layers) = self.smooth_and_train(features, affinity, targets, start, &mut report, run)?;
+        let graph_reg = match self.params.graph_reg {
+            Some(graph_reg) => graph_reg,
+            None => {
+                let (params, graph) = (&self.params, &affinity.graph);
+                let question = Question { params, features, graph, targets, is_regression };
+                report.time("select", run, |report| select(&question, report, run))?
+            }
+        };
+        let network = Self { params: self.params.with_graph_reg(graph_reg), graph: self.graph.clone() };
+        let (mut scores, layers) = network.smooth_and_train(features, affinity, targets, start, &mut report, run)?;
         let settings = Settings {
-            graph_reg: self.params.graph_reg,
+            graph_reg,
             self_loop: self.params.self_loop,
             steps: self.params.steps,
             step_size: self.params.step_size,

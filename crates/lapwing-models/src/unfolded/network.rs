@@ -110,13 +110,13 @@ pub(super) fn train(
         bias: params.bias,
     };
     let units = network.units(&layers)?;
-    let typical = {
+    let spread = {
         let units = as_features(&units, n_units)?;
         let inputs = Inputs::new(&units, params.bias);
         let map = OnGraph { inputs: &inputs, ..training.on_graph(1e-3) };
-        spread(&map, n_units, training.loss.trust, &training.constant()?)? / training.loss.trust.iter().sum::<f64>()
+        spread(&map, n_units, training.loss.trust, &training.constant()?)?
     };
-    network.ridge = params.l2_reg.unwrap_or(params.loss.typical_reg() * if typical > 0.0 { typical } else { 1.0 });
+    network.ridge = params.l2_reg.unwrap_or_else(|| params.loss.ridge(spread, training.loss.trust));
     if params.l2_reg.is_none() {
         report.choose("l2_reg", network.ridge);
     }

@@ -76,6 +76,13 @@ named!(LayerSolver, "solver", "auto" => Auto, "direct" => Direct, "rough-pcg" =>
 named!(LayerOptimizer, "optimizer", "auto" => Auto, "cg" => Cg, "l-bfgs" => Lbfgs, "gd" => Gd, "adam" => Adam);
 
 impl NodeLoss {
+    /// Default ρ where `spread` is the squared distance of smoothed rows from their mean, times the trust in each, all together.
+    pub(super) fn ridge(self, spread: f64, trust: &[f64]) -> f64 {
+        let mean = spread / trust.iter().sum::<f64>();
+        // Rows that are all the same leave no scale.
+        self.typical_reg() * if mean > 0.0 { mean } else { 1.0 }
+    }
+
     /// Default ρ over the mean squared distance of smoothed rows from their mean: 0.1 for cross-entropy, 0.7 for squares. On
     /// citation and purchase graphs, with 20 labels of a class and with 80 % of them, near the best found for each.
     pub fn typical_reg(self) -> f64 {
@@ -89,8 +96,9 @@ impl NodeLoss {
 /// How an unfolded graph network is made and trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnfoldedParams {
-    /// λ ≥ 0, weight of smoothness over the graph; default 1. 0 leaves a linear model of the features.
-    pub graph_reg: f64,
+    /// λ ≥ 0, weight of smoothness over the graph; `None`, the default: the best of 1, 2, 5, 10 and 20 for labels that are held
+    /// out, and 10 where a class has fewer than three labels. 0 leaves a linear model of the features.
+    pub graph_reg: Option<f64>,
     /// What is added to every degree, above 0; default 1 (Yang et al. 2021).
     pub self_loop: f64,
     /// Loss; default cross-entropy.
@@ -134,7 +142,7 @@ pub(super) const TYPICAL_ADAM: f64 = 0.05;
 impl Default for UnfoldedParams {
     fn default() -> Self {
         Self {
-            graph_reg: 1.0,
+            graph_reg: None,
             self_loop: 1.0,
             loss: NodeLoss::default(),
             l2_reg: None,
@@ -160,7 +168,13 @@ impl UnfoldedParams {
     /// # Errors
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
-        self.propagation().validate()?;
+        match self.graph_reg {
+            Some(_) => self.propagation().validate()?,
+            // The least that is tried leaves most room for a step size.
+            None => {
+                self.with_graph_reg(CANDIDATES.into_iter().fold(f64::INFINITY, f64::min)).propagation().validate()?
+            }
+        }
         if let Some(reg) = self.l2_reg.filter(|reg| !(*reg >= 0.0 && reg.is_finite())) {
             return Err(Error::param("l2_reg", reg, "a number of at least 0, or auto"));
         }
@@ -198,10 +212,23 @@ impl UnfoldedParams {
 
     /// How the graph smooths.
     pub(super) fn propagation(&self) -> PropagatorParams {
-        let Self { graph_reg, self_loop, steps, step_size, .. } = *self;
-        PropagatorParams { graph_reg, self_loop, steps, step_size }
+        let Self { self_loop, steps, step_size, .. } = *self;
+        PropagatorParams { graph_reg: self.graph_reg(), self_loop, steps, step_size }
+    }
+
+    /// λ as given or chosen.
+    pub(super) fn graph_reg(&self) -> f64 {
+        self.graph_reg.unwrap_or(CANDIDATES[0])
+    }
+
+    /// The same with that λ.
+    pub(super) fn with_graph_reg(&self, graph_reg: f64) -> Self {
+        Self { graph_reg: Some(graph_reg), ..self.clone() }
     }
 }
+
+/// λ that are tried where none is given, the default first: the one for few labels, where there is nothing to choose by.
+pub(super) const CANDIDATES: [f64; 5] = [10.0, 1.0, 2.0, 5.0, 20.0];
 
 /// Most units of a hidden layer.
 const MOST_UNITS: usize = 4096;

@@ -4,6 +4,7 @@ use lapwing_graph::GraphParams;
 
 use super::params::{LayerSolver, UnfoldedParams};
 use super::routes::MOST_NODES;
+use super::select::{MOST_COLUMNS as MOST_SHARED_COLUMNS, MOST_NODES as MOST_SHARED_NODES};
 use crate::harmonic::{PlannedGraph, base_bytes, plan_graph};
 use crate::{Plan, PlanStep, ProblemSize};
 
@@ -20,6 +21,14 @@ pub(super) fn plan(params: &UnfoldedParams, graph: &GraphParams, size: &ProblemS
     let mut step = |name: &str, bytes: usize| {
         steps.push(PlanStep { name: name.into(), peak_bytes: (base + held + system + bytes) as u64 });
     };
+    if params.graph_reg.is_none() {
+        let shared = match () {
+            () if l <= MOST_SHARED_NODES => 8 * l * (2 * k + 3 * l),
+            () if k <= MOST_SHARED_COLUMNS => 8 * l * k + 2 * 8 * k * k,
+            () => 0,
+        };
+        step("select", shared + STRIPS + 8 * n * 32);
+    }
     let units = params.hidden.unwrap_or(k);
     let stored = match params.solver {
         LayerSolver::Gd | LayerSolver::Adam | LayerSolver::MatrixFree => 0,

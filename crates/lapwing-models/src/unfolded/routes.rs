@@ -87,7 +87,7 @@ impl Sizes<'_, '_> {
     }
 
     fn strips(&self, columns: usize, (entry, row): (f64, f64), share: f64) -> f64 {
-        if self.params.graph_reg == 0.0 {
+        if self.params.graph_reg() == 0.0 {
             return 0.0;
         }
         let strip = self.propagator.n_entries() as f64 * share * entry + self.propagator.n() as f64 * row;
@@ -181,7 +181,7 @@ impl Sizes<'_, '_> {
 
     fn free(&self) -> (LayerSolver, f64) {
         let (factor, power) = if self.is_squares() { (3.0, 0.15) } else { (4.0, 0.3) };
-        let factor = factor * ((1.0 + self.params.graph_reg) / 2.0).powf(power);
+        let factor = factor * ((1.0 + self.params.graph_reg()) / 2.0).powf(power);
         let steps = (factor * self.spread.powf(0.2)).min(self.params.max_iter as f64);
         (LayerSolver::MatrixFree, steps * self.gradient(RELAXED))
     }

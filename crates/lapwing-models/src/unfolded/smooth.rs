@@ -19,7 +19,7 @@ use super::rows::Inputs;
 /// Labelled nodes whose columns are solved for together.
 const NODES: usize = 64;
 /// Residual of the solves by nodes, which are few and in double precision.
-const NODES_TOL: f64 = 1e-10;
+pub(super) const NODES_TOL: f64 = 1e-10;
 /// Eigenvalues of K below this share of the largest count as zero.
 const CUTOFF: f64 = 1e-12;
 /// Residual of features that are smoothed for a preconditioner, and the least where no ridge lifts small singular values.
@@ -58,28 +58,35 @@ pub(super) struct Reduced {
     pub back: Matrix,
 }
 
-/// The same by nodes, one solve for each of them.
+/// Q (l, k), row-major, one solve for each labelled node.
 pub(super) fn by_nodes(
     inputs: &Inputs<'_, '_>,
     propagator: &Propagator,
     labeled: &[u32],
+    tol: f64,
     run: &Run,
-) -> Result<Reduced> {
+) -> Result<Vec<f64>> {
     let (l, k) = (labeled.len(), inputs.width());
     let mut q = vec![0.0; l * k];
     for (block, out) in labeled.chunks(NODES).zip(q.chunks_mut(NODES * k)) {
         let mut ends = Matrix::filled(inputs.n(), block.len(), 0.0);
         block.iter().enumerate().for_each(|(at, &row)| ends.row_mut(row as usize)[at] = 1.0);
-        let smooth = propagator.solve(&ends, NODES_TOL, run)?;
+        let smooth = propagator.solve(&ends, tol, run)?;
         let columns = inputs.transposed_times(smooth.values(), block.len(), run)?;
         for (column, values) in columns.rows().enumerate() {
             values.iter().enumerate().for_each(|(at, x)| out[at * k + column] = *x);
         }
     }
+    Ok(q)
+}
+
+/// Q (l, k) in the coordinates of the space that its rows span.
+pub(super) fn reduced(q: &[f64], k: usize, run: &Run) -> Result<Reduced> {
+    let l = q.len() / k;
     let mut gram = Matrix::filled(l, l, 0.0);
     run.install(|| {
         gram.values_mut().par_chunks_mut(NODES * l).zip(q.par_chunks(NODES * k)).for_each(|(out, rows)| {
-            product_transposed(rows, &q, k, out);
+            product_transposed(rows, q, k, out);
         });
     });
     run.check()?;
@@ -92,8 +99,15 @@ pub(super) fn by_nodes(
         (0..l).flat_map(row).map(|(row, at)| vectors.row(row)[at] * values[at].powf(power)).collect()
     };
     let mut back = Matrix::filled(k, r, 0.0);
-    lapwing_solve::products::add_transposed_product(&q, &scaled(-0.5), l, back.values_mut());
+    lapwing_solve::products::add_transposed_product(q, &scaled(-0.5), l, back.values_mut());
     Ok(Reduced { rows: StoredRows { width: r, values: StoredValues::Double(scaled(0.5)) }, back })
+}
+
+/// H⁻¹1 at the labelled nodes (l): what a constant is smoothed to.
+pub(super) fn constant(propagator: &Propagator, labeled: &[u32], tol: f64, run: &Run) -> Result<Vec<f64>> {
+    let ones = Matrix::filled(propagator.n(), 1, 1.0);
+    let smooth = propagator.solve(&ones, tol, run)?;
+    Ok(labeled.iter().map(|&row| smooth.row(row as usize)[0]).collect())
 }
 
 /// Rows of a preconditioner, and what they were made of.
@@ -118,13 +132,13 @@ pub(super) struct Sparsifier {
 /// Edges that HERTA keeps, where that is less than all.
 pub(super) fn kept_edges(params: &UnfoldedParams, graph: &Graph) -> Option<usize> {
     let (n, m) = (graph.n_samples() as f64, graph.n_edges() as f64);
-    let by_rule = 6.0 * n * (1.0 + params.graph_reg / 20.0);
+    let by_rule = 6.0 * n * (1.0 + params.graph_reg() / 20.0);
     let kept = match params.edges {
         Some(share) if share < 1.0 => share * m,
         None if by_rule <= m / 2.0 => by_rule,
         _ => return None,
     };
-    (params.graph_reg > 0.0).then_some((kept as usize).max(1))
+    (params.graph_reg() > 0.0).then_some((kept as usize).max(1))
 }
 
 /// Rows of HERTA's sketch, where there is one, for k columns and l labelled nodes.
@@ -155,7 +169,7 @@ pub(super) fn sketched(
 ) -> Result<Sketched> {
     let mut sparsifier = None;
     if let Some(n_edges) = kept_edges(params, graph) {
-        let ridge = RidgeParams { self_loop: params.self_loop, ..RidgeParams::new(params.graph_reg, n_edges) };
+        let ridge = RidgeParams { self_loop: params.self_loop, ..RidgeParams::new(params.graph_reg(), n_edges) };
         let found = sparsify_ridge(graph, &ridge, run)?;
         sparsifier = Some(Sparsifier {
             propagator: Propagator::with_degrees(&found.adjacency, graph.degree(), params.propagation(), run)?,

@@ -64,7 +64,7 @@ fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
     let (rows, start) = (golden(FILE, "rows"), matrix("W0", 7));
     let inputs = Inputs::new(&cora.features, false);
     for (reg, name) in [(1.0, "lam1"), (20.0, "lam20")] {
-        let params = UnfoldedParams { graph_reg: reg, ..UnfoldedParams::default() };
+        let params = UnfoldedParams { graph_reg: Some(reg), ..UnfoldedParams::default() };
         let propagator = Propagator::new(cora.graph.graph.adjacency(), params.propagation(), &run).unwrap();
         let f = inputs.times(&start, &run).unwrap();
         let z = propagator.solve(&f, 1e-12, &run).unwrap();
@@ -109,13 +109,34 @@ fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
 }
 
 #[test]
+fn the_weight_of_smoothness_that_is_chosen_labels_citations_better_than_a_small_one() {
+    let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
+    let targets = cora.targets(false).subset(|at| at % 15 == 0).unwrap();
+    let problem = Problem { features: Some(&cora.features), graph: Some(&cora.graph), ..Problem::new(&targets) };
+    let fit = |graph_reg| {
+        let params = UnfoldedParams { graph_reg, ..UnfoldedParams::default() };
+        let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
+        let hits = (0..2708).filter(|&row| fitted.labeling.labels[row] as usize == cora.labels[row]).count();
+        (hits as f64 / 2708.0, fitted)
+    };
+    let (auto, chosen) = fit(None);
+    let (small, _) = fit(Some(1.0));
+    assert!(auto > 0.8 && auto > small + 0.05, "{auto} {small}");
+    // The value given is the value chosen: the same bits.
+    let reg = chosen.report.chosen["graph_reg"].as_f64().unwrap();
+    let (_, given) = fit(Some(reg));
+    assert_eq!(chosen.labeling.scores.values(), given.labeling.scores.values());
+    assert_eq!(chosen.report.chosen["cross_validation"].as_array().unwrap().len(), 5);
+}
+
+#[test]
 fn squares_reach_the_optimum_of_the_reference() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
     let rows = golden(FILE, "rows");
     for (reg, name) in [(1.0, "lam1"), (20.0, "lam20")] {
         for (is_full, key) in [(true, "mse_full"), (false, "mse_train")] {
             let params = UnfoldedParams {
-                graph_reg: reg,
+                graph_reg: Some(reg),
                 loss: NodeLoss::Mse,
                 l2_reg: Some(0.0),
                 bias: false,
@@ -168,7 +189,7 @@ fn sparsified_preconditioners_have_the_condition_of_the_reference() {
         let factors = golden(FILE, &format!("{name}_edge_multiplier"));
         let kept: Vec<_> = edges.iter().zip(&factors).filter(|(_, w)| **w > 0.0).map(|(e, w)| (e.0, e.1, *w)).collect();
         let thin = Graph::from_edges(2708, &kept).unwrap();
-        let params = UnfoldedParams { graph_reg: reg, ..UnfoldedParams::default() };
+        let params = UnfoldedParams { graph_reg: Some(reg), ..UnfoldedParams::default() };
         let degrees = cora.graph.graph.degree();
         let smoother = Propagator::with_degrees(thin.adjacency(), degrees, params.propagation(), &run).unwrap();
         let all: Vec<u32> = (0..2708).collect();
@@ -234,7 +255,7 @@ fn gradients_are_the_differences_of_the_loss() {
     let (small, run) = (small(60, 4, 40), Run::new(Some(1), 0).unwrap());
     for steps in [None, Some(3)] {
         for kind in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
-            let params = UnfoldedParams { graph_reg: 4.0, steps, ..UnfoldedParams::default() };
+            let params = UnfoldedParams { graph_reg: Some(4.0), steps, ..UnfoldedParams::default() };
             let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
             let inputs = Inputs::new(&small.features, true);
             let rows = small.targets.rows();
@@ -281,7 +302,13 @@ fn all_routes_find_the_same_optimum() {
     for (n, d, labeled) in [(400, 12, 300), (300, 40, 25)] {
         let small = small(n, d, labeled);
         for (loss, graph_reg) in [(NodeLoss::Mse, 1.0), (NodeLoss::Mse, 20.0), (NodeLoss::CrossEntropy, 5.0)] {
-            let base = UnfoldedParams { loss, graph_reg, tol: 1e-9, max_iter: 4000, ..UnfoldedParams::default() };
+            let base = UnfoldedParams {
+                loss,
+                graph_reg: Some(graph_reg),
+                tol: 1e-9,
+                max_iter: 4000,
+                ..UnfoldedParams::default()
+            };
             let solve = |solver| small.fit(UnfoldedParams { solver, ..base.clone() }, &run).unwrap();
             let direct = solve(LayerSolver::Direct);
             assert!(direct.report.solve.as_ref().unwrap().converged);
@@ -344,6 +371,7 @@ fn few_labels_without_a_ridge_have_the_solution_of_least_norm() {
         l2_reg: Some(0.0),
         solver: LayerSolver::Direct,
         tol: 1e-9,
+        graph_reg: Some(1.0),
         ..UnfoldedParams::default()
     };
     let fitted = small.fit(params.clone(), &run).unwrap();
@@ -418,7 +446,7 @@ fn a_new_node_solves_its_own_block_of_the_system() {
     let features = Features::from_f64(4, 1, vec![0.0, 1.0, 2.0, 3.0]).unwrap();
     let targets = Targets::regression(&[0.0, f64::NAN, f64::NAN, 3.0], None).unwrap();
     let graph = GraphParams { n_neighbors: 1, weights: lapwing_graph::Weighting::Binary, ..GraphParams::default() };
-    let params = UnfoldedParams { loss: NodeLoss::Mse, graph_reg: 2.0, ..UnfoldedParams::default() };
+    let params = UnfoldedParams { loss: NodeLoss::Mse, graph_reg: Some(2.0), ..UnfoldedParams::default() };
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
     let fitted = UnfoldedGnn::new(params, graph).unwrap().regress(&problem, &run).unwrap();
     let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
@@ -465,7 +493,7 @@ fn a_hidden_layer_learns_what_a_linear_one_cannot() {
         let hits = (0..n).filter(|&i| i64::from(fitted.labeling.labels[i]) == classes[i]).count();
         (hits as f64 / n as f64, fitted)
     };
-    let base = UnfoldedParams { graph_reg: 0.5, l2_reg: Some(1e-2), tol: 1e-5, ..UnfoldedParams::default() };
+    let base = UnfoldedParams { graph_reg: Some(0.5), l2_reg: Some(1e-2), tol: 1e-5, ..UnfoldedParams::default() };
     let (linear, _) = right(base.clone());
     let (deep, fitted) = right(UnfoldedParams { hidden: Some(16), ..base.clone() });
     assert!(linear < 0.75 && deep > 0.95, "{linear} {deep}");
@@ -541,7 +569,7 @@ fn nodes_without_edges_and_columns_of_zeros_are_no_obstacle() {
     let problem = Problem { features: Some(&features), graph: Some(&graph), ..Problem::new(&targets) };
     for loss in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
         for graph_reg in [0.0, 1.0] {
-            let params = UnfoldedParams { loss, graph_reg, ..UnfoldedParams::default() };
+            let params = UnfoldedParams { loss, graph_reg: Some(graph_reg), ..UnfoldedParams::default() };
             let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
             assert_eq!((fitted.labeling.labels[0], fitted.labeling.labels[4]), (0, 1));
             assert!(fitted.labeling.scores.values().iter().all(|z| z.is_finite()));

@@ -15,7 +15,9 @@ use super::params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, TYPICAL_A
 use super::precondition::{Preconditioner, spread};
 use super::routes::{Route, Sizes, column_tol, inner_tol};
 use super::rows::Inputs;
-use super::smooth::{Sketched, Sparsifier, by_columns, by_nodes, roughness, sketched, weighted};
+use super::smooth::{
+    NODES_TOL, Sketched, Sparsifier, by_columns, by_nodes, constant, reduced, roughness, sketched, weighted,
+};
 
 /// What a report says of the training.
 #[derive(Debug, Default, Serialize)]
@@ -91,10 +93,7 @@ impl Training<'_, '_> {
         let spread = report
             .time("pilot", run, |_| spread(&on_graph, self.inputs.n_features(), self.loss.trust, &self.constant()?))?;
         let pilot = (self.propagator.n_passes() - before) as f64 / 17.0;
-        let mean = spread / self.loss.trust.iter().sum::<f64>();
-        // Rows that are all the same leave no scale.
-        let typical = if mean > 0.0 { mean } else { 1.0 };
-        let ridge = self.params.l2_reg.unwrap_or(self.params.loss.typical_reg() * typical);
+        let ridge = self.params.l2_reg.unwrap_or_else(|| self.params.loss.ridge(spread, self.loss.trust));
         if self.params.l2_reg.is_none() {
             report.choose("l2_reg", ridge);
         }
@@ -141,11 +140,9 @@ impl Training<'_, '_> {
         Ok(trained)
     }
 
-    /// What a constant is smoothed to, at the labelled nodes (l).
+    /// H⁻¹1 at the labelled nodes (l).
     pub fn constant(&self) -> Result<Vec<f64>> {
-        let ones = Matrix::filled(self.propagator.n(), 1, 1.0);
-        let smooth = self.propagator.solve(&ones, PILOT, self.run)?;
-        Ok(self.labeled.iter().map(|&row| smooth.row(row as usize)[0]).collect())
+        constant(self.propagator, self.labeled, PILOT, self.run)
     }
 
     /// Refuses what does not fit into memory.
@@ -226,8 +223,10 @@ impl Training<'_, '_> {
     fn by_nodes(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
         let (l, k) = (self.labeled.len() as u64, self.inputs.width() as u64);
         self.check_memory(LayerSolver::Direct, 16 * l * k + 32 * l * l)?;
-        let reduced =
-            report.time("smooth", self.run, |_| by_nodes(self.inputs, self.propagator, self.labeled, self.run))?;
+        let reduced = report.time("smooth", self.run, |_| {
+            let q = by_nodes(self.inputs, self.propagator, self.labeled, NODES_TOL, self.run)?;
+            reduced(&q, self.inputs.width(), self.run)
+        })?;
         let (r, c) = (reduced.rows.width, self.loss.n_outputs());
         let mut trace = Trace::new(self.start);
         if r == 0 {
