@@ -52,7 +52,7 @@ pub enum KernelSolver {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopping {
-    /// When hardly a row without a label changes sides any more, and the objective hardly falls.
+    /// When hardly an unlabeled row changes sides, or its class, any more, and the objective hardly falls.
     #[default]
     Stability,
     /// When the error on a validation set no longer falls.

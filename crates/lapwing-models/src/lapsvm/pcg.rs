@@ -79,6 +79,7 @@ pub(super) fn solve(
         renew(objective, &mut columns, run)?;
         begin(objective, &mut columns, run)?;
     }
+    let mut classes = Vec::new();
     for iteration in 1..=max_iter {
         run.check()?;
         if let Some(smoothness) = objective.smoothness {
@@ -93,10 +94,12 @@ pub(super) fn solve(
         }
         each(&mut columns, run, |column| column.look(objective));
         if rule.is_due(iteration) {
+            let has_settled = has_settled(&columns, rule, &mut classes, run);
             for (at, column) in columns.iter_mut().enumerate().filter(|(_, column)| !column.is_done) {
                 let Column { alpha, f, bias, curve, memory, .. } = column;
                 let objective = curve.last().copied().unwrap_or(f64::INFINITY);
-                let stops = rule.stops(at, &Standing { alpha, f, bias: *bias, objective }, memory, run);
+                let standing = Standing { alpha, f, bias: *bias, objective, has_settled };
+                let stops = rule.stops(at, &standing, memory, run);
                 (column.is_done, column.converged) = (stops, stops);
             }
         }
@@ -111,6 +114,26 @@ pub(super) fn solve(
         run.progress().update(iteration as u64, &format!("{left} of {} problems, residual {worst:.1e}", losses.len()));
     }
     Ok(columns.into_iter().map(Column::finish).collect())
+}
+
+/// Whether almost no unlabeled row changed its class, the highest of all problems, since the last check; the first check says no. One
+/// problem has its sides alone.
+fn has_settled(columns: &[Column<'_>], rule: &Rule<'_>, classes: &mut Vec<u32>, run: &Run) -> bool {
+    if columns.len() == 1 {
+        return true;
+    }
+    let class = |row: usize| {
+        let scores = columns.iter().map(|column| column.f[row] + column.bias).enumerate();
+        scores
+            .fold((0, f64::NEG_INFINITY), |best, (at, score)| if score > best.1 { (at as u32, score) } else { best })
+            .0
+    };
+    let now: Vec<u32> =
+        run.install(|| rule.unlabeled.par_iter().with_min_len(1024).map(|&row| class(row as usize)).collect());
+    let is_first = classes.is_empty() && !now.is_empty();
+    let changed = now.iter().zip(classes.iter()).filter(|(a, b)| a != b).count();
+    *classes = now;
+    !is_first && rule.is_few(changed)
 }
 
 /// The gradient where all problems stand, and the first direction.
@@ -361,5 +384,36 @@ mod tests {
             let slope = (at(&alpha, 0.2 + 1e-5).0 - at(&alpha, 0.2 - 1e-5).0) / 2e-5;
             assert!((slope + g_bias).abs() < 1e-7);
         }
+    }
+
+    /// Twenty classes, every row on the far side of each: what the highest score says may change all the same.
+    #[test]
+    fn classes_have_settled_when_the_highest_score_stays() {
+        let (run, n) = (Run::new(Some(2), 0).unwrap(), 100);
+        let unlabeled: Vec<u32> = (0..n as u32).collect();
+        let rule = Rule {
+            kind: super::super::params::Stopping::Stability,
+            every: 1,
+            stability_tol: 0.015,
+            tol: 0.0,
+            unlabeled: &unlabeled,
+            validation: None,
+        };
+        let labels = Labels::from_integers((0..n).map(|i| (i < 3).then_some(i as i64)));
+        let targets = Targets::one_hot(&labels, None).unwrap();
+        let losses = Loss::problems(&targets, LossKind::SquaredHinge, false);
+        let mut columns: Vec<Column<'_>> = losses.iter().map(|loss| Column::new(loss, n)).collect();
+        let stand = |columns: &mut [Column<'_>], moved: usize| {
+            for (class, column) in columns.iter_mut().enumerate() {
+                let of = |row: usize| (row + usize::from(row < moved)) % 3;
+                (0..n).for_each(|row| column.f[row] = if of(row) == class { -0.1 } else { -0.2 });
+            }
+        };
+        let mut classes = Vec::new();
+        for (moved, expected) in [(0, false), (2, false), (2, true), (3, true), (50, false), (50, true)] {
+            stand(&mut columns, moved);
+            assert_eq!(has_settled(&columns, &rule, &mut classes, &run), expected, "{moved}");
+        }
+        assert!(has_settled(&columns[..1], &rule, &mut Vec::new(), &run), "a single problem has its sides");
     }
 }

@@ -1,8 +1,9 @@
 //! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): long before the gradient vanishes, labels no longer
 //! change (algorithms 2 and 3). Checks cost a look at f, and for rows beyond the fit v·n multiplications.
 //!
-//! Departure from the paper: labels count as stable only once the objective has stopped falling too. Where one of many classes
-//! is set against the rest, nearly all rows are on one side from the first iteration on, and never change it.
+//! Departure from the paper: labels count as stable only once the objective has stopped falling too, and the classes that all
+//! problems decide together hardly change. Where one of many classes is set against the rest, nearly all rows are on one side from
+//! the first iteration on, and never change it.
 
 use lapwing_data::Run;
 use rayon::prelude::*;
@@ -59,6 +60,8 @@ pub(super) struct Standing<'s> {
     pub bias: f64,
     /// J.
     pub objective: f64,
+    /// Whether the classes that all problems decide together have hardly changed since the last check.
+    pub has_settled: bool,
 }
 
 impl Rule<'_> {
@@ -69,6 +72,11 @@ impl Rule<'_> {
 
     pub fn is_due(&self, iteration: usize) -> bool {
         self.kind != Stopping::Gradient && iteration.is_multiple_of(self.every)
+    }
+
+    /// Whether so few unlabeled rows changed that labels count as stable.
+    pub fn is_few(&self, changed: usize) -> bool {
+        (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
     }
 
     /// Whether so small a gradient ends a problem.
@@ -88,7 +96,8 @@ impl Rule<'_> {
         }
     }
 
-    /// Whether almost no unlabelled row changed sides since the last check, and the objective hardly fell; the first check says no.
+    /// Whether since the last check almost no unlabeled row changed sides, nor its class, and the objective hardly fell; the first
+    /// check says no.
     fn is_stable(&self, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
         let Standing { f, bias, objective, .. } = *at;
         let sides: Vec<bool> = run.install(|| {
@@ -99,7 +108,7 @@ impl Rule<'_> {
         memory.sides = sides;
         let before = memory.objective.replace(objective).unwrap_or(f64::INFINITY);
         let falls = before - objective > FALLING * objective;
-        !is_first && !falls && (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
+        !is_first && !falls && at.has_settled && self.is_few(changed)
     }
 
     /// Whether not one more row of the validation set is right than at the last check.
