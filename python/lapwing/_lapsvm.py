@@ -317,9 +317,9 @@ class LaplacianSVC(KernelClassifier):
         gradients with exact line search; or the dual, whose loss is the hinge instead of its square. "auto" takes Newton up
         to 3,000 rows and for landmarks, conjugate gradients elsewhere.
     stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
-        What stops conjugate gradients: hardly an unlabelled row changes sides and the objective falls by less than 2 % between
-        two checks, the error on a validation set no longer falls, both, or the gradient vanishes. Each problem stops by
-        itself.
+        What stops conjugate gradients: between two checks hardly an unlabelled row changes sides or its class and the objective
+        falls by less than 2 %, the error on a validation set no longer falls, both, or the gradient vanishes. Each problem
+        stops by itself.
     stability_tol : float in (0, 1), default=0.015
         Share of unlabelled rows that may change sides between checks of stable labels.
     check_every : int or "auto", default="auto"
