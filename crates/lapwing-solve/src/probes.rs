@@ -15,6 +15,11 @@ const FEW_COLUMNS: usize = 4;
 const DELTAS: [f64; 2] = [1e-6, 1e-3];
 /// The recursion counts while rᵀM⁻¹r is above this share of its first value: below, it is made of roundings.
 const LEAST_SHARE: f64 = 1e-24;
+/// With directions in single precision the recursion counts while √(rᵀM⁻¹r)/δ is above this. Directions are off by roundings of
+/// 6·10⁻⁸, and their share along q₁ by some 10⁻⁵ after a hundred steps: far less than what is left of it then.
+const LEAST_SINGLE: f64 = 0.02;
+/// δ is divided by this for the roundings of single precision.
+const SINGLE_SLACK: f64 = 1.5;
 /// Halvings of the interval that holds a bound: to 1e-4 of itself from 17 orders of magnitude.
 const HALVINGS: usize = 18;
 
@@ -22,6 +27,7 @@ const HALVINGS: usize = 18;
 #[derive(Debug)]
 pub(crate) struct Probes {
     delta: f64,
+    is_single: bool,
     probes: Vec<Probe>,
 }
 
@@ -39,10 +45,11 @@ struct Probe {
 }
 
 impl Probes {
-    /// For a solve of `s` columns.
-    pub fn new(s: usize) -> Self {
-        let count = if s <= FEW_COLUMNS { 1 } else { 2 };
-        Self { delta: DELTAS[count - 1], probes: vec![Probe::default(); count] }
+    /// For a solve of `s` columns, whose directions are in single precision or in double.
+    pub fn new(s: usize, is_single: bool) -> Self {
+        // Single precision does not hold what one probe of small δ has to tell.
+        let count = if s <= FEW_COLUMNS && !is_single { 1 } else { 2 };
+        Self { delta: DELTAS[count - 1], is_single, probes: vec![Probe::default(); count] }
     }
 
     pub fn len(&self) -> usize {
@@ -68,8 +75,9 @@ impl Probes {
 
     /// Takes note of a step: α, β and rᵀM⁻¹r after it for each probe.
     pub fn record(&mut self, steps: &[f64], ratios: &[f64], squares: &[f64]) {
+        let least = if self.is_single { (LEAST_SINGLE * self.delta).powi(2) } else { 0.0 };
         for (at, probe) in self.probes.iter_mut().enumerate().filter(|(_, probe)| !probe.is_spent) {
-            let least = LEAST_SHARE * probe.first;
+            let least = (LEAST_SHARE * probe.first).max(least);
             probe.is_spent = !(steps[at] > 0.0 && ratios[at].is_finite() && squares[at] > least);
             if steps[at] > 0.0 && squares[at].is_finite() {
                 probe.turns.push([steps[at], if probe.is_spent { 0.0 } else { ratios[at] }]);
@@ -80,7 +88,7 @@ impl Probes {
 
     /// A lower bound on the least eigenvalue; 0 as long as there is none.
     pub fn bound(&mut self) -> f64 {
-        let delta = self.delta;
+        let delta = if self.is_single { self.delta / SINGLE_SLACK } else { self.delta };
         self.probes.iter_mut().map(|probe| probe.bound(delta)).fold(f64::INFINITY, f64::min)
     }
 }

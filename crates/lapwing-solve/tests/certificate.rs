@@ -176,6 +176,71 @@ fn no_error_of_random_systems_exceeds_its_bound() {
     assert!(known > all / 3);
 }
 
+/// Graphs that `Auto` takes the diagonal or cells for, with directions in single precision, against a factor in double precision.
+#[test]
+fn directions_in_single_precision_keep_the_bounds() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (n, s) = (1200u32, 6);
+    let (mut without_factor, mut known, mut all) = (0, 0, 0);
+    for seed in 0..24 {
+        let mut rng = run.rng(Stream::Synthetic, 1000 + seed);
+        // Regions that mix by themselves, with few edges between them: one small eigenvalue for each.
+        let regions = rng.random_range(1..5);
+        let bridge = 10f64.powf(-4.0 * rng.random::<f64>());
+        let mut edges = Vec::new();
+        for v in regions..n {
+            for _ in 0..8 {
+                let u = rng.random_range(0..v / regions) * regions + v % regions;
+                edges.push((u.min(v), u.max(v), 0.1 + rng.random::<f64>()));
+            }
+            if v % 50 == 0 {
+                edges.push((v - 1, v, bridge));
+            }
+        }
+        edges.extend((1..regions).map(|v| (v - 1, v, bridge)));
+        edges.sort_by_key(|edge| (edge.0, edge.1));
+        edges.dedup_by_key(|edge| (edge.0, edge.1));
+        let both: Vec<_> = edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]).collect();
+        let adjacency = Csr::from_entries(n as usize, n as usize, &both).unwrap();
+        let mut diagonal = vec![0.0; n as usize];
+        let mut b = Matrix::filled(n as usize, s, 0.0);
+        for label in 0..30 {
+            let row = rng.random_range(0..n as usize);
+            diagonal[row] = 0.1 + rng.random::<f64>();
+            (0..s).for_each(|c| b.row_mut(row)[c] = diagonal[row] * (f64::from(u8::from(label % s == c)) - 1.0 / 6.0));
+        }
+        let constraint = if seed % 2 == 0 { Constraint::None } else { Constraint::ZeroMean };
+        let solver = |params| LaplacianSolver::new(&adjacency, Some(&diagonal), params, &run).unwrap();
+        let (exact, info) = solver(LaplacianParams {
+            preconditioner: PreconditionerChoice::ApproxCholesky,
+            tol: 1e-13,
+            ..Default::default()
+        })
+        .solve(&b, None, constraint, &run)
+        .unwrap();
+        assert!(info.converged || info.reason == lapwing_solve::Stop::Rounding);
+        for (max_iter, radius) in [(25, 1e-3), (60, 1e-3), (1000, 1e-3), (1000, 1e-6), (1000, 1e-8)] {
+            let run = run.with_seed(seed);
+            let solver = solver(LaplacianParams { max_iter, certify: true, ..Default::default() });
+            let (x, info, certificate) = solver.solve_certified(&b, constraint, &Within(radius), &run).unwrap();
+            all += 1;
+            known += usize::from(certificate.errors.lambda > 0.0);
+            without_factor +=
+                usize::from(info.preconditioners.iter().all(|name| ["jacobi", "two-level"].contains(name)));
+            for c in 0..s {
+                let unit: Vec<f64> = (0..s).map(|at| f64::from(u8::from(at == c))).collect();
+                let bound = certificate.errors.of(&unit);
+                for (row, (x, exact)) in x.rows().zip(exact.rows()).enumerate() {
+                    let error = (x[c] - exact[c]).abs();
+                    let bound = bound.at(certificate.deviations[row]);
+                    assert!(error <= bound + 1e-10, "seed {seed} row {row} column {c}: {error} > {bound}");
+                }
+            }
+        }
+    }
+    assert!(2 * without_factor > all && 2 * known > all, "{without_factor} {known} of {all}");
+}
+
 /// The comparison has teeth: with an eigenvalue bound that is a hundred times too large it fails.
 #[test]
 fn a_wrong_eigenvalue_bound_is_caught() {

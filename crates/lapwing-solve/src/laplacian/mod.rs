@@ -538,8 +538,7 @@ impl LaplacianSolver {
         } else if self.params.preconditioner == PreconditionerChoice::Auto {
             params.budget = if is_sparse(self.matrix.n_entries(), self.n()) { SPARSE_BUDGET } else { BUDGET };
             // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
-            let is_exact = task.goal.is_some() || self.params.tol < LEAST_SINGLE_TOL;
-            params.single_directions = !is_exact && self.fits_single;
+            params.single_directions = self.fits_single && self.params.tol >= LEAST_SINGLE_TOL;
         }
         if let Projection::OrthogonalToOnes(_) = engine.projection {
             self.balance(task.b, x);
@@ -554,8 +553,12 @@ impl LaplacianSolver {
         let deviations = certified.begin(engine, self.n());
         params.largest_deviation = deviations.iter().fold(0.0, |most, &d| most.max(d));
         let project = |noise: &mut [f64], m: usize| self.project_noise(engine, noise, m);
-        let mut monitor = Monitor::new(goal, preconditioner, &deviations, task.scales, &project, run);
+        let mut monitor =
+            Monitor::new(goal, preconditioner, &deviations, task.scales, &project, params.single_directions, run);
         (monitor.is_factor, monitor.may_climb) = (engine.is_factor, task.may_climb);
+        if certified.is_second {
+            monitor.known_lambda = certified.certificate.errors.lambda;
+        }
         monitor.attempt = before.preconditioners.len();
         let company: &mut dyn Company = &mut monitor;
         let info = solve_in_company(operator, preconditioner, projection, b, x, params, Some(company), run)?;
@@ -727,8 +730,13 @@ impl Certified {
 
     /// Whether rows are open that the recursion took for settled: its residual had drifted.
     fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, scales: &[f64]) -> bool {
-        if self.is_second || self.outcome != Some(Outcome::Settled) {
-            return false;
+        match self.outcome {
+            Some(Outcome::Settled) if !self.is_second => {}
+            Some(Outcome::Drifted) if !self.is_second => {
+                self.is_second = true;
+                return true;
+            }
+            _ => return false,
         }
         let mut solution = x.clone();
         scale_columns(&mut solution, scales, -1.0);

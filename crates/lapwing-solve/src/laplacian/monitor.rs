@@ -33,6 +33,8 @@ pub(super) enum Outcome {
     Settled,
     /// Open rows become no fewer.
     Stuck,
+    /// Open rows become no fewer, but the recursion has been rounded to single precision: it goes on from a residual computed anew.
+    Drifted,
     /// It has had three times the iterations of the residual.
     Spent,
     /// λ is small or unknown: the preconditioner is too far from the system.
@@ -52,6 +54,10 @@ pub(super) struct Monitor<'a> {
     pub may_climb: bool,
     /// Brings residuals of the probes into the range of the system.
     pub project: &'a (dyn Fn(&mut [f64], usize) + Sync),
+    /// Whether directions are in single precision.
+    is_single: bool,
+    /// λ that is known of the same preconditioner from an earlier run; 0 if there was none.
+    pub known_lambda: f64,
     /// Number of this attempt among those of a solve, for fresh noise.
     pub attempt: usize,
     pub run: &'a Run,
@@ -69,6 +75,7 @@ impl<'a> Monitor<'a> {
         deviations: &'a [f64],
         exponents: &'a [f64],
         project: &'a (dyn Fn(&mut [f64], usize) + Sync),
+        is_single: bool,
         run: &'a Run,
     ) -> Self {
         Self {
@@ -78,9 +85,11 @@ impl<'a> Monitor<'a> {
             exponents,
             project,
             run,
-            probes: Probes::new(exponents.len()),
+            probes: Probes::new(exponents.len(), is_single),
             is_factor: false,
             may_climb: false,
+            is_single,
+            known_lambda: 0.0,
             attempt: 0,
             outcome: Outcome::Running,
             n_iter_residual: None,
@@ -163,9 +172,14 @@ impl Company for Monitor<'_> {
         if !self.is_factor && !spent.is_multiple_of(EVERY) {
             return false;
         }
-        let lambda = self.probes.bound();
+        let lambda = self.probes.bound().max(self.known_lambda);
         let most = (MOST.0 * first).max(MOST.1);
-        if self.may_climb && !self.is_factor && lambda < LEAST_LAMBDA && 2 * spent > first + PATIENCE {
+        if self.may_climb
+            && !self.is_factor
+            && self.known_lambda == 0.0
+            && lambda < LEAST_LAMBDA
+            && 2 * spent > first + PATIENCE
+        {
             return self.ends(Outcome::Loose);
         }
         if view.iteration >= most && view.is_solved {
@@ -183,6 +197,8 @@ impl Company for Monitor<'_> {
         self.since_fewest += 1;
         if n_open < self.fewest {
             (self.fewest, self.since_fewest) = (n_open, 0);
+        } else if self.is_single && self.known_lambda == 0.0 && view.is_solved {
+            return self.ends(Outcome::Drifted);
         }
         if self.since_fewest >= PATIENCE && view.is_solved {
             return self.ends(Outcome::Stuck);
