@@ -13,12 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import certificate
 import common
 import mixture
 import peers
 import tasks
 
 HERE = Path(__file__).resolve().parent
+TASKS = ["mnist", "mixture", "certificate"]
 
 
 def main() -> None:
@@ -41,9 +43,14 @@ def main() -> None:
         for name in chosen:
             limit = 3600 if name == "lapwing" else args.limit
             report["results"].append(run(name, "mixture", [10], 1, limit))
-    for task in args.tasks:
+    if "certificate" in args.tasks:
+        mixture.load()
+        report["certificate"] = [certified(name, 1 if args.quick else 3) for name in certificate.SETS]
+        print(certificate.table(report["certificate"]))
+    for task in [task for task in args.tasks if task != "certificate"]:
         print(table(task, [one for one in report["results"] if one["task"] == task]))
-    print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))
+    if report["results"]:
+        print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))
     print(f"Machine: {common.describe(report['machine'])}; {report['date']}.")
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n")
@@ -54,7 +61,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
     parser.add_argument("--quick", action="store_true", help="one draw of labels and few peers")
     parser.add_argument("--peers", nargs="+", choices=peers.PEERS, metavar="PEER", help=", ".join(peers.PEERS))
-    parser.add_argument("--tasks", nargs="+", choices=["mnist", "mixture"], default=["mnist", "mixture"])
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS[:2])
     parser.add_argument("--draws", type=int, default=5, help="draws of labels on MNIST (default 5)")
     parser.add_argument("--per-class", type=int, nargs="+", default=[1, 5, 10, 60], help="labels per class on MNIST")
     parser.add_argument("--limit", type=float, default=300, help="seconds for a peer on the mixture (default 300)")
@@ -66,6 +73,13 @@ def run(name: str, task: str, per_class: list[int], draws: int, limit: float) ->
     print(f"{task}: {name} …", file=sys.stderr, flush=True)
     arguments = ["--peer", name, "--task", task, "--draws", str(draws), "--per-class", *map(str, per_class)]
     return {"peer": name, "task": task, "draws": [], **common.run_worker(HERE / "worker.py", arguments, limit)}
+
+
+def certified(name: str, repeats: int) -> dict[str, Any]:
+    """Fits with and without certificate."""
+    print(f"certificate: {name} …", file=sys.stderr, flush=True)
+    arguments = ["--set", name, "--repeats", str(repeats)]
+    return {"fits": [], "set": name, **common.run_worker(HERE / "certificate.py", arguments, 3600)}
 
 
 def table(task: str, results: list[dict[str, Any]]) -> str:
