@@ -11,15 +11,25 @@ const LARGE: usize = 4 << 20;
 pub trait Real:
     Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {
+    /// Largest exponent of a power of two by which values are scaled and scaled back.
+    const LARGEST_EXPONENT: i32;
+
     /// From f64, rounded.
     fn round(value: f64) -> Self;
     /// To f64, exactly.
     fn wide(self) -> f64;
+    /// Exponent of the power of two near `x`, as far as it and its inverse are values.
+    fn exponent(x: f64) -> i32 {
+        (x.log2().round() as i32).clamp(-Self::LARGEST_EXPONENT, Self::LARGEST_EXPONENT)
+    }
+
     /// [`Operator::apply_dot`] for a block of these.
     fn apply_dot(operator: &dyn Operator, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64>;
 }
 
 impl Real for f64 {
+    const LARGEST_EXPONENT: i32 = 1022;
+
     #[inline(always)]
     fn round(value: f64) -> Self {
         value
@@ -36,6 +46,8 @@ impl Real for f64 {
 }
 
 impl Real for f32 {
+    const LARGEST_EXPONENT: i32 = 126;
+
     #[inline(always)]
     fn round(value: f64) -> Self {
         value as f32

@@ -268,8 +268,8 @@ impl Propagator {
         if let Some(solver) = &self.solver {
             return self.solve_stiff(solver, f, run);
         }
-        let largest = f.values().iter().fold(0.0f64, |most, x| most.max(x.abs()));
-        if self.is_single(tol) && (1e-20..1e20).contains(&largest) {
+        // A column of others than these may be lost when it is rounded to single precision.
+        if self.is_single(tol) && largest_of_columns(f.values(), s).into_iter().all(is_usual) {
             self.solve_in::<f32>(f, tol, run)
         } else {
             self.solve_in::<f64>(f, tol, run)
@@ -407,6 +407,14 @@ impl Propagator {
         let (n, s) = (self.n(), columns.len());
         let mut part = zeros::<R>(n * s);
         fill(columns, &mut part);
+        // Squares of very small or large values are not numbers that an iteration can divide by: such columns are scaled by
+        // a power of two, which rounds nothing.
+        let largest = largest_of_columns(&part, s);
+        let is_scaled = !largest.iter().copied().all(is_usual);
+        let unit: Vec<i32> = largest.into_iter().map(|x| if is_usual(x) { 0 } else { R::exponent(x) }).collect();
+        if is_scaled {
+            scale_columns(&mut part, &unit.iter().map(|e| R::round(2f64.powi(-e))).collect::<Vec<R>>());
+        }
         // D^(1/2)·F/λ in the order of the rows.
         let scale = |row: usize| R::round(self.root[row] / self.params.graph_reg);
         let g = match &self.order {
@@ -425,16 +433,20 @@ impl Propagator {
             None if (LEAST_REFINED..LEAST_SINGLE).contains(&tol) && self.is_mild() => self.refine(g, s, tol, run)?,
             None => self.iterate(g, s, tol, run)?,
         };
-        match &self.order {
+        let mut z = match &self.order {
             Some(order) => {
                 scaled_rows(&u, s, &order.rows, &mut part, |_, row| R::round(self.root[row]));
-                Ok(part)
+                part
             }
             None => {
                 scale_rows(&mut u, s, |row| R::round(self.root[row]));
-                Ok(u)
+                u
             }
+        };
+        if is_scaled {
+            scale_columns(&mut z, &unit.iter().map(|e| R::round(2f64.powi(*e))).collect::<Vec<R>>());
         }
+        Ok(z)
     }
 
     /// u ← u − αλ·D⁻¹·(M·u − g), M = D/λ + L, from u = λ·D⁻¹·g.
@@ -544,6 +556,33 @@ fn strips_of(n_columns: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Rows of a block (n, s), each times its factor.
+/// The largest absolute value of each of `s` columns.
+fn largest_of_columns<R: Real>(block: &[R], s: usize) -> Vec<f64> {
+    let of_rows = |rows: &[R]| {
+        let mut most = vec![0.0f64; s];
+        rows.chunks(s).for_each(|row| most.iter_mut().zip(row).for_each(|(most, x)| *most = most.max(x.wide().abs())));
+        most
+    };
+    block.par_chunks(BLOCK_ROWS * s).map(of_rows).reduce(
+        || vec![0.0; s],
+        |mut most, other| {
+            most.iter_mut().zip(other).for_each(|(most, x)| *most = most.max(x));
+            most
+        },
+    )
+}
+
+/// Whether a column whose largest value this is can be solved for as it is, in single precision as well.
+fn is_usual(largest: f64) -> bool {
+    largest == 0.0 || (1e-20..1e20).contains(&largest)
+}
+
+fn scale_columns<R: Real>(block: &mut [R], factors: &[R]) {
+    block.par_chunks_mut(factors.len()).with_min_len(BLOCK_ROWS).for_each(|row| {
+        row.iter_mut().zip(factors).for_each(|(value, factor)| *value = *value * *factor);
+    });
+}
+
 fn scale_rows<R: Real>(block: &mut [R], s: usize, factor: impl Fn(usize) -> R + Sync) {
     block.par_chunks_mut(s).enumerate().with_min_len(BLOCK_ROWS).for_each(|(row, values)| {
         let factor = factor(row);

@@ -141,6 +141,38 @@ fn columns_of_any_scale_are_as_exact_as_their_neighbors() {
 }
 
 #[test]
+fn columns_whose_squares_are_no_numbers_are_solved_for_as_well() {
+    let run = Run::new(Some(2), 0).unwrap();
+    for (name, n, edges) in graphs() {
+        let adjacency = symmetric(n, &edges);
+        let params = PropagatorParams { graph_reg: 10.0, ..PropagatorParams::default() };
+        let propagator = Propagator::new(&adjacency, params, &run).unwrap();
+        let one = columns(n, 1);
+        let scales = [2f64.powi(-1000), 1.0, 2f64.powi(-300), 2f64.powi(900), 2f64.powi(-100)];
+        let all: Vec<f64> = (0..n * 5).map(|at| one.values()[at / 5] * scales[at % 5]).collect();
+        for tol in [1e-2, 1e-6, 1e-10] {
+            let exact = propagator.solve(&one, tol, &run).unwrap();
+            let found = propagator.solve(&Matrix::new(n, 5, all.clone()).unwrap(), tol, &run).unwrap();
+            for (column, scale) in scales.into_iter().enumerate() {
+                let found = Matrix::new(n, 1, found.rows().map(|row| row[column] / scale).collect()).unwrap();
+                assert!(apart(&found, &exact) <= 10.0 * tol, "{name} {scale} {tol}: {}", apart(&found, &exact));
+            }
+        }
+        let fill = |_: Range<usize>, part: &mut [f32]| {
+            part.iter_mut().zip(one.values()).for_each(|(part, x)| *part = (x * 2f64.powi(-110)) as f32);
+        };
+        let exact = propagator.solve(&one, 1e-2, &run).unwrap();
+        propagator
+            .solve_wide(1, 1e-2, &run, fill, |_, part| {
+                let found = part.iter().map(|x| f64::from(*x) * 2f64.powi(110)).collect();
+                assert!(apart(&Matrix::new(n, 1, found).unwrap(), &exact) <= 0.1, "{name}");
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bits() {
     // Enough rows for an order, with edges far and near.
     let n = 40_000u32;
