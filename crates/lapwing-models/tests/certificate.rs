@@ -40,9 +40,9 @@ fn argmax(form: Form, clamp: Clamp) -> HarmonicParams {
     HarmonicParams { form, clamp, decision: Decision::Argmax, ..HarmonicParams::default() }
 }
 
-/// Two cliques of 100, the second of weights `inner`, a bridge between them, and a label in each.
+/// Two cliques of 200, the second of weights `inner`, a bridge between them, and a label in each.
 fn cliques(inner: f64, bridge: f64) -> (usize, Edges, Vec<(usize, i32)>) {
-    let m = 100u32;
+    let m = 200u32;
     let pairs = (0..m).flat_map(|i| (0..i).map(move |j| (j, i)));
     let mut edges: Edges = pairs.flat_map(|(j, i)| [(j, i, 1.0), (m + j, m + i, inner)]).collect();
     edges.push((m - 1, 2 * m - 1, bridge));
@@ -74,6 +74,11 @@ fn clique_fits(certify: Certify) -> Vec<(String, Fitted<'static>, Vec<u32>)> {
 #[test]
 fn labels_of_a_clique_of_small_weights_are_certain_and_right() {
     for (name, fitted, exact) in clique_fits(Certify::Auto) {
+        if name == "0.0000001 Stable Soft" {
+            // The mean over all rows takes the rounding of a system of condition 10¹² to every score: nothing is certain.
+            assert_eq!(n_open(&fitted), exact.len(), "{name}");
+            continue;
+        }
         assert_eq!(fitted.labeling.labels, exact, "{name}");
         assert_eq!(n_open(&fitted), 0, "{name}");
         assert!(fitted.report.solve.unwrap().n_iter <= 20, "{name}");
@@ -82,10 +87,16 @@ fn labels_of_a_clique_of_small_weights_are_certain_and_right() {
 
 #[test]
 fn without_certificate_a_small_residual_is_not_enough() {
+    let mut wrong = Vec::new();
     for (name, fitted, exact) in clique_fits(Certify::Off) {
         assert!(fitted.labeling.certified.is_none());
-        assert!(fitted.labeling.labels == exact || !fitted.report.solve.unwrap().converged, "{name}");
+        let solve = fitted.report.solve.unwrap();
+        assert!(solve.converged && solve.residual <= HarmonicParams::default().tol, "{name}");
+        if fitted.labeling.labels != exact {
+            wrong.push(name);
+        }
     }
+    assert!(wrong.contains(&"0.0000001 Plain Hard".to_owned()), "{wrong:?}");
 }
 
 #[test]
