@@ -155,6 +155,8 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
     solved.certificate = settling.as_ref().map(|_| Certificate::default());
     let parts =
         if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
+    // Number of a row within its part.
+    let mut place = Vec::new();
     for labeled in parts {
         if let Some(value) = labeled.only_value(targets, form) {
             let shifted: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
@@ -163,7 +165,7 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
         }
         // The stable form centers each component by the mean of its own labels.
         let center = if form == Form::Stable { labeled.mean(targets) } else { mean.clone() };
-        let part = Part::of(graph, labeled, &reached, targets)?;
+        let part = Part::of(graph, labeled, &reached, targets, &mut place)?;
         let shift = match form {
             // In regression the level of a component is that of its values.
             Form::Stable if mean.len() == 1 => vec![center[0] - mean[0]],
@@ -299,7 +301,14 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn of(graph: &'a Graph, labeled: Labeled, reached: &[bool], targets: &Targets) -> Result<Self> {
+    /// `place` is room for a number of each row, which parts share.
+    fn of(
+        graph: &'a Graph,
+        labeled: Labeled,
+        reached: &[bool],
+        targets: &Targets,
+        place: &mut Vec<u32>,
+    ) -> Result<Self> {
         let Labeled { rows, is_whole, labels } = labeled;
         let row_of = |at: &usize| targets.rows()[*at];
         if is_whole {
@@ -307,11 +316,11 @@ impl<'a> Part<'a> {
             return Ok(Self { rows: None, adjacency, labeled: labels.iter().map(row_of).collect(), labels });
         }
         let (adjacency, rows) = match rows {
-            Some(rows) => (component(graph.adjacency(), &rows)?, rows),
+            Some(rows) => (component(graph.adjacency(), &rows, place)?, rows),
             None => restrict(graph.adjacency(), reached)?,
         };
-        let place = |at: &usize| rows.partition_point(|row| *row < row_of(at)) as u32;
-        let labeled = labels.iter().map(place).collect();
+        let within = |at: &usize| rows.partition_point(|row| *row < row_of(at)) as u32;
+        let labeled = labels.iter().map(within).collect();
         Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), labeled, labels })
     }
 
@@ -338,14 +347,16 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The adjacency of a component, whose `rows` are ascending; all edges of its rows lie within it.
-fn component(matrix: &Csr<f64>, rows: &[u32]) -> Result<Csr<f64>> {
+/// The adjacency of a component, whose `rows` are ascending; all edges of its rows lie within it. `place` is filled for its rows.
+fn component(matrix: &Csr<f64>, rows: &[u32], place: &mut Vec<u32>) -> Result<Csr<f64>> {
+    place.resize(matrix.n_rows(), 0);
+    rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);
     let n_entries = rows.iter().map(|&row| matrix.row(row as usize).0.len()).sum();
     let (mut indptr, mut indices, mut values) =
         (vec![0u64], Vec::with_capacity(n_entries), Vec::with_capacity(n_entries));
     for &row in rows {
         let (columns, weights) = matrix.row(row as usize);
-        indices.extend(columns.iter().map(|column| rows.partition_point(|row| row < column) as u32));
+        indices.extend(columns.iter().map(|&column| place[column as usize]));
         values.extend_from_slice(weights);
         indptr.push(indices.len() as u64);
     }
