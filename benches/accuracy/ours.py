@@ -72,7 +72,6 @@ def build() -> str:
 OURS: dict[str, Lapwing] = {
     "harmonic": Lapwing("HarmonicClassifier"),
     "harmonic-plain": Lapwing("HarmonicClassifier", {"form": "plain"}),
-    "harmonic-auto": Lapwing("HarmonicClassifier", {"form": "auto"}),
     "harmonic-sizes": Lapwing("HarmonicClassifier", {"decision": "sizes"}, told_sizes=True),
     "laprls": Lapwing("LaplacianRidgeClassifier"),
     "lapsvm": Lapwing("LaplacianSVC"),

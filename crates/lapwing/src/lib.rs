@@ -37,3 +37,20 @@ pub mod prelude {
         Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodOptions, Model, Problem, method,
     };
 }
+
+/// The Rust examples of the pages compile.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guide.md")]
+    struct Guide;
+    #[doc = include_str!("../../../docs/methods/graph-learning.md")]
+    struct GraphLearning;
+    #[doc = include_str!("../../../docs/methods/lapsvm.md")]
+    struct LapSvm;
+    #[doc = include_str!("../../../docs/methods/low-rank.md")]
+    struct LowRank;
+    #[doc = include_str!("../../../docs/methods/unfolded-gnn.md")]
+    struct UnfoldedGnn;
+}

@@ -27,7 +27,7 @@ use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpai
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::harmonic::{PlannedGraph, base_bytes, plan_graph, restrict};
+use crate::harmonic::{PlannedGraph, base_bytes, kept_rows, plan_graph, submatrix};
 use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, notes};
 
 /// Name of the method.
@@ -128,9 +128,10 @@ impl SimpleHarmonic {
         report.n_unreached = reached.iter().filter(|reached| !**reached).count();
         report.n_unlabeled_components = holds.len() - n_parts;
         let pairs = report.time("eigenvectors", run, |report| -> Result<Eigenpairs> {
-            let part =
-                if report.n_unreached > 0 { Some(restrict(affinity.graph.adjacency(), &reached)?.0) } else { None };
-            let adjacency = part.as_ref().unwrap_or(affinity.graph.adjacency());
+            let whole = affinity.graph.adjacency();
+            let part = (report.n_unreached > 0).then(|| submatrix(whole, &kept_rows(&reached), &mut Vec::new()));
+            let part = part.transpose()?;
+            let adjacency = part.as_ref().unwrap_or(whole);
             let q = self.n_eigenvectors(targets, n_parts, adjacency.n_rows(), report)?;
             let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
             smallest_eigenpairs(adjacency, q, &params, run)

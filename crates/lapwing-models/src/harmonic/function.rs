@@ -155,7 +155,7 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
     solved.certificate = settling.as_ref().map(|_| Certificate::default());
     let parts =
         if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
-    // Number of a row within its part.
+    // Scratch space of `submatrix`.
     let mut place = Vec::new();
     for labeled in parts {
         if let Some(value) = labeled.only_value(targets, form) {
@@ -301,7 +301,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// `place` is room for a number of each row, which parts share.
+    /// Cuts the part out of the graph; `place` is scratch space of [`submatrix`].
     fn of(
         graph: &'a Graph,
         labeled: Labeled,
@@ -315,12 +315,9 @@ impl<'a> Part<'a> {
             let adjacency = std::borrow::Cow::Borrowed(graph.adjacency());
             return Ok(Self { rows: None, adjacency, labeled: labels.iter().map(row_of).collect(), labels });
         }
-        let (adjacency, rows) = match rows {
-            Some(rows) => (component(graph.adjacency(), &rows, place)?, rows),
-            None => restrict(graph.adjacency(), reached)?,
-        };
-        let within = |at: &usize| rows.partition_point(|row| *row < row_of(at)) as u32;
-        let labeled = labels.iter().map(within).collect();
+        let rows = rows.unwrap_or_else(|| kept_rows(reached));
+        let adjacency = submatrix(graph.adjacency(), &rows, place)?;
+        let labeled = labels.iter().map(|at| place[row_of(at) as usize]).collect();
         Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), labeled, labels })
     }
 
@@ -347,8 +344,11 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The adjacency of a component, whose `rows` are ascending; all edges of its rows lie within it. `place` is filled for its rows.
-fn component(matrix: &Csr<f64>, rows: &[u32], place: &mut Vec<u32>) -> Result<Csr<f64>> {
+/// The submatrix of `rows`, which are ascending, on the same columns; entries in other columns are left out.
+///
+/// `place` maps a row of the matrix to its number in the submatrix. It is scratch space: callers that cut out several
+/// parts of one matrix share it, so that the cost is linear in the entries of the part.
+pub(crate) fn submatrix(matrix: &Csr<f64>, rows: &[u32], place: &mut Vec<u32>) -> Result<Csr<f64>> {
     place.resize(matrix.n_rows(), 0);
     rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);
     let n_entries = rows.iter().map(|&row| matrix.row(row as usize).0.len()).sum();
@@ -356,30 +356,22 @@ fn component(matrix: &Csr<f64>, rows: &[u32], place: &mut Vec<u32>) -> Result<Cs
         (vec![0u64], Vec::with_capacity(n_entries), Vec::with_capacity(n_entries));
     for &row in rows {
         let (columns, weights) = matrix.row(row as usize);
-        indices.extend(columns.iter().map(|&column| place[column as usize]));
-        values.extend_from_slice(weights);
-        indptr.push(indices.len() as u64);
-    }
-    Csr::new(rows.len(), rows.len(), indptr, indices, values)
-}
-
-/// The rows and columns of a matrix where `keep` holds, and their numbers.
-pub(crate) fn restrict(matrix: &Csr<f64>, keep: &[bool]) -> Result<(Csr<f64>, Vec<u32>)> {
-    let rows: Vec<u32> = (0..keep.len() as u32).filter(|&row| keep[row as usize]).collect();
-    let mut place = vec![u32::MAX; keep.len()];
-    rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);
-    let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    for &row in &rows {
-        let (columns, weights) = matrix.row(row as usize);
         for (&column, &weight) in columns.iter().zip(weights) {
-            if keep[column as usize] {
-                indices.push(place[column as usize]);
+            let at = place[column as usize];
+            // An earlier part may have left a number for a column that is not in this one.
+            if rows.get(at as usize) == Some(&column) {
+                indices.push(at);
                 values.push(weight);
             }
         }
         indptr.push(indices.len() as u64);
     }
-    Ok((Csr::new(rows.len(), rows.len(), indptr, indices, values)?, rows))
+    Csr::new(rows.len(), rows.len(), indptr, indices, values)
+}
+
+/// Numbers of the rows where `keep` holds, ascending.
+pub(crate) fn kept_rows(keep: &[bool]) -> Vec<u32> {
+    (0..keep.len() as u32).filter(|&row| keep[row as usize]).collect()
 }
 
 struct System<'a> {
@@ -523,7 +515,8 @@ impl System<'_> {
             let values = self.solving.targets.values().row(at).iter().zip(self.mean).map(|(y, mean)| y - mean);
             g.row_mut(row as usize).iter_mut().zip(values).for_each(|(g, value)| *g = value);
         }
-        let (adjacency, open) = restrict(&self.part.adjacency, &is_open)?;
+        let open = kept_rows(&is_open);
+        let adjacency = submatrix(&self.part.adjacency, &open, &mut Vec::new())?;
         let (mut b, mut cut) = (Matrix::filled(open.len(), g.n_cols(), 0.0), vec![0.0; open.len()]);
         for (at, &row) in open.iter().enumerate() {
             let (columns, weights) = self.part.adjacency.row(row as usize);
