@@ -71,6 +71,7 @@ def build() -> str:
 
 OURS: dict[str, Lapwing] = {
     "harmonic": Lapwing("HarmonicClassifier"),
+    "harmonic-stable": Lapwing("HarmonicClassifier", {"form": "stable", "decision": "centered"}),
     "harmonic-plain": Lapwing("HarmonicClassifier", {"form": "plain"}),
     "harmonic-sizes": Lapwing("HarmonicClassifier", {"decision": "sizes"}, told_sizes=True),
     "laprls": Lapwing("LaplacianRidgeClassifier"),

@@ -1,5 +1,5 @@
 use lapwing_data::Labels;
-use lapwing_graph::AffinityGraph;
+use lapwing_graph::{AffinityGraph, Graph};
 use proptest::prelude::*;
 
 use super::*;

@@ -22,10 +22,13 @@
 //! 20 to 40 of factors. The page `docs/methods/laplacian-solver.md` has figures.
 
 mod applied;
+mod attempt;
 mod certificate;
+mod ladder;
 mod monitor;
 mod params;
 mod scales;
+mod singular;
 mod trial;
 
 use std::borrow::Cow;
@@ -38,17 +41,17 @@ use rayon::prelude::*;
 pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
 pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoice};
 
-use crate::cg::{CgInfo, CgParams, Company, Projection, Stop, balance, solve_in_company, subtract_component_means};
-use crate::kernels::{BLOCK_ROWS, column_dots, gather, scatter};
+use crate::cg::{Stop, subtract_component_means};
+use crate::kernels::{column_dots, gather, scatter};
 use crate::order::clusters;
-use crate::precond::{
-    ApproxCholesky, ApproxCholeskyParams, Bounded, CLUSTER, Cells, Cliques, Coarse, Jacobi, Preconditioner, TwoLevel,
-};
-use crate::{Components, Operator, SddMatrix, check_adjacency};
-use applied::{Applied, Scaled};
-use certificate::{Space, variances};
-use monitor::{Monitor, Outcome, count_open};
+use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cells, Coarse, Jacobi, Preconditioner};
+use crate::{SddMatrix, check_adjacency};
+use applied::Applied;
+use attempt::{Certified, Task, is_sparse};
+use ladder::{LADDER, MOST_EXACT_ROWS, Placed, TINY, rung_of};
+use monitor::Outcome;
 use scales::{column_scales, scale_columns};
+use singular::SingularComponents;
 use trial::Trial;
 
 /// A solver for one Laplacian system and any number of right-hand sides; see the [module](self).
@@ -88,42 +91,6 @@ pub struct LaplacianSolver {
     factors: Mutex<Vec<Arc<Placed>>>,
     setup_seconds: f64,
 }
-
-/// A factor, and where its rows are among those of the solver.
-#[derive(Debug)]
-struct Placed {
-    name: &'static str,
-    factor: ApproxCholesky,
-    /// Row of the solver for each row of the factor; `None` if they are the same.
-    rows: Option<Vec<u32>>,
-}
-
-/// Random factors, from the cheapest on; the last is complete and for small graphs only.
-const LADDER: [(&str, Cliques); 4] = [
-    ("approx-cholesky", Cliques::Suited),
-    ("approx-cholesky-2", Cliques::Trees(2)),
-    ("approx-cholesky-4", Cliques::Trees(4)),
-    ("cholesky", Cliques::Exact),
-];
-/// Rows up to which a complete factor is tried in the end.
-const MOST_EXACT_ROWS: usize = TINY;
-/// Rows up to which it is what `Auto` takes.
-const TINY: usize = 300;
-/// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
-/// chains of random pieces, some 400 on neighbour graphs, and about as many for ten right-hand sides.
-const BUDGET: usize = 300;
-/// The same for graphs of few edges, whose factors are cheap.
-const SPARSE_BUDGET: usize = 100;
-/// Edges for each vertex up to which a graph is one of these: trees, grids, meshes.
-const SPARSE_EDGES: usize = 3;
-/// Tolerances below it want directions in double precision.
-const LEAST_SINGLE_TOL: f64 = 1e-9;
-/// Roundings of a solution that its residual may show.
-const ROUNDING: f64 = 16.0;
-/// No residual above it is put down to rounding: the solution would be of no use.
-const MOST_ROUNDING: f64 = 1e-3;
-/// Iterations without progress after which a factor is given up.
-const PATIENCE: usize = 40;
 
 impl LaplacianSolver {
     /// Prepares the system L + diag(`diagonal`), L the Laplacian of the symmetric `adjacency` (n, n); without a diagonal, L.
@@ -465,151 +432,6 @@ impl LaplacianSolver {
         Ok((self.scattered(&x), info, certificate))
     }
 
-    /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, what the last bits of x make.
-    fn is_rounding(&self, b: &Matrix, x: &Matrix, residuals: &[f64]) -> bool {
-        let (n, s) = (self.n(), b.n_cols());
-        let mut terms = x.values().to_vec();
-        let diagonal = match self.scaling {
-            Some(_) => Scaled(self).diagonal(),
-            None => self.matrix.diagonal(),
-        };
-        for (row, diagonal) in terms.chunks_exact_mut(s).zip(diagonal) {
-            row.iter_mut().for_each(|x| *x *= 2.0 * diagonal);
-        }
-        let squares = column_dots(&terms, &terms, n, s);
-        let norms = column_dots(b.values(), b.values(), n, s);
-        let limit = |c: usize| (ROUNDING * f64::EPSILON * (squares[c] / norms[c]).sqrt()).min(MOST_ROUNDING);
-        (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
-    }
-
-    fn two_level<'a>(&'a self, coarse: &'a Coarse) -> TwoLevel<'a> {
-        TwoLevel { jacobi: &self.jacobi, coarse, scaling: self.scaling.as_deref() }
-    }
-
-    /// The preconditioner to iterate with, a factor if there is one, and the space of the solutions.
-    fn engine<'a>(&'a self, placed: Option<&'a Placed>, constraint: Constraint) -> Engine<'a> {
-        let is_one_component = self.singular.sizes == [self.n()];
-        let (mut projection, mut space) = match constraint {
-            Constraint::ZeroMean if !is_one_component => (Projection::ZeroMean, Space::ZeroMean),
-            Constraint::None if self.singular.sizes.is_empty() => (Projection::None, Space::Free),
-            _ => {
-                let (ids, sizes) = (self.singular.ids.as_slice(), self.singular.sizes.as_slice());
-                (Projection::Components { ids, sizes }, Space::Components { ids, sizes })
-            }
-        };
-        if let Some(placed) = placed {
-            let preconditioner = Box::new(Applied { solver: self, placed });
-            return Engine { preconditioner, projection, space, is_factor: true };
-        }
-        if let Some(coarse) = &self.coarse {
-            let preconditioner = Box::new(self.two_level(coarse));
-            return Engine { preconditioner, projection, space, is_factor: false };
-        }
-        let is_free = matches!(projection, Projection::None) && self.scaling.is_none();
-        if is_free && self.chosen != PreconditionerChoice::None {
-            projection = Projection::OrthogonalToOnes(self.matrix.shift());
-            space = Space::Orthogonal { c: self.matrix.shift() };
-        }
-        Engine { preconditioner: Box::new(&self.jacobi), projection, space, is_factor: false }
-    }
-
-    /// One run of conjugate gradients, from and into `x`.
-    fn attempt(
-        &self,
-        engine: &Engine<'_>,
-        task: &Task<'_>,
-        x: &mut Matrix,
-        certified: &mut Certified,
-        before: &LaplacianInfo,
-        run: &Run,
-    ) -> Result<CgInfo> {
-        let spent = before.iterations.iter().copied().max().unwrap_or(0);
-        let mut params = CgParams {
-            tol: self.params.tol,
-            max_iter: self.params.max_iter.saturating_sub(spent).max(1),
-            ..CgParams::default()
-        };
-        let operator: &dyn Operator = match &self.scaling {
-            Some(_) => &Scaled(self),
-            None => &self.matrix,
-        };
-        if engine.is_factor {
-            params.patience = PATIENCE;
-        } else if self.params.preconditioner == PreconditionerChoice::Auto {
-            params.budget = if is_sparse(self.matrix.n_entries(), self.n()) { SPARSE_BUDGET } else { BUDGET };
-            // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
-            params.single_directions = self.fits_single && self.params.tol >= LEAST_SINGLE_TOL;
-        }
-        if let Projection::OrthogonalToOnes(_) = engine.projection {
-            self.balance(task.b, x);
-        }
-        let preconditioner = &*engine.preconditioner;
-        let (projection, b) = (engine.projection, task.b);
-        let largest = |variances: &[f64]| variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();
-        let Some(goal) = task.goal else {
-            params.largest_deviation = largest(&preconditioner.variances());
-            return solve_in_company(operator, preconditioner, projection, b, x, params, None, run);
-        };
-        let deviations = certified.begin(engine, self.n());
-        params.largest_deviation = deviations.iter().fold(0.0, |most, &d| most.max(d));
-        let project = |noise: &mut [f64], m: usize| self.project_noise(engine, noise, m);
-        let mut monitor =
-            Monitor::new(goal, preconditioner, &deviations, task.scales, &project, params.single_directions, run);
-        (monitor.is_factor, monitor.may_climb) = (engine.is_factor, task.may_climb);
-        if certified.is_second {
-            monitor.known_lambda = certified.certificate.errors.lambda;
-        }
-        monitor.attempt = before.preconditioners.len();
-        let company: &mut dyn Company = &mut monitor;
-        let info = solve_in_company(operator, preconditioner, projection, b, x, params, Some(company), run)?;
-        certified.end(&mut monitor);
-        certified.certificate.deviations = deviations;
-        Ok(info)
-    }
-
-    /// Brings random residuals into the range of the system. Those of a factor of a singular system are there.
-    fn project_noise(&self, engine: &Engine<'_>, noise: &mut [f64], m: usize) {
-        match engine.space {
-            Space::Free => {}
-            Space::Components { .. } if engine.is_factor => {}
-            Space::Components { ids, sizes } => subtract_component_means(noise, m, ids, sizes),
-            Space::ZeroMean | Space::Orthogonal { .. } => {
-                subtract_component_means(noise, m, &vec![0; self.n()], &[self.n()]);
-            }
-        }
-    }
-
-    /// Adds to each column of x the constant that makes its residual add up to zero: 1ᵀA1 = Σ D.
-    fn balance(&self, b: &Matrix, x: &mut Matrix) {
-        let s = b.n_cols();
-        let mut residual = vec![0.0; b.values().len()];
-        self.matrix.apply(x.values(), &mut residual, s);
-        residual.par_iter_mut().zip(b.values()).with_min_len(BLOCK_ROWS).for_each(|(r, b)| *r = b - *r);
-        balance(&residual, self.matrix.shift(), x, &(0..s).collect::<Vec<_>>());
-    }
-
-    /// The factor of a rung of the ladder, built if it is not there.
-    fn factor(&self, rung: usize, run: &Run) -> Result<Arc<Placed>> {
-        let (name, cliques) = LADDER[rung];
-        if let Some(placed) = self.lock().iter().find(|placed| placed.name == name) {
-            return Ok(placed.clone());
-        }
-        let adjacency = Cow::Owned(self.matrix.to_adjacency(run)?);
-        let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << rung) };
-        let seed = self.seed.wrapping_add(rung as u64);
-        let run = run.with_seed(seed);
-        let factor = ApproxCholesky::of(adjacency, self.matrix.shift(), params, &run)?;
-        let rows = Some(factor.order().to_vec());
-        let mut factors = self.lock();
-        let at = factors.partition_point(|known| rung_of(known.name) < rung);
-        // Solves at the same time may build the same factor, bit for bit, and keep one. None waits for another's: a thread of
-        // a pool may take up a second solve in the middle of the first, and would wait for itself.
-        if factors.get(at).is_none_or(|known| known.name != name) {
-            factors.insert(at, Arc::new(Placed { name, factor, rows }));
-        }
-        Ok(factors[at].clone())
-    }
-
     /// Takes off what singular components or the constraint rule out; returns its share of each column.
     fn discard(&self, block: &mut Matrix, constraint: Constraint) -> Vec<f64> {
         let (n, s) = (block.n_rows(), block.n_cols());
@@ -670,91 +492,6 @@ impl LaplacianSolver {
     }
 }
 
-/// What conjugate gradients iterate with.
-struct Engine<'a> {
-    preconditioner: Box<dyn Bounded + 'a>,
-    projection: Projection<'a>,
-    space: Space<'a>,
-    is_factor: bool,
-}
-
-/// What is to be solved for.
-struct Task<'a> {
-    b: &'a Matrix,
-    /// Exponents by which its columns are scaled.
-    scales: &'a [f64],
-    goal: Option<&'a dyn Goal>,
-    /// Whether there is a better preconditioner.
-    may_climb: bool,
-}
-
-/// What is certified so far, in the solver's order of rows.
-#[derive(Default)]
-struct Certified {
-    certificate: Certificate,
-    outcome: Option<Outcome>,
-    /// Whether rows that bounds on recomputed residuals left open have been given a second chance.
-    is_second: bool,
-}
-
-impl Certified {
-    /// √v for the preconditioner about to be used.
-    fn begin(&mut self, engine: &Engine<'_>, n: usize) -> Vec<f64> {
-        let (mut deviations, total) = variances(&*engine.preconditioner, &engine.space, n);
-        deviations.iter_mut().for_each(|v| *v = v.sqrt());
-        self.certificate.total_deviation = total.sqrt();
-        deviations
-    }
-
-    /// Takes over what a watched run has found out.
-    fn end(&mut self, monitor: &mut Monitor<'_>) {
-        let certificate = &mut self.certificate;
-        self.outcome = Some(monitor.outcome);
-        certificate.is_exhausted = matches!(monitor.outcome, Outcome::Settled | Outcome::Stuck);
-        // With the same preconditioner the larger bound counts, at the price of both risks.
-        let is_same = self.is_second;
-        let lambda = monitor.probes.bound();
-        certificate.errors.lambda = if is_same { lambda.max(certificate.errors.lambda) } else { lambda };
-        certificate.failure = monitor.probes.failure() * if is_same { 2.0 } else { 1.0 };
-        if let (false, Some(iterations)) = (is_same, monitor.n_iter_residual) {
-            certificate.n_iter_residual += iterations;
-        }
-    }
-
-    /// Bounds from residuals that are computed anew.
-    fn certify(&mut self, solver: &LaplacianSolver, engine: &Engine<'_>, task: &Task<'_>, x: &Matrix) {
-        let lambda = self.certificate.errors.lambda;
-        let exact = solver.error_bounds(&*engine.preconditioner, &engine.space, (task.b, x), task.scales, lambda);
-        self.certificate.errors = exact;
-    }
-
-    /// Whether rows are open that the recursion took for settled: its residual had drifted.
-    fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, scales: &[f64]) -> bool {
-        match self.outcome {
-            Some(Outcome::Settled) if !self.is_second => {}
-            Some(Outcome::Drifted) if !self.is_second => {
-                self.is_second = true;
-                return true;
-            }
-            _ => return false,
-        }
-        let mut solution = x.clone();
-        scale_columns(&mut solution, scales, -1.0);
-        let settled = goal.settled(&solution, &self.certificate.deviations, &self.certificate.errors);
-        self.is_second = count_open(&solution, &self.certificate.deviations, &settled) > 0;
-        self.is_second
-    }
-}
-
-/// Whether a graph of n vertices has so few edges, stored in both directions, that a factor is cheap.
-fn is_sparse(n_entries: usize, n: usize) -> bool {
-    n_entries <= 2 * SPARSE_EDGES * n
-}
-
-fn rung_of(name: &str) -> usize {
-    LADDER.iter().position(|(rung, _)| *rung == name).unwrap_or(0)
-}
-
 fn checked_diagonal(diagonal: Option<&[f64]>, n: usize) -> Result<Cow<'_, [f64]>> {
     let Some(diagonal) = diagonal else { return Ok(Cow::Owned(vec![0.0; n])) };
     if diagonal.len() != n {
@@ -769,40 +506,5 @@ fn checked_diagonal(diagonal: Option<&[f64]>, n: usize) -> Result<Cow<'_, [f64]>
             value: diagonal[row].to_string(),
             advice: "expected finite values of at least 0".into(),
         }),
-    }
-}
-
-/// Components of the graph without a positive diagonal entry.
-#[derive(Debug, Default)]
-struct SingularComponents {
-    /// Number of the component of each row (n, empty if there is none), `u32::MAX` where the system is regular.
-    ids: Vec<u32>,
-    /// Rows of each.
-    sizes: Vec<usize>,
-}
-
-impl SingularComponents {
-    fn of(adjacency: &Csr<f64>, diagonal: &[f64]) -> Self {
-        if diagonal.iter().all(|g| *g > 0.0) {
-            return Self::default();
-        }
-        let components = Components::of(adjacency);
-        let mut is_regular = vec![false; components.sizes.len()];
-        let grounded = diagonal.iter().zip(&components.id).filter(|(g, _)| **g > 0.0);
-        grounded.for_each(|(_, &id)| is_regular[id as usize] = true);
-        let mut number = vec![u32::MAX; components.sizes.len()];
-        let mut sizes = Vec::new();
-        for component in (0..number.len()).filter(|&component| !is_regular[component]) {
-            number[component] = sizes.len() as u32;
-            sizes.push(components.sizes[component]);
-        }
-        if sizes.is_empty() {
-            return Self::default();
-        }
-        Self { ids: components.id.into_iter().map(|id| number[id as usize]).collect(), sizes }
-    }
-
-    fn bytes(&self) -> usize {
-        4 * self.ids.len() + 8 * self.sizes.len()
     }
 }

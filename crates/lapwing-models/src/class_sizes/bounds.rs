@@ -1,0 +1,82 @@
+//! Bounds on the sizes of classes: from given shares, or from the labels where these look drawn at random.
+//!
+//! Labels drawn at random give the Wilson interval at 90 % of the share of each class. Labels of about equal numbers for
+//! every class were chosen so, and say nothing about sizes; [`are_balanced`] tells them apart by Pearson's χ² test.
+
+use lapwing_data::Targets;
+use lapwing_graph::Components;
+
+use crate::labeling::largest;
+
+/// Normal quantile of the Wilson intervals: 90 % of them hold the true share.
+const Z: f64 = 1.645;
+
+/// Least and largest share of each class (c).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SizeBounds {
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    /// Whether the shares are known rather than estimated.
+    pub is_given: bool,
+}
+
+impl SizeBounds {
+    /// Given shares, more or less; classes without a label get no row, and their shares go to the others.
+    pub(super) fn around(shares: &[f64], slack: f64, counts: &[usize]) -> Self {
+        let kept: f64 = shares.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(share, _)| share).sum();
+        let share = |(share, count): (&f64, &usize)| if *count > 0 { share / kept } else { 0.0 };
+        let shares: Vec<f64> = shares.iter().zip(counts).map(share).collect();
+        let lower = shares.iter().map(|share| (share - slack).max(0.0)).collect();
+        let upper = shares.iter().map(|share| if *share > 0.0 { (share + slack).min(1.0) } else { 0.0 }).collect();
+        Self { lower, upper, is_given: true }
+    }
+
+    /// Wilson intervals of the shares of labels that were drawn at random.
+    pub(super) fn of_labels(counts: &[usize]) -> Self {
+        let n = counts.iter().sum::<usize>().max(1) as f64;
+        let interval = |&count: &usize| {
+            let (p, z) = (count as f64 / n, Z * Z / n);
+            let middle = (p + z / 2.0) / (1.0 + z);
+            let half = (z * (p * (1.0 - p) + z / 4.0)).sqrt() / (1.0 + z);
+            if count > 0 { ((middle - half).max(0.0), (middle + half).min(1.0)) } else { (0.0, 0.0) }
+        };
+        let (lower, upper) = counts.iter().map(interval).unzip();
+        Self { lower, upper, is_given: false }
+    }
+}
+
+/// Labels of each class (c); soft labels count for their largest share.
+pub(crate) fn label_counts(targets: &Targets) -> Vec<usize> {
+    let mut counts = vec![0; targets.n_columns()];
+    targets.values().rows().for_each(|row| counts[largest(row)] += 1);
+    counts
+}
+
+/// Whether the labels are spread over the components of the graph as random draws are: none has more than four standard
+/// deviations plus three labels above its expected number.
+pub(crate) fn are_spread(targets: &Targets, components: &Components) -> bool {
+    let mut counts = vec![0usize; components.sizes.len()];
+    targets.rows().iter().for_each(|&row| counts[components.id[row as usize] as usize] += 1);
+    let share = targets.rows().len() as f64 / targets.n_samples() as f64;
+    counts.iter().zip(&components.sizes).all(|(&count, &size)| {
+        let expected = share * size as f64;
+        count as f64 <= expected + 4.0 * expected.sqrt() + 3.0
+    })
+}
+
+/// Whether the counts of the classes that have labels are more even than chance makes them: Pearson's χ² against equal
+/// shares is below its 5 % quantile, or no two differ by more than 1.
+pub(super) fn are_balanced(counts: &[usize]) -> bool {
+    let seen: Vec<f64> = counts.iter().filter(|count| **count > 0).map(|&count| count as f64).collect();
+    let (least, most) =
+        seen.iter().fold((f64::INFINITY, 0.0f64), |(least, most), &count| (least.min(count), most.max(count)));
+    if seen.len() < 2 || most - least <= 1.0 {
+        return true;
+    }
+    let mean = seen.iter().sum::<f64>() / seen.len() as f64;
+    let statistic: f64 = seen.iter().map(|count| (count - mean).powi(2) / mean).sum();
+    // Wilson & Hilferty's approximation of the quantile.
+    let freedom = (seen.len() - 1) as f64;
+    let quantile = freedom * (1.0 - 2.0 / (9.0 * freedom) - Z * (2.0 / (9.0 * freedom)).sqrt()).max(0.0).powi(3);
+    statistic < quantile
+}

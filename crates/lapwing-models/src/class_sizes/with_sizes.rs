@@ -1,0 +1,74 @@
+//! [`WithSizes`]: any method that has scores, its labels held to class sizes.
+
+use lapwing_data::{Error, Result, Run};
+
+use super::{NO_SIZES, SizeParams, decide};
+use crate::harmonic::ClassPrior;
+use crate::{Fitted, Method, Plan, Problem, ProblemSize};
+
+/// A method whose labels are held to class sizes.
+pub struct WithSizes {
+    inner: Box<dyn Method>,
+    params: SizeParams,
+}
+
+impl std::fmt::Debug for WithSizes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WithSizes").field("inner", &self.inner.name()).field("params", &self.params).finish()
+    }
+}
+
+impl WithSizes {
+    /// The method `inner`, its labels held to the sizes of `params`.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for shares that do not add up to 1, a slack outside its range, or a method without scores.
+    pub fn new(inner: Box<dyn Method>, params: SizeParams) -> Result<Self> {
+        params.class_prior.validate()?;
+        params.options.validate()?;
+        if inner.name() == crate::baselines::NEAREST_LABEL {
+            let expected = "auto for nearest-label, which has no scores to shift";
+            return Err(Error::param("decision", "sizes", expected));
+        }
+        Ok(Self { inner, params })
+    }
+}
+
+impl Method for WithSizes {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn graph_params(&self) -> Option<&lapwing_graph::GraphParams> {
+        self.inner.graph_params()
+    }
+
+    fn needs_features(&self) -> bool {
+        self.inner.needs_features()
+    }
+
+    fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
+        problem.check()?;
+        self.params.validate(problem.targets.n_columns())?;
+        let bounds = self.params.bounds(problem.targets)?;
+        let mut fitted = self.inner.fit(problem, run)?;
+        if let ClassPrior::Given(_) = &self.params.class_prior {
+            fitted.rule.prior = self.params.class_prior.shares(&fitted.rule.prior)?;
+        }
+        match bounds {
+            Some(bounds) => decide(fitted, problem, &bounds, run),
+            None => {
+                fitted.report.warnings.push(NO_SIZES.into());
+                Ok(fitted)
+            }
+        }
+    }
+
+    fn reads_streams(&self) -> bool {
+        self.inner.reads_streams()
+    }
+
+    fn plan(&self, size: &ProblemSize) -> Plan {
+        self.inner.plan(size)
+    }
+}
