@@ -23,13 +23,13 @@ const BUDGET: usize = 300;
 const SPARSE_BUDGET: usize = 100;
 /// Edges for each vertex up to which a graph is one of these: trees, grids, meshes.
 const SPARSE_EDGES: usize = 3;
-/// Tolerances below it want directions in double precision.
+/// Smaller tolerances need search directions in double precision.
 const LEAST_SINGLE_TOL: f64 = 1e-9;
-/// Roundings of a solution that its residual may show.
+/// A residual counts as rounding error up to this many units of rounding of the solution.
 const ROUNDING: f64 = 16.0;
-/// No residual above it is put down to rounding: the solution would be of no use.
+/// A larger residual never counts as rounding error: the solution would be useless.
 const MOST_ROUNDING: f64 = 1e-3;
-/// Iterations without progress after which a factor is given up.
+/// A factor is replaced after this many iterations without progress.
 const PATIENCE: usize = 40;
 
 /// What conjugate gradients iterate with.

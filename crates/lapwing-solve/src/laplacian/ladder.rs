@@ -1,5 +1,5 @@
-//! The ladder of factors: random ones from the cheapest on, then, for small graphs, the complete one. A solve that stagnates goes
-//! on with the next.
+//! The ladder of factors. It starts with the cheapest random factor and ends, for small graphs, with the complete one. A solve
+//! that stagnates continues with the next factor.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use lapwing_data::{Result, Run};
 use super::LaplacianSolver;
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, Cliques};
 
-/// A factor, and where its rows are among those of the solver.
+/// A factor and the order of its rows.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub name: &'static str,
@@ -18,16 +18,16 @@ pub(super) struct Placed {
     pub rows: Option<Vec<u32>>,
 }
 
-/// Random factors, from the cheapest on; the last is complete and for small graphs only.
+/// Random factors, the cheapest first. The last one is complete and used for small graphs only.
 pub(super) const LADDER: [(&str, Cliques); 4] = [
     ("approx-cholesky", Cliques::Suited),
     ("approx-cholesky-2", Cliques::Trees(2)),
     ("approx-cholesky-4", Cliques::Trees(4)),
     ("cholesky", Cliques::Exact),
 ];
-/// Rows up to which a complete factor is tried in the end.
+/// Largest number of rows for which the complete factor is the last attempt.
 pub(super) const MOST_EXACT_ROWS: usize = TINY;
-/// Rows up to which it is what `Auto` takes.
+/// Largest number of rows for which `Auto` starts with the complete factor.
 pub(super) const TINY: usize = 300;
 
 impl LaplacianSolver {

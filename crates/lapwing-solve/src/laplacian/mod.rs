@@ -82,12 +82,12 @@ pub struct LaplacianSolver {
     scaling: Option<Vec<f64>>,
     singular: SingularComponents,
     jacobi: Jacobi,
-    /// Beside the diagonal, where it is wanted.
+    /// The coarse system of the two-level preconditioner, where that is used.
     coarse: Option<Coarse>,
     /// Whether preconditioned residuals near 1 stay well within single precision.
     fits_single: bool,
     chosen: PreconditionerChoice,
-    /// Ascending on the ladder, one of each rung at most.
+    /// Factors built so far, in the order of the ladder, at most one of each kind.
     factors: Mutex<Vec<Arc<Placed>>>,
     setup_seconds: f64,
 }
