@@ -16,7 +16,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
 use crate::read::format::map;
-use crate::write::write_atomic;
+use crate::write::{Staged, stage_atomic};
 use crate::{Buffer, Csr, Error, Result};
 
 /// Version of the container; raised when older programs could not make sense of a file.
@@ -224,12 +224,21 @@ impl ModelFile {
         Error::format(&self.path, None, reason)
     }
 
-    /// Writes the model; see [`write_atomic`].
+    /// Writes the model; under a temporary name that is synced and renamed.
     ///
     /// # Errors
     /// [`Error::Io`]; nothing half-written is left.
     pub fn save(&self, path: &Path) -> Result<()> {
-        write_atomic(path, |out| self.write(out))
+        self.stage(path)?.publish()
+    }
+
+    /// [`save`](Self::save) up to the renaming, which [`publish_all`](crate::write::publish_all) does for several files
+    /// together.
+    ///
+    /// # Errors
+    /// As [`save`](Self::save).
+    pub fn stage(&self, path: &Path) -> Result<Staged> {
+        stage_atomic(path, |out| self.write(out))
     }
 
     /// The bytes that [`save`](Self::save) writes.

@@ -1,11 +1,13 @@
 //! Files that are either written whole or not at all.
 
-use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempPath};
+use tempfile::TempPath;
 
+use super::place::Place;
+use super::staged::Staged;
+use super::system::{Storage, temporary_beside};
 use crate::read::format::is_stdin as is_stdout;
 use crate::{Error, Result};
 
@@ -42,34 +44,8 @@ pub struct AtomicFile {
 #[derive(Debug)]
 enum Sink {
     Stdout(io::Stdout),
-    File(File, Ahead),
+    File(Storage),
 }
-
-/// Bytes since the system was last asked to begin with writing them down.
-#[derive(Debug, Default)]
-struct Ahead(u64);
-
-impl Ahead {
-    /// Of large files the disk is kept busy from the beginning, so that little is left to wait for at the end.
-    fn written(&mut self, file: &File, bytes: u64) {
-        const STEP: u64 = 32 << 20;
-        self.0 += bytes;
-        if self.0 >= STEP {
-            self.0 = 0;
-            begin_to_store(file);
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn begin_to_store(file: &File) {
-    use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is open; a wish that is not granted changes nothing.
-    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn begin_to_store(_: &File) {}
 
 impl AtomicFile {
     /// Begins to write what will be `path`.
@@ -84,12 +60,30 @@ impl AtomicFile {
         let (sink, temporary) = if is_stdout(path) {
             (Sink::Stdout(io::stdout()), None)
         } else if let Some(place) = Place::of(path)? {
-            let (file, temporary) = temporary_beside(&place.target)?.into_parts();
-            (Sink::File(file, Ahead::default()), Some((temporary, place)))
+            let (file, temporary) = temporary_beside(&place.target)?;
+            (Sink::File(file), Some((temporary, place)))
         } else {
-            (Sink::File(File::options().write(true).open(path)?, Ahead::default()), None)
+            (Sink::File(Storage::open(path)?), None)
         };
         Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(BUFFER_BYTES, sink), temporary })
+    }
+
+    /// Makes what was written durable, under its temporary name: several files can be
+    /// [published](super::publish_all) together.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the path, with the kind that the system gave.
+    pub fn stage(self) -> Result<Staged> {
+        let Self { path, out, temporary } = self;
+        Self::try_stage(&path, out, temporary).map_err(|e| Error::io(path, e))
+    }
+
+    fn try_stage(path: &Path, mut out: BufWriter<Sink>, temporary: Option<(TempPath, Place)>) -> io::Result<Staged> {
+        out.flush()?;
+        match (out.get_ref(), temporary) {
+            (Sink::File(file), Some((temporary, place))) => Staged::new(path, file, temporary, place),
+            _ => Ok(Staged::direct(path.to_owned())),
+        }
     }
 
     /// Makes what was written durable and gives it its name.
@@ -97,16 +91,7 @@ impl AtomicFile {
     /// # Errors
     /// [`Error::Io`] naming the path, with the kind that the system gave; the older file is then still there.
     pub fn commit(self) -> Result<()> {
-        let Self { path, out, temporary } = self;
-        Self::try_commit(out, temporary).map_err(|e| Error::io(path, e))
-    }
-
-    fn try_commit(mut out: BufWriter<Sink>, temporary: Option<(TempPath, Place)>) -> io::Result<()> {
-        out.flush()?;
-        match (out.get_ref(), temporary) {
-            (Sink::File(file, _), Some((temporary, place))) => place.take(file, temporary),
-            _ => Ok(()),
-        }
+        self.stage()?.publish()
     }
 }
 
@@ -131,18 +116,14 @@ impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),
-            Self::File(file, ahead) => {
-                let written = file.write(bytes)?;
-                ahead.written(file, written as u64);
-                Ok(written)
-            }
+            Self::File(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout(out) => out.flush(),
-            Self::File(file, _) => file.flush(),
+            Self::File(file) => file.flush(),
         }
     }
 }
@@ -151,42 +132,24 @@ impl Seek for Sink {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
             Self::Stdout(_) => Err(io::ErrorKind::Unsupported.into()),
-            Self::File(file, _) => file.seek(to),
+            Self::File(file) => file.seek(to),
         }
     }
 }
 
-/// Where a file will be.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub target: PathBuf,
-    /// Those of the file that is there already.
-    permissions: Option<Permissions>,
+/// Writes a file under a temporary name in the same folder, synced, which [`Staged::publish`] renames.
+///
+/// # Errors
+/// [`Error::Io`] naming `path`, with the kind that the system gave (a full disk, a closed pipe).
+pub fn stage_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<Staged> {
+    stage_file(path, |file| write(file))
 }
 
-impl Place {
-    /// The place of `path`; none where that is there and no regular file.
-    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
-        Ok(match std::fs::metadata(path).ok() {
-            None => Some(Self { target: path.to_owned(), permissions: None }),
-            Some(metadata) if !metadata.is_file() => None,
-            // Through a link, the file it leads to is replaced and the link stays.
-            Some(metadata) => {
-                Some(Self { target: std::fs::canonicalize(path)?, permissions: Some(metadata.permissions()) })
-            }
-        })
-    }
-
-    /// Puts a file, durably, where the place is.
-    pub(super) fn take(self, file: &File, temporary: TempPath) -> io::Result<()> {
-        if let Some(permissions) = self.permissions {
-            file.set_permissions(permissions)?;
-        }
-        file.sync_all()?;
-        temporary.persist(&self.target).map_err(|e| e.error)?;
-        sync_folder(&self.target);
-        Ok(())
-    }
+/// [`stage_atomic`] for formats whose writer goes back in the file; these cannot go to standard output.
+pub(super) fn stage_file(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<Staged> {
+    let mut file = AtomicFile::create(path)?;
+    write(&mut file).map_err(|e| Error::io(path, e))?;
+    file.stage()
 }
 
 /// Writes a file through a temporary one in the same folder, which is synced and then renamed: an [`AtomicFile`] that
@@ -195,66 +158,7 @@ impl Place {
 /// # Errors
 /// [`Error::Io`] naming `path`, with the kind that the system gave (a full disk, a closed pipe).
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
-    write_file(path, |file| write(file))
-}
-
-/// [`write_atomic`] for formats whose writer goes back in the file; these cannot go to standard output.
-pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    write(&mut file).map_err(|e| Error::io(path, e))?;
-    file.commit()
-}
-
-/// A new empty file, hidden, in the folder of `target`, removed when dropped.
-fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder.prefix(".lapwing-").suffix(".part");
-    #[cfg(unix)]
-    {
-        // As any new file: the user's mask decides, not the narrow default of temporary files.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder_of(target))
-}
-
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Makes the new name durable, where the system lets folders be synced; the file is whole either way.
-fn sync_folder(target: &Path) {
-    if let Ok(folder) = File::open(folder_of(target)) {
-        let _ = folder.sync_all();
-    }
-}
-
-/// Checks, before any work is done, that `path` can be written and ends in one of `endings` (such as `".csv"`).
-///
-/// `-` is accepted where `.csv` is.
-///
-/// # Errors
-/// [`Error::Param`] listing the endings; [`Error::Io`] for a folder that is missing or cannot be written.
-pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
-    if is_stdout(path) && endings.contains(&".csv") {
-        return Ok(());
-    }
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if is_stdout(path) || !endings.iter().any(|ending| name.ends_with(ending) && name.len() > ending.len()) {
-        return Err(Error::param("output", path.display(), format!("a name ending in {}", endings.join(", "))));
-    }
-    #[cfg(not(feature = "tables"))]
-    if name.ends_with(".parquet") {
-        return Err(crate::read::format::without_tables(path));
-    }
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(Error::io(path, io::ErrorKind::IsADirectory.into())),
-        Ok(metadata) if !metadata.is_file() => Ok(()),
-        _ => {
-            let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-            temporary_beside(&target).map(drop).map_err(|e| Error::io(folder_of(&target), e))
-        }
-    }
+    stage_atomic(path, write)?.publish()
 }
 
 #[cfg(test)]
@@ -298,27 +202,12 @@ mod tests {
         assert_eq!(target.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         let full = folder.path().join("full.csv");
         symlink("/dev/full", &full).unwrap();
-        check_writable(&full, &[".csv"]).unwrap();
+        super::super::check_writable(&full, &[".csv"]).unwrap();
         match write_atomic(&full, |out| out.write_all(b"a little")) {
             Err(Error::Io { path, source }) => {
                 assert_eq!((path, source.kind()), (full, io::ErrorKind::StorageFull));
             }
             other => panic!("{other:?}"),
         }
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_told_early() {
-        let folder = tempfile::tempdir().unwrap();
-        let text = |path: &Path| check_writable(path, &[".csv", ".npy"]).unwrap_err().to_string();
-        assert!(text(&folder.path().join("out.xlsx")).contains("ending in .csv, .npy"));
-        assert!(text(&folder.path().join(".csv")).contains("ending in"));
-        assert!(text(&folder.path().join("none/out.csv")).contains("none"));
-        std::fs::create_dir(folder.path().join("dir.csv")).unwrap();
-        assert!(text(&folder.path().join("dir.csv")).contains("dir.csv"));
-        check_writable(&folder.path().join("out.CSV"), &[".csv"]).unwrap();
-        check_writable(Path::new("-"), &[".csv"]).unwrap();
-        assert!(check_writable(Path::new("-"), &[".npz"]).is_err());
-        assert_eq!(names_in(folder.path()), ["dir.csv"]);
     }
 }

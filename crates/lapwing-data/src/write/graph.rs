@@ -1,14 +1,16 @@
 //! Graphs: sparse matrices that SciPy reads, and edge lists.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use zip::write::FileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use super::atomic::{check_writable, write_atomic, write_file};
+use super::atomic::{AtomicFile, stage_atomic, stage_file};
 use super::csv::push_float;
 use super::npy::npy_header;
+use super::place::check_writable;
+use super::staged::Staged;
 use crate::{Csr, Result};
 
 /// Endings that [`write_graph`] knows.
@@ -22,10 +24,18 @@ pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
 /// # Errors
 /// [`Error::Param`](crate::Error) for an unknown ending, [`Error::Io`](crate::Error) when the file cannot be written; nothing half-written is left.
 pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
+    stage_graph(path, graph)?.publish()
+}
+
+/// [`write_graph`] up to the renaming, which [`publish_all`](super::publish_all) does for several files together.
+///
+/// # Errors
+/// As [`write_graph`].
+pub fn stage_graph(path: &Path, graph: &Csr<f64>) -> Result<Staged> {
     check_writable(path, &GRAPH_ENDINGS)?;
     match path.extension().map(|ending| ending.to_ascii_lowercase()).as_deref().and_then(|ending| ending.to_str()) {
-        Some("npz") => write_file(path, |file| write_npz(file, graph)),
-        Some("npy") => write_atomic(path, |out| {
+        Some("npz") => stage_file(path, |file| write_npz(file, graph)),
+        Some("npy") => stage_atomic(path, |out| {
             let n_edges = edges(graph).count();
             out.write_all(&npy_header("'<f8'", &[n_edges, 3]))?;
             let values = edges(graph).flat_map(|(u, v, weight)| [f64::from(u), f64::from(v), weight]);
@@ -34,9 +44,9 @@ pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
         #[cfg(feature = "tables")]
         Some("parquet") => {
             let edges: Vec<_> = edges(graph).collect();
-            write_atomic(path, |out| super::parquet::write_edges(out, &edges))
+            stage_atomic(path, |out| super::parquet::write_edges(out, &edges))
         }
-        _ => write_atomic(path, |out| write_csv(out, graph)),
+        _ => stage_atomic(path, |out| write_csv(out, graph)),
     }
 }
 
@@ -68,8 +78,13 @@ fn write_csv(out: &mut (dyn Write + Send), graph: &Csr<f64>) -> io::Result<()> {
 }
 
 /// The five arrays of a CSR matrix, stored without compression: weights hardly compress, and reading stays fast.
-fn write_npz<W: Write + io::Seek>(file: W, graph: &Csr<f64>) -> io::Result<()> {
-    let mut zip = ZipWriter::new(file);
+fn write_npz(file: &mut AtomicFile, graph: &Csr<f64>) -> io::Result<()> {
+    let mut out = Fused { out: file, failure: None };
+    let written = write_arrays(ZipWriter::new(&mut out), graph);
+    out.failure.map_or(written, Err)
+}
+
+fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Result<()> {
     let mut array =
         |name: &str, descr: &str, shape: &[usize], values: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>| {
             let options = FileOptions::default()
@@ -105,6 +120,42 @@ fn write_npz<W: Write + io::Seek>(file: W, graph: &Csr<f64>) -> io::Result<()> {
     }
     zip.finish()?;
     Ok(())
+}
+
+/// A writer that fails once and keeps the error of the system. An archive that is dropped unfinished tries to finish, and would
+/// print on standard error that it cannot; what it writes then goes nowhere.
+struct Fused<'f> {
+    out: &'f mut AtomicFile,
+    failure: Option<io::Error>,
+}
+
+impl Fused<'_> {
+    fn unless_failed<T>(&mut self, otherwise: T, work: impl FnOnce(&mut AtomicFile) -> io::Result<T>) -> io::Result<T> {
+        if self.failure.is_some() {
+            return Ok(otherwise);
+        }
+        work(self.out).map_err(|error| {
+            let kind = error.kind();
+            self.failure = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Fused<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_failed(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_failed((), |out| out.flush())
+    }
+}
+
+impl Seek for Fused<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.unless_failed(0, |out| out.seek(to))
+    }
 }
 
 /// Writes values in pieces large enough to be cheap.

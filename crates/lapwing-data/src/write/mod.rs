@@ -1,20 +1,28 @@
-//! Writers: labeled tables, at once or in blocks of rows, and graphs; each file written whole or not at all.
+//! Writers: labeled tables, at once or in blocks of rows, and graphs; each file written whole or not at all, several of one
+//! run together.
 
 mod atomic;
 mod csv;
 mod encode;
+#[cfg(test)]
+mod faults;
 mod graph;
 mod npy;
 #[cfg(feature = "tables")]
 mod parquet;
+mod place;
 mod record_file;
+mod staged;
+mod system;
 mod table;
 mod writer;
 
-pub use self::atomic::{AtomicFile, check_writable, write_atomic};
-pub use self::graph::{GRAPH_ENDINGS, write_graph};
+pub use self::atomic::{AtomicFile, stage_atomic, write_atomic};
+pub use self::graph::{GRAPH_ENDINGS, stage_graph, write_graph};
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;
+pub use self::place::{check_distinct, check_writable};
 pub use self::record_file::RecordFile;
-pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, write_labels};
+pub use self::staged::{Staged, publish_all};
+pub use self::table::{LABEL_ENDINGS, LabelColumns, LabeledRows, stage_labels, write_labels};
 pub use self::writer::LabelWriter;

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
-use super::atomic::{Place, check_writable, folder_of};
 use super::encode::encode_rows;
 use super::npy::{NO_CLASS, Records};
+use super::place::{Place, check_writable};
+use super::staged::Staged;
+use super::system::{Storage, beside};
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use super::writer::{LabelWriter, Table, ending};
 use crate::{ClassNames, Error, Matrix, Result, Run};
@@ -53,7 +55,7 @@ pub struct RecordFile {
     records: Records,
     /// Whether the labels are numbers of classes.
     by_index: bool,
-    file: File,
+    file: Storage,
     part: PathBuf,
     place: Place,
     /// Removes the file when the process that made it drops it.
@@ -73,7 +75,7 @@ impl RecordFile {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
                 _ => {}
             }
-            let mut file = File::options().read(true).write(true).create_new(true).open(part)?;
+            let mut file = Storage::new(File::options().read(true).write(true).create_new(true).open(part)?);
             let owned = TempPath::try_from_path(part)?;
             file.write_all(records.header())?;
             file.set_len(length)?;
@@ -90,8 +92,8 @@ impl RecordFile {
     /// # Errors
     /// [`Error::Format`] where the file is another table; [`Error::Io`] where there is none.
     pub fn open_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
-        let opened = Self::new(path, classes, n_rows, columns, |part, _, _| {
-            File::options().read(true).write(true).open(part).map(|file| (file, None))
+        let mut opened = Self::new(path, classes, n_rows, columns, |part, _, _| {
+            File::options().read(true).write(true).open(part).map(|file| (Storage::new(file), None))
         })?;
         let is_same = opened.is_same().map_err(|e| Error::io(&opened.part, e))?;
         is_same.then_some(()).ok_or_else(|| Error::format(&opened.part, None, "begun for another table of labels"))?;
@@ -103,7 +105,7 @@ impl RecordFile {
         classes: &ClassNames,
         n_rows: usize,
         columns: LabelColumns,
-        open: impl FnOnce(&Path, &Records, u64) -> io::Result<(File, Option<TempPath>)>,
+        open: impl FnOnce(&Path, &Records, u64) -> io::Result<(Storage, Option<TempPath>)>,
     ) -> Result<Self> {
         let is_file = || Error::param("output", path.display(), "a file, which several processes can write");
         if path.as_os_str() == "-" {
@@ -125,11 +127,11 @@ impl RecordFile {
     }
 
     /// Whether the file is the table it should be.
-    fn is_same(&self) -> io::Result<bool> {
+    fn is_same(&mut self) -> io::Result<bool> {
         let expected = self.records.header();
         let mut header = Vec::new();
-        (&self.file).take(expected.len() as u64).read_to_end(&mut header)?;
-        Ok(header == expected && Some(self.file.metadata()?.len()) == length_of(&self.records, self.shape.n_rows))
+        (&mut self.file).take(expected.len() as u64).read_to_end(&mut header)?;
+        Ok(header == expected && Some(self.file.len()?) == length_of(&self.records, self.shape.n_rows))
     }
 
     /// Writes the rows of `block` at their place, `first_row` and those behind it; any number of times, in any order.
@@ -153,7 +155,7 @@ impl RecordFile {
     /// # Errors
     /// [`Error::Io`].
     pub fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(|e| Error::io(&self.part, e))
+        self.file.sync().map_err(|e| Error::io(&self.part, e))
     }
 
     /// Gives a `.npy` its name, when all processes have written and synced their rows.
@@ -164,13 +166,23 @@ impl RecordFile {
     ///
     /// # Complexity
     /// One pass, which looks for rows that are missing.
-    pub fn commit(mut self, run: &Run) -> Result<()> {
+    pub fn commit(self, run: &Run) -> Result<()> {
+        self.stage(run)?.publish()
+    }
+
+    /// [`commit`](Self::commit) up to the renaming, which [`publish_all`](super::publish_all) does for several files
+    /// together.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn stage(mut self, run: &Run) -> Result<Staged> {
         let owned = self.take_part()?;
         if self.by_index {
             return Err(Error::param("output", self.shape.path.display(), "a .npy; others are transcoded"));
         }
         self.each_block(run, |_, _, _| Ok(()))?;
-        self.place.take(&self.file, owned).map_err(|e| Error::io(&self.shape.path, e))
+        let Self { shape, file, place, .. } = self;
+        Staged::new(&shape.path, &file, owned, place).map_err(|e| Error::io(&shape.path, e))
     }
 
     /// Writes the records as the table `final_path`, in the format of its ending, to the bytes of
@@ -179,7 +191,16 @@ impl RecordFile {
     /// # Errors
     /// [`Error::Shape`] where a row is missing; [`Error::Format`] for records that were damaged; [`Error::Param`] for a
     /// table begun as `.npy`, which is to be committed; [`Error::Io`]. The file is removed in any case.
-    pub fn transcode(mut self, final_path: &Path, run: &Run) -> Result<()> {
+    pub fn transcode(self, final_path: &Path, run: &Run) -> Result<()> {
+        self.stage_transcoded(final_path, run)?.publish()
+    }
+
+    /// [`transcode`](Self::transcode) up to the renaming, which [`publish_all`](super::publish_all) does for several files
+    /// together.
+    ///
+    /// # Errors
+    /// As [`transcode`](Self::transcode).
+    pub fn stage_transcoded(mut self, final_path: &Path, run: &Run) -> Result<Staged> {
         let _owned = self.take_part()?;
         if !self.by_index {
             return Err(Error::param("output", self.shape.path.display(), "a .csv or .parquet; a .npy is committed"));
@@ -196,7 +217,7 @@ impl RecordFile {
             let rows = LabeledRows { classes: &classes, labels, confidence, reached, certified, probabilities };
             run.install(|| writer.write(first_row, &rows))
         })?;
-        writer.finish()
+        writer.stage()
     }
 
     /// The name of the file, for whoever ends it: it is removed with this, whoever made it.
@@ -245,7 +266,7 @@ fn part_of(target: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
     name.push(".part");
-    folder_of(target).join(name)
+    beside(target, name)
 }
 
 /// Records taken apart.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::staged::Staged;
 use super::writer::LabelWriter;
 use crate::{ClassNames, Error, Matrix, Result};
 
@@ -98,10 +99,18 @@ impl LabeledRows<'_> {
 /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
 /// [`Error::Io`] when the file cannot be written; nothing half-written is left.
 pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
+    stage_labels(path, rows)?.publish()
+}
+
+/// [`write_labels`] up to the renaming, which [`publish_all`](super::publish_all) does for several files together.
+///
+/// # Errors
+/// As [`write_labels`].
+pub fn stage_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<Staged> {
     rows.check(0)?;
     let mut writer = LabelWriter::create(path, rows.classes, rows.labels.len(), rows.columns())?;
     writer.write(0, rows)?;
-    writer.finish()
+    writer.stage()
 }
 
 #[cfg(test)]

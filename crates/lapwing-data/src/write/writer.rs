@@ -3,12 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::atomic::{AtomicFile, check_writable};
+use super::atomic::AtomicFile;
 use super::csv::CsvLines;
 use super::encode::encode_rows;
 use super::npy::Records;
 #[cfg(feature = "tables")]
 use super::parquet::LabelTable;
+use super::place::check_writable;
+use super::staged::Staged;
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use crate::{ClassNames, Error, Result};
 
@@ -139,6 +141,15 @@ impl LabelWriter {
     /// [`Error::Shape`] where rows are missing, [`Error::Io`] when the file cannot be written; nothing is left then,
     /// and an older file of that name stays as it was.
     pub fn finish(self) -> Result<()> {
+        self.stage()?.publish()
+    }
+
+    /// [`finish`](Self::finish) up to the renaming, which [`publish_all`](super::publish_all) does for several files
+    /// together.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn stage(self) -> Result<Staged> {
         let Self { shape, next, format } = self;
         match next {
             Some(next) if next == shape.n_rows => {}
@@ -150,7 +161,7 @@ impl LabelWriter {
             #[cfg(feature = "tables")]
             Format::Parquet(table) => table.finish(&shape.classes).map_err(|e| shape.io(e))?,
         };
-        file.commit()
+        file.stage()
     }
 }
 

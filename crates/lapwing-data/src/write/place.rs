@@ -1,0 +1,232 @@
+//! Where an output will stand, and whether it can: checked before any work is done.
+
+use std::fs::{Metadata, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::system::{beside, folder_of, temporary_beside};
+use crate::read::format::is_stdin as is_stdout;
+use crate::{Error, Result};
+
+/// Links followed until a chain of them counts as a loop, as on Linux.
+const MAX_LINKS: usize = 40;
+
+/// Where a file will be.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub target: PathBuf,
+    /// Those of the file that is there already.
+    pub permissions: Option<Permissions>,
+}
+
+impl Place {
+    /// The place of `path`; none where something else than a regular file is there.
+    ///
+    /// Symbolic links are followed: the file that a link leads to is replaced, and the link stays.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        let (target, metadata) = resolved(path)?;
+        Ok(match metadata {
+            Some(metadata) if !metadata.is_file() => None,
+            metadata => Some(Self { target, permissions: metadata.map(|metadata| metadata.permissions()) }),
+        })
+    }
+}
+
+/// What `path` stands for once links are followed, and the metadata of what is there.
+fn resolved(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => return Ok((std::fs::canonicalize(path)?, Some(metadata))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // Nothing is there, or a link to nothing.
+    let mut target = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match std::fs::read_link(&target) {
+            Ok(link) => target = beside(&target, link),
+            Err(_) => return Ok((target, None)),
+        }
+    }
+    Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// Checks, before any work is done, that `path` can be written and ends in one of `endings` (such as `".csv"`).
+///
+/// `-` is accepted where `.csv` is. Devices and pipes, such as `/dev/null`, need no ending.
+///
+/// # Errors
+/// [`Error::Param`] listing the endings; [`Error::Io`] for a folder that is missing or cannot be written, or a name that
+/// is a folder or a loop of symbolic links.
+pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
+    if is_stdout(path) && endings.contains(&".csv") {
+        return Ok(());
+    }
+    let place = if is_stdout(path) { None } else { Some(resolved(path).map_err(|e| Error::io(path, e))?) };
+    match &place {
+        Some((_, Some(metadata))) if metadata.is_dir() => {
+            return Err(Error::io(path, io::ErrorKind::IsADirectory.into()));
+        }
+        Some((_, Some(metadata))) if !metadata.is_file() => return Ok(()),
+        _ => {}
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let Some((target, _)) =
+        place.filter(|_| endings.iter().any(|ending| name.ends_with(ending) && name.len() > ending.len()))
+    else {
+        return Err(Error::param("output", path.display(), format!("a name ending in {}", endings.join(", "))));
+    };
+    #[cfg(not(feature = "tables"))]
+    if name.ends_with(".parquet") {
+        return Err(crate::read::format::without_tables(path));
+    }
+    temporary_beside(&target).map(drop).map_err(|e| {
+        // Through a link the folder is another than the one that was named.
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        Error::io(if is_link { path } else { folder_of(path) }, e)
+    })
+}
+
+/// Checks that no output of a run would replace one of its inputs or another of its outputs.
+///
+/// Each file comes with the name it has for the user, such as `"labels"`. Files that are there are compared by device and
+/// inode, links followed; names that are not there yet by folder and name. Standard input and output (`-`) and devices
+/// such as `/dev/null` are nobody's.
+///
+/// # Errors
+/// [`Error::Param`] naming the output and the file that it would replace.
+///
+/// # Example
+/// ```
+/// # use lapwing_data::write::check_distinct;
+/// # use std::path::Path;
+/// let table = Path::new("table.csv");
+/// assert!(check_distinct(&[("data", table)], &[("output", Path::new("labels.csv"))]).is_ok());
+/// let error = check_distinct(&[("data", table)], &[("output", Path::new("./table.csv"))]).unwrap_err();
+/// assert!(error.to_string().starts_with("output is ./table.csv; expected another file than data"));
+/// ```
+pub fn check_distinct(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Result<()> {
+    let identified = |files: &[(&str, &Path)]| -> Vec<Option<Identity>> {
+        files.iter().map(|(_, path)| Identity::of(path)).collect()
+    };
+    let (read, written) = (identified(inputs), identified(outputs));
+    for (at, (name, path)) in outputs.iter().enumerate() {
+        let Some(own) = &written[at] else { continue };
+        let others = inputs.iter().zip(&read).map(|(file, identity)| (file, identity, "is read"));
+        let earlier = outputs[..at].iter().zip(&written).map(|(file, identity)| (file, identity, "is written, too"));
+        let same = others.chain(earlier).find(|(_, identity, _)| identity.as_ref() == Some(own));
+        if let Some(((other, other_path), _, what)) = same {
+            let expected = format!("another file than {other} ({}), which {what}", other_path.display());
+            return Err(Error::param(*name, path.display(), expected));
+        }
+    }
+    Ok(())
+}
+
+/// What tells two files apart.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// Device and inode of a file that is there.
+    #[cfg(unix)]
+    There(u64, u64),
+    /// Where a file is or will be.
+    Path(PathBuf),
+}
+
+impl Identity {
+    /// Of a file; none of standard input and output, and of devices.
+    fn of(path: &Path) -> Option<Self> {
+        if is_stdout(path) {
+            return None;
+        }
+        // What cannot be resolved is refused when it is opened.
+        match resolved(path).ok()? {
+            (_, Some(metadata)) if is_device(&metadata) => None,
+            #[cfg(unix)]
+            (_, Some(metadata)) => {
+                use std::os::unix::fs::MetadataExt;
+                Some(Self::There(metadata.dev(), metadata.ino()))
+            }
+            (target, _) => {
+                let folder = std::fs::canonicalize(folder_of(&target)).unwrap_or_else(|_| folder_of(&target).to_owned());
+                Some(Self::Path(folder.join(target.file_name().unwrap_or_default())))
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(metadata: &Metadata) -> bool {
+    !metadata.is_file() && !metadata.is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_told_early() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = |path: &Path| check_writable(path, &[".csv", ".npy"]).unwrap_err().to_string();
+        assert!(text(&folder.path().join("out.xlsx")).contains("ending in .csv, .npy"));
+        assert!(text(&folder.path().join(".csv")).contains("ending in"));
+        assert_eq!(
+            text(&folder.path().join("none/out.csv")),
+            format!("{}: No such file or directory (os error 2)", folder.path().join("none").display())
+        );
+        std::fs::create_dir(folder.path().join("dir.csv")).unwrap();
+        assert!(text(&folder.path().join("dir.csv")).contains("dir.csv"));
+        check_writable(&folder.path().join("out.CSV"), &[".csv"]).unwrap();
+        check_writable(Path::new("-"), &[".csv"]).unwrap();
+        assert!(check_writable(Path::new("-"), &[".npz"]).is_err());
+        let entries: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(entries, ["dir.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_to_their_files_and_loops_nowhere() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        symlink("b.csv", path("a.csv")).unwrap();
+        symlink("a.csv", path("b.csv")).unwrap();
+        let error = check_writable(&path("a.csv"), &[".csv"]).unwrap_err();
+        assert!(matches!(&error, Error::Io { path: named, .. } if *named == path("a.csv")), "{error}");
+        assert!(Place::of(&path("b.csv")).is_err());
+        symlink("new.csv", path("c.csv")).unwrap();
+        assert_eq!(Place::of(&path("c.csv")).unwrap().unwrap().target, path("new.csv"));
+        check_writable(Path::new("/dev/null"), &[".csv"]).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_file_under_two_names_is_refused() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("sub")).unwrap();
+        std::fs::write(path("t.csv"), "x").unwrap();
+        symlink("t.csv", path("link.csv")).unwrap();
+        std::fs::hard_link(path("t.csv"), path("hard.csv")).unwrap();
+        symlink("sub/new.csv", path("dangling.csv")).unwrap();
+        let is_refused = |input: &str, outputs: &[&str]| {
+            let outputs: Vec<PathBuf> = outputs.iter().map(|name| path(name)).collect();
+            let outputs: Vec<(&str, &Path)> = outputs.iter().map(|path| ("output", path.as_path())).collect();
+            check_distinct(&[("data", &path(input))], &outputs).is_err()
+        };
+        for same in ["t.csv", "./t.csv", "sub/../t.csv", "link.csv", "hard.csv"] {
+            assert!(is_refused("t.csv", &[same]), "{same}");
+        }
+        assert!(is_refused("t.csv", &["o.csv", "sub/../o.csv"]));
+        assert!(is_refused("t.csv", &["sub/new.csv", "dangling.csv"]));
+        assert!(!is_refused("t.csv", &["o.csv", "sub/o.csv"]));
+        let devices = [("output", Path::new("/dev/null")), ("model", Path::new("/dev/null")), ("report", Path::new("-"))];
+        check_distinct(&[("data", Path::new("-")), ("labels", Path::new("/dev/null"))], &devices).unwrap();
+    }
+}

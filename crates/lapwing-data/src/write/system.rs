@@ -1,0 +1,191 @@
+//! The calls to the operating system that make files, all in one place, so that tests can let each of them fail.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, TempPath};
+
+/// An open file whose writes and syncs can be made to fail in tests.
+#[derive(Debug)]
+pub(super) struct Storage {
+    file: File,
+    /// Bytes written since the system was last asked to begin storing them.
+    unstored: u64,
+}
+
+/// Bytes of a large file after which the system is asked to begin storing them, so that little is left for the final sync.
+const STORE_STEP: u64 = 32 << 20;
+
+impl Storage {
+    pub(super) fn new(file: File) -> Self {
+        Self { file, unstored: 0 }
+    }
+
+    /// Opens what is there already and is no regular file: a device or a pipe.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        faults::step()?;
+        File::options().write(true).open(path).map(Self::new)
+    }
+
+    pub(super) fn len(&self) -> io::Result<u64> {
+        self.file.metadata().map(|metadata| metadata.len())
+    }
+
+    pub(super) fn set_len(&self, length: u64) -> io::Result<()> {
+        faults::step()?;
+        self.file.set_len(length)
+    }
+
+    pub(super) fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        faults::step()?;
+        self.file.set_permissions(permissions)
+    }
+
+    /// Makes the bytes durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        faults::step()?;
+        self.file.sync_all()
+    }
+}
+
+impl Write for Storage {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        faults::step()?;
+        let written = self.file.write(bytes)?;
+        self.unstored += written as u64;
+        if self.unstored >= STORE_STEP {
+            self.unstored = 0;
+            begin_to_store(&self.file);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Read for Storage {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.file.read(bytes)
+    }
+}
+
+impl Seek for Storage {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn begin_to_store(file: &File) {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open; a request that is not granted changes nothing.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn begin_to_store(_: &File) {}
+
+/// A new empty file, hidden, in the folder of `target`, removed when its name is dropped.
+pub(super) fn temporary_beside(target: &Path) -> io::Result<(Storage, TempPath)> {
+    // With the permissions of any new file: the user's mask decides, not the narrow default of temporary files.
+    let open = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
+    let (file, path) = hidden_beside(target, open)?;
+    Ok((Storage::new(file), path))
+}
+
+/// Another, hidden name for the file `target`, in its folder; removed when dropped.
+pub(super) fn second_name(target: &Path) -> io::Result<TempPath> {
+    Ok(hidden_beside(target, |path| std::fs::hard_link(target, path))?.1)
+}
+
+/// Moves `target` to a hidden name in its folder, where it is removed when that is dropped.
+pub(super) fn move_aside(target: &Path) -> io::Result<TempPath> {
+    Ok(hidden_beside(target, |path| std::fs::rename(target, path))?.1)
+}
+
+/// Creates something under a new hidden name beside `target`; errors do not speak of that name.
+fn hidden_beside<T>(target: &Path, mut create: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(T, TempPath)> {
+    faults::step()?;
+    let mut code = None;
+    let made = Builder::new().prefix(".lapwing-").suffix(".part").make_in(folder_of(target), |path| {
+        create(path).inspect_err(|error| code = error.raw_os_error())
+    });
+    let named = made.map_err(|error| code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))?;
+    let (file, path) = named.into_parts();
+    Ok((file, path))
+}
+
+/// Gives a temporary file its name, in the place of what has it; the temporary file is removed if that fails.
+pub(super) fn rename(temporary: TempPath, target: &Path) -> io::Result<()> {
+    faults::step()?;
+    temporary.persist(target).map_err(|error| error.error)
+}
+
+/// Makes a new name durable, where the system lets folders be synced; the file is whole either way.
+pub(super) fn sync_folder(target: &Path) {
+    if let Ok(folder) = File::open(folder_of(target)) {
+        let _ = folder.sync_all();
+    }
+}
+
+/// The folder of a file, `.` for a bare name.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path of a file beside `target`.
+pub(super) fn beside(target: &Path, name: impl AsRef<Path>) -> PathBuf {
+    folder_of(target).join(name)
+}
+
+#[cfg(not(test))]
+mod faults {
+    #[inline(always)]
+    pub(super) fn step() -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Calls that fail on purpose.
+#[cfg(test)]
+pub(super) mod faults {
+    use std::cell::Cell;
+    use std::io;
+
+    thread_local! {
+        /// Calls of this thread until one fails; none fails where it is `None`.
+        static UNTIL_FAULT: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// Counts a call, and fails if its turn has come.
+    pub(in crate::write) fn step() -> io::Result<()> {
+        match UNTIL_FAULT.get() {
+            None => Ok(()),
+            Some(0) => {
+                UNTIL_FAULT.set(None);
+                Err(io::Error::from_raw_os_error(libc::EIO))
+            }
+            Some(left) => {
+                UNTIL_FAULT.set(Some(left - 1));
+                Ok(())
+            }
+        }
+    }
+
+    /// Does `work` once for each of its calls, of which another one fails each time, and at last without a failure.
+    /// `check` looks at what each attempt left: the number of the call that failed, and what `work` returned.
+    pub(in crate::write) fn each_call_fails<T>(mut work: impl FnMut() -> T, mut check: impl FnMut(Option<usize>, T)) {
+        for call in 0.. {
+            UNTIL_FAULT.set(Some(call));
+            let done = work();
+            let has_failed = UNTIL_FAULT.take().is_none();
+            check(has_failed.then_some(call), done);
+            if !has_failed {
+                return;
+            }
+        }
+    }
+}
