@@ -6,13 +6,13 @@ use std::path::Path;
 use clap::CommandFactory;
 use lapwing::data::Error;
 
-use crate::{Cli, DONE, ERROR, INTERRUPTED};
+use crate::{Cli, DONE, ERROR, INTERRUPTED, usage};
 
 /// What ends a command early.
 #[derive(Debug)]
 pub enum Failure {
-    /// Arguments that make no sense, or a question: help or version.
-    Parse(clap::Error),
+    /// Arguments of `command` that make no sense, or a question: help or version.
+    Parse { error: clap::Error, command: String },
     /// Options that do not go together.
     Usage(String),
     /// Whatever the library refuses.
@@ -47,20 +47,28 @@ impl Failure {
         }
     }
 
+    /// What may help, a line each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Parse { error, command } if usage::is_wrong(error) => usage::lines(error, command).1,
+            _ => Vec::new(),
+        }
+    }
+
     /// Exit code of a command that ends so.
     pub fn code(&self) -> u8 {
         match self {
-            Self::Parse(parse) if !parse.use_stderr() => DONE,
-            Self::Parse(_) | Self::Usage(_) | Self::Library(_) => ERROR,
+            Self::Parse { error, .. } if !error.use_stderr() => DONE,
+            Self::Parse { .. } | Self::Usage(_) | Self::Library(_) => ERROR,
             Self::ClosedPipe => DONE,
             Self::Interrupted => INTERRUPTED,
         }
     }
 
-    /// One line that says what was wrong (several of arguments that make no sense); `None` where there is nothing to say.
+    /// One line that says what was wrong; `None` where there is nothing to say.
     pub fn text(&self) -> Option<String> {
         match self {
-            Self::Parse(parse) => parse.use_stderr().then(|| parse.to_string()),
+            Self::Parse { error, command } => usage::is_wrong(error).then(|| usage::lines(error, command).0),
             Self::Usage(reason) => Some(reason.clone()),
             Self::Library(Error::Param { name, value, expected }) => {
                 Some(format!("{} is {value}; expected {expected}", option_name(name)))

@@ -6,6 +6,7 @@
 mod commands;
 mod ending;
 mod failure;
+mod files;
 mod html;
 mod input;
 mod options;
@@ -16,15 +17,18 @@ mod rows;
 mod session;
 mod summary;
 mod text;
+mod usage;
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
 
 use crate::commands::{compare, completions, demo, graph, label, predict, sparsify};
 use crate::failure::Failure;
+use crate::options::Given;
 use crate::ranks::Ranks;
 
 /// Exit code: all done.
@@ -81,8 +85,26 @@ enum Outcome {
 /// use.
 pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode {
     let ranks = Ranks::new(communicator, threads);
-    let result = Cli::try_parse().map_err(Failure::Parse).and_then(|cli| run(&cli.command, &ranks));
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let result = parse(&arguments).and_then(|(cli, given)| run(&cli.command, &given, &ranks));
     end_by(communicator, &result)
+}
+
+/// The command of these arguments, the program's name first, and which of its options were given.
+fn parse(arguments: &[OsString]) -> Result<(Cli, Given), Failure> {
+    // Wherever a number is expected, one below 0 is a number too and gets the option's own answer.
+    let takes_numbers = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    let mut command = Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(takes_numbers));
+    let is_command = |word: &&OsString| command.get_subcommands().any(|known| known.get_name() == word.as_os_str());
+    let name = arguments.iter().skip(1).find(is_command).map(|name| name.to_string_lossy());
+    let called = name.map_or_else(|| "lapwing".into(), |name| format!("lapwing {name}"));
+    let failure = |error| Failure::Parse { error, command: called.clone() };
+    let matches = command.try_get_matches_from_mut(arguments).map_err(failure)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| failure(error.format(&mut command)))?;
+    Ok((cli, matches.subcommand().map(|(_, matches)| Given::of(matches)).unwrap_or_default()))
 }
 
 /// Ends the work of this rank as the program does: waits for the others, prints the first failure at rank 0, and returns
@@ -94,34 +116,36 @@ pub fn end(communicator: &dyn Communicator, result: Result<(), Error>) -> ExitCo
 fn end_by(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> ExitCode {
     let ending = ending::settle(communicator, result);
     match (result, ending.text) {
-        (Err(Failure::Parse(parse)), _) if communicator.is_root() => explain(parse),
+        (Err(Failure::Parse { error, .. }), _) if communicator.is_root() && !usage::is_wrong(error) => answer(error),
         (_, Some(text)) if communicator.is_root() => {
             progress::say(&format!("{} {text}", paint("error:", "31")));
+            let hints = result.as_ref().err().map(Failure::hints).unwrap_or_default();
+            hints.iter().for_each(|hint| progress::say(&format!("{} {hint}", paint("hint:", "36"))));
         }
         _ => {}
     }
     ending.code.into()
 }
 
-fn run(command: &Command, ranks: &Ranks) -> Result<Outcome, Failure> {
+fn run(command: &Command, given: &Given, ranks: &Ranks) -> Result<Outcome, Failure> {
     if !matches!(command, Command::Label(_)) {
         ranks.refuse_many("this command", "only label runs across ranks")?;
     }
     match command {
         Command::Demo(demo) => demo.run(),
-        Command::Label(label) => label.run(ranks),
+        Command::Label(label) => label.run(given, ranks),
         Command::Predict(predict) => predict.run(),
-        Command::Compare(compare) => compare.run(),
-        Command::Graph(graph) => graph.run(),
+        Command::Compare(compare) => compare.run(given),
+        Command::Graph(graph) => graph.run(given),
         Command::Sparsify(sparsify) => sparsify.run(),
         Command::Completions(completions) => completions.run(),
     }
 }
 
-/// Help and version go to standard output, usage errors to standard error.
-fn explain(parse: &clap::Error) {
+/// Prints help or the version.
+fn answer(question: &clap::Error) {
     // A reader that closed its end has read enough of the help.
-    let _ = parse.print();
+    let _ = question.print();
 }
 
 /// Bold and in an ANSI color, on terminals whose user did not object.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use lapwing::data::write::{LabeledRows, check_writable, write_labels};
+use lapwing::data::write::{LabeledRows, Staged, publish_all, stage_labels};
 use lapwing::data::{ClassNames, Error};
 use lapwing::models::Labeling;
 use serde::Serialize;
@@ -15,11 +15,6 @@ use crate::failure::Failure;
 /// Number of the JSON object's schema; it grows only when keys change their meaning or go.
 pub const SCHEMA: u32 = 1;
 
-/// Endings of reports.
-pub const REPORT_ENDINGS: &[&str] = &[".html"];
-/// Where the ending does not matter.
-pub const ANY_ENDING: &[&str] = &[""];
-
 /// What rows get that no label reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unreached {
@@ -29,24 +24,42 @@ pub enum Unreached {
     Prior,
 }
 
-/// Paths written, by what they hold, in the order of writing.
+/// Files of one run that are complete and appear together, and their paths by what they hold, in the order of writing.
 #[derive(Default)]
-pub struct Written(Vec<(&'static str, PathBuf)>);
+pub struct Written {
+    staged: Vec<Staged>,
+    paths: Vec<(&'static str, PathBuf)>,
+}
 
 impl Written {
-    /// Notes a file.
-    pub fn add(&mut self, what: &'static str, path: &Path) {
-        self.0.push((what, path.into()));
+    /// Adds a file that is complete.
+    pub fn add(&mut self, what: &'static str, file: Staged) {
+        if !is_stdout(file.path()) {
+            self.paths.push((what, file.path().into()));
+        }
+        self.staged.push(file);
+    }
+
+    /// Adds a file that is complete, to be named before the others.
+    pub fn add_first(&mut self, what: &'static str, file: Staged) {
+        let others = std::mem::take(&mut self.paths);
+        self.add(what, file);
+        self.paths.extend(others);
+    }
+
+    /// Gives all files their names, or none of them.
+    pub fn publish(&mut self) -> Result<(), Failure> {
+        Ok(publish_all(std::mem::take(&mut self.staged))?)
     }
 
     /// As lines of a summary.
     pub fn rows(&self) -> Vec<(String, String)> {
-        self.0.iter().map(|(what, path)| (format!("{what} written to"), path.display().to_string())).collect()
+        self.paths.iter().map(|(what, path)| (format!("{what} written to"), path.display().to_string())).collect()
     }
 
     /// As a JSON object from what to where.
     pub fn json(&self) -> Value {
-        let paths: BTreeMap<_, _> = self.0.iter().map(|(what, path)| (*what, path.display().to_string())).collect();
+        let paths: BTreeMap<_, _> = self.paths.iter().map(|(what, path)| (*what, path.display().to_string())).collect();
         json!(paths)
     }
 }
@@ -54,18 +67,6 @@ impl Written {
 /// Whether `path` stands for standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
-}
-
-/// Checks before the long work that an output can be written.
-pub fn check_output(option: &str, path: Option<&Path>, endings: &[&str]) -> Result<(), Failure> {
-    let Some(path) = path else { return Ok(()) };
-    if is_stdout(path) && !endings.contains(&".csv") {
-        return Err(Failure::usage(format!("--{option} needs the name of a file, not -")));
-    }
-    check_writable(path, endings).map_err(|error| match error {
-        Error::Param { value, expected, .. } => Error::Param { name: option.into(), value, expected }.into(),
-        error => error.into(),
-    })
 }
 
 /// What a command says that is asked for two results on one standard output.
@@ -79,15 +80,15 @@ pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
     rows.map(|(&class, &reached)| (reached || unreached == Unreached::Prior).then_some(class as usize)).collect()
 }
 
-/// Writes label, confidence and reached of each row, whether it is certified where that is known, and with `probabilities` a
+/// The complete table of label, confidence and reached of each row, whether it is certified where that is known, and with `probabilities` a
 /// column per class.
-pub fn write(
+pub fn stage(
     path: &Path,
     classes: &ClassNames,
     labels: &[Option<usize>],
     labeling: &Labeling,
     probabilities: bool,
-) -> Result<(), Failure> {
+) -> Result<Staged, Failure> {
     let rows = LabeledRows {
         classes,
         labels,
@@ -96,7 +97,7 @@ pub fn write(
         certified: labeling.certified.as_deref(),
         probabilities: probabilities.then_some(&labeling.label_distributions),
     };
-    Ok(write_labels(path, &rows)?)
+    Ok(stage_labels(path, &rows)?)
 }
 
 /// The JSON object of a command: `schema`, `command`, the keys of `body`, the `certificate` if it has one, `outputs`.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapwing_data::model_file::ModelFile;
+use lapwing_data::write::Staged;
 use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
 use lapwing_graph::{Cells, Graph, GraphParams, Weighting, Widths};
 use serde::de::DeserializeOwned;
@@ -95,6 +96,15 @@ impl Model<'_> {
     /// # Errors
     /// [`Error::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
+        self.stage(path)?.publish()
+    }
+
+    /// [`save`](Self::save) up to the renaming, which [`publish_all`](lapwing_data::write::publish_all) does for several files
+    /// together.
+    ///
+    /// # Errors
+    /// As [`save`](Self::save).
+    pub fn stage(&self, path: &Path) -> Result<Staged> {
         let meta = Meta {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
@@ -109,7 +119,7 @@ impl Model<'_> {
             Extension::Kernel(machine) => machine.store(&mut file)?,
             Extension::Network(network) => network.store(&mut file)?,
         }
-        file.save(path)
+        file.stage(path)
     }
 
     /// Loads a model saved by any face of lapwing; dense features stay in the file, mapped.

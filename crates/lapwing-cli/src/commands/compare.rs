@@ -10,10 +10,11 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::html::{ComparePage, write_page};
+use crate::files::{Files, REPORT_ENDINGS};
+use crate::html::{ComparePage, stage_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{DataOptions, LabelOptions, MethodChoices, RunOptions};
-use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
+use crate::options::{self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used};
+use crate::output::{Written, json_object};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
 use crate::text::{count, percent, seconds, summary, table};
@@ -35,11 +36,12 @@ pub struct Compare {
     labels: LabelOptions,
 
     /// Numbers of labels to keep, separated by commas
-    #[arg(long, value_name = "N1,N2,…", value_delimiter = ',', required = true, help_heading = "Comparison")]
+    #[arg(long, value_name = "N1,N2,…", value_delimiter = ',', value_parser = options::count, required = true)]
+    #[arg(help_heading = "Comparison")]
     labeled: Vec<usize>,
 
     /// Draws of labels for each number
-    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Comparison")]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = options::count, help_heading = "Comparison")]
     repeats: usize,
 
     /// Methods, separated by commas [default: all but factors by their names; with --graph, those that need no features]
@@ -63,11 +65,17 @@ pub struct Compare {
 }
 
 impl Compare {
-    pub fn run(&self) -> Result<Outcome, Failure> {
+    pub fn run(&self, given: &Given) -> Result<Outcome, Failure> {
         check_label_source(&self.data, &self.labels)?;
         let methods = self.methods()?;
+        let names: Vec<&str> = match self.methods.as_slice() {
+            [] => methods.iter().map(|method| method.name()).collect(),
+            names => names.iter().map(String::as_str).collect(),
+        };
+        check_used(given, &names, &self.choices)?;
         let session = Session::start(&self.run)?;
-        check_output("report", self.report.as_deref(), REPORT_ENDINGS)?;
+        let inputs = self.labels.files(self.data.files(Files::default()));
+        inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
         let (input, labels) = session.read(&mut report, || self.read(&session.run))?;
         let params = CompareParams { n_labeled: self.labeled.clone(), repeats: self.repeats };
@@ -87,8 +95,8 @@ impl Compare {
             let table = (headings, results.iter().map(cells).collect());
             let (title, rows) = (&self.data.title(), rows(&report, self.repeats));
             let page = ComparePage { title, tiles: tiles(&report, &results), rows, results: &results, table };
-            write_page(path, &page.render())?;
-            written.add("report", path);
+            written.add("report", stage_page(path, &page.render())?);
+            written.publish()?;
         }
         self.print(&session, &report, &results, &written)?;
         let is_fine = results.iter().all(|result| result.unreached == 0.0);

@@ -14,9 +14,10 @@ use lapwing::models::{HarmonicParams, MethodOptions, method};
 use super::finished::Finished;
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::files::{Files, REPORT_ENDINGS};
 use crate::input::Input;
 use crate::options::RunOptions;
-use crate::output::{REPORT_ENDINGS, Unreached, check_output};
+use crate::output::Unreached;
 use crate::session::Session;
 
 /// 1,797 images of handwritten digits, 8 × 8; origin and license in `data/README.md`.
@@ -48,8 +49,8 @@ impl Demo {
         let session = Session::start(&self.run)?;
         let (labels_path, report_path) = (self.output.join("labels.csv"), self.output.join("report.html"));
         std::fs::create_dir_all(&self.output).map_err(|e| Error::io(&self.output, e))?;
-        check_output("output", Some(&labels_path), &LABEL_ENDINGS)?;
-        check_output("output", Some(&report_path), REPORT_ENDINGS)?;
+        let files = Files::default().write("--output", Some(&labels_path), &LABEL_ENDINGS);
+        files.write("--output", Some(&report_path), REPORT_ENDINGS).check()?;
 
         let mut before = Report::default();
         let (features, truth) = before.time("read", &session.run, |_| digits())?;
@@ -61,8 +62,9 @@ impl Demo {
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);
         result.set_accuracy(hidden);
-        result.write_labels(&labels_path, true)?;
-        result.write_report(&report_path, TITLE, HarmonicParams::default().tol)?;
+        result.stage_labels(&labels_path, true)?;
+        result.stage_report(&report_path, TITLE, HarmonicParams::default().tol)?;
+        result.publish()?;
         result.print("demo", false)?;
         session.note(&format!(
             "\nOpen {} in a browser. Next, your own table, its label column empty where unknown:\n  \

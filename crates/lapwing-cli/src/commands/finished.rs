@@ -1,4 +1,4 @@
-//! What `label` and `demo` do with a fit: write labels, model and report, print the summary.
+//! What `label` and `demo` do with a fit: write labels, model and report together, print the summary.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::html::{FitPage, write_page};
+use crate::html::{FitPage, stage_page};
 use crate::input::Input;
-use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded, is_stdout};
+use crate::output::{self, ClassSize, Unreached, Written, class_sizes, folded};
 use crate::session::Session;
 use crate::summary::{self, Row, row};
 use crate::text::count;
@@ -48,20 +48,17 @@ impl<'a> Finished<'a> {
         self.accuracy = Some(accuracy);
     }
 
-    /// Writes the table of labels.
-    pub fn write_labels(&mut self, path: &Path, probabilities: bool) -> Result<(), Failure> {
+    /// Stages the table of labels.
+    pub fn stage_labels(&mut self, path: &Path, probabilities: bool) -> Result<(), Failure> {
         let (labeling, classes, run) = (&self.fitted.labeling, &self.given.classes, &self.session.run);
         run.check()?;
-        let write = |_: &mut Report| output::write(path, classes, &self.labels, labeling, probabilities);
-        self.fitted.report.time("write", run, write)?;
-        if !is_stdout(path) {
-            self.written.add("labels", path);
-        }
+        let stage = |_: &mut Report| output::stage(path, classes, &self.labels, labeling, probabilities);
+        self.written.add("labels", self.fitted.report.time("write", run, stage)?);
         Ok(())
     }
 
-    /// Saves what labels new rows.
-    pub fn save_model(
+    /// Stages what labels new rows.
+    pub fn stage_model(
         &mut self,
         path: &Path,
         feature_names: Option<Vec<String>>,
@@ -81,13 +78,13 @@ impl<'a> Finished<'a> {
         };
         let run = &self.session.run;
         // Made once here rather than by every prediction.
-        self.fitted.report.time("save model", run, |_| model.extension.prepare(run).and_then(|()| model.save(path)))?;
-        self.written.add("model", path);
+        let stage = |_: &mut Report| model.extension.prepare(run).and_then(|()| model.stage(path));
+        self.written.add("model", self.fitted.report.time("save model", run, stage)?);
         Ok(())
     }
 
-    /// Writes the page to look at.
-    pub fn write_report(&mut self, path: &Path, title: &str, tol: f64) -> Result<(), Failure> {
+    /// Stages the page to look at.
+    pub fn stage_report(&mut self, path: &Path, title: &str, tol: f64) -> Result<(), Failure> {
         let run = &self.session.run;
         run.check()?;
         self.fitted.report.peak_bytes = peak_memory_bytes();
@@ -104,10 +101,16 @@ impl<'a> Finished<'a> {
             tol,
         };
         let mut clock = Report::default();
-        clock.time("report", run, |_| write_page(path, &page.render(run)?))?;
+        let page = clock.time("report", run, |_| stage_page(path, &page.render(run)?))?;
         self.fitted.report.phases.append(&mut clock.phases);
-        self.written.add("report", path);
+        self.written.add("report", page);
         Ok(())
+    }
+
+    /// Lets all files that were staged appear under their names, or none.
+    pub fn publish(&mut self) -> Result<(), Failure> {
+        self.session.run.check()?;
+        self.written.publish()
     }
 
     /// Prints the summary on standard output, or on standard error if the labels went to standard output; warnings on

@@ -1,19 +1,20 @@
 //! `lapwing graph`: builds the graph of some features, or takes a given one, and describes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
+use lapwing::data::write::{GRAPH_ENDINGS, stage_graph};
 use lapwing::data::{Report, peak_memory_bytes};
 use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::html::{GraphPage, write_page};
+use crate::files::{Files, REPORT_ENDINGS};
+use crate::html::{GraphPage, stage_page};
 use crate::input::Input;
-use crate::options::{DataOptions, GraphOptions, LearnOptions, RunOptions};
-use crate::output::{REPORT_ENDINGS, Written, check_output, is_stdout, json_object, two_on_stdout};
+use crate::options::{DataOptions, Given, GraphOptions, LearnOptions, RunOptions};
+use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, row};
 use crate::text::{count, number};
@@ -56,11 +57,13 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn run(&self) -> Result<Outcome, Failure> {
+    pub fn run(&self, given: &Given) -> Result<Outcome, Failure> {
         let params = self.learn.add_to(self.graph.params());
         params.validate()?;
-        if let (None, Some(option)) = (params.weights.model(), self.learn.changed()) {
-            return Err(Failure::usage(format!("{option} is for graphs that are learned, with --learn log or l2")));
+        let of_learning = LearnOptions::FIELDS.iter().find(|option| given.has(option));
+        if let (None, Some(option)) = (params.weights.model(), of_learning) {
+            let option = option.replace('_', "-");
+            return Err(Failure::usage(format!("--{option} is for graphs that are learned, with --learn log or l2")));
         }
         self.data.check()?;
         self.data.check_one()?;
@@ -68,8 +71,8 @@ impl Graph {
             return Err(two_on_stdout("graph"));
         }
         let session = Session::start(&self.run)?;
-        check_output("output", self.output.as_deref(), &GRAPH_ENDINGS)?;
-        check_output("report", self.report.as_deref(), REPORT_ENDINGS)?;
+        let files = self.data.files(Files::default()).write("--output", self.output.as_deref(), &GRAPH_ENDINGS);
+        files.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
         let mut input = session.read(&mut report, || Input::read(&self.data, None, None, &session.run))?;
         report.n_samples = input.n_samples();
@@ -86,19 +89,24 @@ impl Graph {
 
         session.run.check()?;
         let mut written = Written::default();
-        if let Some(path) = &self.output {
-            report.time("write", &session.run, |_| write_graph(path, affinity.graph.adjacency()))?;
-            if !is_stdout(path) {
-                written.add("graph", path);
-            }
+        // What goes to standard output goes there last: it cannot be taken back.
+        let (first, last) = if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
+        let stage_graph = |path: &Path, report: &mut Report| {
+            report.time("write", &session.run, |_| stage_graph(path, affinity.graph.adjacency()))
+        };
+        if let Some(path) = first {
+            written.add("graph", stage_graph(path, &mut report)?);
         }
         report.peak_bytes = peak_memory_bytes();
         if let Some(path) = &self.report {
             let title = &self.data.title();
             let page = GraphPage { title, rows: rows(&report), report: &report, graph: &affinity.graph };
-            write_page(path, &page.render())?;
-            written.add("report", path);
+            written.add("report", stage_page(path, &page.render())?);
         }
+        if let Some(path) = last {
+            written.add("graph", stage_graph(path, &mut report)?);
+        }
+        written.publish()?;
         self.print(&session, &report, &affinity, &written)?;
         let is_fine = affinity.learned.as_ref().is_none_or(|learned| learned.converged);
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })

@@ -17,9 +17,10 @@ use super::label_rows::LabelRows;
 use super::plan::print_plan;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::input::{Input, Streamed, check_checkpoint, check_label_source, check_own_checkpoint, is_once};
-use crate::options::{DataOptions, LabelOptions, MethodChoices, RunOptions};
-use crate::output::{ANY_ENDING, REPORT_ENDINGS, Unreached, check_output, is_stdout, two_on_stdout};
+use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
+use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
+use crate::options::{self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used};
+use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::ranks::Ranks;
 use crate::rows::are_rows;
 use crate::session::Session;
@@ -77,7 +78,7 @@ pub struct Label {
 #[command(next_help_heading = "Sparsifier")]
 struct StreamOptions {
     /// sparse-harmonic with --graph: nodes of the graph [default: found by reading the edges once more]
-    #[arg(long, value_name = "N", requires = "graph")]
+    #[arg(long, value_name = "N", requires = "graph", value_parser = options::count)]
     nodes: Option<usize>,
 
     /// sparse-harmonic with --graph, and low-rank: keep in this file what was read so far, and go on from it if it is
@@ -140,8 +141,9 @@ fn in_words_of(method: &str, failure: Failure) -> Failure {
 }
 
 impl Label {
-    pub fn run(&self, ranks: &Ranks) -> Result<Outcome, Failure> {
+    pub fn run(&self, given: &Given, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
+        check_used(given, &[&self.method], &self.choices)?;
         let mut options = self.choices.options();
         options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         options.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
@@ -173,13 +175,8 @@ impl Label {
 
     /// For rows that are read in blocks.
     fn run_rows(&self, method: &LowRank, path: &Path, session: &Session) -> Result<Outcome, Failure> {
-        self.outputs.check()?;
+        self.files().check()?;
         let checkpoint = self.stream.checkpoint.as_deref();
-        if let Some(own) = checkpoint {
-            let labels = self.labels.labels.as_deref();
-            let others = [Some(path), labels, self.outputs.output.as_deref(), self.outputs.model.as_deref()];
-            check_own_checkpoint(own, others)?;
-        }
         let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
         let sizes = self.choices.harmonic.sizes();
         LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(session)
@@ -197,7 +194,7 @@ impl Label {
         if self.outputs.plan {
             return print_plan(&session, &self.data, &self.labels, &*method, self.outputs.report.is_none());
         }
-        self.outputs.check()?;
+        self.files().check()?;
 
         let mut before = Report::default();
         let streams = method.reads_streams();
@@ -205,15 +202,18 @@ impl Label {
         let (names, standardizer) = (input.feature_names.take(), input.standardizer.take());
         let fitted = method.fit(&input.problem(&targets), &session.run)?;
         let mut result = Finished::new(&session, &input, &labels, fitted, before, self.outputs.unreached);
-        if let Some(path) = &self.outputs.output {
-            result.write_labels(path, self.outputs.probabilities)?;
+        let (first, last) = self.outputs.labels_first_or_last();
+        if let Some(path) = first {
+            result.stage_labels(path, self.outputs.probabilities)?;
         }
         if let Some(path) = &self.outputs.model {
-            result.save_model(path, names, standardizer)?;
+            result.stage_model(path, names, standardizer)?;
         }
         if let Some(path) = &self.outputs.report {
-            result.write_report(path, &self.data.title(), self.choices.harmonic.tol)?;
+            result.stage_report(path, &self.data.title(), self.choices.harmonic.tol)?;
         }
+        let printed = last.map_or(Ok(()), |path| result.stage_labels(path, self.outputs.probabilities));
+        publish_after(printed, || result.publish())?;
         if let Some(path) = &self.stream.checkpoint {
             Checkpoint::remove(path)?;
         }
@@ -260,9 +260,15 @@ impl Label {
             ));
         }
         match checkpoint {
-            Some(checkpoint) => check_checkpoint(checkpoint, self.outputs.output.as_deref(), edges),
+            Some(_) => check_checkpoint(edges),
             None => Ok(()),
         }
+    }
+
+    /// The files that are read and written.
+    fn files(&self) -> Files<'_> {
+        let files = self.labels.files(self.data.files(Files::default()));
+        self.outputs.files(files).write("--checkpoint", self.stream.checkpoint.as_deref(), ANY_ENDING)
     }
 
     fn writes_to_stdout(&self) -> bool {
@@ -271,9 +277,30 @@ impl Label {
 }
 
 impl OutputOptions {
-    fn check(&self) -> Result<(), Failure> {
-        check_output("output", self.output.as_deref(), &LABEL_ENDINGS)?;
-        check_output("model", self.model.as_deref(), ANY_ENDING)?;
-        check_output("report", self.report.as_deref(), REPORT_ENDINGS)
+    /// Adds the files that are written.
+    fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+        let files = files.write("--output", self.output.as_deref(), &LABEL_ENDINGS);
+        let files = files.write("--model", self.model.as_deref(), ANY_ENDING);
+        files.write("--report", self.report.as_deref(), REPORT_ENDINGS)
     }
+
+    /// Where labels go: before the other outputs, or after them. What goes to standard output goes there last, since it
+    /// cannot be taken back.
+    fn labels_first_or_last(&self) -> (Option<&Path>, Option<&Path>) {
+        match self.output.as_deref() {
+            Some(path) if is_stdout(path) => (None, Some(path)),
+            path => (path, None),
+        }
+    }
+}
+
+/// Publishes the files of a run after what it printed: also if the reader of standard output has gone away.
+pub fn publish_after(
+    printed: Result<(), Failure>,
+    publish: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if let Ok(()) | Err(Failure::ClosedPipe) = printed {
+        publish()?;
+    }
+    printed
 }

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use lapwing::data::communicator::agree;
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, RecordFile};
+use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, RecordFile, Staged};
 use lapwing::data::{Error, Report, SparseLabels, Targets, peak_memory_bytes};
 use lapwing::graph::low_rank::{Blocks, labeled_within};
 use lapwing::models::low_rank::remove_checkpoint;
 use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
 use serde_json::json;
 
-use super::label::OutputOptions;
+use super::label::{OutputOptions, publish_after};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions};
@@ -57,21 +57,27 @@ impl LabelRows<'_> {
         }
         let mut counts = Counts::new(labels.classes.len());
         let mut written = Written::default();
+        // The model comes before the labels, which may go to standard output and could not be taken back.
+        let model = session.communicator.is_root().then(|| self.stage_model(&fit, &rows, &labels)).transpose();
+        if let Some(model) = self.agree(session, model)?.flatten() {
+            written.add("model", model);
+        }
+        let mut printed = Ok(());
         if let Some(path) = &self.outputs.output {
             let mut report = std::mem::take(&mut fit.report);
             let total = rows.source().n_rows() as u64;
-            counts = report.time_steps("write", total, &session.run, |_| {
-                self.write(path, &fit, &rows, &labels, &targets, session)
-            })?;
+            let staged = report.time_steps("write", total, &session.run, |_| {
+                self.write(path, &fit, &rows, &labels, &targets, session, &mut counts)
+            });
             fit.report = report;
-            if !is_stdout(path) {
-                written.add("labels", path);
-            }
+            printed = staged.map(|staged| staged.into_iter().for_each(|labels| written.add_first("labels", labels)));
         }
         fit.report.n_unreached = counts.unreached as usize;
         RowFit::note_unreached(&mut fit.report);
-        let finished =
-            if session.communicator.is_root() { self.leave(&fit, &rows, &labels, &mut written) } else { Ok(()) };
+        let finished = publish_after(printed, || {
+            written.publish()?;
+            self.checkpoint.filter(|_| session.communicator.is_root()).map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
+        });
         self.agree(session, finished)?;
         fit.report.phases.splice(0..0, before.phases);
         fit.report.peak_bytes = peak_memory_bytes();
@@ -101,7 +107,9 @@ impl LabelRows<'_> {
         Ok((rows, labels, targets))
     }
 
-    /// Labels all rows and writes them, each rank its own part.
+    /// Labels all rows and writes them, each rank its own part; the complete table at rank 0. What was labeled is counted
+    /// even where it cannot be written.
+    #[allow(clippy::too_many_arguments)]
     fn write(
         &self,
         path: &Path,
@@ -110,17 +118,17 @@ impl LabelRows<'_> {
         labels: &SparseLabels,
         targets: &Targets,
         session: &Session,
-    ) -> Result<Counts, Failure> {
+        counts: &mut Counts,
+    ) -> Result<Option<Staged>, Failure> {
         let (communicator, run) = (session.communicator, &session.run);
         let n = rows.source().n_rows();
         let columns = LabelColumns { certified: false, probabilities: self.outputs.probabilities };
         if communicator.size() == 1 {
             let mut writer = LabelWriter::create(path, &labels.classes, n, columns)?;
-            let counts =
+            *counts =
                 self.each(fit, rows, targets, labels, 0..n, session, |first, block| writer.write(first, block))?;
             run.check()?;
-            writer.finish()?;
-            return Ok(counts);
+            return Ok(Some(writer.stage()?));
         }
         // Rank 0 makes the file, the others open it; no name changes before all have written.
         let root = communicator.is_root();
@@ -134,17 +142,16 @@ impl LabelRows<'_> {
         let blocks = Blocks::of(n);
         let own = blocks.owned(communicator);
         let own = blocks.rows(own.start).start..blocks.rows(own.end).start;
-        let counts = self.each(fit, rows, targets, labels, own, session, |first, block| file.write_at(first, block));
-        let counts = counts.and_then(|counts| file.sync().map(|()| counts));
-        let counts = agree(communicator, counts)?.over(communicator)?;
+        let own = self.each(fit, rows, targets, labels, own, session, |first, block| file.write_at(first, block));
+        let own = own.and_then(|counts| file.sync().map(|()| counts));
+        *counts = agree(communicator, own)?.over(communicator)?;
         let is_records = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
-        let finished = match root {
-            true if is_records => file.commit(run),
-            true => file.transcode(path, run),
-            false => Ok(()),
+        let staged = match root {
+            true if is_records => file.stage(run).map(Some),
+            true => file.stage_transcoded(path, run).map(Some),
+            false => Ok(None),
         };
-        agree(communicator, finished)?;
-        Ok(counts)
+        Ok(agree(communicator, staged)?)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -175,21 +182,18 @@ impl LabelRows<'_> {
         Ok(counts)
     }
 
-    /// Model and checkpoint, by rank 0.
-    fn leave(&self, fit: &RowFit, rows: &Rows, labels: &SparseLabels, written: &mut Written) -> Result<(), Failure> {
-        if let Some(path) = &self.outputs.model {
-            let model = Model {
-                method: fit.report.method.clone(),
-                classes: labels.classes.clone(),
-                feature_names: rows.feature_names(),
-                standardizer: None,
-                rule: fit.rule.clone(),
-                extension: Extension::from(fit.extension.clone()),
-            };
-            model.save(path)?;
-            written.add("model", path);
-        }
-        self.checkpoint.map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
+    /// The model, if one is wanted.
+    fn stage_model(&self, fit: &RowFit, rows: &Rows, labels: &SparseLabels) -> Result<Option<Staged>, Failure> {
+        let Some(path) = &self.outputs.model else { return Ok(None) };
+        let model = Model {
+            method: fit.report.method.clone(),
+            classes: labels.classes.clone(),
+            feature_names: rows.feature_names(),
+            standardizer: None,
+            rule: fit.rule.clone(),
+            extension: Extension::from(fit.extension.clone()),
+        };
+        Ok(Some(model.stage(path)?))
     }
 
     fn print(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use lapwing::data::read::{names_columns, read_graph, read_samples};
-use lapwing::data::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows};
+use lapwing::data::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, Staged};
 use lapwing::data::{Features, Matrix, Report, peak_memory_bytes};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
@@ -13,9 +13,10 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::input::{read_options, widen};
 use crate::options::{RunOptions, TableOptions};
-use crate::output::{self, Unreached, Written, check_output, folded, is_stdout, two_on_stdout};
+use crate::output::{self, Unreached, Written, folded, is_stdout, two_on_stdout};
 use crate::rows::{Rows, are_rows};
 use crate::session::Session;
 use crate::summary::{self, row};
@@ -82,7 +83,9 @@ impl Predict {
             return Err(two_on_stdout("labels"));
         }
         let session = Session::start(&self.run)?;
-        check_output("output", Some(&self.output), &LABEL_ENDINGS)?;
+        let files = Files::default().read("MODEL", Some(&self.model)).read("DATA", Some(&self.data));
+        let files = files.read("--graph", self.graph.as_deref());
+        files.write("--output", Some(&self.output), &LABEL_ENDINGS).check()?;
         let mut report = Report::default();
         let model = session.read(&mut report, || Model::load(&self.model))?;
         if let (Extension::Landmarks(landmarks), None) = (&model.extension, &model.standardizer)
@@ -115,12 +118,11 @@ impl Predict {
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
         let mut written = Written::default();
-        report.time("write", &session.run, |_| {
-            output::write(&self.output, &model.classes, &labels, &labeling, self.probabilities)
-        })?;
-        if !is_stdout(&self.output) {
-            written.add("labels", &self.output);
-        }
+        let stage = |_: &mut Report| {
+            output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities)
+        };
+        written.add("labels", report.time("write", &session.run, stage)?);
+        written.publish()?;
         report.peak_bytes = peak_memory_bytes();
         self.print(&session, &report, &written)?;
         let is_fine = report.n_unreached == 0 && summary::undecided(&report) == 0;
@@ -139,7 +141,7 @@ impl Predict {
         let rows = session.read(&mut report, || Rows::open(&self.data, &self.table(model), None, run))?;
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
-        report.time_steps("predict", n as u64, run, |_| -> Result<(), Failure> {
+        let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {
             let columns = LabelColumns { certified: false, probabilities: self.probabilities };
             let mut writer = LabelWriter::create(&self.output, &model.classes, n, columns)?;
             let label = |_: usize, scores: Vec<f64>| {
@@ -155,13 +157,12 @@ impl Predict {
                 writer.write(first, &LabeledRows { classes, labels, confidence, reached, certified, probabilities })
             })?;
             run.check()?;
-            Ok(writer.finish()?)
+            Ok(writer.stage()?)
         })?;
         describe(&mut report, model, (n, rows.source().n_cols()), n_unreached);
         let mut written = Written::default();
-        if !is_stdout(&self.output) {
-            written.add("labels", &self.output);
-        }
+        written.add("labels", staged);
+        written.publish()?;
         report.peak_bytes = peak_memory_bytes();
         self.print(session, &report, &written)?;
         Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })

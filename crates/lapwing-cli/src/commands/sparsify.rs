@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
-use lapwing::data::write::{GRAPH_ENDINGS, write_graph};
+use lapwing::data::write::{GRAPH_ENDINGS, stage_graph};
 use lapwing::data::{EdgeSource, Phase, Report, peak_memory_bytes};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
@@ -13,9 +13,10 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::files::{ANY_ENDING, Files};
 use crate::input::{check_checkpoint, is_matrix};
-use crate::options::{RunOptions, SparsifyOptions};
-use crate::output::{ANY_ENDING, Written, check_output, is_stdout, json_object, two_on_stdout};
+use crate::options::{self, RunOptions, SparsifyOptions};
+use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{of_cost, of_graph, of_sparsifier, row};
 use crate::text::count;
@@ -48,7 +49,7 @@ pub struct Sparsify {
     edges: PathBuf,
 
     /// Number of nodes [default: found by reading the file once more]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = options::count)]
     nodes: Option<usize>,
 
     #[command(flatten)]
@@ -90,8 +91,9 @@ impl Sparsify {
         params.validate()?;
         self.check()?;
         let session = Session::start(&self.run)?;
-        check_output("output", Some(&self.outputs.output), &GRAPH_ENDINGS)?;
-        check_output("checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING)?;
+        let files = Files::default().read("EDGES", Some(&self.edges));
+        let files = files.write("--output", Some(&self.outputs.output), &GRAPH_ENDINGS);
+        files.write("--checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING).check()?;
         let mut report = Report::default();
         let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
         let work = || sparsified(&*source, params, checkpoint.as_ref(), &mut report, &session);
@@ -105,10 +107,9 @@ impl Sparsify {
         session.run.check()?;
         let mut written = Written::default();
         let output = &self.outputs.output;
-        report.time("write", &session.run, |_| write_graph(output, found.graph.graph.adjacency()))?;
-        if !is_stdout(output) {
-            written.add("graph", output);
-        }
+        let stage = |_: &mut Report| stage_graph(output, found.graph.graph.adjacency());
+        written.add("graph", report.time("write", &session.run, stage)?);
+        written.publish()?;
         if let Some(checkpoint) = &checkpoint {
             checkpoint.clear()?;
         }
@@ -125,7 +126,7 @@ impl Sparsify {
             return Err(two_on_stdout("graph"));
         }
         match checkpoint {
-            Some(checkpoint) => check_checkpoint(checkpoint, Some(output), &self.edges),
+            Some(_) => check_checkpoint(&self.edges),
             None => Ok(()),
         }
     }

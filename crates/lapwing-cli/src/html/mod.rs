@@ -13,7 +13,7 @@ mod svg;
 
 use std::path::Path;
 
-use lapwing::data::write::write_atomic;
+use lapwing::data::write::{Staged, stage_atomic};
 
 pub use compare::ComparePage;
 pub use fit::FitPage;
@@ -22,9 +22,9 @@ pub use graph::GraphPage;
 use crate::failure::Failure;
 use crate::output::ClassSize;
 
-/// Writes a page; on failure nothing is left of it.
-pub fn write_page(path: &Path, html: &str) -> Result<(), Failure> {
-    Ok(write_atomic(path, |out| out.write_all(html.as_bytes()))?)
+/// A complete page, not yet under its name.
+pub fn stage_page(path: &Path, html: &str) -> Result<Staged, Failure> {
+    Ok(stage_atomic(path, |out| out.write_all(html.as_bytes()))?)
 }
 
 /// Colors there are for classes (see `style.css`); classes after them share a gray.

@@ -10,11 +10,3 @@ pub fn choice<T: Clone + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(words).try_map(move |word| parse(&word))
 }
-
-/// A number that is not NaN; `inf` is one.
-pub fn real(text: &str) -> std::result::Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(x) if !x.is_nan() => Ok(x),
-        _ => Err("expected a number".into()),
-    }
-}

@@ -6,6 +6,7 @@ use clap::Args;
 use lapwing::models::Method;
 
 use crate::failure::Failure;
+use crate::files::Files;
 
 /// Features or a graph.
 #[derive(Args)]
@@ -57,6 +58,11 @@ impl DataOptions {
         Err(Failure::usage(reason))
     }
 
+    /// Adds the files that are read.
+    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+        files.read("DATA", self.data.as_deref()).read("--graph", self.graph.as_deref())
+    }
+
     /// Refuses features and a graph together.
     pub fn check_one(&self) -> Result<(), Failure> {
         if self.data.is_some() && self.graph.is_some() {
@@ -105,4 +111,11 @@ pub struct LabelOptions {
     /// Text that marks rows without a label [default: empty, -1, nan, null, none, na]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub unlabeled: Option<String>,
+}
+
+impl LabelOptions {
+    /// Adds the file of labels, if they have one of their own.
+    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+        files.read("--labels", self.labels.as_deref())
+    }
 }

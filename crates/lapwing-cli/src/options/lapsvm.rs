@@ -5,8 +5,9 @@ use lapwing::models::LapSvmParams;
 use lapwing::models::lapsvm::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LaplacianKind, Stopping};
 
 use super::HarmonicOptions;
-use super::choice::{choice, real};
+use super::choice::choice;
 use super::method::{Auto, parse_auto};
+use super::number::{byte_count, count, real};
 
 /// Parameters of Laplacian SVM and least squares.
 #[derive(Args)]
@@ -17,11 +18,11 @@ pub struct LapSvmOptions {
     pub kernel: KernelKind,
 
     /// rbf: width of the kernel [default: half the median distance of two rows]
-    #[arg(long, value_name = "SIGMA", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMA", value_parser = positive)]
     pub kernel_bandwidth: Option<f64>,
 
     /// poly: degree
-    #[arg(long, value_name = "D", default_value_t = LapSvmParams::default().degree)]
+    #[arg(long, value_name = "D", default_value_t = LapSvmParams::default().degree, value_parser = degree)]
     pub degree: u32,
 
     /// Landmarks that stand for the kernel: a number, none, or auto (none up to 30,000 rows, 500 beyond)
@@ -29,7 +30,7 @@ pub struct LapSvmOptions {
     pub kernel_landmarks: KernelLandmarks,
 
     /// Weight of the norm in the space of the kernel: a number, or auto (by leaving out one label)
-    #[arg(long, value_name = "A", default_value = "auto", value_parser = parse_auto, allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", default_value = "auto", value_parser = parse_auto)]
     pub ambient_reg: Auto,
 
     /// Laplacian of the graph
@@ -37,7 +38,7 @@ pub struct LapSvmOptions {
     pub laplacian: LaplacianKind,
 
     /// Power of the Laplacian
-    #[arg(long, value_name = "P", default_value_t = LapSvmParams::default().laplacian_power)]
+    #[arg(long, value_name = "P", default_value_t = LapSvmParams::default().laplacian_power, value_parser = count)]
     pub laplacian_power: usize,
 
     /// Fit a bias
@@ -53,19 +54,19 @@ pub struct LapSvmOptions {
     pub stopping: Stopping,
 
     /// Share of the rows that may change sides between checks of stable labels
-    #[arg(long, value_name = "SHARE", default_value_t = LapSvmParams::default().stability_tol, value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = LapSvmParams::default().stability_tol, value_parser = real)]
     pub stability_tol: f64,
 
     /// Iterations between checks [default: half the root of the number of rows]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub check_every: Option<usize>,
 
     /// Share of the labels that is held back to stop by
-    #[arg(long, value_name = "SHARE", default_value_t = LapSvmParams::default().validation_share, value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = LapSvmParams::default().validation_share, value_parser = real)]
     pub validation_share: f64,
 
     /// Gradient, relative to the start, that ends any iteration
-    #[arg(long, value_name = "TOL", default_value = "1e-8", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOL", default_value = "1e-8", value_parser = real)]
     pub gradient_tol: f64,
 
     /// Numbers that the Gram matrix is stored in
@@ -73,7 +74,7 @@ pub struct LapSvmOptions {
     pub precision: GramPrecision,
 
     /// Most bytes for the Gram matrix; above, it is made anew in every iteration [default: half of the free memory]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub gram_memory: Option<u64>,
 }
 
@@ -107,11 +108,15 @@ fn positive(text: &str) -> Result<f64, String> {
     real(text).ok().filter(|x| *x > 0.0 && x.is_finite()).ok_or_else(|| "expected a positive number".into())
 }
 
+fn degree(text: &str) -> Result<u32, String> {
+    count(text)?.try_into().map_err(|_| "expected a whole number from 1 to 100".into())
+}
+
 fn landmarks(text: &str) -> Result<KernelLandmarks, String> {
     match text {
         "auto" => Ok(KernelLandmarks::Auto),
         "none" => Ok(KernelLandmarks::All),
-        count => count.parse().map(KernelLandmarks::Count).map_err(|_| "expected auto, none or a number".into()),
+        number => count(number).map(KernelLandmarks::Count).map_err(|_| "expected auto, none or a whole number".into()),
     }
 }
 

@@ -4,8 +4,9 @@ use clap::Args;
 use lapwing::graph::GraphParams;
 use lapwing::graph::learn::{LearnModel, LearnParams, LearnSolver};
 
-use super::choice::{choice, real};
+use super::choice::choice;
 use super::method::{Auto, parse_auto};
+use super::number::{count, real};
 
 /// Parameters of a graph that is learned; the number of neighbours wanted is that of the graph.
 #[derive(Args)]
@@ -17,15 +18,15 @@ pub struct LearnOptions {
     pub learn: Option<LearnModel>,
 
     /// As many pairs of a row as so many times its neighbours may carry weight; inf allows all pairs
-    #[arg(long, value_name = "R", default_value = "3", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", default_value = "3", value_parser = real)]
     pub support_factor: f64,
 
     /// Sparsity of the graph, a number or auto: from the number of neighbours
-    #[arg(long, value_name = "THETA", default_value = "auto", value_parser = parse_auto, allow_negative_numbers = true)]
+    #[arg(long, value_name = "THETA", default_value = "auto", value_parser = parse_auto)]
     pub sparsity: Auto,
 
     /// What all learned weights are multiplied by
-    #[arg(long, value_name = "DELTA", default_value_t = 1.0, value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DELTA", default_value_t = 1.0, value_parser = real)]
     pub scale: f64,
 
     /// How weights are learned: newton (auto) or, for comparison, primal-dual
@@ -33,11 +34,11 @@ pub struct LearnOptions {
     pub solver: LearnSolver,
 
     /// Duality gap at which learning stops, relative to the size of the objective
-    #[arg(long, value_name = "GAP", default_value = "1e-8", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "GAP", default_value = "1e-8", value_parser = real)]
     pub tol: f64,
 
     /// Most steps of the solver [default: 100 for newton, 10000 for primal-dual]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub max_iter: Option<usize>,
 
     /// Look for pairs that were not allowed but would carry weight, and learn again with them
@@ -60,22 +61,8 @@ impl LearnOptions {
         GraphParams { weights: self.learn.map_or(graph.weights, Into::into), learn, ..graph }
     }
 
-    /// Options that only mean something where weights are learned, of those that were changed.
-    pub fn changed(&self) -> Option<&'static str> {
-        let LearnParams { support_factor, sparsity, scale, solver, tol, max_iter, repair } =
-            self.add_to(GraphParams::default()).learn;
-        let default = LearnParams::default();
-        let changes = [
-            ("--support-factor", support_factor != default.support_factor),
-            ("--sparsity", sparsity != default.sparsity),
-            ("--scale", scale != default.scale),
-            ("--solver", solver != default.solver),
-            ("--tol", tol != default.tol),
-            ("--max-iter", max_iter != default.max_iter),
-            ("--repair", repair != default.repair),
-        ];
-        changes.into_iter().find(|(_, changed)| *changed).map(|(name, _)| name)
-    }
+    /// Fields of options that only mean something where weights are learned.
+    pub const FIELDS: [&str; 7] = ["support_factor", "sparsity", "scale", "solver", "tol", "max_iter", "repair"];
 }
 
 #[cfg(test)]
@@ -99,10 +86,8 @@ mod tests {
     fn defaults_are_those_of_the_library() {
         let options = Options::parse_from(["lapwing"]).learn;
         assert_eq!(options.add_to(GraphParams::default()), GraphParams::default());
-        assert_eq!(options.changed(), None);
         let options = Options::parse_from(["lapwing", "--learn", "l2", "--support-factor", "inf"]).learn;
         let params = options.add_to(GraphParams::default());
         assert_eq!((params.weights.model(), params.learn.support_factor), (Some(LearnModel::L2), None));
-        assert_eq!(options.changed(), Some("--support-factor"));
     }
 }

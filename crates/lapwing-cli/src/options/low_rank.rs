@@ -6,7 +6,8 @@ use lapwing::models::LowRankParams;
 use lapwing::models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
 
 use super::HarmonicOptions;
-use super::choice::{choice, real};
+use super::choice::choice;
+use super::number::{count, real};
 
 /// Parameters of low-rank propagation.
 #[derive(Args)]
@@ -17,7 +18,7 @@ pub struct LowRankOptions {
     pub factor: FactorKind,
 
     /// Landmarks: more are more accurate, and take longer
-    #[arg(long, value_name = "K", default_value_t = LowRankParams::default().n_landmarks)]
+    #[arg(long, value_name = "K", default_value_t = LowRankParams::default().n_landmarks, value_parser = count)]
     pub n_landmarks: usize,
 
     /// Centers of k-means among a sample of the rows, or rows drawn at random
@@ -25,15 +26,15 @@ pub struct LowRankOptions {
     pub landmarks: LandmarkRule,
 
     /// anchor: nearest landmarks that a row is a mixture of; 0 for all
-    #[arg(long, value_name = "S", default_value_t = LowRankParams::default().n_nearest)]
+    #[arg(long, value_name = "S", default_value_t = LowRankParams::default().n_nearest, value_parser = count)]
     pub n_nearest: usize,
 
     /// Width of the kernel: auto (by the distances of rows to landmarks), median (distance), knn:K, or a number
-    #[arg(long, value_name = "SIGMA", default_value = "auto", value_parser = bandwidth, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMA", default_value = "auto", value_parser = bandwidth)]
     pub landmark_bandwidth: LandmarkBandwidth,
 
     /// Share that a row takes from the others, at least 0 and below 1
-    #[arg(long, default_value_t = LowRankParams::default().alpha, value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = LowRankParams::default().alpha, value_parser = real)]
     pub alpha: f64,
 
     /// Weight of a class against the others: none gains by more labels (balanced), raw, or by --class-prior
@@ -53,7 +54,7 @@ pub struct LowRankOptions {
     pub propagation: PropagationSolver,
 
     /// nystrom: share of the largest eigenvalue below which others are left out
-    #[arg(long, value_name = "SHARE", default_value = "1e-6", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value = "1e-6", value_parser = real)]
     pub rcond: f64,
 
     /// nystrom: degrees of 0 or less are raised, or an error
@@ -69,15 +70,15 @@ pub struct LowRankOptions {
     pub glnp_start: GlnpStart,
 
     /// glnp: most iterations, each of which reads all rows
-    #[arg(long, value_name = "N", default_value_t = LowRankParams::default().glnp_max_iter)]
+    #[arg(long, value_name = "N", default_value_t = LowRankParams::default().glnp_max_iter, value_parser = count)]
     pub glnp_max_iter: usize,
 
     /// glnp: end where five iterations lower the objective by less than this share of the rows' squared norm
-    #[arg(long, value_name = "SHARE", default_value = "1e-5", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value = "1e-5", value_parser = real)]
     pub glnp_tol: f64,
 
     /// Fit on so many rows, drawn at random, and those with labels [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub fit_rows: Option<usize>,
 }
 

@@ -7,15 +7,16 @@ use lapwing::models::{
     Certify, Clamp, Decision, Form, HarmonicParams, LabelsDrawn, MethodOptions, SizeOptions, SizeParams,
 };
 
-use super::choice::{choice, real};
+use super::choice::choice;
 use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
+use super::number::{count, real};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
 #[derive(Args)]
 #[command(next_help_heading = "Graph")]
 pub struct GraphOptions {
     /// Neighbours of each row
-    #[arg(short = 'k', long, value_name = "K", default_value_t = 15, conflicts_with = "graph")]
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 15, conflicts_with = "graph", value_parser = count)]
     pub neighbors: usize,
 
     /// Distance between rows
@@ -33,7 +34,7 @@ pub struct GraphOptions {
 
     /// Width of gaussian weights [default: the median distance to the last neighbour]; for self-tuning weights, the
     /// factor on each row's own width [default: 0.5]
-    #[arg(long, value_name = "SIGMA", value_parser = real, allow_negative_numbers = true, conflicts_with = "graph")]
+    #[arg(long, value_name = "SIGMA", value_parser = real, conflicts_with = "graph")]
     pub bandwidth: Option<f64>,
 
     /// An edge that one row names: as if both did (union), at half its weight (mean), or dropped (mutual)
@@ -45,7 +46,7 @@ pub struct GraphOptions {
     pub knn: KnnBuilder,
 
     /// Share of true neighbours that an approximate search must find
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = real, allow_negative_numbers = true, conflicts_with = "graph")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = real, conflicts_with = "graph")]
     pub recall_target: f64,
 
     /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row
@@ -58,7 +59,7 @@ pub struct GraphOptions {
 #[command(next_help_heading = "Harmonic propagation")]
 pub struct HarmonicOptions {
     /// Weight of smoothness over the graph against the given labels: a number, inf, or auto
-    #[arg(long, value_name = "G", default_value = "auto", value_parser = parse_auto, allow_negative_numbers = true)]
+    #[arg(long, value_name = "G", default_value = "auto", value_parser = parse_auto)]
     pub graph_reg: Auto,
 
     /// auto: smoothed by how many labels there are and how they were drawn; stable: scores of zero mean; plain: for many
@@ -85,7 +86,7 @@ pub struct HarmonicOptions {
     pub class_prior: ClassPrior,
 
     /// With --decision sizes: how far a size may be from its share, as a share of the rows
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = real)]
     pub size_slack: f64,
 
     /// Whether labeled rows were drawn at random, so that they tell the sizes of classes, or about as many of every class
@@ -93,11 +94,11 @@ pub struct HarmonicOptions {
     pub labels_drawn: LabelsDrawn,
 
     /// Relative residual at which the solver stops
-    #[arg(long, default_value = "1e-6", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, default_value = "1e-6", value_parser = real)]
     pub tol: f64,
 
     /// Most iterations of the solver
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = count)]
     pub max_iter: usize,
 
     /// auto: go on until every label is certain to be that of the exact solution of this graph; first: stop as soon as it is; off: neither

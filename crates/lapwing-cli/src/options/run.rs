@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::number::count;
+
 /// Threads, seed, and how the program speaks.
 #[derive(Args)]
 #[command(next_help_heading = "Run")]
@@ -11,7 +13,7 @@ pub struct RunOptions {
     pub seed: u64,
 
     /// Worker threads [default: every processor this process may use]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub threads: Option<usize>,
 
     /// Print one JSON object instead of a table

@@ -4,6 +4,7 @@ use clap::Args;
 use lapwing::models::SparseHarmonicParams;
 
 use super::SparsifyOptions;
+use super::number::count;
 
 /// The sparsifier, and how its solution is refined.
 #[derive(Args)]
@@ -13,7 +14,7 @@ pub struct SparseHarmonicOptions {
     pub sparsify: SparsifyOptions,
 
     /// sparse-harmonic: passes over the edges that refine the labels on the whole graph [default: 3, 0 for a pipe]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub refinements: Option<usize>,
 }
 

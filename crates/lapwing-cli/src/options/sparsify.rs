@@ -3,18 +3,19 @@
 use clap::Args;
 use lapwing::graph::sparsify::{Budget, Sampler, SparsifyParams};
 
-use super::choice::{choice, real};
+use super::choice::choice;
+use super::number::{byte_count, count, real};
 
 /// How many edges are kept, and how they are drawn.
 #[derive(Args)]
 #[command(next_help_heading = "Sparsifier")]
 pub struct SparsifyOptions {
     /// Keep as many edges as it takes for cuts and resistances within (1 ± E) of what they were [default: 0.5]
-    #[arg(long, value_name = "E", value_parser = real, allow_negative_numbers = true, conflicts_with_all = ["edge_budget", "memory"])]
+    #[arg(long, value_name = "E", value_parser = real, conflicts_with_all = ["edge_budget", "memory"])]
     pub distortion: Option<f64>,
 
     /// Keep about so many edges
-    #[arg(long, value_name = "N", conflicts_with = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "memory", value_parser = count)]
     pub edge_budget: Option<usize>,
 
     /// Keep as many edges as can be worked with in so many bytes; 512M and 2G are binary units
@@ -31,21 +32,26 @@ pub struct SparsifyOptions {
     pub sampler: Sampler,
 
     /// Edges held before they are thinned, at least twice those kept [default: four times]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub capacity: Option<usize>,
 
     /// Random projections that resistances are estimated by
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = count)]
     pub projections: usize,
 
     /// What the ridge sampler adds to the Laplacian [default: a tenth of the mean degree]
-    #[arg(long, value_name = "RHO", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RHO", value_parser = real)]
     pub ridge: Option<f64>,
 }
 
 const SAMPLERS: [&str; 8] = ["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"];
 
 impl SparsifyOptions {
+    /// Whether edges are drawn by ridge leverage.
+    pub fn has_ridge(&self) -> bool {
+        self.sampler == Sampler::Ridge
+    }
+
     pub fn params(&self) -> SparsifyParams {
         let default = SparsifyParams::default();
         let budgets = [
@@ -63,22 +69,6 @@ impl SparsifyOptions {
             ..default
         }
     }
-}
-
-/// A number of bytes, perhaps in units of 2¹⁰ (k), 2²⁰ (M), 2³⁰ (G) or 2⁴⁰ (T).
-fn byte_count(text: &str) -> Result<u64, String> {
-    const EXPECTED: &str = "expected a number of bytes, such as 800000000, 512M or 2G";
-    let text = text.trim();
-    let shift = match text.chars().last() {
-        Some('k' | 'K') => 10,
-        Some('m' | 'M') => 20,
-        Some('g' | 'G') => 30,
-        Some('t' | 'T') => 40,
-        _ => 0,
-    };
-    let digits = if shift > 0 { &text[..text.len() - 1] } else { text };
-    let number: u64 = digits.parse().map_err(|_| EXPECTED)?;
-    number.checked_mul(1 << shift).ok_or_else(|| EXPECTED.into())
 }
 
 #[cfg(test)]
@@ -114,15 +104,6 @@ mod tests {
         assert_eq!(params("--distortion 0.3 --sampler auto").unwrap().budget, Budget::Distortion(0.3));
         for pair in ["--memory 1G --distortion 0.3", "--edge-budget 3 --memory 1G", "--distortion 1 --edge-budget 3"] {
             assert!(params(pair).unwrap_err().to_string().contains("cannot be used with"), "{pair}");
-        }
-    }
-
-    #[test]
-    fn bytes_come_in_binary_units() {
-        let counts = ["17", "3k", "3K", "2m", "2M", "5G", "1T"].map(|text| byte_count(text).unwrap());
-        assert_eq!(counts, [17, 3 << 10, 3 << 10, 2 << 20, 2 << 20, 5 << 30, 1 << 40]);
-        for text in ["", "G", "1.5G", "-1", "2GB", "99999999T", "2é"] {
-            assert!(byte_count(text).unwrap_err().contains("512M"), "{text}");
         }
     }
 }

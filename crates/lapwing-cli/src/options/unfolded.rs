@@ -5,8 +5,9 @@ use lapwing::models::UnfoldedParams;
 use lapwing::models::unfolded::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize};
 
 use super::HarmonicOptions;
-use super::choice::{choice, real};
+use super::choice::choice;
 use super::method::{Auto, parse_auto};
+use super::number::{count, real};
 
 /// Parameters of unfolded graph networks; the weight of smoothness is --graph-reg (auto: by cross-validation).
 #[derive(Args)]
@@ -17,7 +18,7 @@ pub struct UnfoldedOptions {
     pub loss: NodeLoss,
 
     /// Weight of the squared norm of the layer: a number, or auto
-    #[arg(long, value_name = "R", default_value = "auto", value_parser = parse_auto, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", default_value = "auto", value_parser = parse_auto)]
     pub l2_reg: Auto,
 
     /// How the layer is found; auto takes what is estimated to be fastest
@@ -37,19 +38,19 @@ pub struct UnfoldedOptions {
     pub unfolding: Unfolding,
 
     /// Step size of the unfolding [default: 1/(1 + graph-reg)]
-    #[arg(long, value_name = "A", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", value_parser = real)]
     pub step_size: Option<f64>,
 
     /// What is added to every degree
-    #[arg(long, value_name = "W", default_value_t = UnfoldedParams::default().self_loop, value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "W", default_value_t = UnfoldedParams::default().self_loop, value_parser = real)]
     pub self_loop: f64,
 
     /// Units of a hidden layer [default: none, the features are weighed themselves]
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, value_name = "UNITS", value_parser = count)]
     pub hidden: Option<usize>,
 
     /// Reweight edges by how far their ends come apart, to this power in (0, 2) [default: not]
-    #[arg(long, value_name = "P", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", value_parser = real)]
     pub attention: Option<f64>,
 
     /// Leave out the constant beside the features
@@ -57,11 +58,11 @@ pub struct UnfoldedOptions {
     pub no_layer_bias: bool,
 
     /// Step of gd and adam [default: by rule]
-    #[arg(long, value_name = "RATE", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", value_parser = real)]
     pub learning_rate: Option<f64>,
 
     /// herta: share of the edges that are kept [default: by rule]
-    #[arg(long, value_name = "SHARE", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = real)]
     pub kept_edges: Option<f64>,
 
     /// herta: rows of the sketch, none, or auto
@@ -69,11 +70,11 @@ pub struct UnfoldedOptions {
     pub sketch_size: SketchSize,
 
     /// Relative suboptimality at which training stops
-    #[arg(long, value_name = "TOL", default_value = "1e-6", value_parser = real, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOL", default_value = "1e-6", value_parser = real)]
     pub train_tol: f64,
 
     /// Most iterations of the training
-    #[arg(long, value_name = "N", default_value_t = UnfoldedParams::default().max_iter)]
+    #[arg(long, value_name = "N", default_value_t = UnfoldedParams::default().max_iter, value_parser = count)]
     pub train_max_iter: usize,
 }
 
@@ -111,7 +112,7 @@ impl UnfoldedOptions {
 fn steps(text: &str) -> Result<Unfolding, String> {
     match text {
         "exact" => Ok(Unfolding::Exact),
-        count => count.parse().map(Unfolding::Steps).map_err(|_| "expected exact or a number".into()),
+        number => count(number).map(Unfolding::Steps).map_err(|_| "expected exact or a whole number".into()),
     }
 }
 
@@ -119,7 +120,7 @@ fn sketch(text: &str) -> Result<SketchSize, String> {
     match text {
         "auto" => Ok(SketchSize::Auto),
         "none" => Ok(SketchSize::None),
-        rows => rows.parse().map(SketchSize::Rows).map_err(|_| "expected auto, none or a number".into()),
+        rows => count(rows).map(SketchSize::Rows).map_err(|_| "expected auto, none or a whole number".into()),
     }
 }
 

@@ -1,0 +1,54 @@
+//! The files of a command, which it reads and which it writes, checked together before anything is read.
+
+use std::path::Path;
+
+use lapwing::data::Error;
+use lapwing::data::write::{check_distinct, check_writable};
+
+use crate::failure::Failure;
+use crate::output::is_stdout;
+
+/// Endings of reports.
+pub const REPORT_ENDINGS: &[&str] = &[".html"];
+/// Where the ending does not matter.
+pub const ANY_ENDING: &[&str] = &[""];
+
+/// The files of a command, each by the name of its option or argument.
+#[derive(Default)]
+pub struct Files<'p> {
+    inputs: Vec<(&'static str, &'p Path)>,
+    outputs: Vec<(&'static str, &'p Path)>,
+    endings: Vec<&'p [&'p str]>,
+}
+
+impl<'p> Files<'p> {
+    /// Adds a file that is read, if it is given.
+    pub fn read(mut self, name: &'static str, path: Option<&'p Path>) -> Self {
+        self.inputs.extend(path.map(|path| (name, path)));
+        self
+    }
+
+    /// Adds a file that is written, if it is given, with the endings it may have.
+    pub fn write(mut self, option: &'static str, path: Option<&'p Path>, endings: &'p [&'p str]) -> Self {
+        if let Some(path) = path {
+            self.outputs.push((option, path));
+            self.endings.push(endings);
+        }
+        self
+    }
+
+    /// Refuses an output that cannot be written, or that would replace an input or another output.
+    pub fn check(&self) -> Result<(), Failure> {
+        check_distinct(&self.inputs, &self.outputs)?;
+        for ((option, path), endings) in self.outputs.iter().zip(&self.endings) {
+            if is_stdout(path) && !endings.contains(&".csv") {
+                return Err(Failure::usage(format!("{option} needs the name of a file, not -")));
+            }
+            check_writable(path, endings).map_err(|error| match error {
+                Error::Param { value, expected, .. } => Error::Param { name: (*option).into(), value, expected },
+                error => error,
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Options that the chosen method does not use, numbers with units, and what the program says of arguments.
+
+mod common;
+
+use common::{Folder, clouds};
+
+const LABEL: &str = "label t.csv --label-column kind -o out.csv";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("t.csv", clouds(90, 3));
+    folder
+}
+
+#[test]
+fn options_that_the_method_does_not_use_are_refused() {
+    let folder = folder();
+    let cases = [
+        ("--method lapsvm --tol 1e-3", "--tol changes nothing for the method lapsvm", "harmonic, sparse-harmonic and subsampling"),
+        ("--method low-rank --graph-reg 2", "--graph-reg changes nothing for the method low-rank", "lapsvm"),
+        ("--n-landmarks 7", "--n-landmarks changes nothing for the method harmonic", "low-rank, anchor, nystrom and glnp"),
+        ("--loss mse", "--loss changes nothing for the method harmonic", "unfolded-gnn"),
+        ("--eigenvectors 7", "--eigenvectors changes nothing for the method harmonic", "simple-harmonic"),
+        ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm", "without --kernel poly"),
+    ];
+    for (options, what, other) in cases {
+        let message = folder.error(&format!("{LABEL} {options}"));
+        assert!(message.contains(what) && message.contains(other), "{options}: {message}");
+    }
+    let compare = "compare t.csv --label-column kind --labeled 6 --methods harmonic,lapsvm";
+    let message = folder.error(&format!("{compare} --n-landmarks 7"));
+    assert!(message.contains("--n-landmarks changes nothing for the methods compared"), "{message}");
+    // One of them is enough.
+    folder.ok(&format!("{compare} --kernel linear --tol 1e-4 --repeats 1"));
+    let message = folder.error("graph t.csv --drop kind --sparsity 0.1");
+    assert!(message.contains("--sparsity is for graphs that are learned"), "{message}");
+    // Given, though as it is by default.
+    assert!(folder.error("graph t.csv --drop kind --tol 1e-8").contains("--tol is for graphs that are learned"));
+}
+
+#[test]
+fn numbers_take_units_everywhere() {
+    let folder = folder();
+    folder.write("t.csv", clouds(90, 30));
+    folder.ok("graph t.csv --drop kind -o e.csv");
+    folder.ok("sparsify e.csv -o s.npz --edge-budget 0.1k --nodes 90");
+    folder.ok("sparsify e.csv -o s.npz --memory 64MiB");
+    folder.ok(&format!("{LABEL} --method lapsvm --gram-memory 1M --max-iter 1k --kernel-solver cg"));
+    folder.ok(&format!("{LABEL} --method low-rank --n-landmarks 0.02k --fit-rows 1e3"));
+    for (options, option) in [
+        ("-k 15q", "--neighbors"),
+        ("--max-iter 1.5", "--max-iter"),
+        ("--method lapsvm --gram-memory lots", "--gram-memory"),
+        ("--method low-rank --n-landmarks 1T", "--n-landmarks"),
+    ] {
+        let ran = folder.run(&format!("{LABEL} {options}"));
+        assert!(ran.stderr.starts_with("error: invalid value") && ran.stderr.contains(option), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn numbers_below_zero_get_the_answer_of_their_option() {
+    let folder = folder();
+    for (options, start) in [
+        ("-k -3", "error: invalid value '-3' for '--neighbors <K>': expected a whole number, at least 0"),
+        ("--max-iter -1", "error: invalid value '-1' for '--max-iter <N>': expected a whole number, at least 0"),
+        ("--tol -1", "error: --tol is -1; expected a number between 0 and 1"),
+        ("--method low-rank --n-landmarks -5", "error: invalid value '-5' for '--n-landmarks <K>'"),
+    ] {
+        let ran = folder.run(&format!("{LABEL} {options}"));
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.starts_with(start), "{options}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn errors_of_usage_are_one_line_then_hints() {
+    let folder = folder();
+    let cases = [
+        ("label t.csv --label-column kind", "error: the following required arguments were not provided: --output <OUT>"),
+        ("label t.csv --label-column kind --labels k -o o.csv", "error: the argument '--label-column <NAME>' cannot be used with '--labels <FILE>'"),
+        ("label t.csv --metrik cosine -o o.csv", "error: unexpected argument '--metrik' found"),
+        ("label t.csv --metric manhattan -o o.csv", "error: invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean, cosine, inner-product]"),
+        ("lable t.csv", "error: unrecognized subcommand 'lable'"),
+        ("graph", "error: the following required arguments were not provided: <DATA>"),
+    ];
+    for (arguments, line) in cases {
+        let ran = folder.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments}");
+        let mut lines = ran.stderr.lines();
+        assert_eq!(lines.next(), Some(line), "{arguments}");
+        let hints: Vec<&str> = lines.collect();
+        assert!(!hints.is_empty() && hints.iter().all(|hint| hint.starts_with("hint: ")), "{arguments}: {hints:?}");
+    }
+}
