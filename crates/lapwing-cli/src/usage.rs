@@ -45,7 +45,10 @@ mod tests {
     #[test]
     fn what_was_wrong_takes_one_line() {
         let (line, hints) = said("lapwing label in.csv --metric manhattan -o out.csv");
-        assert!(line.starts_with("invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean"), "{line}");
+        assert!(
+            line.starts_with("invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean"),
+            "{line}"
+        );
         assert_eq!(hints, ["lapwing label --help describes every option"]);
         let (line, _) = said("lapwing label in.csv");
         assert_eq!(line, "the following required arguments were not provided: --output <OUT>");

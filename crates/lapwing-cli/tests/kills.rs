@@ -11,7 +11,7 @@ use common::{Folder, Noise, npy};
 
 /// Kills of all jobs together.
 fn n_kills() -> usize {
-    std::env::var("LAPWING_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(12)
+    std::env::var("LAPWING_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(8)
 }
 
 /// What is done again and again.
@@ -23,7 +23,11 @@ struct Job {
 }
 
 const JOBS: [Job; 4] = [
-    Job { arguments: "label rows.npy --labels k.csv -o o.csv --model o.model", outputs: &["o.csv", "o.model"], checkpoint: None },
+    Job {
+        arguments: "label rows.npy --labels k.csv -o o.csv --model o.model",
+        outputs: &["o.csv", "o.model"],
+        checkpoint: None,
+    },
     Job {
         arguments: "sparsify edges.npy --nodes 20000 --edge-budget 40k -o s.npz --checkpoint s.part",
         outputs: &["s.npz"],

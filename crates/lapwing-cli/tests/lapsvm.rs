@@ -67,7 +67,9 @@ fn what_cannot_be_is_told_before_anything_is_read() {
         refused(&format!("{label} lapsvm --ambient-reg 0")).contains("--ambient-reg is 0; expected a positive number")
     );
     assert!(refused(&format!("{label} lapsvm --kernel-bandwidth -1")).contains("expected a positive number"));
-    assert!(refused(&format!("{label} lapsvm --kernel-landmarks few")).contains("expected auto, none or a number"));
+    assert!(
+        refused(&format!("{label} lapsvm --kernel-landmarks few")).contains("expected auto, none or a whole number")
+    );
     assert!(refused(&format!("{label} laprls --kernel-solver dual")).contains("--kernel-solver is dual"));
     assert!(refused(&format!("{label} lapsvm --gradient-tol 2")).contains("--gradient-tol is 2"));
     let graph = "label --graph nowhere.npz --labels none.csv --method lapsvm -o out.csv";

@@ -105,7 +105,13 @@ fn a_checkpoint_is_no_other_file() {
     let common = "label array.npy --labels known.csv --method low-rank --n-landmarks 9 -o out.npy --model m";
     for other in ["./out.npy", "m", "./m", "array.npy", "./array.npy", "known.csv", "./known.csv"] {
         let refused = lapwing(&folder, &format!("{common} --checkpoint {other}"));
-        assert!(refused.code == Some(2) && refused.stderr.contains("a file of its own"), "{other}: {}", refused.stderr);
+        assert!(
+            refused.code == Some(2)
+                && refused.stderr.contains("--checkpoint is")
+                && refused.stderr.contains("expected another file than"),
+            "{other}: {}",
+            refused.stderr
+        );
     }
     let refused = lapwing(&folder, &format!("{common} --checkpoint sums --fit-rows 100"));
     assert!(refused.code == Some(2) && refused.stderr.contains("--checkpoint is given"), "{}", refused.stderr);
@@ -157,7 +163,10 @@ fn bad_input_is_named_and_leaves_nothing() {
         ("array.npy --labels known.csv --alpha 1", "--alpha is 1"),
         ("array.npy --labels known.csv --n-landmarks 0", "--n-landmarks is 0"),
         ("array.npy --labels array.npy", "expected one label per row"),
-        ("array.npy --labels known.csv --checkpoint array.npy", "--checkpoint needs a file of its own"),
+        (
+            "array.npy --labels known.csv --checkpoint array.npy",
+            "--checkpoint is array.npy; expected another file than DATA",
+        ),
         ("array.npy --labels known.csv --checkpoint c --report r.html", "--checkpoint needs rows"),
         ("array.npy --labels known.csv --method harmonic --checkpoint c", "--checkpoint needs"),
     ] {

@@ -16,9 +16,17 @@ fn folder() -> Folder {
 fn options_that_the_method_does_not_use_are_refused() {
     let folder = folder();
     let cases = [
-        ("--method lapsvm --tol 1e-3", "--tol changes nothing for the method lapsvm", "harmonic, sparse-harmonic and subsampling"),
+        (
+            "--method lapsvm --tol 1e-3",
+            "--tol changes nothing for the method lapsvm",
+            "harmonic, sparse-harmonic and subsampling",
+        ),
         ("--method low-rank --graph-reg 2", "--graph-reg changes nothing for the method low-rank", "lapsvm"),
-        ("--n-landmarks 7", "--n-landmarks changes nothing for the method harmonic", "low-rank, anchor, nystrom and glnp"),
+        (
+            "--n-landmarks 7",
+            "--n-landmarks changes nothing for the method harmonic",
+            "low-rank, anchor, nystrom and glnp",
+        ),
         ("--loss mse", "--loss changes nothing for the method harmonic", "unfolded-gnn"),
         ("--eigenvectors 7", "--eigenvectors changes nothing for the method harmonic", "simple-harmonic"),
         ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm", "without --kernel poly"),
@@ -77,10 +85,19 @@ fn numbers_below_zero_get_the_answer_of_their_option() {
 fn errors_of_usage_are_one_line_then_hints() {
     let folder = folder();
     let cases = [
-        ("label t.csv --label-column kind", "error: the following required arguments were not provided: --output <OUT>"),
-        ("label t.csv --label-column kind --labels k -o o.csv", "error: the argument '--label-column <NAME>' cannot be used with '--labels <FILE>'"),
+        (
+            "label t.csv --label-column kind",
+            "error: the following required arguments were not provided: --output <OUT>",
+        ),
+        (
+            "label t.csv --label-column kind --labels k -o o.csv",
+            "error: the argument '--label-column <NAME>' cannot be used with '--labels <FILE>'",
+        ),
         ("label t.csv --metrik cosine -o o.csv", "error: unexpected argument '--metrik' found"),
-        ("label t.csv --metric manhattan -o o.csv", "error: invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean, cosine, inner-product]"),
+        (
+            "label t.csv --metric manhattan -o o.csv",
+            "error: invalid value 'manhattan' for '--metric <METRIC>' [possible values: euclidean, cosine, inner-product]",
+        ),
         ("lable t.csv", "error: unrecognized subcommand 'lable'"),
         ("graph", "error: the following required arguments were not provided: <DATA>"),
     ];

@@ -147,7 +147,7 @@ fn bad_input_is_named() {
     says("- --checkpoint c", &["--checkpoint needs a file of edges", "cannot be read again"]);
     says("- --json", &["--nodes", "standard input"]);
     says("m.npz --checkpoint c", &["an .npz is read whole"]);
-    says("edges.csv --checkpoint edges.csv", &["file of its own"]);
+    says("edges.csv --checkpoint edges.csv", &["another file than"]);
     says("edges.csv --checkpoint nowhere/c", &["nowhere"]);
     folder.write("c", "something else");
     says("edges.csv --checkpoint c", &["c: not a model file"]);

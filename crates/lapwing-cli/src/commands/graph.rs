@@ -90,7 +90,8 @@ impl Graph {
         session.run.check()?;
         let mut written = Written::default();
         // What goes to standard output goes there last: it cannot be taken back.
-        let (first, last) = if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
+        let (first, last) =
+            if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
         let stage_graph = |path: &Path, report: &mut Report| {
             report.time("write", &session.run, |_| stage_graph(path, affinity.graph.adjacency()))
         };

@@ -76,7 +76,9 @@ impl LabelRows<'_> {
         RowFit::note_unreached(&mut fit.report);
         let finished = publish_after(printed, || {
             written.publish()?;
-            self.checkpoint.filter(|_| session.communicator.is_root()).map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
+            self.checkpoint
+                .filter(|_| session.communicator.is_root())
+                .map_or(Ok(()), |path| Ok(remove_checkpoint(path)?))
         });
         self.agree(session, finished)?;
         fit.report.phases.splice(0..0, before.phases);

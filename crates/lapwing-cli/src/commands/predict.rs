@@ -118,9 +118,8 @@ impl Predict {
         session.run.check()?;
         let labels = folded(&labeling, self.unreached);
         let mut written = Written::default();
-        let stage = |_: &mut Report| {
-            output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities)
-        };
+        let stage =
+            |_: &mut Report| output::stage(&self.output, &model.classes, &labels, &labeling, self.probabilities);
         written.add("labels", report.time("write", &session.run, stage)?);
         written.publish()?;
         report.peak_bytes = peak_memory_bytes();

@@ -6,7 +6,6 @@ use lapwing::models::baselines::{EigenfunctionParams, SimpleHarmonicParams, Subs
 
 use super::number::{count, real};
 
-
 /// Parameters of the baselines.
 #[derive(Args)]
 #[command(next_help_heading = "Baselines")]

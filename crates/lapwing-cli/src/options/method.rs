@@ -8,8 +8,8 @@ use lapwing::models::{
 };
 
 use super::choice::choice;
-use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
 use super::number::{count, real};
+use super::{BaselineOptions, LapSvmOptions, LowRankOptions, SparseHarmonicOptions, UnfoldedOptions};
 
 /// How the graph is built from features; a graph that is given leaves nothing to choose.
 #[derive(Args)]

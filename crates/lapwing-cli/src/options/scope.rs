@@ -241,8 +241,16 @@ mod tests {
     #[test]
     fn options_that_change_nothing_are_refused() {
         let refused = [
-            ("lapsvm", "--tol 1e-3", "--tol changes nothing for the method lapsvm; it is an option of harmonic, sparse-harmonic and subsampling"),
-            ("low-rank", "--graph-reg 3", "--graph-reg changes nothing for the method low-rank; it is an option of harmonic"),
+            (
+                "lapsvm",
+                "--tol 1e-3",
+                "--tol changes nothing for the method lapsvm; it is an option of harmonic, sparse-harmonic and subsampling",
+            ),
+            (
+                "low-rank",
+                "--graph-reg 3",
+                "--graph-reg changes nothing for the method low-rank; it is an option of harmonic",
+            ),
             ("harmonic", "--n-landmarks 7", "low-rank, anchor, nystrom and glnp"),
             ("harmonic", "--loss mse", "it is an option of unfolded-gnn"),
             ("harmonic", "--eigenvectors 7", "it is an option of simple-harmonic"),

@@ -59,7 +59,8 @@ impl Folder {
         let before = self.names();
         let ran = self.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments}: {ran:?}");
-        let errors: Vec<&str> = ran.stderr.lines().filter(|line| !line.starts_with("warning: ") && !line.starts_with("hint: ")).collect();
+        let errors: Vec<&str> =
+            ran.stderr.lines().filter(|line| !line.starts_with("warning: ") && !line.starts_with("hint: ")).collect();
         assert!(errors.len() == 1 && errors[0].starts_with("error: "), "{arguments}: {}", ran.stderr);
         assert_eq!(self.names(), before, "{arguments} left something behind");
         errors[0]["error: ".len()..].into()

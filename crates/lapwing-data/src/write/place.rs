@@ -111,11 +111,12 @@ pub fn check_distinct(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Re
     let (read, written) = (identified(inputs), identified(outputs));
     for (at, (name, path)) in outputs.iter().enumerate() {
         let Some(own) = &written[at] else { continue };
-        let others = inputs.iter().zip(&read).map(|(file, identity)| (file, identity, "is read"));
-        let earlier = outputs[..at].iter().zip(&written).map(|(file, identity)| (file, identity, "is written, too"));
+        let others = inputs.iter().zip(&read).map(|(file, identity)| (file, identity, "which is read"));
+        let earlier =
+            outputs[..at].iter().zip(&written).map(|(file, identity)| (file, identity, "which is written as well"));
         let same = others.chain(earlier).find(|(_, identity, _)| identity.as_ref() == Some(own));
         if let Some(((other, other_path), _, what)) = same {
-            let expected = format!("another file than {other} ({}), which {what}", other_path.display());
+            let expected = format!("another file than {other} ({}), {what}", other_path.display());
             return Err(Error::param(*name, path.display(), expected));
         }
     }
@@ -147,7 +148,8 @@ impl Identity {
                 Some(Self::There(metadata.dev(), metadata.ino()))
             }
             (target, _) => {
-                let folder = std::fs::canonicalize(folder_of(&target)).unwrap_or_else(|_| folder_of(&target).to_owned());
+                let folder =
+                    std::fs::canonicalize(folder_of(&target)).unwrap_or_else(|_| folder_of(&target).to_owned());
                 Some(Self::Path(folder.join(target.file_name().unwrap_or_default())))
             }
         }
@@ -226,7 +228,8 @@ mod tests {
         assert!(is_refused("t.csv", &["o.csv", "sub/../o.csv"]));
         assert!(is_refused("t.csv", &["sub/new.csv", "dangling.csv"]));
         assert!(!is_refused("t.csv", &["o.csv", "sub/o.csv"]));
-        let devices = [("output", Path::new("/dev/null")), ("model", Path::new("/dev/null")), ("report", Path::new("-"))];
+        let devices =
+            [("output", Path::new("/dev/null")), ("model", Path::new("/dev/null")), ("report", Path::new("-"))];
         check_distinct(&[("data", Path::new("-")), ("labels", Path::new("/dev/null"))], &devices).unwrap();
     }
 }

@@ -110,9 +110,10 @@ pub(super) fn move_aside(target: &Path) -> io::Result<TempPath> {
 fn hidden_beside<T>(target: &Path, mut create: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(T, TempPath)> {
     faults::step()?;
     let mut code = None;
-    let made = Builder::new().prefix(".lapwing-").suffix(".part").make_in(folder_of(target), |path| {
-        create(path).inspect_err(|error| code = error.raw_os_error())
-    });
+    let made = Builder::new()
+        .prefix(".lapwing-")
+        .suffix(".part")
+        .make_in(folder_of(target), |path| create(path).inspect_err(|error| code = error.raw_os_error()));
     let named = made.map_err(|error| code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))?;
     let (file, path) = named.into_parts();
     Ok((file, path))
