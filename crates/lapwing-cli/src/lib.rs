@@ -158,10 +158,63 @@ fn paint(text: &str, color: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
 
     #[test]
     fn arguments_are_consistent() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    /// Markdown files below a folder of the repository.
+    fn pages(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries
+            .flat_map(|path| match path.is_dir() {
+                true => pages(&path),
+                false => vec![path],
+            })
+            .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+            .collect()
+    }
+
+    /// Commands of the program in the code blocks of a page, or in the examples of a help.
+    fn commands(text: &str) -> Vec<String> {
+        let joined = text.replace("\\\n", " ");
+        let lines = joined.lines().map(|line| line.rsplit(" | ").next().unwrap_or(line).trim());
+        let lines =
+            lines.filter(|line| line.starts_with("lapwing ") && !line.contains('…') && !line.contains("COMMAND"));
+        // What stands behind is a comment, what the line does, or another program's.
+        let ends = ["  ", " #", " > ", " 2>", " < ", " | ", "`"];
+        lines
+            .map(|line| ends.iter().fold(line, |line, end| line.split(end).next().unwrap_or(line)).to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn commands_of_pages_and_examples_are_understood() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut texts: Vec<String> =
+            pages(&root.join("docs")).iter().map(|page| std::fs::read_to_string(page).unwrap()).collect();
+        texts.push(std::fs::read_to_string(root.join("README.md")).unwrap());
+        let in_blocks = |text: &String| text.split("```").skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+        let mut texts: Vec<String> = texts.iter().flat_map(in_blocks).collect();
+        texts.extend(Cli::command().get_subcommands().filter_map(|c| c.get_after_help()).map(|help| help.to_string()));
+        let all: Vec<String> = texts.iter().flat_map(|text| commands(text)).collect();
+        assert!(all.len() > 40, "{all:?}");
+        for line in &all {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let used = parse(&words).and_then(|(cli, given)| match &cli.command {
+                Command::Label(label) => label.check_used(&given),
+                Command::Compare(compare) => compare.check_used(&given).map(drop),
+                _ => Ok(()),
+            });
+            if let Err(failure) = used
+                && failure.code() != DONE
+            {
+                panic!("{line}: {}", failure.text().unwrap_or_default());
+            }
+        }
     }
 }

@@ -67,12 +67,7 @@ pub struct Compare {
 impl Compare {
     pub fn run(&self, given: &Given) -> Result<Outcome, Failure> {
         check_label_source(&self.data, &self.labels)?;
-        let methods = self.methods()?;
-        let names: Vec<&str> = match self.methods.as_slice() {
-            [] => methods.iter().map(|method| method.name()).collect(),
-            names => names.iter().map(String::as_str).collect(),
-        };
-        check_used(given, &names, &self.choices)?;
+        let methods = self.check_used(given)?;
         let session = Session::start(&self.run)?;
         let inputs = self.labels.files(self.data.files(Files::default()));
         inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
@@ -101,6 +96,17 @@ impl Compare {
         self.print(&session, &report, &results, &written)?;
         let is_fine = results.iter().all(|result| result.unreached == 0.0);
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
+    }
+
+    /// The methods that are compared; refuses options that none of them uses.
+    pub fn check_used(&self, given: &Given) -> Result<Vec<Box<dyn Method>>, Failure> {
+        let methods = self.methods()?;
+        let names: Vec<&str> = match self.methods.as_slice() {
+            [] => methods.iter().map(|method| method.name()).collect(),
+            names => names.iter().map(String::as_str).collect(),
+        };
+        check_used(given, &names, &self.choices)?;
+        Ok(methods)
     }
 
     fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {

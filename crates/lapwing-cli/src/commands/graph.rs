@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::html::{GraphPage, stage_page};
 use crate::input::Input;
-use crate::options::{DataOptions, Given, GraphOptions, LearnOptions, RunOptions};
+use crate::options::{DataOptions, Given, GraphOptions, LearnOptions, RunOptions, check_used_by_graph};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, row};
@@ -65,6 +65,7 @@ impl Graph {
             let option = option.replace('_', "-");
             return Err(Failure::usage(format!("--{option} is for graphs that are learned, with --learn log or l2")));
         }
+        check_used_by_graph(given, &params)?;
         self.data.check()?;
         self.data.check_one()?;
         if self.writes_to_stdout() && self.run.json {

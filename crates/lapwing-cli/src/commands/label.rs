@@ -143,7 +143,7 @@ fn in_words_of(method: &str, failure: Failure) -> Failure {
 impl Label {
     pub fn run(&self, given: &Given, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
-        check_used(given, &[&self.method], &self.choices)?;
+        self.check_used(given)?;
         let mut options = self.choices.options();
         options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
         options.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
@@ -158,6 +158,11 @@ impl Label {
                 .map_err(|failure| in_words_of(&self.method, failure));
         }
         self.run_held(&options, low_rank.is_some(), ranks).map_err(|failure| in_words_of(&self.method, failure))
+    }
+
+    /// Refuses options that the method does not use.
+    pub fn check_used(&self, given: &Given) -> Result<(), Failure> {
+        check_used(given, &[&self.method], &self.choices)
     }
 
     /// Whether rows are read in blocks; several processes can do nothing else.

@@ -22,7 +22,7 @@ pub use low_rank::LowRankOptions;
 pub use method::{GraphOptions, HarmonicOptions, MethodChoices};
 pub use number::count;
 pub use run::{ProgressStyle, RunOptions};
-pub use scope::{Given, check_used};
+pub use scope::{Given, check_used, check_used_by_graph};
 pub use sparse_harmonic::SparseHarmonicOptions;
 pub use sparsify::SparsifyOptions;
 pub use unfolded::UnfoldedOptions;

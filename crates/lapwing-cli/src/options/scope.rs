@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use lapwing::graph::{KnnBuilder, Metric, Weighting};
+use lapwing::graph::{GraphParams, KnnBuilder, Metric, Weighting};
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::lapsvm::{KernelKind, KernelSolver, Stopping};
 use lapwing::models::low_rank::FactorKind;
@@ -65,13 +65,11 @@ const fn scope_if(
 /// Every option of a method, with those that use it.
 const SCOPES: &[Scope] = &[
     scope(ON_GRAPHS, &["neighbors", "metric", "weights", "symmetrize", "knn"]),
-    scope_if(ON_GRAPHS, &["bandwidth"], "--weights self-tuning or gaussian", |c| {
-        matches!(c.graph.weights, Weighting::SelfTuning | Weighting::Gaussian)
-    }),
-    scope_if(ON_GRAPHS, &["recall_target"], "--knn auto or partitions", |c| c.graph.knn != KnnBuilder::Exact),
+    scope_if(ON_GRAPHS, &["bandwidth"], WITH_WIDTHS, |c| has_widths(&c.graph.params())),
+    scope_if(ON_GRAPHS, &["recall_target"], MAY_MISS, |c| may_miss(&c.graph.params())),
     scope(&["nearest-label"], &["metric"]),
-    scope_if(ON_GRAPHS, &["zero_rows"], "--metric cosine", is_cosine),
-    scope_if(&["nearest-label"], &["zero_rows"], "--metric cosine", is_cosine),
+    scope_if(ON_GRAPHS, &["zero_rows"], COSINE, |c| is_cosine(&c.graph.params())),
+    scope_if(&["nearest-label"], &["zero_rows"], COSINE, |c| is_cosine(&c.graph.params())),
     scope(HARMONIC, &["graph_reg", "form", "clamp", "tol", "max_iter", "certify"]),
     scope(METHODS, &["decision"]),
     scope(HARMONIC, &["class_prior", "labels_drawn"]),
@@ -130,8 +128,20 @@ const SCOPES: &[Scope] = &[
     scope(&["eigenfunction"], &["clip", "fit_weight", "no_constant"]),
 ];
 
-fn is_cosine(choices: &MethodChoices) -> bool {
-    choices.graph.metric == Metric::Cosine
+const WITH_WIDTHS: &str = "--weights self-tuning or gaussian";
+const MAY_MISS: &str = "--knn auto or partitions";
+const COSINE: &str = "--metric cosine";
+
+fn has_widths(graph: &GraphParams) -> bool {
+    matches!(graph.weights, Weighting::SelfTuning | Weighting::Gaussian)
+}
+
+fn may_miss(graph: &GraphParams) -> bool {
+    graph.builder != KnnBuilder::Exact
+}
+
+fn is_cosine(graph: &GraphParams) -> bool {
+    graph.metric == Metric::Cosine
 }
 
 fn has_sizes(choices: &MethodChoices) -> bool {
@@ -156,6 +166,21 @@ pub fn check_used(given: &Given, methods: &[&str], choices: &MethodChoices) -> R
         return Err(Failure::usage(reason));
     }
     Ok(())
+}
+
+/// Refuses options of a graph that change nothing without another one.
+pub fn check_used_by_graph(given: &Given, graph: &GraphParams) -> Result<(), Failure> {
+    let conditions = [
+        ("bandwidth", WITH_WIDTHS, has_widths(graph)),
+        ("recall_target", MAY_MISS, may_miss(graph)),
+        ("zero_rows", COSINE, is_cosine(graph)),
+    ];
+    match conditions.into_iter().find(|(option, _, holds)| given.has(option) && !holds) {
+        Some((option, other, _)) => {
+            Err(Failure::usage(format!("--{} changes nothing without {other}", option.replace('_', "-"))))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_option(option: &str, methods: &[&str], choices: &MethodChoices) -> Result<(), Failure> {
