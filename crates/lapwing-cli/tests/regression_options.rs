@@ -42,8 +42,8 @@ fn options_that_the_method_does_not_use_are_refused() {
     folder.ok(&format!("{compare} --kernel linear --tol 1e-4 --repeats 1"));
     let message = folder.error("graph t.csv --drop kind --sparsity 0.1");
     assert!(message.contains("--sparsity is for graphs that are learned"), "{message}");
-    let message = folder.error("graph t.csv --drop kind --weights binary --bandwidth 2");
-    assert_eq!(message, "--bandwidth changes nothing without --weights self-tuning or gaussian");
+    let message = folder.error("graph t.csv --drop kind --knn exact --recall-target 0.9");
+    assert_eq!(message, "--recall-target changes nothing without --knn auto or partitions");
     // Given, though as it is by default.
     assert!(folder.error("graph t.csv --drop kind --tol 1e-8").contains("--tol is for graphs that are learned"));
 }
