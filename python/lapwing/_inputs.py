@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from ._columns import check_columns
+
 CsrParts = tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]
 
 #: Types of dense features taken as they are; all others become the first, float16 becomes float32.
@@ -16,7 +18,10 @@ DENSE_TYPES = [np.float64, np.float32, np.uint8]
 
 
 def check_options(X: Any, min_samples: int = 1) -> dict[str, Any]:
-    """What to ask of scikit-learn's validation. Values that are not finite are found, and named, in Rust."""
+    """What to ask of scikit-learn's validation. Values that are not finite are found, and named, in Rust; those of data
+    frames here, where columns have names.
+    """
+    check_columns(X)
     half = getattr(X, "dtype", None) == np.float16
     sparse = sp.issparse(X)
     return {

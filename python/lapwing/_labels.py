@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Texts that mark rows without a label, in any case, where no other marker is given: those of the program.
+UNLABELED_TEXTS = frozenset({"-1", "-1.0", "nan", "null", "none", "na"})
+
 
 @dataclass(frozen=True)
 class ClassLabels:
@@ -35,15 +38,21 @@ def as_label_array(y: Any) -> NDArray[Any]:
 
 
 def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
-    """Rows without a label: None, NaN and pandas' NA always; else what equals `unlabeled`, by default -1."""
+    """Rows without a label: None, NaN, pandas' NA and empty texts always; else what equals `unlabeled`, by default the
+    number -1 and the texts `UNLABELED_TEXTS` in any case. Spaces around texts do not count.
+    """
     y = as_label_array(y)
-    marker = -1 if unlabeled is None else unlabeled
+    if y.dtype.kind in "US":
+        # Few texts, many rows.
+        texts, inverse = np.unique(y, return_inverse=True)
+        marks = np.fromiter((_is_marker(text, unlabeled) for text in texts), bool, count=texts.size)
+        return marks[inverse.reshape(y.shape)]
     if y.dtype.kind == "O":
-        return np.fromiter((_is_missing(label) or _equals(label, marker) for label in y), bool, count=y.size)
+        return np.fromiter((_is_missing(label) or _is_marker(label, unlabeled) for label in y), bool, count=y.size)
+    marker = -1 if unlabeled is None else unlabeled
     missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.shape, bool)
-    is_text = y.dtype.kind in "US"
-    # A boolean is never the number 1, nor a text the number it spells.
-    if is_text != isinstance(marker, str) or (y.dtype.kind == "b") != isinstance(marker, (bool, np.bool_)):
+    # A boolean is never the number 1, nor a number the text that spells it.
+    if isinstance(marker, str) or (y.dtype.kind == "b") != isinstance(marker, (bool, np.bool_)):
         return missing
     marked: NDArray[np.bool_] = missing | (y == marker)
     return marked
@@ -117,7 +126,15 @@ def _is_missing(label: Any) -> bool:
     return isinstance(label, (float, np.floating)) and bool(label != label)
 
 
-def _equals(label: Any, marker: Any) -> bool:
-    if isinstance(label, (bool, np.bool_)) != isinstance(marker, (bool, np.bool_)):
+def _is_marker(label: Any, unlabeled: Any) -> bool:
+    """Whether a label that is there stands for none."""
+    if isinstance(label, (str, bytes)):
+        text = label.decode("utf-8", "replace") if isinstance(label, bytes) else label
+        text = text.strip()
+        if unlabeled is None:
+            return not text or text.lower() in UNLABELED_TEXTS
+        return not text or (isinstance(unlabeled, str) and text == unlabeled.strip())
+    marker = -1 if unlabeled is None else unlabeled
+    if isinstance(marker, str) or isinstance(label, (bool, np.bool_)) != isinstance(marker, (bool, np.bool_)):
         return False
-    return isinstance(label, str) == isinstance(marker, str) and bool(label == marker)
+    return bool(label == marker)

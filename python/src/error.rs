@@ -13,6 +13,7 @@ pub fn to_py(error: Error) -> PyErr {
         Error::Param { .. }
         | Error::Shape { .. }
         | Error::Value { .. }
+        | Error::Columns(_)
         | Error::Labels { .. }
         | Error::Graph { .. }
         | Error::Format { .. }

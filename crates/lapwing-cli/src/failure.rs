@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use clap::CommandFactory;
-use lapwing::data::Error;
+use lapwing::data::read::join_columns;
+use lapwing::data::{BadColumn, BadColumns, Error};
 
 use crate::{Cli, DONE, ERROR, INTERRUPTED, usage};
 
@@ -73,10 +74,25 @@ impl Failure {
             Self::Library(Error::Param { name, value, expected }) => {
                 Some(format!("{} is {value}; expected {expected}", option_name(name)))
             }
-            Self::Library(error) => Some(error.to_string().replace('\n', " ")),
+            Self::Library(Error::Columns(bad)) => Some(one_line(&format!("{bad}: --drop {}", drop_list(bad)))),
+            Self::Library(error) => Some(one_line(&error.to_string())),
             Self::ClosedPipe => None,
             Self::Interrupted => Some("interrupted".into()),
         }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+/// What `--drop` is given to leave columns out, as it is typed in a shell.
+fn drop_list(bad: &BadColumns) -> String {
+    let list = join_columns(&bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>());
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.,:/@%+=".contains(c);
+    match !list.is_empty() && list.chars().all(is_plain) {
+        true => list,
+        false => format!("'{}'", list.replace('\'', r"'\''")),
     }
 }
 

@@ -10,7 +10,7 @@ use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
 
 use crate::failure::Failure;
-use crate::options::{DataOptions, LabelOptions, TableOptions};
+use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
 use crate::output::is_stdout;
 
 /// Features or a graph, with what belongs to them.
@@ -101,9 +101,10 @@ impl Input {
         labels: Option<&LabelOptions>,
         run: &Run,
     ) -> Result<Self, Failure> {
-        let Samples { features, feature_names, labels } = read_samples(path, &read_options(table, labels), run)?;
+        let samples = read_samples(path, &read_options(table, labels), run)?;
         // Before standardizing, which would spread one NaN over its column.
-        features.check(run)?;
+        samples.check(run)?;
+        let Samples { features, feature_names, labels, .. } = samples;
         let standardizer = if table.standardize { Some(Standardizer::fit(&features, run)?) } else { None };
         let features = match &standardizer {
             Some(standardizer) => standardizer.apply(&features, run)?,
@@ -156,8 +157,8 @@ pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(
 pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> ReadOptions {
     ReadOptions {
         label_column: labels.and_then(|labels| labels.label_column.clone()),
-        columns: table.columns.clone(),
-        drop: table.drop.clone(),
+        columns: table.columns.as_deref().map(Names::all),
+        drop: Names::all(&table.drop),
         unlabeled: labels.and_then(|labels| labels.unlabeled.clone()),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lapwing::data::read::{RowFile, can_stream, read_label_column, read_sparse_labels};
-use lapwing::data::{ClassNames, GeneratedRows, RowSource, Run, SparseLabels};
+use lapwing::data::{ClassNames, Error, GeneratedRows, RowSource, Run, SparseLabels};
 
 use crate::failure::Failure;
 use crate::input::{no_labels, read_options};
@@ -50,6 +50,14 @@ impl Rows {
         match self {
             Self::File(file) => file,
             Self::Generated(rows) => rows,
+        }
+    }
+
+    /// An error about these rows in words of their file.
+    pub fn explained(&self, error: Error, run: &Run) -> Error {
+        match self {
+            Self::File(file) => file.explained(error, run),
+            Self::Generated(_) => error,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::BadColumns;
+
 /// What can go wrong, by kind of mistake.
 ///
 /// A result that merely did not converge, or rows that no label reaches, are not errors: they are
@@ -43,6 +45,9 @@ pub enum Error {
         /// What to do about it.
         advice: String,
     },
+    /// Columns of features that cannot be used, all of them.
+    #[error("{0}")]
+    Columns(Box<BadColumns>),
     /// Labels that cannot be used.
     #[error("labels: {reason}")]
     Labels {

@@ -3,6 +3,7 @@
 //!
 //! Everything else of the workspace builds on this crate; it knows nothing of graphs or methods.
 
+mod bad_columns;
 pub mod communicator;
 mod edges;
 mod error;
@@ -20,6 +21,7 @@ mod standardize;
 pub mod vectored;
 pub mod write;
 
+pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};
 pub use communicator::{Alone, Communicator};
 pub use edges::{Edge, EdgeReader, EdgeSlice, EdgeSource};
 pub use error::{Error, Result, parse_choice};

@@ -8,7 +8,8 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use memmap2::Mmap;
 use rayon::prelude::*;
 
-use crate::{Csr, Error, Result, Run};
+use crate::bad_columns::{ValueSurvey, is_bad};
+use crate::{BadColumns, Csr, Error, Result, Run};
 
 /// Rows handled as one unit of parallel work.
 const BLOCK_ROWS: usize = 4096;
@@ -403,7 +404,10 @@ impl<'a> Features<'a> {
     /// Checks that there is something to work on: rows, columns, and finite values that fit f32.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows or no columns; [`Error::Value`] naming the first bad value in row order.
+    /// [`Error::Shape`] for no rows or no columns; [`Error::Columns`] naming every column with such values.
+    ///
+    /// # Complexity
+    /// One pass; one more where there are bad values.
     pub fn check(&self, run: &Run) -> Result<()> {
         if self.n_rows() == 0 {
             return Err(Error::shape("features", "at least one row (n_samples)", "0 samples"));
@@ -411,46 +415,59 @@ impl<'a> Features<'a> {
         if self.n_cols() == 0 {
             return Err(Error::shape("features", "at least one column", "0 feature(s)"));
         }
-        let bad_in = |rows: Range<usize>| -> Option<(usize, usize, f64)> {
-            match self {
-                Self::Dense(dense) => {
-                    let range = rows.start * dense.n_cols()..rows.end * dense.n_cols();
-                    let found = match dense.values() {
-                        DenseValues::U8(_) => None,
-                        DenseValues::F32(v) => first_bad(v.as_slice(), range),
-                        DenseValues::F64(v) => first_bad(v.as_slice(), range),
-                    };
-                    found.map(|(at, x)| (at / dense.n_cols(), at % dense.n_cols(), x))
-                }
-                Self::Sparse(sparse) => {
-                    let range = sparse.indptr()[rows.start] as usize..sparse.indptr()[rows.end] as usize;
-                    first_bad(sparse.values(), range).map(|(at, x)| {
-                        let row = sparse.indptr().partition_point(|&p| p as usize <= at) - 1;
-                        (row, sparse.indices()[at] as usize, x)
-                    })
-                }
-            }
-        };
         let n = self.n_rows();
-        let bad = run.install(|| {
-            (0..n.div_ceil(BLOCK_ROWS))
-                .into_par_iter()
-                .map(|block| bad_in(block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(n)))
-                .find_first(Option::is_some)
-                .flatten()
-        });
-        match bad {
-            None => Ok(()),
-            Some((row, col, x)) => Err(Error::Value {
-                what: "features".into(),
-                row,
-                col: Some(col),
-                value: if x.is_finite() { format!("{x:e}") } else { x.to_string() },
-                advice: if x.is_finite() { "beyond single precision; rescale it" } else { "remove or impute it" }
-                    .into(),
-            }),
+        let block = |block: usize| block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(n);
+        let is_good = |at: usize| self.values_are_good(block(at));
+        match run.install(|| (0..n.div_ceil(BLOCK_ROWS)).into_par_iter().all(is_good)) {
+            true => Ok(()),
+            false => Err(self.bad_columns(run)?.map_or_else(unfound, Error::from)),
         }
     }
+
+    /// Whether the values of some rows are finite and fit f32.
+    fn values_are_good(&self, rows: Range<usize>) -> bool {
+        match self {
+            Self::Dense(dense) => {
+                let range = rows.start * dense.n_cols()..rows.end * dense.n_cols();
+                match dense.values() {
+                    DenseValues::U8(_) => true,
+                    DenseValues::F32(v) => v.as_slice()[range].iter().all(|&x| !is_bad(x.into())),
+                    DenseValues::F64(v) => v.as_slice()[range].iter().all(|&x| !is_bad(x)),
+                }
+            }
+            Self::Sparse(sparse) => {
+                let range = sparse.indptr()[rows.start] as usize..sparse.indptr()[rows.end] as usize;
+                sparse.values()[range].iter().all(|&x| !is_bad(x.into()))
+            }
+        }
+    }
+
+    /// All columns with values that cannot be used.
+    fn bad_columns(&self, run: &Run) -> Result<Option<BadColumns>> {
+        let (mut survey, n) = (ValueSurvey::default(), self.n_rows());
+        let mut values = vec![0.0; if matches!(self, Self::Dense(_)) { self.n_cols() } else { 0 }];
+        for row in 0..n {
+            if row % BLOCK_ROWS == 0 {
+                run.check()?;
+            }
+            match self {
+                Self::Dense(dense) => {
+                    dense.copy_row_f64(row, &mut values);
+                    values.iter().enumerate().for_each(|(at, &x)| survey.look(at, row, None, x));
+                }
+                Self::Sparse(sparse) => {
+                    let (columns, values) = sparse.row(row);
+                    columns.iter().zip(values).for_each(|(&at, &x)| survey.look(at as usize, row, None, x.into()));
+                }
+            }
+        }
+        Ok(survey.finish("features", n))
+    }
+}
+
+/// Values that were bad a moment ago: a file that is mapped has changed.
+fn unfound() -> Error {
+    Error::shape("features", "a file that stays as it is", "changed while it was read")
 }
 
 /// Rows `rows` of a row-major matrix of `d` columns.
@@ -458,14 +475,6 @@ fn gathered<T: Copy>(values: &[T], d: usize, rows: &[u32]) -> Vec<T> {
     let mut out = Vec::with_capacity(rows.len() * d);
     rows.iter().for_each(|&row| out.extend_from_slice(&values[row as usize * d..][..d]));
     out
-}
-
-fn first_bad<T: Copy + Into<f64>>(values: &[T], range: Range<usize>) -> Option<(usize, f64)> {
-    let limit = f64::from(f32::MAX);
-    let start = range.start;
-    let is_bad = |x: f64| x.is_nan() || x.abs() > limit;
-    let at = values[range].iter().position(|&x| is_bad(x.into()))?;
-    Some((start + at, values[start + at].into()))
 }
 
 #[cfg(test)]
@@ -492,10 +501,14 @@ mod tests {
         values[8500 * 3 + 2] = f64::NAN;
         values[8900 * 3] = f64::INFINITY;
         let text = Features::from_f64(9000, 3, values).unwrap().check(&run).unwrap_err().to_string();
-        assert_eq!(text, "row 8500 of features holds NaN (column 2); remove or impute it");
+        assert_eq!(
+            text,
+            "features: 2 columns with missing or infinite values: column 0 (1 of 9000 rows, first inf in row 8900), \
+             column 2 (1 of 9000 rows, first NaN in row 8500); impute these, or leave them out"
+        );
         let sparse = Csr::new(3, 4, vec![0, 1, 1, 3], vec![0, 1, 3], vec![1.0, 2.0, f32::INFINITY]).unwrap();
         let text = Features::Sparse(Arc::new(sparse)).check(&run).unwrap_err().to_string();
-        assert!(text.starts_with("row 2 of features holds inf (column 3)"), "{text}");
+        assert!(text.contains("column 3 (1 of 3 rows, first inf in row 2)"), "{text}");
         assert!(Features::from_f64(1, 1, vec![1e300]).unwrap().check(&run).unwrap_err().to_string().contains("1e300"));
         assert!(Features::from_f32(0, 3, vec![]).unwrap().check(&run).is_err());
     }

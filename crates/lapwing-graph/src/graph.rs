@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapwing_data::{Csr, GraphSummary, Result};
+use lapwing_data::{Csr, Error, GraphSummary, Result};
 use lapwing_solve::{Components, check_adjacency};
 
 /// Undirected graph with positive finite weights, no self loops; each edge is stored in both directions.
@@ -16,14 +16,34 @@ impl Graph {
     /// Takes a symmetric matrix (n, n) as a graph. Self loops and zero weights are dropped.
     ///
     /// # Errors
-    /// [`Error::Shape`](lapwing_data::Error::Shape) for a matrix that is not square,
-    /// [`Error::Graph`](lapwing_data::Error::Graph) naming the first entry that is negative,
-    /// not finite, or differs from its mirror by more than 1e-12 relative.
+    /// [`Error::Shape`] for a matrix that is not square,
+    /// [`Error::Graph`] naming the first entry that is negative,
+    /// not finite, or differs from its mirror by more than 1e-12 relative, or the first node whose weights add up to more
+    /// than double precision holds.
     ///
     /// # Complexity
     /// O(m) time; no copy unless entries are dropped.
     pub fn new(adjacency: Csr<f64>) -> Result<Self> {
-        Ok(Self::from_clean(check_adjacency(Cow::Owned(adjacency))?.into_owned()))
+        Self::with_degrees(check_adjacency(Cow::Owned(adjacency))?.into_owned())
+    }
+
+    /// Wraps a matrix known to be symmetric and without loops, whose weights may be large.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] naming the first node whose weights add up to more than double precision holds, as those of all
+    /// nodes may together.
+    pub(crate) fn with_degrees(adjacency: Csr<f64>) -> Result<Self> {
+        let graph = Self::from_clean(adjacency);
+        let mut volume = 0.0;
+        for (node, degree) in graph.degree.iter().enumerate() {
+            volume += degree;
+            if !volume.is_finite() {
+                let whose = if degree.is_finite() { format!("nodes 0 to {node}") } else { format!("node {node}") };
+                let reason = "add up to more than double precision holds; scale all weights down";
+                return Err(Error::graph(format!("the weights at {whose} {reason}")));
+            }
+        }
+        Ok(graph)
     }
 
     /// Graph of the undirected edges (u, v, weight) among `n_samples` nodes; repeated edges add up.
@@ -112,6 +132,15 @@ mod tests {
         assert!(text(&[(0, 1, 1.0), (1, 0, 2.0)]).contains("weight 1 but (1, 0) has 2"));
         assert!(text(&[(2, 3, -1.0), (3, 2, -1.0)]).contains("edge (2, 3) has weight -1"));
         assert!(text(&[(2, 3, f64::INFINITY), (3, 2, f64::INFINITY)]).contains("inf"));
+    }
+
+    #[test]
+    fn weights_whose_sums_overflow_are_named() {
+        let text = |edges: &[(u32, u32, f64)]| Graph::from_edges(4, edges).unwrap_err().to_string();
+        assert!(text(&[(0, 1, 1e308); 10]).contains("edge (0, 1) has weight inf"));
+        assert!(text(&[(0, 1, 1e308), (1, 2, 1e308)]).contains("the weights at node 1 add up to more"));
+        assert!(text(&[(0, 1, 8e307), (2, 3, 8e307)]).contains("the weights at nodes 0 to 2 add up to more"));
+        assert!(Graph::from_edges(4, &[(0, 1, 8e307)]).is_ok());
     }
 
     #[test]

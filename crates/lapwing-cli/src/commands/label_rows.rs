@@ -50,7 +50,8 @@ impl LabelRows<'_> {
         if let Some(sizes) = &self.sizes {
             sizes.validate(labels.classes.len())?;
         }
-        let mut fit = self.method.fit_rows(rows.source(), &targets, session.communicator, &session.run)?;
+        let fit = self.method.fit_rows(rows.source(), &targets, session.communicator, &session.run);
+        let mut fit = fit.map_err(|error| in_words_of(&rows, error, session))?;
         if let Some(sizes) = &self.sizes {
             let held = fit.hold_sizes(rows.source(), sizes, &targets, &session.run);
             agree(session.communicator, held)?;
@@ -229,6 +230,11 @@ impl LabelRows<'_> {
         rows.extend(written.rows());
         session.print_summary(&rows, self.outputs.output.as_deref().is_some_and(is_stdout))
     }
+}
+
+/// An error about the rows in words of their file; that of several ranks has gone through all of them already.
+fn in_words_of(rows: &Rows, error: Error, session: &Session) -> Error {
+    if session.communicator.size() == 1 { rows.explained(error, &session.run) } else { error }
 }
 
 impl Counts {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use lapwing::data::read::{names_columns, read_graph, read_samples};
 use lapwing::data::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, Staged};
-use lapwing::data::{Features, Matrix, Report, peak_memory_bytes};
+use lapwing::data::{Error, Features, Matrix, Report, peak_memory_bytes};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_options, widen};
-use crate::options::{RunOptions, TableOptions};
+use crate::options::{Names, RunOptions, TableOptions};
 use crate::output::{self, Unreached, Written, folded, is_stdout, two_on_stdout};
 use crate::rows::{Rows, are_rows};
 use crate::session::Session;
@@ -49,12 +49,12 @@ pub struct Predict {
     graph: Option<PathBuf>,
 
     /// Feature columns, separated by commas [default: those of the model, else all]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', help_heading = "Input")]
-    columns: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B,…", help_heading = "Input")]
+    columns: Option<Vec<Names>>,
 
     /// Columns that are no features, separated by commas
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', help_heading = "Input")]
-    drop: Vec<String>,
+    #[arg(long, value_name = "A,B,…", help_heading = "Input")]
+    drop: Vec<Names>,
 
     /// Where the labels go: .csv, .parquet or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
@@ -147,14 +147,15 @@ impl Predict {
                 let c = model.classes.len();
                 Ok(model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?)))
             };
-            landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
+            let labeled = landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();
                 let labels = folded(&labeling, self.unreached);
                 let probabilities = self.probabilities.then_some(&labeling.label_distributions);
                 let (confidence, reached) = (&labeling.confidence, &labeling.reached);
                 let (classes, labels, certified) = (&model.classes, labels.as_slice(), None);
                 writer.write(first, &LabeledRows { classes, labels, confidence, reached, certified, probabilities })
-            })?;
+            });
+            labeled.map_err(|error| needed(rows.explained(error, run)))?;
             run.check()?;
             Ok(writer.stage()?)
         })?;
@@ -171,13 +172,14 @@ impl Predict {
     fn table(&self, model: &Model<'_>) -> TableOptions {
         let mut table = TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), standardize: false };
         if table.columns.is_none() && names_columns(&self.data) {
-            table.columns = model.feature_names.clone();
+            table.columns = model.feature_names.clone().map(|names| vec![Names(names)]);
         }
         table
     }
 
     fn read(&self, model: &Model<'_>, session: &Session) -> Result<Features<'static>, Failure> {
-        let samples = read_samples(&self.data, &read_options(&self.table(model), None), &session.run)?;
+        let samples = read_samples(&self.data, &read_options(&self.table(model), None), &session.run).map_err(needed)?;
+        samples.check(&session.run).map_err(needed)?;
         Ok(widen(samples.features, model.extension.n_features())?)
     }
 
@@ -194,6 +196,14 @@ impl Predict {
         rows.extend(summary::of_cost(&report.phases, report.peak_bytes));
         rows.extend(written.rows());
         session.print_summary(&rows, is_stdout(&self.output))
+    }
+}
+
+/// Columns of a model cannot be left out.
+fn needed(error: Error) -> Failure {
+    match error {
+        Error::Columns(bad) => Failure::usage(format!("{}; the model needs these columns", bad.facts())),
+        error => error.into(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Where rows and labels come from.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
+use lapwing::data::Error;
+use lapwing::data::read::split_columns;
 use lapwing::models::Method;
 
 use crate::failure::Failure;
@@ -79,17 +82,38 @@ impl DataOptions {
     }
 }
 
+/// Names of columns with commas between; a name that holds a comma stands in quotes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Names(pub Vec<String>);
+
+impl Names {
+    /// All names of an option that is given any number of times.
+    pub fn all(lists: &[Self]) -> Vec<String> {
+        lists.iter().flat_map(|names| names.0.iter().cloned()).collect()
+    }
+}
+
+impl FromStr for Names {
+    type Err = Error;
+
+    fn from_str(list: &str) -> Result<Self, Error> {
+        split_columns(list).map(Self)
+    }
+}
+
 /// Which columns are features, and how they are scaled.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Input")]
 pub struct TableOptions {
     /// Feature columns, separated by commas: names, or numbers where the file has no names [default: all]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub columns: Option<Vec<String>>,
+    ///
+    /// A name that holds a comma stands in quotes: --columns 'width,"height, cm"'.
+    #[arg(long, value_name = "A,B,…")]
+    pub columns: Option<Vec<Names>>,
 
     /// Columns that are no features, separated by commas
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub drop: Vec<String>,
+    #[arg(long, value_name = "A,B,…")]
+    pub drop: Vec<Names>,
 
     /// Scale every feature column to mean 0 and deviation 1 first
     #[arg(long)]
@@ -108,7 +132,7 @@ pub struct LabelOptions {
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
 
-    /// Text that marks rows without a label [default: empty, -1, nan, null, none, na]
+    /// Text that marks rows without a label [default: empty, -1, -1.0, nan, null, none, na]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub unlabeled: Option<String>,
 }

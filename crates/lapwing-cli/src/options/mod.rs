@@ -15,7 +15,7 @@ mod sparsify;
 mod unfolded;
 
 pub use baselines::BaselineOptions;
-pub use data::{DataOptions, LabelOptions, TableOptions};
+pub use data::{DataOptions, LabelOptions, Names, TableOptions};
 pub use lapsvm::LapSvmOptions;
 pub use learn::LearnOptions;
 pub use low_rank::LowRankOptions;

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::ClassNames;
 
+/// Texts that mark rows without a label, in any case, where no other marker is given; an empty text always does.
+pub(crate) const UNLABELED_TEXTS: [&str; 6] = ["-1", "-1.0", "nan", "null", "none", "na"];
+
 /// Classes told by texts, each distinct text held once; the rules are those of [`Labels::from_texts`](super::Labels).
 pub(crate) struct TextClasses {
     unlabeled: Option<String>,
@@ -14,7 +17,7 @@ pub(crate) struct TextClasses {
 
 impl TextClasses {
     pub(crate) fn new(unlabeled: Option<&str>) -> Self {
-        Self { unlabeled: unlabeled.map(str::to_owned), ids: HashMap::new(), n_ids: 0 }
+        Self { unlabeled: unlabeled.map(|marker| marker.trim().to_owned()), ids: HashMap::new(), n_ids: 0 }
     }
 
     /// A number for the label, the same for the same text; none where it marks a row without a label.
@@ -35,13 +38,12 @@ impl TextClasses {
     fn is_marker(&self, text: &str) -> bool {
         match &self.unlabeled {
             Some(marker) => text == marker,
-            None => {
-                text.parse() == Ok(-1.0) || ["nan", "null", "none", "na"].iter().any(|m| text.eq_ignore_ascii_case(m))
-            }
+            None => UNLABELED_TEXTS.iter().any(|marker| text.eq_ignore_ascii_case(marker)),
         }
     }
 
-    /// The names of the classes, and which class each number is: integers where every label is one.
+    /// The names of the classes, and which class each number is: integers where every label is the
+    /// text of one.
     pub(crate) fn finish(self) -> (ClassNames, Vec<u32>) {
         let mut texts: Vec<(u32, String)> = self.ids.into_iter().filter_map(|(text, id)| Some((id?, text))).collect();
         texts.sort_unstable();
@@ -90,10 +92,7 @@ fn ranked<T: Ord + Clone>(labels: &[T]) -> (Vec<T>, Vec<u32>) {
     (names, class_of)
 }
 
-/// Integers as people and data frames write them: `3`, `3.0`.
+/// The integer whose own text this is: `7`, but not `007`, `+7` or `7.0`, which would come back as another text.
 fn parse_integer(text: &str) -> Option<i64> {
-    text.parse().ok().or_else(|| {
-        let x: f64 = text.parse().ok()?;
-        (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64)
-    })
+    text.parse().ok().filter(|integer: &i64| integer.to_string() == text)
 }

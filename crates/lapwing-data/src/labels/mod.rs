@@ -69,8 +69,9 @@ impl Labels {
         Self::of_ids(&ids, classes.finish())
     }
 
-    /// Labels from texts. Unlabeled are empty texts, and what equals `unlabeled`; where no marker is given, −1,
-    /// `nan`, `null`, `none` and `na` (in any case) as well. If every label left is an integer, classes are integers.
+    /// Labels from texts, spaces around them left out. Unlabeled are empty texts, and what equals `unlabeled`; where no
+    /// marker is given, `-1`, `-1.0`, `nan`, `null`, `none` and `na` (in any case). Classes are integers if every label
+    /// left is the very text of one; `007`, `+7` or `7.0` among them makes texts of all.
     pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
         let mut classes = TextClasses::new(unlabeled);
         let ids: Vec<_> = labels.into_iter().map(|label| classes.id(label.as_ref())).collect();
@@ -119,12 +120,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_are_integers_become_integers() {
-        let labels = Labels::from_texts(["3", "", "-1", "1.0", "NaN", "3"], None);
+    fn texts_of_integers_become_integers() {
+        let labels = Labels::from_texts(["3", "", "-1", " 1 ", "NaN", "-1.0", "3"], None);
         assert_eq!(labels.classes, ClassNames::Integers(vec![1, 3]));
-        assert_eq!(labels.index, [1, UNLABELED, UNLABELED, 0, UNLABELED, 1]);
+        assert_eq!(labels.index, [1, UNLABELED, UNLABELED, 0, UNLABELED, UNLABELED, 1]);
         let labels = Labels::from_texts(["spam", "?", "ham", "-1"], Some("?"));
         assert_eq!(labels.classes, ClassNames::Texts(vec!["-1".into(), "ham".into(), "spam".into()]));
         assert_eq!(labels.index, [2, UNLABELED, 1, 0]);
+    }
+
+    #[test]
+    fn no_label_loses_a_character() {
+        for odd in ["007", "+7", "7.0", "-0", "1e3", "9223372036854775808", "0x7"] {
+            let labels = Labels::from_texts(["8", odd, ""], None);
+            assert_eq!(labels.n_classes(), 2, "{odd}");
+            assert!(labels.classes.names().contains(&odd.to_owned()), "{:?}", labels.classes);
+        }
     }
 }

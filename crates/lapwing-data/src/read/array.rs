@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use super::columns;
 use super::format::map;
 use super::npy::{Dtype, Kind, NpyReader, Number, Origin};
+use super::origin::Origin as SampleOrigin;
 use super::{ReadOptions, Samples, Size};
 use crate::{Buffer, Dense, DenseValues, Error, Features, Result, Run};
 
@@ -52,7 +53,9 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         Some(dense) => Features::Dense(dense),
         None => dense(reader, run)?,
     };
-    Ok(Samples { features: columns::select(features, keep.as_deref())?, feature_names: None, labels: None })
+    let features = columns::select(features, keep.as_deref())?;
+    let origin = SampleOrigin { positions: keep, ..SampleOrigin::of(path) };
+    Ok(Samples { features, feature_names: None, labels: None, origin })
 }
 
 /// Size of the features of a `.npy` file, from its header.

@@ -24,6 +24,7 @@ pub(super) struct Choice {
 /// The index that pandas stores as a column is a feature only when asked for by name.
 pub(super) fn by_name(path: &Path, names: &[String], options: &ReadOptions) -> Result<Choice> {
     let find = |name: &String| find_name(path, names, name);
+    check_known(path, names, options)?;
     let label = options.label_column.as_ref().map(find).transpose()?;
     let wanted: Vec<usize> = match &options.columns {
         Some(columns) => columns.iter().map(find).collect::<Result<_>>()?,
@@ -71,6 +72,23 @@ fn distinct(wanted: Vec<usize>, dropped: &HashSet<usize>, name: impl Fn(usize) -
     Ok(kept)
 }
 
+/// Refuses names that are not among those of the columns, all in one error.
+fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
+    let wanted = options.label_column.iter().chain(options.columns.iter().flatten()).chain(&options.drop);
+    let known: HashSet<&String> = names.iter().collect();
+    let mut unknown: Vec<&String> = Vec::new();
+    for name in wanted.filter(|name| !known.contains(name)) {
+        if !unknown.contains(&name) {
+            unknown.push(name);
+        }
+    }
+    match unknown[..] {
+        [] => Ok(()),
+        [name] => Err(Error::format(path, None, unknown_name(names, name))),
+        _ => Err(Error::format(path, None, unknown_names(names, &unknown))),
+    }
+}
+
 /// The column that is called `name`.
 pub(super) fn find_name(path: &Path, names: &[String], name: &str) -> Result<usize> {
     let mut matches = (0..names.len()).filter(|&at| names[at] == name);
@@ -82,16 +100,31 @@ pub(super) fn find_name(path: &Path, names: &[String], name: &str) -> Result<usi
 }
 
 fn unknown_name(names: &[String], name: &str) -> String {
-    let nearest = names.iter().map(|known| (edit_distance(known, name), known)).min();
-    let hint = match nearest {
-        Some((distance, known)) if distance <= 1 + name.chars().count() / 3 => format!("; did you mean '{known}'?"),
-        _ => ".".to_owned(),
+    let hint = nearest(names, name).map_or_else(|| ".".to_owned(), |known| format!("; did you mean '{known}'?"));
+    format!("no column '{name}'{hint} {}", listed(names))
+}
+
+fn unknown_names(names: &[String], unknown: &[&String]) -> String {
+    let described = |name: &&String| match nearest(names, name) {
+        Some(known) => format!("'{name}' (did you mean '{known}'?)"),
+        None => format!("'{name}'"),
     };
+    let all: Vec<String> = unknown.iter().map(described).collect();
+    format!("no columns {}. {}", all.join(", "), listed(names))
+}
+
+/// The name that is much like `name`, if there is one.
+fn nearest<'n>(names: &'n [String], name: &str) -> Option<&'n String> {
+    let (distance, known) = names.iter().map(|known| (edit_distance(known, name), known)).min()?;
+    (distance <= 1 + name.chars().count() / 3).then_some(known)
+}
+
+fn listed(names: &[String]) -> String {
     let mut listed = names.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > MAX_LISTED {
         listed.push_str(&format!(", … ({} in all)", names.len()));
     }
-    format!("no column '{name}'{hint} The columns are: {listed}")
+    format!("The columns are: {listed}")
 }
 
 /// Levenshtein distance, capital letters counting as small ones.
@@ -192,6 +225,8 @@ mod tests {
         assert!(text(options(Some("label"), Some(&["label"]), &[])).contains("not the label column"));
         assert!(text(options(None, Some(&["id", "id"]), &[])).contains("'id' twice"));
         assert!(text(options(None, Some(&["id"]), &["id"])).contains("none left"));
+        let missing = text(options(Some("lable"), Some(&["colour", "width", "id", "colour"]), &["hight"]));
+        assert!(missing.contains("no columns 'lable' (did you mean 'label'?), 'colour', 'hight' (did you"), "{missing}");
         let doubled = by_name(Path::new("t.csv"), &["a".into(), "a".into()], &options(Some("a"), None, &[]));
         assert!(doubled.unwrap_err().to_string().contains("two columns are named 'a'"));
     }

@@ -1,147 +1,19 @@
 //! CSV, plain or compressed, from a file or standard input.
 
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
-
 use super::columns::{self, Choice};
-use super::format::{TEXT_BYTES, open, open_text};
 use super::labels::LabelTexts;
+use super::origin::Origin;
+use super::records::Records;
 use super::{ReadOptions, Samples, Size};
-use crate::{Error, Features, Labels, Result, Run, SparseLabels};
+use crate::bad_columns::{Survey, ValueSurvey, is_bad};
+use crate::{BadColumns, Error, Fault, Features, Labels, Result, Run, SparseLabels};
 
 /// Rows read between two looks at the run's cancellation.
-const CHECK_ROWS: u64 = 1024;
-
-/// Where a record starts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mark {
-    pub byte: u64,
-    /// Lines before it.
-    pub lines: u64,
-}
-
-/// Records of a CSV file, all of one length.
-pub(super) struct Records {
-    path: PathBuf,
-    reader: Reader<Box<dyn BufRead + Send>>,
-    record: ByteRecord,
-    /// Names of the columns; their numbers where the file has no header.
-    pub names: Arc<[String]>,
-    /// Whether `record` is the first line of a file without a header, to be read again.
-    is_pending: bool,
-    /// Lines of the file before the first that `reader` saw.
-    lines_before: u64,
-}
-
-impl Records {
-    /// Opens the file and reads its first line: a header, unless every cell of it is a number.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let mut records = Self::of_text(path, open_text(path)?, Arc::default(), 0);
-        if !records.next()? {
-            return Err(Error::format(records.path, None, "the file is empty"));
-        }
-        let cells = || (0..records.record.len()).map(|at| records.cell(at));
-        let is_pending = cells().all(|cell| text(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
-        records.names = match is_pending {
-            true => (0..records.record.len()).map(|at| at.to_string()).collect(),
-            false => cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect(),
-        };
-        records.is_pending = is_pending;
-        Ok(records)
-    }
-
-    /// Opens a file that is not compressed at the start of a record.
-    pub(super) fn open_at(path: &Path, mark: Mark, names: Arc<[String]>) -> Result<Self> {
-        let mut file = open(path)?;
-        file.seek(SeekFrom::Start(mark.byte)).map_err(|e| Error::io(path, e))?;
-        Ok(Self::of_text(path, Box::new(BufReader::with_capacity(TEXT_BYTES, file)), names, mark.lines))
-    }
-
-    fn of_text(path: &Path, text: Box<dyn BufRead + Send>, names: Arc<[String]>, lines_before: u64) -> Self {
-        let reader = ReaderBuilder::new().has_headers(false).from_reader(text);
-        Self { path: path.to_owned(), reader, record: ByteRecord::new(), names, is_pending: false, lines_before }
-    }
-
-    /// Where the current record starts.
-    pub(super) fn mark(&self) -> Mark {
-        let position = self.record.position();
-        position.map_or_else(Mark::default, |at| Mark {
-            byte: at.byte(),
-            lines: self.lines_before + at.line().saturating_sub(1),
-        })
-    }
-
-    /// Goes to the next record; false at the end.
-    pub(super) fn next(&mut self) -> Result<bool> {
-        if std::mem::take(&mut self.is_pending) {
-            return Ok(true);
-        }
-        self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(&self.path, self.lines_before, e))
-    }
-
-    /// Number of cells of the current record.
-    pub(super) fn width(&self) -> usize {
-        self.record.len()
-    }
-
-    /// The text of column `at` without spaces around it; empty where there is no such column.
-    pub(super) fn cell(&self, at: usize) -> &[u8] {
-        self.record.get(at).unwrap_or_default().trim_ascii()
-    }
-
-    /// An error about the current record.
-    pub(super) fn error(&self, reason: impl Into<String>) -> Error {
-        let line = self.record.position().map(|at| self.lines_before + at.line());
-        Error::format(&self.path, line, reason)
-    }
-
-    /// The label in column `at`.
-    fn label(&self, at: usize) -> Result<&str> {
-        text(self.cell(at)).ok_or_else(|| self.error("the label is not UTF-8 text"))
-    }
-
-    /// The number in column `at`, NaN where it is missing.
-    pub(super) fn number(&self, at: usize) -> Result<f64> {
-        let cell = self.cell(at);
-        text(cell).and_then(parse_number).ok_or_else(|| {
-            let shown = String::from_utf8_lossy(cell);
-            self.error(format!(
-                "column '{}' holds '{shown}'; expected a number (or leave the column out)",
-                self.names[at]
-            ))
-        })
-    }
-}
-
-fn text(cell: &[u8]) -> Option<&str> {
-    std::str::from_utf8(cell).ok()
-}
-
-/// A number, or NaN for what stands for a missing one.
-fn parse_number(text: &str) -> Option<f64> {
-    let is_missing = || text.is_empty() || ["null", "na", "n/a", "none"].iter().any(|m| text.eq_ignore_ascii_case(m));
-    text.parse().ok().or_else(|| is_missing().then_some(f64::NAN))
-}
-
-fn csv_error(path: &Path, lines_before: u64, error: ::csv::Error) -> Error {
-    let line = error.position().map(|at| lines_before + at.line());
-    match error.into_kind() {
-        ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            Error::format(path, line, format!("{len} fields; the lines before have {expected_len}"))
-        }
-        ErrorKind::Io(e) => match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => Error::format(path, line, "the file is truncated"),
-            std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput | std::io::ErrorKind::Other => {
-                Error::format(path, line, format!("the file is damaged ({e})"))
-            }
-            _ => Error::io(path, e),
-        },
-        other => Error::format(path, line, format!("{other:?}")),
-    }
-}
+const CHECK_ROWS: usize = 1024;
 
 /// Reads samples into one buffer of doubles: text has digits that single precision would lose.
 pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
@@ -149,13 +21,20 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let Choice { features, label } = columns::by_name(path, &records.names, options)?;
     let mut values = Vec::new();
     let mut texts = LabelTexts::new(options.unlabeled.as_deref());
-    let mut n_rows = 0u64;
+    let mut lines = BTreeMap::new();
+    let mut n_rows = 0;
     while records.next()? {
-        if n_rows.is_multiple_of(CHECK_ROWS) {
+        if n_rows % CHECK_ROWS == 0 {
             run.check()?;
         }
-        for &at in &features {
-            values.push(records.number(at)?);
+        for (feature, &at) in features.iter().enumerate() {
+            let Some(value) = records.number(at) else {
+                return Err(survey(records, &features, n_rows, run)?.into());
+            };
+            if is_bad(value) {
+                lines.entry(feature).or_insert_with(|| records.line());
+            }
+            values.push(value);
         }
         if let Some(label) = label {
             texts.push(records.label(label)?);
@@ -167,10 +46,70 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     }
     let names = features.iter().map(|&at| records.names[at].clone()).collect();
     Ok(Samples {
-        features: Features::from_f64(n_rows as usize, features.len(), values)?,
+        features: Features::from_f64(n_rows, features.len(), values)?,
         feature_names: Some(names),
         labels: label.map(|_| texts.finish().map(Labels::from)).transpose()?,
+        origin: Origin { lines, ..Origin::of(path) },
     })
+}
+
+/// All columns with cells that are no numbers; the current record, which has such a cell, is row `row`, and the rows
+/// before it have none.
+fn survey(mut records: Records, features: &[usize], mut row: usize, run: &Run) -> Result<BadColumns> {
+    let mut found = Survey::default();
+    loop {
+        if row % CHECK_ROWS == 0 {
+            run.check()?;
+        }
+        for &at in features {
+            if records.number(at).is_none() {
+                found.note(at, row, Some(records.line()), || records.shown(at));
+            }
+        }
+        row += 1;
+        // A line that cannot be read ends what can be said about the columns.
+        if !records.next().unwrap_or(false) {
+            break;
+        }
+    }
+    let mut bad = found.finish(records.path().display().to_string(), Fault::Text, row);
+    bad.columns.iter_mut().for_each(|column| column.name = Some(records.names[column.at].clone()));
+    Ok(bad)
+}
+
+/// All columns of a file with cells that are no numbers, where there is one.
+pub(super) fn bad_cells(path: &Path, names: &Arc<[String]>, features: &[usize], run: &Run) -> Result<Error> {
+    let mut records = Records::open(path)?;
+    let mut row = 0;
+    while records.next()? {
+        if row % CHECK_ROWS == 0 {
+            run.check()?;
+        }
+        if features.iter().any(|&at| records.number(at).is_none()) {
+            return survey(records, features, row, run).map(Error::from);
+        }
+        row += 1;
+    }
+    let reason = format!("the file has changed (one of its {} columns held text)", names.len());
+    Ok(Error::format(path, None, reason))
+}
+
+/// All columns of a file with values that are missing, infinite or too large.
+pub(super) fn bad_values(path: &Path, features: &[usize], run: &Run) -> Result<Option<BadColumns>> {
+    let (mut records, mut row, mut found) = (Records::open(path)?, 0, ValueSurvey::default());
+    while records.next()? {
+        if row % CHECK_ROWS == 0 {
+            run.check()?;
+        }
+        for &at in features {
+            found.look(at, row, Some(records.line()), records.number(at).unwrap_or(f64::NAN));
+        }
+        row += 1;
+    }
+    let mut bad = found.finish(&path.display().to_string(), row);
+    let columns = bad.iter_mut().flat_map(|bad| &mut bad.columns);
+    columns.for_each(|column| column.name = Some(records.names[column.at].clone()));
+    Ok(bad)
 }
 
 /// Reads the labels alone.
@@ -178,9 +117,9 @@ pub(super) fn read_labels(path: &Path, column: &str, unlabeled: Option<&str>, ru
     let mut records = Records::open(path)?;
     let label = columns::find_name(path, &records.names, column)?;
     let mut texts = LabelTexts::new(unlabeled);
-    let mut n_rows = 0u64;
+    let mut n_rows = 0;
     while records.next()? {
-        if n_rows.is_multiple_of(CHECK_ROWS) {
+        if n_rows % CHECK_ROWS == 0 {
             run.check()?;
         }
         texts.push(records.label(label)?);

@@ -21,7 +21,7 @@ const CHECK_ROWS: usize = 4096;
 /// `scipy.sparse.save_npz`, symmetric. Self loops and edges of weight 0 are left out.
 ///
 /// # Errors
-/// [`Error::Graph`] naming the edge whose directions differ; [`Error::Format`] naming the row of a weight that is
+/// [`Error::Graph`] naming the edge whose directions differ, or whose weights add up to infinity; [`Error::Format`] naming the row of a weight that is
 /// negative or not finite or a node that is not an integer in range; [`Error::Shape`] for a matrix of another size.
 ///
 /// # Complexity
@@ -57,7 +57,16 @@ fn from_edges(path: &Path, rows: Rows<'_>, n_rows: Option<usize>, run: &Run) -> 
     check_room(path, n)?;
     let directed = Csr::from_entries(n, n, &entries)?;
     drop(entries);
+    check_sums(path, &directed)?;
     symmetric(path, &directed, true, run)
+}
+
+/// Refuses edges whose rows add up to more than a number of double precision.
+fn check_sums(path: &Path, matrix: &Csr<f64>) -> Result<()> {
+    let Some(at) = matrix.values().iter().position(|weight| !weight.is_finite()) else { return Ok(()) };
+    let (u, v) = (matrix.indptr().partition_point(|&start| start as usize <= at) - 1, matrix.indices()[at]);
+    let reason = "comes again and again, and its weights add up to more than double precision holds";
+    Err(Error::graph(format!("{}: edge ({u}, {v}) {reason}; scale all weights down", path.display())))
 }
 
 /// Bytes for each node while the matrix is made: offsets of two matrices, and where the next entry goes.

@@ -8,22 +8,27 @@ mod array;
 mod columns;
 mod csv;
 mod edges;
+mod fields;
 mod fingerprint;
 pub(crate) mod format;
 mod graph;
 mod labels;
 mod npy;
 mod npz;
+mod origin;
 #[cfg(feature = "tables")]
 mod parquet;
 mod record;
+mod records;
 mod rows;
 mod svmlight;
 
 use std::path::Path;
 
 pub use self::edges::EdgeFile;
+pub use self::fields::{join_columns, split_columns};
 use self::format::{Format, unknown_ending};
+use self::origin::Origin;
 pub use self::graph::read_graph;
 pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
 pub use self::rows::{RowFile, can_stream};
@@ -47,12 +52,24 @@ pub struct ReadOptions {
 /// What a file of samples holds.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// One row per sample. Missing values are NaN; [`Features::check`] names the first.
+    /// One row per sample. Missing values are NaN; [`Samples::check`] names where they are.
     pub features: Features<'static>,
     /// Names of the feature columns, where the format has names.
     pub feature_names: Option<Vec<String>>,
     /// The labels, if they were asked for or the format always has them.
     pub labels: Option<Labels>,
+    /// Where they came from.
+    origin: Origin,
+}
+
+impl Samples {
+    /// Checks the features as [`Features::check`] does, and says in words of the file what is wrong with them.
+    ///
+    /// # Errors
+    /// As [`Features::check`], with the file, the names of columns and the lines of a text.
+    pub fn check(&self, run: &Run) -> Result<()> {
+        self.features.check(run).map_err(|error| self.origin.named(error, self.feature_names.as_deref()))
+    }
 }
 
 /// Size of the features of a file, known without reading all their values where the format tells.

@@ -198,6 +198,8 @@ pub(super) struct NpyReader<'a, R, D = Dtype> {
     pub offset: usize,
     pub origin: Origin<'a>,
     pub source: R,
+    /// Whether the source is read to its end behind the values, where it checks what was read.
+    pub is_checked: bool,
 }
 
 impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
@@ -229,7 +231,7 @@ impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
         if bytes as u64 > limit - offset as u64 {
             return Err(needs_too_much());
         }
-        Ok(Self { header, n_elements, offset, origin, source })
+        Ok(Self { header, n_elements, offset, origin, source, is_checked: false })
     }
 
     /// The bytes of the values as they are stored, for sources that cannot be gone back in.
@@ -251,6 +253,21 @@ impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
             self.source.read_exact(piece).map_err(|e| self.origin.io(e))?;
             take(piece);
             left -= n;
+        }
+        self.finish(run)
+    }
+
+    /// Reads what is left of a source that checks itself.
+    fn finish(&mut self, run: &Run) -> Result<()> {
+        let mut rest = [0; 1 << 12];
+        while self.is_checked {
+            run.check()?;
+            match self.source.read(&mut rest) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.origin.io(e)),
+            }
         }
         Ok(())
     }
@@ -301,7 +318,7 @@ impl<R: Read> NpyReader<'_, R> {
         let dtype = self.header.dtype;
         if dtype.size == 0 {
             (0..self.n_elements).for_each(|_| visit(""));
-            return Ok(());
+            return self.finish(run);
         }
         let mut text = String::new();
         self.each_chunk(run, |bytes| {

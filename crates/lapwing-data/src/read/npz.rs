@@ -1,7 +1,7 @@
 //! Archives of arrays (`.npz`): samples, and what graphs need of them.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,11 +12,15 @@ use zip::result::ZipError;
 use super::array::{Width, dense};
 use super::format::open_filled;
 use super::npy::{Dtype, Element, Header, NpyReader, Number, Origin};
+use super::origin::Origin as SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
 use crate::{Csr, Error, Features, Labels, Result, Run};
 
 /// Bytes a deflated byte can stand for at most, rounded up.
 const MAX_DEFLATE_RATIO: u64 = 1040;
+
+/// Where the header before a member has the length of its name.
+const NAME_LENGTH_AT: u64 = 26;
 
 /// An open `.npz` file.
 pub(super) struct Archive<'a> {
@@ -37,6 +41,43 @@ struct SparseNames {
 
 const SCIPY: SparseNames = SparseNames { data: "data", indices: "indices", indptr: "indptr", shape: "shape" };
 const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indptr: "X_indptr", shape: "X_shape" };
+
+/// A member of an archive, whose length and CRC-32 are checked where it ends.
+pub(super) struct Member<'z> {
+    entry: ZipFile<'z>,
+    /// Bytes that the directory of the archive still promises.
+    left: u64,
+}
+
+impl Read for Member<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let damaged = |reason| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+        // The crate compares the CRC-32 where it meets the end.
+        let read = self.entry.read(buffer).map_err(|error| match error.to_string().as_str() {
+            "Invalid checksum" => damaged("its CRC-32 is another"),
+            _ => error,
+        })?;
+        if read == 0 && !buffer.is_empty() && self.left > 0 {
+            return Err(damaged("it is shorter than the archive says"));
+        }
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| damaged("it is longer than the archive says"))?;
+        Ok(read)
+    }
+}
+
+/// Checks that the header before a member has the name that the directory of the archive has for it.
+fn check_own_header(path: &Path, start: u64, name: &[u8]) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(start + NAME_LENGTH_AT))?;
+    let mut lengths = [0; 4];
+    file.read_exact(&mut lengths)?;
+    let mut own = vec![0; usize::from(u16::from_le_bytes([lengths[0], lengths[1]]))];
+    file.read_exact(&mut own)?;
+    match own == name {
+        true => Ok(()),
+        false => Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "its header has another name")),
+    }
+}
 
 impl<'a> Archive<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
@@ -59,7 +100,9 @@ impl<'a> Archive<'a> {
     }
 
     /// Opens an array, reading its header only.
-    pub(super) fn array<'s, D: Element>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, ZipFile<'s>, D>> {
+    ///
+    /// Whoever reads the values of it to their end has the rest of the member checked: its length and its CRC-32.
+    pub(super) fn array<'s, D: Element>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, Member<'s>, D>> {
         let path = self.path;
         let origin = Origin { path, array: name };
         let file = format!("{name}.npy");
@@ -76,9 +119,13 @@ impl<'a> Archive<'a> {
             }
             method => return Err(origin.error(format!("compressed by {method}; expected deflate or none"))),
         };
+        let (start, own_name) = (raw.header_start(), raw.name_raw().to_vec());
         drop(raw);
+        check_own_header(path, start, &own_name).map_err(|e| origin.io(e))?;
         let entry = self.zip.by_index(index).map_err(|e| zip_error(path, e))?;
-        NpyReader::new(entry, limit, origin)
+        let mut reader = NpyReader::new(Member { left: entry.size(), entry }, limit, origin)?;
+        reader.is_checked = true;
+        Ok(reader)
     }
 
     pub(super) fn numbers<N: Number>(&mut self, name: &str, run: &Run) -> Result<Vec<N>> {
@@ -257,7 +304,9 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let labels = label.map(|name| labels::from_array(archive.array(name)?, features.n_rows(), unlabeled, run));
     let labels = labels.transpose()?.map(Labels::from);
     let keep = columns::by_number(path, features.n_cols(), options)?;
-    Ok(Samples { features: columns::select(features, keep.as_deref())?, feature_names: None, labels })
+    let features = columns::select(features, keep.as_deref())?;
+    let origin = SampleOrigin { positions: keep, ..SampleOrigin::of(path) };
+    Ok(Samples { features, feature_names: None, labels, origin })
 }
 
 /// Size of the features, from the headers of the arrays.

@@ -16,8 +16,9 @@ use arrow_schema::{ArrowError, DataType};
 use super::columns::{self, Choice};
 use super::format::open_filled;
 use super::labels::LabelColumn;
+use super::origin::Origin;
 use super::{ReadOptions, Samples, Size};
-use crate::{Error, Features, Labels, Result, Run};
+use crate::{BadColumn, BadColumns, Error, Fault, Features, Labels, Result, Run};
 
 /// Rows decoded at a time.
 pub(super) const BATCH_ROWS: usize = 8192;
@@ -118,9 +119,19 @@ impl Table {
 
     pub(super) fn choose(&self, options: &ReadOptions) -> Result<Choice> {
         let choice = columns::by_name(&self.path, &self.names, options)?;
-        match choice.features.iter().find(|&&at| !self.is_number(at)) {
-            Some(&at) => Err(self.type_error(at, "features are numbers: leave it out (drop it)")),
-            None => Ok(choice),
+        let mut texts: Vec<usize> = choice.features.iter().copied().filter(|&at| !self.is_number(at)).collect();
+        texts.sort_unstable();
+        let column = |&at: &usize| {
+            let (name, value) = (Some(self.names[at].clone()), self.types[at].to_string());
+            BadColumn { at, name, cells: None, value }
+        };
+        let columns: Vec<BadColumn> = texts.iter().map(column).collect();
+        match columns.is_empty() {
+            true => Ok(choice),
+            false => {
+                let (what, n_rows) = (self.path.display().to_string(), self.n_rows);
+                Err(BadColumns { what, fault: Fault::Type, n_rows, columns }.into())
+            }
         }
     }
 }
@@ -212,7 +223,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         let (values, labels) = read_values::<Float64Type>(&table, &features, label, options, run, f64::NAN)?;
         (Features::from_f64(values.len() / n_cols, n_cols, values)?, labels)
     };
-    Ok(Samples { features, feature_names: Some(names), labels })
+    Ok(Samples { features, feature_names: Some(names), labels, origin: Origin::of(path) })
 }
 
 fn read_values<T: ArrowPrimitiveType>(

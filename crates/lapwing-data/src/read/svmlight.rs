@@ -3,6 +3,7 @@
 //! Indices count from 1 by convention; a file in which an index 0 occurs counts from 0. The labels follow the same rules
 //! as everywhere, so that −1 means "no label": for files whose classes are +1 and −1, name another marker.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,10 @@ use std::sync::Arc;
 use super::array::refuse_label_column;
 use super::format::open_text;
 use super::labels::LabelTexts;
+use super::origin::Origin;
+use super::records::text_error;
 use super::{ReadOptions, Samples, Size, columns};
+use crate::bad_columns::is_bad;
 use crate::{Csr, Error, Features, Labels, Result, Run};
 
 /// Lines read between two looks at the run's cancellation.
@@ -21,8 +25,12 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     refuse_label_column(options)?;
     let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    let bounds = each_line(path, run, |label, entries| {
+    let mut bad_lines = BTreeMap::new();
+    let bounds = each_line(path, run, |line, label, entries| {
         texts.push(label);
+        for (index, _) in entries.iter().filter(|entry| is_bad(entry.1.into())) {
+            bad_lines.entry(*index).or_insert(line);
+        }
         indices.extend(entries.iter().map(|entry| entry.0));
         values.extend(entries.iter().map(|entry| entry.1));
         indptr.push(indices.len() as u64);
@@ -32,17 +40,20 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     }
     let sparse = Csr::new(indptr.len() - 1, bounds.n_cols(), indptr, indices, values)?;
     let keep = columns::by_number(path, sparse.n_cols(), options)?;
-    Ok(Samples {
-        features: columns::select(Features::Sparse(Arc::new(sparse)), keep.as_deref())?,
-        feature_names: None,
-        labels: Some(Labels::from(texts.finish()?)),
-    })
+    let features = columns::select(Features::Sparse(Arc::new(sparse)), keep.as_deref())?;
+    let column = |index: u32| {
+        let at = (index - bounds.first) as usize;
+        keep.as_ref().map_or(Some(at), |keep| keep.iter().position(|&other| other == at))
+    };
+    let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
+    let origin = Origin { positions: keep, lines, ..Origin::of(path) };
+    Ok(Samples { features, feature_names: None, labels: Some(Labels::from(texts.finish()?)), origin })
 }
 
 /// Counts rows and entries.
 pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let (mut n_rows, mut n_entries) = (0, 0);
-    let bounds = each_line(path, &Run::new(Some(1), 0)?, |_, entries| {
+    let bounds = each_line(path, &Run::new(Some(1), 0)?, |_, _, entries| {
         n_rows += 1;
         n_entries += entries.len();
     })?;
@@ -64,8 +75,8 @@ impl Bounds {
     }
 }
 
-/// Calls `take` with the label and the entries of each line, in ascending order of their indices as written.
-fn each_line(path: &Path, run: &Run, mut take: impl FnMut(&str, &[(u32, f32)])) -> Result<Bounds> {
+/// Calls `take` with the number, the label and the entries of each line, in ascending order of their indices as written.
+fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32)])) -> Result<Bounds> {
     let mut reader = open_text(path)?;
     let (mut line, mut number) = (String::new(), 0u64);
     let mut entries: Vec<(u32, f32)> = Vec::new();
@@ -80,7 +91,9 @@ fn each_line(path: &Path, run: &Run, mut take: impl FnMut(&str, &[(u32, f32)])) 
         if reader.read_line(&mut line).map_err(|e| read_error(path, number, e))? == 0 {
             break;
         }
-        let content = line.split('#').next().unwrap_or_default();
+        // Some programs write a byte order mark before text.
+        let text = if number == 1 { line.trim_start_matches('\u{feff}') } else { &line };
+        let content = text.split('#').next().unwrap_or_default();
         let mut tokens = content.split_ascii_whitespace();
         let Some(label) = tokens.next() else { continue };
         parse_entries(tokens, &mut entries).map_err(|reason| Error::format(path, Some(number), reason))?;
@@ -88,7 +101,7 @@ fn each_line(path: &Path, run: &Run, mut take: impl FnMut(&str, &[(u32, f32)])) 
             bounds.first = bounds.first.min(first.0);
             bounds.end = bounds.end.max(last.0 + 1);
         }
-        take(label, &entries);
+        take(number, label, &entries);
         n_rows += 1;
     }
     match n_rows {
@@ -114,10 +127,11 @@ fn parse_entries<'t>(tokens: impl Iterator<Item = &'t str>, entries: &mut Vec<(u
     }
 }
 
-fn read_error(path: &Path, line: u64, error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::InvalidData => Error::format(path, Some(line), "not UTF-8 text"),
-        std::io::ErrorKind::UnexpectedEof => Error::format(path, Some(line), "the file is truncated"),
-        _ => Error::io(path, error),
+/// An error of reading lines.
+pub(super) fn read_error(path: &Path, line: u64, error: std::io::Error) -> Error {
+    match error.get_ref() {
+        // Of `read_line`; decompression has errors of its own.
+        None if error.kind() == std::io::ErrorKind::InvalidData => Error::format(path, Some(line), "not UTF-8 text"),
+        _ => text_error(path, Some(line), error),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Cost: 24 bytes an edge; a parallel sort, and two serial passes for the matrix.
 
-use lapwing_data::{Csr, Result};
+use lapwing_data::{Csr, Error, Result};
 use rayon::prelude::*;
 
 /// An edge that is held. Its weight in the sparsifier is `weight · copies / (trials · probability)`, whose mean over all draws
@@ -40,7 +40,10 @@ impl Held {
 }
 
 /// Brings edges into the order of their ends and adds up untouched ones that join the same nodes.
-pub(super) fn sort_and_merge(held: &mut Vec<Held>) {
+///
+/// # Errors
+/// [`Error::Graph`] naming the first edge whose weights add up to more than a number of double precision.
+pub(super) fn sort_and_merge(held: &mut Vec<Held>) -> Result<()> {
     held.par_sort_unstable_by_key(Held::key);
     held.dedup_by(|next, first| {
         let is_same = next.ends() == first.ends() && next.is_untouched() && first.is_untouched();
@@ -49,6 +52,13 @@ pub(super) fn sort_and_merge(held: &mut Vec<Held>) {
         }
         is_same
     });
+    match held.iter().find(|edge| !edge.weight.is_finite()) {
+        None => Ok(()),
+        Some(Held { u, v, .. }) => Err(Error::graph(format!(
+            "edge ({u}, {v}) comes again and again, and its weights add up to more than double precision holds; scale \
+             all weights down"
+        ))),
+    }
 }
 
 /// The symmetric matrix of edges u < v that come in the order of their ends; parallel edges add up.
@@ -102,11 +112,17 @@ mod tests {
             held(1, 2, 3.0, 1.0),
             held(0, 1, 5.0, 1.0),
         ];
-        sort_and_merge(&mut edges);
+        sort_and_merge(&mut edges).unwrap();
         assert_eq!(edges, [held(0, 1, 5.0, 1.0), held(0, 2, 4.0, 0.5), held(1, 2, 4.0, 1.0), held(1, 2, 2.0, 0.5)]);
         let matrix = adjacency(4, edges.iter().map(|e| (e.u, e.v, e.current(1.0)))).unwrap();
         assert_eq!(matrix.row(1), ([0u32, 2].as_slice(), [5.0, 8.0].as_slice()));
         assert_eq!(matrix.row(2), ([0u32, 1].as_slice(), [8.0, 8.0].as_slice()));
         assert!(matrix.row(3).0.is_empty());
+    }
+
+    #[test]
+    fn weights_that_add_up_to_infinity_are_named() {
+        let mut edges = vec![held(0, 1, 1.0, 1.0), held(1, 2, 1e308, 1.0), held(1, 2, 1e308, 1.0)];
+        assert!(sort_and_merge(&mut edges).unwrap_err().to_string().contains("edge (1, 2) comes again"));
     }
 }

@@ -170,8 +170,8 @@ impl Sparsifier {
     /// [`n_rows`](Self::n_rows) counts, and may be given the ones after them: what was interrupted is done again.
     ///
     /// # Errors
-    /// [`Error::Graph`] naming the first row with an end out of range or a weight that is negative or not finite;
-    /// [`Error::Interrupted`].
+    /// [`Error::Graph`] naming the first row with an end out of range or a weight that is negative or not finite, or an
+    /// edge whose weights add up to more than double precision holds; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(projections) an edge, and a round of O(capacity · projections) work whenever that many are held.
@@ -212,7 +212,7 @@ impl Sparsifier {
     /// it is the graph itself.
     ///
     /// # Errors
-    /// None for a sparsifier in order.
+    /// [`Error::Graph`] naming an edge or a node whose weights add up to more than double precision holds.
     ///
     /// # Complexity
     /// A sort of the edges held and a copy of them.
@@ -220,7 +220,7 @@ impl Sparsifier {
         let mut all = self.levels.concat();
         all.extend_from_slice(&self.held);
         run.install(|| {
-            sort_and_merge(&mut all);
+            sort_and_merge(&mut all)?;
             self.graph(&all)
         })
     }
@@ -234,7 +234,7 @@ impl Sparsifier {
     /// The sparsifier of all edges, thinned to the budget a last time where more are held.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// As [`Sparsifier::snapshot`]; [`Error::Interrupted`].
     pub fn finish(mut self, run: &Run) -> Result<(Graph, SparsifyReport)> {
         if self.is_due {
             self.end_block(run)?;
@@ -309,7 +309,7 @@ impl Sparsifier {
     fn note_new(&mut self, run: &Run) -> Result<()> {
         if self.probes.is_none() && (self.is_due || self.held.len() > self.sizes.edge_budget) {
             // The first block: all of it is new.
-            run.install(|| sort_and_merge(&mut self.held));
+            run.install(|| sort_and_merge(&mut self.held))?;
             let run = run.with_seed(self.seed);
             self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), &run)?);
         }
@@ -338,7 +338,7 @@ impl Sparsifier {
     /// A round, unless the budget holds once parallel edges are one.
     fn thin(&mut self, run: &Run) -> Result<()> {
         let run = run.with_seed(self.seed);
-        run.install(|| sort_and_merge(&mut self.held));
+        run.install(|| sort_and_merge(&mut self.held))?;
         self.n_old = self.held.len();
         if self.held.len() <= self.sizes.edge_budget {
             return Ok(());
@@ -365,7 +365,7 @@ impl Sparsifier {
     /// The graph of edges in the order of their ends.
     fn graph(&self, edges: &[Held]) -> Result<Graph> {
         let trials = f64::from(Round::trials(&self.params, self.sizes));
-        adjacency(self.n, edges.iter().map(|e| (e.u, e.v, e.current(trials)))).map(Graph::from_clean)
+        Graph::with_degrees(adjacency(self.n, edges.iter().map(|e| (e.u, e.v, e.current(trials))))?)
     }
 
     /// Seconds since it was made, those of the processes before this one included.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::rows::{Checks, NO_WEIGHT, width_text};
-use crate::read::csv::Records;
+use super::rows::{Checks, NO_WEIGHT, WEIGHTS, width_text};
+use crate::read::records::{Records, shown};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
 /// Lines read between two looks at the run's cancellation.
@@ -28,8 +28,13 @@ impl CsvEdges {
     /// The edge of the current line.
     fn edge(&self) -> Result<Edge> {
         let nodes = [self.node(0)?, self.node(1)?];
-        let weight = if self.has_weight { self.records.number(2)? } else { NO_WEIGHT };
+        let weight = if self.has_weight { self.weight()? } else { NO_WEIGHT };
         self.checks.edge(nodes, weight).map_err(|reason| self.records.error(reason))
+    }
+
+    fn weight(&self) -> Result<f64> {
+        let unknown = || self.records.error(format!("weight '{}' is no number; {WEIGHTS}", self.records.shown(2)));
+        self.records.number(2).ok_or_else(unknown)
     }
 
     fn node(&self, at: usize) -> Result<i64> {
@@ -40,8 +45,8 @@ impl CsvEdges {
     /// A node that is not all digits, or too long to be one.
     #[cold]
     fn signed_node(&self, cell: &[u8]) -> Result<i64> {
-        let text = String::from_utf8_lossy(cell);
-        text.parse().map_err(|_| self.records.error(format!("node '{text}' is not an integer")))
+        let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
+        number.ok_or_else(|| self.records.error(format!("node '{}' is not an integer", shown(cell))))
     }
 
     /// Goes over at most `count` lines.

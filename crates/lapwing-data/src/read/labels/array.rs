@@ -23,11 +23,12 @@ pub(in crate::read) fn from_array<R: Read>(
         reader.each_number(run, |value| integers.push(Some(value)))?;
         return integers.finish();
     }
-    let mut texts = LabelTexts::new(unlabeled);
     if reader.header.dtype.is_number() {
-        reader.each_number(run, |value| texts.push_number(value))?;
-    } else {
-        reader.each_text(run, |text| texts.push(text))?;
+        let mut numbers = LabelTexts::of_numbers(unlabeled);
+        reader.each_number(run, |value| numbers.push_number(value))?;
+        return numbers.finish();
     }
+    let mut texts = LabelTexts::new(unlabeled);
+    reader.each_text(run, |text| texts.push(text))?;
     texts.finish()
 }

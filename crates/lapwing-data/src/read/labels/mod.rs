@@ -41,9 +41,15 @@ impl LabelTexts {
         self.rows.push(self.classes.id(text));
     }
 
-    /// A number as text; NaN is no label.
+    /// For numbers: a marker that is one is taken as such, however it is written.
+    pub(super) fn of_numbers(unlabeled: Option<&str>) -> Self {
+        let number = unlabeled.and_then(|text| text.trim().parse().ok()).map(number_text);
+        Self::new(number.as_deref().or(unlabeled))
+    }
+
+    /// A number as text, whole ones without a decimal point; NaN is no label.
     pub(super) fn push_number(&mut self, value: f64) {
-        if value.is_nan() { self.push("") } else { self.push(&value.to_string()) }
+        if value.is_nan() { self.push("") } else { self.push(&number_text(value)) }
     }
 
     /// The label of a row that has none yet.
@@ -62,6 +68,17 @@ impl LabelTexts {
     }
 }
 
+/// The whole number that `text` spells, also as `3.0`.
+fn whole_number(text: &str) -> Option<i64> {
+    let of_float = || text.parse().ok().filter(|x: &f64| x.fract() == 0.0 && x.abs() < 9e15).map(|x| x as i64);
+    text.parse().ok().or_else(of_float)
+}
+
+/// The shortest text of a number; the two zeros are one.
+fn number_text(value: f64) -> String {
+    (value + 0.0).to_string()
+}
+
 /// Labels as whole numbers, one for each row.
 pub(super) struct LabelIntegers {
     classes: IntegerClasses,
@@ -74,7 +91,7 @@ impl LabelIntegers {
     pub(super) fn new(unlabeled: Option<&str>) -> Self {
         let marker = match unlabeled {
             None => Some(i64::from(UNLABELED)),
-            Some(text) => text.trim().parse().ok(),
+            Some(text) => whole_number(text.trim()),
         };
         Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker }
     }
@@ -95,7 +112,7 @@ impl LabelIntegers {
 /// `.npy`: one per row, integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label a
 /// line, a first line `label`, `labels` or `y` being a header; or `row,label` pairs, rows counted from 0, with or
 /// without a header `row,label` (columns after these two are ignored), rows left out being unlabeled.
-/// Unlabeled are −1, empty, NaN and null, or what equals `unlabeled`.
+/// Unlabeled are empty texts, −1, NaN, null, none and na, or what equals `unlabeled`: see [`Labels::from_texts`].
 ///
 /// # Errors
 /// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;

@@ -41,7 +41,7 @@ impl LabelColumn {
         match inner {
             DataType::Boolean => Ok(Self::Integers(LabelIntegers::new(unlabeled))),
             kind if kind.is_integer() => Ok(Self::Integers(LabelIntegers::new(unlabeled))),
-            kind if kind.is_floating() => Ok(Self::Numbers(LabelTexts::new(unlabeled))),
+            kind if kind.is_floating() => Ok(Self::Numbers(LabelTexts::of_numbers(unlabeled))),
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
                 Ok(Self::Texts(LabelTexts::new(unlabeled)))
             }

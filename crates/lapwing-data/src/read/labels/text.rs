@@ -4,8 +4,10 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::{LabelTexts, check_count};
+use crate::read::fields::Fields;
 use crate::read::format::open_text;
 use crate::read::npy::Origin;
+use crate::read::svmlight::read_error;
 use crate::{Error, Result, SparseLabels};
 
 /// Reads lines in either of the two layouts; the first line decides.
@@ -73,71 +75,38 @@ struct Lines<'a> {
     reader: Box<dyn BufRead>,
     number: u64,
     line: String,
-    /// The fields of the line, one behind the other, without their quotes.
-    content: String,
-    /// Where each field ends.
-    ends: Vec<usize>,
+    fields: Fields,
 }
 
 impl<'a> Lines<'a> {
     fn open(path: &'a Path) -> Result<Self> {
-        let (reader, content) = (open_text(path)?, String::new());
-        Ok(Self { path, reader, number: 0, line: String::new(), content, ends: Vec::new() })
+        Ok(Self { path, reader: open_text(path)?, number: 0, line: String::new(), fields: Fields::default() })
     }
 
     /// Goes to the next line; false at the end.
     fn next(&mut self) -> Result<bool> {
         self.line.clear();
         self.number += 1;
-        let n = self.reader.read_line(&mut self.line).map_err(|e| match e.kind() {
-            std::io::ErrorKind::InvalidData => self.error("not UTF-8 text"),
-            std::io::ErrorKind::UnexpectedEof => self.error("the file is truncated"),
-            _ => Error::io(self.path, e),
-        })?;
-        let line = self.line.trim_start_matches('\u{feff}');
-        split_fields(line.trim(), &mut self.content, &mut self.ends);
-        Ok(n > 0)
+        let read = self.reader.read_line(&mut self.line);
+        let n = read.map_err(|e| read_error(self.path, self.number, e))?;
+        let line = if self.number == 1 { self.line.trim_start_matches('\u{feff}') } else { &self.line };
+        match self.fields.split(line.trim()) {
+            true => Ok(n > 0),
+            false => Err(self.error("a quote that opens in this line is not closed; labels are of one line")),
+        }
     }
 
     /// Number of fields of the line, at least one.
     fn n_fields(&self) -> usize {
-        self.ends.len()
+        self.fields.len()
     }
 
     /// A field without spaces around it; empty where there is none.
     fn field(&self, at: usize) -> &str {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.ends.get(at).map_or("", |&end| self.content[start..end].trim())
+        self.fields.get(at)
     }
 
     fn error(&self, reason: impl Into<String>) -> Error {
         Error::format(self.path, Some(self.number), reason)
     }
-}
-
-/// Splits at commas outside double quotes; at least one field.
-fn split_fields(line: &str, content: &mut String, ends: &mut Vec<usize>) {
-    content.clear();
-    ends.clear();
-    if !line.contains('"') {
-        for field in line.split(',') {
-            content.push_str(field);
-            ends.push(content.len());
-        }
-        return;
-    }
-    let mut is_quoted = false;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if is_quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                content.push('"');
-            }
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => ends.push(content.len()),
-            _ => content.push(c),
-        }
-    }
-    ends.push(content.len());
 }

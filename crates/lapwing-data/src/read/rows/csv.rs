@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Place, are_all};
-use crate::read::csv::{Mark, Records, no_rows};
+use crate::read::csv::{bad_cells, bad_values, no_rows};
+use crate::read::records::{Mark, Records};
 use crate::read::format::{is_compressed, open_filled};
 use crate::read::{ReadOptions, columns};
-use crate::{Error, Result, RowReader, Run};
+use crate::{BadColumns, Error, Result, RowReader, Run};
 
 /// Rows read between two looks at the run's cancellation.
 const CHECK_ROWS: usize = 1 << 10;
@@ -54,6 +55,11 @@ impl CsvRows {
 
     pub(super) fn chosen(&self) -> Option<&[usize]> {
         (!are_all(&self.features, self.names.len())).then_some(&self.features)
+    }
+
+    /// All features with values that cannot be used.
+    pub(super) fn bad_columns(&self, run: &Run) -> Result<Option<BadColumns>> {
+        bad_values(&self.path, &self.features, run)
     }
 
     pub(super) fn reader<'s>(&'s self, place: Place, shift: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
@@ -167,7 +173,10 @@ impl RowReader for Reader<'_> {
             self.next()?;
             for (at, (out, &col)) in out.iter_mut().zip(&self.rows.features).enumerate() {
                 let shift = self.shift.get(at).copied().unwrap_or(0.0);
-                *out = (self.records.number(col)? - f64::from(shift)) as f32;
+                let Some(value) = self.records.number(col) else {
+                    return Err(bad_cells(&self.rows.path, &self.rows.names, &self.rows.features, run)?);
+                };
+                *out = (value - f64::from(shift)) as f32;
             }
         }
         Ok(())

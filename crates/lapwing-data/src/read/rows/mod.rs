@@ -18,7 +18,12 @@ use self::parquet::ParquetRows;
 use super::ReadOptions;
 use super::fingerprint::fingerprint;
 use super::format::{Format, is_rereadable, only_once, unknown_ending};
-use crate::{Error, Result, RowReader, RowSource, Run};
+use super::origin::Origin;
+use crate::bad_columns::ValueSurvey;
+use crate::{BadColumns, Error, Result, RowReader, RowSource, Run};
+
+/// Values looked at together where all of a file are.
+const SURVEY_VALUES: usize = 1 << 16;
 
 /// Endings that can be read in blocks.
 const KNOWN: &str = "rows as .npy, .parquet, .csv, .csv.gz or .csv.zst";
@@ -136,6 +141,35 @@ impl RowFile {
     /// [`Error::Io`].
     pub fn fingerprint(&self) -> Result<u64> {
         fingerprint(&self.path)
+    }
+
+    /// An error of a method that was given these rows, in words of the file: where it is about a value that cannot be
+    /// used, one more pass finds all of them. Other errors stay as they are.
+    pub fn explained(&self, error: Error, run: &Run) -> Error {
+        let is_value = matches!(&error, Error::Value { what, col: Some(_), .. } if what == "features");
+        let found = if is_value { self.bad_columns(run) } else { Ok(None) };
+        found.ok().flatten().map_or(error, Error::from)
+    }
+
+    /// All features with values that cannot be used.
+    fn bad_columns(&self, run: &Run) -> Result<Option<BadColumns>> {
+        if let Rows::Csv(rows) = &self.rows {
+            return rows.bad_columns(run);
+        }
+        let (n_rows, n_cols) = (self.n_rows(), self.n_cols());
+        let (mut reader, mut survey) = (self.open(0, &[], run)?, ValueSurvey::default());
+        let block_rows = (SURVEY_VALUES / n_cols.max(1)).max(1);
+        let mut block = vec![0.0; block_rows.min(n_rows) * n_cols];
+        for first in (0..n_rows).step_by(block_rows) {
+            let rows = block_rows.min(n_rows - first);
+            reader.read(&mut block[..rows * n_cols], run)?;
+            for (at, &x) in block[..rows * n_cols].iter().enumerate() {
+                survey.look(at % n_cols, first + at / n_cols, None, x.into());
+            }
+        }
+        let bad = survey.finish("features", n_rows);
+        let origin = Origin { positions: self.chosen().map(<[usize]>::to_vec), ..Origin::of(&self.path) };
+        Ok(bad.map(|bad| origin.named_columns(bad, self.feature_names())))
     }
 
     /// The columns of the file that are features, where these are not all of them in order.

@@ -1,0 +1,399 @@
+//! Records of a CSV file, by the rules of RFC 4180 as the crate `csv` reads them.
+//!
+//! Quotes are special where a cell starts with one; two of them inside are one. Lines end with `\n`, `\r\n` or `\r`, and
+//! empty ones are passed over. Every record knows its line. A quote that opens and never closes is an error that names
+//! the line where it opens: at the end of the file the parser is given one more line end, which ends any record but one
+//! inside quotes.
+
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use csv_core::{ReadRecordResult, Reader};
+
+use super::format::{TEXT_BYTES, open, open_text};
+use crate::{Error, Result};
+
+/// Bytes of a cell at most: one that is longer stands behind a quote that was never closed.
+const MAX_CELL_BYTES: usize = 1 << 24;
+
+/// What some programs write before text to say that it is UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Characters of a cell that a message shows.
+const MAX_SHOWN: usize = 40;
+
+/// Where a record starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    pub byte: u64,
+    /// Lines before it.
+    pub lines: u64,
+}
+
+/// Records of a CSV file, all of one length.
+pub(super) struct Records {
+    path: PathBuf,
+    text: Box<dyn BufRead + Send>,
+    parser: Reader,
+    /// Names of the columns; their numbers where the file has no header.
+    pub names: Arc<[String]>,
+    /// Number of cells of every record, once it is known.
+    expected: Option<usize>,
+    /// Whether the current record is the first line of a file without a header, to be read again.
+    is_pending: bool,
+    /// Where the current record starts.
+    start: Mark,
+    /// How far the text was read.
+    here: Mark,
+    /// Whether the last byte that was read is a `\r`: a `\n` behind it ends no line.
+    after_return: bool,
+    /// Cells of the current record, one behind the other without their quotes, and room for more.
+    cells: Vec<u8>,
+    /// Where each cell ends, and room for more.
+    ends: Vec<usize>,
+    /// Number of cells of the current record.
+    width: usize,
+}
+
+impl Records {
+    /// Opens the file and reads its first line: a header, unless every cell of it is a number.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
+        let mut records = Self::of_text(path, text, Mark { byte: skipped, lines: 0 });
+        if !records.next()? {
+            return Err(Error::format(records.path, None, "the file is empty"));
+        }
+        let cells = || (0..records.width).map(|at| records.cell(at));
+        let is_pending = cells().all(|cell| text_of(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
+        records.names = match is_pending {
+            true => (0..records.width).map(|at| at.to_string()).collect(),
+            false => cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect(),
+        };
+        records.is_pending = is_pending;
+        Ok(records)
+    }
+
+    /// Opens a file that is not compressed at the start of a record.
+    pub(super) fn open_at(path: &Path, mark: Mark, names: Arc<[String]>) -> Result<Self> {
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(mark.byte)).map_err(|e| Error::io(path, e))?;
+        let text = Box::new(BufReader::with_capacity(TEXT_BYTES, file));
+        Ok(Self { names, ..Self::of_text(path, text, mark) })
+    }
+
+    fn of_text(path: &Path, text: Box<dyn BufRead + Send>, here: Mark) -> Self {
+        let mut parser = Reader::new();
+        // The parser would take a byte order mark off its first bytes, wherever in the file these are: an empty line
+        // comes first.
+        parser.read_record(b"\n", &mut [0], &mut [0]);
+        Self {
+            path: path.to_owned(),
+            text,
+            parser,
+            names: Arc::default(),
+            expected: None,
+            is_pending: false,
+            start: here,
+            here,
+            after_return: false,
+            cells: vec![0; 1 << 10],
+            ends: vec![0; 1 << 6],
+            width: 0,
+        }
+    }
+
+    /// Where the current record starts.
+    pub(super) fn mark(&self) -> Mark {
+        self.start
+    }
+
+    /// Goes to the next record; false at the end.
+    pub(super) fn next(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.is_pending) {
+            return Ok(true);
+        }
+        if !self.skip_line_ends()? {
+            return Ok(false);
+        }
+        self.start = self.here;
+        self.read_record()?;
+        match self.expected.replace(self.width) {
+            Some(expected) if expected != self.width => {
+                self.expected = Some(expected);
+                Err(self.error(format!("{} fields; the lines before have {expected}", self.width)))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Passes over what ends lines, so that the next byte starts a record; false at the end of the text.
+    fn skip_line_ends(&mut self) -> Result<bool> {
+        loop {
+            let bytes = match self.text.fill_buf() {
+                Ok(bytes) => bytes,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(text_error(&self.path, Some(self.here.lines + 1), e)),
+            };
+            match bytes.first() {
+                None => return Ok(false),
+                Some(b'\n') => self.here.lines += u64::from(!std::mem::take(&mut self.after_return)),
+                Some(b'\r') => {
+                    self.here.lines += 1;
+                    self.after_return = true;
+                }
+                Some(_) => {
+                    self.after_return = false;
+                    return Ok(true);
+                }
+            }
+            self.text.consume(1);
+            self.here.byte += 1;
+        }
+    }
+
+    /// Reads the record that starts at the next byte.
+    fn read_record(&mut self) -> Result<()> {
+        let (mut n_bytes, mut n_ends, mut is_at_end) = (0, 0, false);
+        loop {
+            let bytes = match self.text.fill_buf() {
+                // One line end more ends any record but one inside quotes.
+                Ok([]) if !is_at_end => {
+                    is_at_end = true;
+                    b"\n"
+                }
+                Ok([]) => return Err(self.unclosed("is not closed", n_bytes, n_ends)),
+                Ok(bytes) => bytes,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(text_error(&self.path, Some(self.start.lines + 1), e)),
+            };
+            let lines_before = self.parser.line();
+            let (result, read, written, ended) =
+                self.parser.read_record(bytes, &mut self.cells[n_bytes..], &mut self.ends[n_ends..]);
+            let last = read.checked_sub(1).map(|at| bytes[at]);
+            (n_bytes, n_ends) = (n_bytes + written, n_ends + ended);
+            if !is_at_end {
+                self.text.consume(read);
+                self.here.byte += read as u64;
+                self.here.lines += self.parser.line() - lines_before;
+            }
+            match result {
+                ReadRecordResult::Record => {
+                    self.after_return = last == Some(b'\r');
+                    self.here.lines += u64::from(self.after_return);
+                    self.width = n_ends;
+                    return Ok(());
+                }
+                ReadRecordResult::OutputFull => self.grow(n_bytes, n_ends)?,
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+                ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
+            }
+        }
+    }
+
+    /// Makes room for more of the current record, of which `n_bytes` and `n_ends` are there.
+    fn grow(&mut self, n_bytes: usize, n_ends: usize) -> Result<()> {
+        if n_bytes - self.last_end(n_ends) > MAX_CELL_BYTES {
+            return Err(self.unclosed("is not closed within 16 MiB", n_bytes, n_ends));
+        }
+        let more = self.cells.len();
+        self.cells.try_reserve(more).map_err(|_| Error::TooLarge {
+            what: format!("{}, line {}: one record", self.path.display(), self.start.lines + 1),
+            bytes: 2 * more as u64,
+            limit: isize::MAX as u64,
+        })?;
+        self.cells.resize(2 * more, 0);
+        Ok(())
+    }
+
+    /// Where the last of `n_ends` cells ends.
+    fn last_end(&self, n_ends: usize) -> usize {
+        n_ends.checked_sub(1).map_or(0, |last| self.ends[last])
+    }
+
+    /// The error for a cell behind `n_ends` others that has no end.
+    fn unclosed(&self, what: &str, n_bytes: usize, n_ends: usize) -> Error {
+        let end = self.last_end(n_ends);
+        let breaks = self.cells[..end].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let shown = shown(&self.cells[end..n_bytes]);
+        let reason = format!(
+            "the quote that opens before '{shown}' {what}; close it, or double quotes that are part of a quoted cell"
+        );
+        Error::format(&self.path, Some(self.start.lines + breaks + 1), reason)
+    }
+
+    /// Number of cells of the current record.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The text of column `at` without spaces around it; empty where there is no such column.
+    #[inline]
+    pub(super) fn cell(&self, at: usize) -> &[u8] {
+        if at >= self.width {
+            return &[];
+        }
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.cells[start..self.ends[at]].trim_ascii()
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Line of the current record, counted from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.start.lines + 1
+    }
+
+    /// An error about the current record.
+    pub(super) fn error(&self, reason: impl Into<String>) -> Error {
+        Error::format(&self.path, Some(self.line()), reason)
+    }
+
+    /// The label in column `at`.
+    pub(super) fn label(&self, at: usize) -> Result<&str> {
+        text_of(self.cell(at)).ok_or_else(|| {
+            let shown = shown(self.cell(at));
+            self.error(format!("the label '{shown}' in column '{}' is not UTF-8 text", self.names[at]))
+        })
+    }
+
+    /// The number in column `at`, NaN where it is missing; none where the cell holds something else.
+    #[inline]
+    pub(super) fn number(&self, at: usize) -> Option<f64> {
+        text_of(self.cell(at)).and_then(parse_number)
+    }
+
+    /// The text of column `at` as a message shows it.
+    pub(super) fn shown(&self, at: usize) -> String {
+        shown(self.cell(at))
+    }
+}
+
+/// Text without the byte order mark that it may start with, and the bytes that were taken off.
+fn without_mark(mut text: Box<dyn BufRead + Send>) -> std::io::Result<(Box<dyn BufRead + Send>, u64)> {
+    let mut start = Vec::new();
+    // Pipes may hand over single bytes.
+    text.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut start)?;
+    match start == BYTE_ORDER_MARK {
+        true => Ok((text, BYTE_ORDER_MARK.len() as u64)),
+        false => Ok((Box::new(std::io::Cursor::new(start).chain(text)), 0)),
+    }
+}
+
+fn text_of(cell: &[u8]) -> Option<&str> {
+    std::str::from_utf8(cell).ok()
+}
+
+/// A number, or NaN for what stands for a missing one.
+#[inline]
+fn parse_number(text: &str) -> Option<f64> {
+    let is_missing = || text.is_empty() || ["null", "na", "n/a", "none"].iter().any(|m| text.eq_ignore_ascii_case(m));
+    text.parse().ok().or_else(|| is_missing().then_some(f64::NAN))
+}
+
+/// The start of a cell on one line.
+pub(super) fn shown(cell: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_SHOWN)]);
+    let mut shown: String = text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().count() > MAX_SHOWN {
+        shown.push('…');
+    }
+    shown
+}
+
+/// An error of reading text; what ends early or cannot be decompressed is a matter of the contents.
+pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    match error.kind() {
+        UnexpectedEof => Error::format(path, line, "the file is truncated"),
+        InvalidData | InvalidInput | Other => Error::format(path, line, format!("the file is damaged ({error})")),
+        _ => Error::io(path, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(text: &str) -> Records {
+        // Three bytes at a time, so that every rule is met at the end of a piece.
+        let text = BufReader::with_capacity(3, std::io::Cursor::new(text.as_bytes().to_vec()));
+        let (text, skipped) = without_mark(Box::new(text)).unwrap();
+        Records::of_text(Path::new("t.csv"), text, Mark { byte: skipped, lines: 0 })
+    }
+
+    /// Line, byte and cells of every record.
+    fn all(text: &str) -> Result<Vec<(u64, u64, Vec<String>)>> {
+        let (mut records, mut found) = (records(text), Vec::new());
+        while records.next()? {
+            let cells = (0..records.width()).map(|at| String::from_utf8(records.cell(at).to_vec()).unwrap()).collect();
+            found.push((records.line(), records.mark().byte, cells));
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn records_know_their_lines_whatever_ends_these() {
+        for end in ["\n", "\r\n", "\r"] {
+            let text = ["a,b", "", "1,\"x\ny\"", "\"\"\"2\",q\"q", "3,\"\""].join(end) + end + end;
+            let found = all(&text).unwrap();
+            let lines: Vec<u64> = found.iter().map(|record| record.0).collect();
+            assert_eq!(lines, [1, 3, 5, 6], "{end:?}");
+            let cells: Vec<_> = found.iter().map(|record| record.2.join("|")).collect();
+            assert_eq!(cells, ["a|b", "1|x\ny", "\"2|q\"q", "3|"]);
+            for (_, byte, cells) in &found {
+                assert!(text[*byte as usize..].trim_start_matches('"').starts_with(&cells[0][..1]), "{byte}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_and_a_later_one_is() {
+        let found = all("\u{feff}a,b\n\u{feff}1,2").unwrap();
+        assert_eq!((found[0].1, found[0].2[0].as_str(), found[1].2[0].as_str()), (3, "a", "\u{feff}1"));
+        let mut later = Records::of_text(Path::new("t.csv"), Box::new(&b"\xef\xbb\xbf1,2"[..]), Mark::default());
+        assert!(later.next().unwrap() && later.cell(0) == "\u{feff}1".as_bytes());
+    }
+
+    #[test]
+    fn a_quote_that_stays_open_is_named_by_its_line() {
+        let text = |text: &str| all(text).unwrap_err().to_string();
+        assert!(text("a,b\r\n1,2\r\n3,\"r\r\n5,6\r\n").starts_with("t.csv, line 3: the quote that opens before 'r  5,6"));
+        assert!(text("a,b\n1,2\n\"x\ny\",\"r\n5,6").starts_with("t.csv, line 4: the quote that opens before 'r 5,6'"));
+        assert!(text("a,b\n1,\"").starts_with("t.csv, line 2: the quote"));
+        assert!(text("a,b\n1,\"\"\"").starts_with("t.csv, line 2: the quote"));
+        for closed in ["a,b\n1,\"\"", "a,b\n1,\"2\"", "a,b\n1,2\"", "a,b\n1,\"2\"x", "a,b\n1,"] {
+            assert_eq!(all(closed).unwrap().len(), 2, "{closed}");
+        }
+        let long = format!("a,b\n1,\"{}", "x".repeat(MAX_CELL_BYTES * 2));
+        assert!(text(&long).contains("line 2") && text(&long).contains("16 MiB"));
+    }
+
+    #[test]
+    fn cells_are_those_of_the_crate_csv() {
+        // All texts of up to seven characters that matter.
+        let letters = ['a', ',', '"', '\n', '\r'];
+        for number in 0..5usize.pow(7) {
+            let text: String = (0..7).map(|at| letters[number / 5usize.pow(at) % 5]).collect();
+            let mut theirs = ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+            let mut ours = records(&text);
+            for record in theirs.byte_records() {
+                ours.expected = None;
+                match ours.next() {
+                    // Only an open quote is an error.
+                    Err(error) => {
+                        assert!(error.to_string().contains("is not closed"), "{text:?}: {error}");
+                        break;
+                    }
+                    Ok(is_there) => assert!(is_there, "{text:?}"),
+                }
+                let record = record.unwrap();
+                let cells: Vec<&[u8]> = (0..ours.width()).map(|at| ours.cell(at)).collect();
+                assert_eq!(cells, record.iter().map(<[u8]>::trim_ascii).collect::<Vec<_>>(), "{text:?}");
+            }
+        }
+    }
+}
