@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Labels, Report, Run, peak_memory_bytes};
-use lapwing::models::{Certify, CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare, method};
+use lapwing::models::{Certify, CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::html::{ComparePage, write_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{DataOptions, LabelOptions, MethodChoices, RunOptions};
+use crate::options::{DataOptions, LabelOptions, MethodChoices, RunOptions, method_by_options};
 use crate::output::{REPORT_ENDINGS, Written, check_output, json_object};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
@@ -103,11 +103,11 @@ impl Compare {
             // All that can do with what there is.
             // Factors by their names are low-rank again, with options that may be those of another.
             let names = METHODS.iter().filter(|name| !FACTOR_METHODS.contains(name));
-            let all = names.map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
+            let all = names.map(|name| Ok(method_by_options(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
             return Ok(all.into_iter().filter(|method| self.data.check_method(&**method).is_ok()).collect());
         }
         let named = |name: &String| {
-            let method = method(name, &options)?;
+            let method = method_by_options(name, &options)?;
             self.data.check_method(&*method).map(|()| method)
         };
         self.methods.iter().map(named).collect()
