@@ -31,7 +31,7 @@ class NamedParameters:
 
 def refuse_unknown(cls: type, n_positional: int, named: dict[str, Any]) -> None:
     """Name the first parameter that `cls` does not have, and the one that was perhaps meant."""
-    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    parameters = list(inspect.signature(cls).parameters.values())
     kinds = {parameter.kind for parameter in parameters}
     if kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:
         return
