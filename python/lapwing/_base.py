@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,8 @@ from . import _lapwing
 from ._arguments import auto_or_number, graph_options, integer, number, text
 from ._control import run_control
 from ._inputs import CsrParts, check_options, csr_parts, features_argument, neighbor_arrays
+from ._kinds import READ_FIRST, features_of, looks_like_a_graph, refuse_other_kinds
+from ._parameters import NamedParameters
 from .exceptions import UnreachedWarning
 from .graph import Graph
 
@@ -37,8 +39,13 @@ class Source:
     """What new points are compared with; None for a graph that was given."""
 
 
-class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators that build or take an affinity graph."""
+
+    _takes_graph_as: ClassVar[str] = "X"
+    """Where a graph may be given: as X, as the argument graph of the fit, or nowhere ("")."""
+    _file_advice: ClassVar[str] = READ_FIRST
+    """What to do with the name of a file."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -111,7 +118,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         return Source(parts, options, parts[0][0], None)
 
     def _from_features(self, X: Any, options: dict[str, Any]) -> Source:
-        features = validate_data(self, X, **check_options(X, min_samples=2))
+        features = self._features(X, min_samples=2)
+        self._doubt_features(features)
         n = int(features.shape[0])
         if options["n_neighbors"] >= n:
             warnings.warn(
@@ -123,6 +131,32 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             options["n_neighbors"] = n - 1
         return Source(features_argument(features), options, n, features)
 
+    def _features(self, X: Any, min_samples: int = 1, reset: bool = True) -> Any:
+        """X as features, checked."""
+        def check() -> Any:
+            return validate_data(self, X, reset=reset, **check_options(X, min_samples=min_samples))
+
+        return features_of(X, check, self._graph_advice(), self._file_advice)
+
+    def _graph_advice(self) -> str:
+        """What to do with a graph."""
+        name = type(self).__name__
+        if self._takes_graph_as == "X":
+            return f"give {name}(affinity='precomputed') to take X as the graph"
+        if self._takes_graph_as == "graph":
+            return "give features as X and the graph as fit(X, y, graph=...)"
+        return f"{name} takes no graph"
+
+    def _doubt_features(self, features: Any) -> None:
+        """Warn of features that are rather a graph, where one could be given in their place."""
+        if self._takes_graph_as == "X" and looks_like_a_graph(features):
+            warnings.warn(
+                "X is square and symmetric with an empty diagonal, as graphs and distances are, and is taken as features; "
+                f"give {type(self).__name__}(affinity='precomputed') to take it as the graph",
+                UserWarning,
+                stacklevel=5,
+            )
+
     def _given_graph(self, X: Any, options: dict[str, Any], control: dict[str, Any]) -> CsrParts:
         if isinstance(X, tuple):
             indices, distances = neighbor_arrays(X)
@@ -130,6 +164,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         elif isinstance(X, Graph):
             parts = csr_parts(X.to_scipy(), np.float64)
         else:
+            refuse_other_kinds(X, "X", "give that", self._file_advice)
             matrix = validate_data(
                 self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
             )
@@ -151,6 +186,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             return parts
         if isinstance(graph, Graph):
             return csr_parts(graph.to_scipy(), np.float64)
+        refuse_other_kinds(graph, "graph", "give that")
         matrix = check_array(
             graph, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name="graph"
         )
@@ -221,7 +257,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _new_features(self, X: Any) -> Any:
         """New rows of features as the compiled part takes them."""
-        new = validate_data(self, X, reset=False, **check_options(X))
+        new = self._features(X, reset=False)
         if self._standardizer is not None:
             new = standardized(new, *self._standardizer)
         return features_argument(new)

@@ -19,6 +19,13 @@ from .metrics import accuracy_score
 _Method = TypeVar("_Method", bound="MethodClassifier")
 
 
+def class_names(classes: NDArray[Any]) -> list[int] | list[str]:
+    """Names of the classes as messages of the compiled part have them."""
+    if classes.dtype.kind in "iuf" and (abs(classes) < 2**53).all():
+        return [int(name) for name in classes]
+    return [str(name) for name in classes.tolist()]
+
+
 class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the classifiers that label the rows of the fit, and new rows after them."""
 
@@ -114,7 +121,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         self._require_length(array, n_samples)
         labels = class_labels(array, self.unlabeled, weights)
         self._check_sizes(len(labels.classes))
-        return labels, (labels.codes, len(labels.classes))
+        return labels, (labels.codes, class_names(labels.classes))
 
 
 class MethodClassifier(SpreadingClassifier):
@@ -164,6 +171,8 @@ class MethodClassifier(SpreadingClassifier):
 
 class FeatureClassifier(MethodClassifier):
     """Base of the classifiers that keep something other than all rows of the fit."""
+
+    _takes_graph_as = ""
 
     def _source(self, X: Any, control: dict[str, Any]) -> Source:
         return self._from_features(X, self._graph_options())

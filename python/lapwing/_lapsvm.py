@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from . import _lapwing
 from ._arguments import auto_or_number, integer, number, text
 from ._base import GraphEstimator, Source
-from ._classifier import SpreadingClassifier
+from ._classifier import SpreadingClassifier, class_names
 from ._control import Callback
 from ._inputs import check_options, features_argument
 from ._labels import ClassLabels, as_label_array, unlabeled_mask
@@ -25,6 +25,8 @@ _Classifier = TypeVar("_Classifier", bound="KernelClassifier")
 
 class KernelEstimator(GraphEstimator):
     """What the kernel machines on a graph share."""
+
+    _takes_graph_as = "graph"
 
     _squares: bool
     """Whether the loss is squares."""
@@ -47,6 +49,11 @@ class KernelEstimator(GraphEstimator):
             raise ValueError(f"affinity is {self.affinity!r}; expected one of knn, precomputed")
         if graph is None and self.affinity == "precomputed" and self.graph_reg != 0:
             raise ValueError("affinity is 'precomputed'; expected the graph as fit(X, y, graph=...)")
+        if graph is None and self.kernel == "precomputed" and self.graph_reg != 0:
+            raise ValueError(
+                "kernel is 'precomputed', and no graph can be built from a Gram matrix; expected the graph of the rows as "
+                "fit(K, y, graph=...), such as lapwing.graph.knn_graph(X), or graph_reg=0 for none"
+            )
         if graph is not None or self.graph_reg == 0 or self.kernel == "precomputed":
             options = {**options, "n_neighbors": 1}
         return self._from_features(X, options)
@@ -262,7 +269,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
             if label not in known:
                 raise ValueError(f"validation row {row} has label {label!r}, which no row of the fit has")
             codes[row] = known[label]
-        return features_argument(checked), (codes, len(labels.classes))
+        return features_argument(checked), (codes, class_names(labels.classes))
 
     def _start(self, labels: ClassLabels) -> Any:
         """The machine of an earlier fit of the same classes, for a warm start."""

@@ -47,7 +47,7 @@ __all__ = [
 
 _Csr = tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]
 _Features = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint8] | _Csr
-_Labels = tuple[NDArray[np.int32], int] | NDArray[np.float64]
+_Labels = tuple[NDArray[np.int32], list[int] | list[str]] | NDArray[np.float64]
 _Widths = NDArray[np.float32] | float | None
 
 @final

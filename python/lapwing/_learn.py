@@ -20,12 +20,14 @@ from ._arguments import auto_or_number, graph_options, integer, number, text
 from ._control import Callback, run_control
 from ._graph import Graph
 from ._inputs import check_options, features_argument
+from ._kinds import features_of
+from ._parameters import NamedParameters
 
 #: Squared distances taken as they are; all others become the first.
 _DISTANCE_TYPES = (np.float64, np.float32)
 
 
-class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Graph learned from smooth features.
 
     For squared distances Z it minimises ‖W ∘ Z‖₁,₁ + f(W) over symmetric weights W ≥ 0 with empty diagonal (Kalofolias
@@ -203,7 +205,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             distances = validate_data(self, X, dtype=list(_DISTANCE_TYPES), order="C", ensure_min_samples=2)
             source = nearest_of(distances, self._n_allowed(len(distances)))
         else:
-            fit_X = validate_data(self, X, **check_options(X, min_samples=2))
+            fit_X = self._features(X, min_samples=2)
             index = _lapwing.NeighborIndex()
             source = features_argument(fit_X)
         start = self._start(source)
@@ -306,8 +308,14 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"warm_start needs the {len(before) - 1} rows of the fit before; got {n}")
         return before
 
+    def _features(self, X: Any, min_samples: int = 1, reset: bool = True) -> Any:
+        def check() -> Any:
+            return validate_data(self, X, reset=reset, **check_options(X, min_samples=min_samples))
+
+        return features_of(X, check, "GraphLearner learns a graph from features")
+
     def _neighbors_of(self, X: Any) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        new = validate_data(self, X, reset=False, **check_options(X))
+        new = self._features(X, reset=False)
         k = min(self._n_allowed_of_new(), int(self._fit_X.shape[0]))
         options = {**self._graph_options(), "weights": "binary", "n_neighbors": k}
         control = run_control(self.n_jobs, self.random_state, self.verbose, self.callback)

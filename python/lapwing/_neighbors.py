@@ -13,9 +13,11 @@ from . import _lapwing
 from ._arguments import graph_options, integer
 from ._control import Callback, run_control
 from ._inputs import check_options, features_argument
+from ._kinds import features_of
+from ._parameters import NamedParameters
 
 
-class NeighborIndex(BaseEstimator):  # type: ignore[misc]
+class NeighborIndex(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Rows that are asked again and again for the neighbours of new ones.
 
     Called as :class:`sklearn.neighbors.NearestNeighbors` is. `fit` carves many dense rows into cells of near ones and
@@ -128,7 +130,7 @@ class NeighborIndex(BaseEstimator):  # type: ignore[misc]
             zero_rows=self.zero_rows,
         )
         control = run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
-        features = validate_data(self, X, **check_options(X, min_samples=2))
+        features = self._features(X, min_samples=2)
         index = _lapwing.NeighborIndex()
         cells = index.build(features_argument(features), options, control)
         n_cells, n_probes, recall, error = cells or (0, 0, 1.0, 0.0)
@@ -188,7 +190,13 @@ class NeighborIndex(BaseEstimator):  # type: ignore[misc]
         if X is None:
             distances, indices, _ = _lapwing.kneighbors(fitted, options, control)
         else:
-            new = validate_data(self, X, reset=False, **check_options(X))
+            new = self._features(X, reset=False)
             distances, indices = self._index.query(fitted, features_argument(new), options, control)
         found = indices.view(np.int32)
         return (distances, found) if return_distance else found
+
+    def _features(self, X: Any, min_samples: int = 1, reset: bool = True) -> Any:
+        def check() -> Any:
+            return validate_data(self, X, reset=reset, **check_options(X, min_samples=min_samples))
+
+        return features_of(X, check, "NeighborIndex takes no graph")

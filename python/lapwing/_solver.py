@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _lapwing
 from ._control import Callback, run_control
 from ._inputs import csr_parts
+from ._parameters import NamedParameters
 
 
-class LaplacianSolver:
+class LaplacianSolver(NamedParameters):
     """Solve (L + diag(diagonal))·x = b, with L = D − W the Laplacian of a symmetric non-negative W.
 
     The preconditioner is built once and serves any number of right-hand sides, which are solved as a block by

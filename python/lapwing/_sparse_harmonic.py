@@ -90,6 +90,8 @@ class SparseHarmonicClassifier(HarmonicClassifier):
 
     _method = "sparse-harmonic"
 
+    _file_advice = "give SparseHarmonicClassifier(affinity='edges') for a file of edges, and read a file of features first"
+
     def __init__(
         self,
         n_neighbors: int = 15,

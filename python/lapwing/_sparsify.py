@@ -19,6 +19,7 @@ from ._arguments import integer, number, sparsify_options, text
 from ._control import Callback, run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
+from ._parameters import NamedParameters
 
 #: Types of edges taken as they are; other integers become int64.
 _END_TYPES = (np.uint32, np.int32, np.int64)
@@ -157,7 +158,7 @@ default="streaming"
     return (graph, graph.report) if return_report else graph
 
 
-class StreamingSparsifier(BaseEstimator):  # type: ignore[misc]
+class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Sparsifier of a stream of edges: give it edges in any portions, ask for the graph at any time.
 
     What is held is thinned whenever it reaches the capacity. The result depends on the order of the edges and the seed,

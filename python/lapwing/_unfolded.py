@@ -6,14 +6,14 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import auto_or_number, integer, number, text
 from ._base import GraphEstimator, Source, standardized
 from ._classifier import SpreadingClassifier
 from ._control import Callback
-from ._inputs import check_options, features_argument
+from ._inputs import features_argument
 from ._regressor import SpreadingRegressor
 
 __all__ = ["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"]
@@ -23,6 +23,8 @@ _Classifier = TypeVar("_Classifier", bound="UnfoldedGNNClassifier")
 
 class NetworkEstimator(GraphEstimator):
     """What the networks share."""
+
+    _takes_graph_as = "graph"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,7 +90,7 @@ class NetworkEstimator(GraphEstimator):
         check_is_fitted(self)
         if graph is None:
             return self._extend_features(X, self._fitted_extension)
-        new = validate_data(self, X, reset=False, **check_options(X))
+        new = self._features(X, reset=False)
         if self._standardizer is not None:
             new = standardized(new, *self._standardizer)
         control = self._control()

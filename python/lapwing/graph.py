@@ -13,6 +13,7 @@ from ._arguments import graph_options
 from ._control import Callback, run_control
 from ._graph import Graph
 from ._inputs import check_features, features_argument
+from ._kinds import features_of
 from ._learn import GraphLearner, learn_weights
 from ._neighbors import NeighborIndex
 from ._sparsify import StreamingSparsifier, effective_resistances, sparsify
@@ -126,7 +127,7 @@ def kneighbors(
         n_neighbors=n_neighbors, metric=metric, method=method, recall_target=recall_target, zero_rows=zero_rows
     )
     control = run_control(n_jobs, random_state, verbose, callback)
-    features = features_argument(check_features(X, min_samples=2))
+    features = features_argument(features_of(X, lambda: check_features(X, 2), "kneighbors takes no graph"))
     distances, indices, report = _lapwing.kneighbors(features, options, control)
     found = (distances, indices.view(np.int32))
     return (*found, json.loads(report)) if return_report else found
@@ -192,6 +193,6 @@ def knn_graph(
         zero_rows=zero_rows,
     )
     control = run_control(n_jobs, random_state, verbose, callback)
-    features = features_argument(check_features(X, min_samples=2))
+    features = features_argument(features_of(X, lambda: check_features(X, 2), "knn_graph makes one of features"))
     parts, _, report = _lapwing.knn_graph(features, options, control)
     return Graph._from_parts(parts, json.loads(report) or {})

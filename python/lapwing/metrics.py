@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 from sklearn.metrics import accuracy_score as _accuracy_score
 
 from ._labels import as_label_array, unlabeled_mask
+from ._targets import are_continuous, without_target
 
 __all__ = ["accuracy_on_unlabeled", "accuracy_score", "labeled_scorer"]
 
@@ -92,7 +94,7 @@ def labeled_scorer(
     greater_is_better : bool, default=True
         Whether to hand back the value, or its negative.
     unlabeled : object, default=None
-        As in :func:`accuracy_score`.
+        As in :func:`accuracy_score`; for regressors, and numbers with fractions, -1 is a value.
     **kwargs
         Passed on to `score_func`.
 
@@ -127,7 +129,8 @@ class _LabeledScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         truth = as_label_array(y)
-        known = ~unlabeled_mask(truth, self._unlabeled)
+        is_regression = is_regressor(estimator) or are_continuous(truth)
+        known = ~without_target(truth, self._unlabeled, is_regression=is_regression)
         _require_any(known)
         predicted = getattr(estimator, self._response_method)(X)
         kwargs = dict(self._kwargs)

@@ -55,12 +55,32 @@ pub struct SparseOptions {
 /// Given labels of a classification.
 #[derive(FromPyObject)]
 pub enum LabelsInput<'py> {
-    /// `(class of each row or −1, number of classes)`.
+    /// `(class of each row or −1, names of the classes)`.
     #[pyo3(transparent)]
-    Classes((PyReadonlyArray1<'py, i32>, usize)),
+    Classes((PyReadonlyArray1<'py, i32>, NamesInput)),
     /// Shares of the classes in each row, zero rows unlabelled.
     #[pyo3(transparent)]
     Shares(PyReadonlyArray2<'py, f64>),
+}
+
+/// Names of classes, for messages.
+#[derive(FromPyObject)]
+pub enum NamesInput {
+    /// Integers.
+    #[pyo3(transparent)]
+    Integers(Vec<i64>),
+    /// Everything else, as text.
+    #[pyo3(transparent)]
+    Texts(Vec<String>),
+}
+
+impl NamesInput {
+    fn names(&self) -> ClassNames {
+        match self {
+            Self::Integers(names) => ClassNames::Integers(names.clone()),
+            Self::Texts(names) => ClassNames::Texts(names.clone()),
+        }
+    }
 }
 
 /// Features and graph of an [`Input`]; one of them is absent.
@@ -206,9 +226,8 @@ fn source<'a>(py: Python<'_>, input: &'a Input<'_>) -> PyResult<Source<'a>> {
 pub fn class_targets(labels: &LabelsInput<'_>, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
     let weights = weights.map(|w| vector(w)).transpose()?;
     match labels {
-        LabelsInput::Classes((classes, n_classes)) => {
-            let names = ClassNames::Integers((0..*n_classes as i64).collect());
-            Targets::one_hot(&Labels { classes: names, index: vector(classes)? }, weights.as_deref())
+        LabelsInput::Classes((classes, names)) => {
+            Targets::one_hot(&Labels { classes: names.names(), index: vector(classes)? }, weights.as_deref())
         }
         LabelsInput::Shares(shares) => Targets::soft(&matrix(shares)?, weights.as_deref()),
     }

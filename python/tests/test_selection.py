@@ -1,12 +1,13 @@
 """Cross-validation and scores with rows that have no label."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from datasets import hide
 from sklearn.base import clone
-from sklearn.metrics import f1_score, log_loss
+from sklearn.metrics import f1_score, log_loss, mean_squared_error
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -38,6 +39,69 @@ def test_folds_of_numbers_and_too_few_labels():
     with pytest.raises(ValueError, match="needs y"):
         next(SemiSupervisedKFold(2).split(y))
     assert SemiSupervisedKFold(4).get_n_splits() == 4
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_a_value_of_minus_one_is_a_value(dtype):
+    # Fractions say that these are values.
+    y = np.array([0.5, np.nan, -1.0, 2.5, np.nan, -1.0], dtype=dtype)
+    assert [list(test) for _, test in SemiSupervisedKFold(4).split(y, y)] == [[0], [2], [3], [5]]
+    y = np.where([value == 0.5 for value in y], 3.0, y)
+    y = np.where([value == 2.5 for value in y], 4.0, y).astype(dtype)
+    whole = SemiSupervisedKFold(4, task="regression")
+    assert [list(test) for _, test in whole.split(y, y)] == [[0], [2], [3], [5]]
+    marked = SemiSupervisedKFold(2, task="regression", unlabeled=-1)
+    assert [list(test) for _, test in marked.split(y, y)] == [[0], [3]]
+
+
+def test_whole_values_are_not_stratified():
+    # Folds that keep shares of 0 and 1 have one of each.
+    y = np.array([0.0, 0.0, 1.0, 1.0, np.nan])
+    tested = [list(test) for _, test in SemiSupervisedKFold(2, task="regression").split(y, y)]
+    assert tested == [[0, 1], [2, 3]]
+    assert [list(test) for _, test in SemiSupervisedKFold(2).split(y, y)] == [[0, 2], [1, 3]]
+    assert [list(test) for _, test in SemiSupervisedKFold(2, stratify=False).split(y, y)] == [[0, 1], [2, 3]]
+    counts = np.arange(8.0)
+    with pytest.raises(ValueError, match="no class has more than 1 labelled rows.*task='regression' if y holds values"):
+        next(SemiSupervisedKFold(2).split(counts, counts))
+    assert len(list(SemiSupervisedKFold(2, task="regression").split(counts, counts))) == 2
+    with pytest.raises(ValueError, match="stratify is True, but the values"):
+        next(SemiSupervisedKFold(2, stratify=True, task="regression").split(counts, counts))
+    with pytest.raises(ValueError, match="task is 'both'; expected one of auto, classification, regression"):
+        next(SemiSupervisedKFold(2, task="both").split(counts, counts))
+    with pytest.raises(ValueError, match="stratify is 'no'; expected True, False or 'auto'"):
+        next(SemiSupervisedKFold(2, stratify="no").split(counts, counts))
+
+
+@pytest.mark.parametrize("y", [
+    np.array([0.0, 1.0, 0.0, 1.0, -1.0, np.nan]),
+    np.array([0, 1, 0, 1, -1, -2, -2]),
+    np.array([0, 1, 0, 1, -1, None], dtype=object),
+])
+def test_a_doubtful_minus_one_is_not_dropped_in_silence(y):
+    with pytest.warns(UserWarning, match="-1 as rows without a label; give task='regression'"):
+        tested = [row for _, test in SemiSupervisedKFold(2).split(y, y) for row in test]
+    assert 4 not in tested
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({"task": "classification"}, {"task": "regression"}, {"unlabeled": -9}):
+            list(SemiSupervisedKFold(2, **options).split(y, y))
+        plain = np.array([0, 1, 0, 1, -1, -1])
+        list(SemiSupervisedKFold(2).split(plain, plain))
+
+
+def test_scores_of_values_count_those_of_minus_one():
+    X = np.arange(8.0).reshape(-1, 1)
+    y = np.array([-1.0, 0.0, 1.0, 2.0, -1.0, 0.0, np.nan, np.nan])
+    reg = HarmonicRegressor(2).fit(X, y)
+    known = ~np.isnan(y)
+    expected = -mean_squared_error(y[known], reg.predict(X)[known])
+    scorer = labeled_scorer(mean_squared_error, greater_is_better=False)
+    assert scorer(reg, X, y) == pytest.approx(expected)
+    assert scorer(make_pipeline(StandardScaler(with_std=False), HarmonicRegressor(2)).fit(X, y), X, y) == pytest.approx(expected)
+    marked = labeled_scorer(mean_squared_error, greater_is_better=False, unlabeled=-1)
+    without = known & (y != -1)
+    assert marked(reg, X, y) == pytest.approx(-mean_squared_error(y[without], reg.predict(X)[without]))
 
 
 @pytest.mark.parametrize("scoring", [None, labeled_scorer(f1_score, average="macro")])

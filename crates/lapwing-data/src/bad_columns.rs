@@ -208,7 +208,10 @@ mod tests {
         (0..40).for_each(|at| survey.look(at, 7, None, f64::NAN));
         survey.look(3, 8, None, 1e300);
         let text = survey.finish("features", 9).unwrap().to_string();
-        assert!(text.contains("40 columns") && text.ends_with("and 28 more; impute these, or leave them out"), "{text}");
+        assert!(
+            text.contains("40 columns") && text.ends_with("and 28 more; impute these, or leave them out"),
+            "{text}"
+        );
         assert!(ValueSurvey::default().finish("features", 1).is_none());
     }
 }

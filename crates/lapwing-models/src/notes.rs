@@ -12,11 +12,12 @@ use crate::labeling::largest;
 const MOST_SHARE: f64 = 0.95;
 const MOST_SHARE_OF_LABELS: f64 = 0.7;
 
-/// All labels are of one class; `mean` (c) are the labeled class frequencies.
-pub(crate) fn one_class(report: &mut Report, mean: &[f64]) {
+/// All labels are of one class.
+pub(crate) fn one_class(report: &mut Report, targets: &Targets) {
+    let mean = targets.mean();
     if mean.iter().filter(|m| **m > 0.0).count() < 2 {
-        let class = largest(mean);
-        report.warnings.push(format!("all labels are of one class (number {class}): every row will get it"));
+        let class = targets.class_name(largest(&mean));
+        report.warnings.push(format!("all labels are of one class, {class}: every row will get it"));
     }
 }
 
@@ -40,8 +41,9 @@ pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &T
     let class = (1..sizes.len()).fold(0, |most, k| if sizes[k] > sizes[most] { k } else { most });
     let [share, among_labels] = [sizes[class] as f64 / n.max(1) as f64, counts[class] as f64 / l.max(1) as f64];
     if n > l && share > MOST_SHARE && among_labels < MOST_SHARE_OF_LABELS {
+        let name = targets.class_name(class);
         report.warnings.push(format!(
-            "class number {class} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have \
+            "class {name} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have \
              been lost; give class_prior with decision sizes, or more labels",
             100.0 * share,
             100.0 * among_labels
@@ -49,11 +51,15 @@ pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &T
     }
 }
 
-/// Rows that no label reaches.
+/// Rows that no label reaches. Only a graph that was built has a number of neighbors to raise.
 pub(crate) fn unreached(report: &mut Report) {
     if report.n_unreached > 0 {
         let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
-        let advice = "label one row in each, or raise the number of neighbors";
+        let is_built = report.graph.as_ref().is_some_and(|graph| graph.recall.is_some() || graph.learned.is_some());
+        let advice = match is_built {
+            true => "label one row in each, or raise the number of neighbors",
+            false => "label one row in each, or give a graph with edges between them and the labeled rows",
+        };
         let (row_s, part_s) =
             (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
         report.warnings.push(format!("no label reaches {rows} {row_s} in {parts} {part_s} of the graph; {advice}"));
@@ -79,5 +85,113 @@ pub(crate) fn undecided(report: &mut Report, certificate: &CertificateSummary) {
             "the solver stopped after {n_iter} iterations with {n_open} labels undecided: the exact solution of this graph may give \
              them other classes; raise max_iter"
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::{Features, Labels, Run};
+    use lapwing_graph::{AffinityGraph, Graph, GraphParams};
+
+    use super::*;
+    use crate::harmonic::{Harmonic, HarmonicParams};
+    use crate::{LapSvm, LapSvmParams, METHODS, MethodOptions, Problem, UnfoldedGnn, UnfoldedParams, method, unfolded};
+
+    const N: usize = 60;
+
+    /// Two groups of points on a line.
+    fn features() -> Features<'static> {
+        let places = (0..N).map(|row| (row % 30) as f64 * 0.1 + if row < 30 { 0.0 } else { 50.0 });
+        Features::from_f64(N, 1, places.collect()).unwrap()
+    }
+
+    fn labels(names: [Option<&str>; 2]) -> Targets {
+        let text = |row: usize| if row % 5 == 0 { names[row / 30].unwrap_or("") } else { "" };
+        Targets::one_hot(&Labels::from_texts((0..N).map(text), None), None).unwrap()
+    }
+
+    fn graph() -> AffinityGraph {
+        let edges: Vec<(u32, u32, f64)> = (1..N as u32).filter(|&i| i != 30).map(|i| (i - 1, i, 1.0)).collect();
+        AffinityGraph::given(Graph::from_edges(N, &edges).unwrap())
+    }
+
+    fn run() -> Run {
+        Run::new(Some(2), 0).unwrap()
+    }
+
+    fn warnings(name: &str, targets: &Targets, graph: Option<&AffinityGraph>) -> Vec<String> {
+        let (features, options) = (features(), MethodOptions::default());
+        let method = method(name, &options).unwrap();
+        let problem = Problem { features: Some(&features), graph, ..Problem::new(targets) };
+        method.fit(&problem, &run()).unwrap().report.warnings
+    }
+
+    #[test]
+    fn a_single_class_is_called_by_its_name() {
+        let (spam, targets) = ("all labels are of one class, 'spam': every row will get it", labels([Some("spam"); 2]));
+        for name in METHODS {
+            let warnings = warnings(name, &targets, None);
+            assert_eq!(warnings.iter().filter(|text| *text == spam).count(), 1, "{name}: {warnings:?}");
+        }
+        let numbers = Labels::from_integers((0..N).map(|row| (row % 5 == 0).then_some(7)));
+        let targets = Targets::one_hot(&numbers, None).unwrap();
+        assert!(warnings("harmonic", &targets, None)[0].starts_with("all labels are of one class, 7:"));
+    }
+
+    #[test]
+    fn targets_keep_the_names_of_their_classes() {
+        let targets = labels([Some("ham"), Some("sp\nam")]);
+        let all = (0..targets.rows().len() as u32).collect();
+        let derived = [
+            targets.subset(|at| at > 1).unwrap(),
+            targets.shifted(0.5).unwrap(),
+            targets.moved(targets.rows().len(), all).unwrap(),
+        ];
+        for targets in [targets].into_iter().chain(derived) {
+            assert_eq!([0, 1].map(|class| targets.class_name(class)), ["'ham'", "'sp am'"]);
+        }
+        let unnamed = Targets::regression(&[1.0, f64::NAN], None).unwrap();
+        assert_eq!(unnamed.class_name(0), "0");
+    }
+
+    #[test]
+    fn advice_fits_the_graph() {
+        let (targets, given) = (labels([Some("ham"), None]), graph());
+        for name in ["harmonic", "simple-harmonic", "sparse-harmonic"] {
+            let text = |graph| {
+                let all = warnings(name, &targets, graph);
+                all.into_iter().find(|text| text.starts_with("no label reaches")).unwrap()
+            };
+            assert!(text(None).ends_with("or raise the number of neighbors"), "{name}");
+            assert!(
+                text(Some(&given)).ends_with("or give a graph with edges between them and the labeled rows"),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_fit_and_regression_fills_its_report() {
+        let (features, targets, run) = (features(), labels([Some("ham"), Some("spam")]), run());
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let check = |report: &Report, name: &str, n_classes: Option<usize>| {
+            assert_eq!((report.method.as_str(), report.n_samples, report.n_features), (name, N, Some(1)));
+            assert_eq!((report.n_classes, report.n_labeled), (n_classes, 12), "{name}");
+            assert!(report.peak_bytes > Some(0) && !report.phases.is_empty(), "{name}: {report:?}");
+        };
+        for name in METHODS {
+            check(&method(name, &MethodOptions::default()).unwrap().fit(&problem, &run).unwrap().report, name, Some(2));
+        }
+        let values: Vec<f64> = (0..N).map(|row| if row % 5 == 0 { row as f64 } else { f64::NAN }).collect();
+        let targets = Targets::regression(&values, None).unwrap();
+        let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+        let graph = GraphParams::default;
+        let harmonic = Harmonic::new(HarmonicParams::default(), graph()).unwrap();
+        check(&harmonic.regress(&problem, &run).unwrap().report, "harmonic", None);
+        let machine = LapSvm::least_squares(LapSvmParams::default(), graph()).unwrap();
+        check(&machine.regress(&problem, &run).unwrap().report, "laprls", None);
+        let params = UnfoldedParams { loss: unfolded::NodeLoss::Mse, ..UnfoldedParams::default() };
+        let network = UnfoldedGnn::new(params, graph()).unwrap();
+        check(&network.regress(&problem, &run).unwrap().report, unfolded::UNFOLDED, None);
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Labels, Report, Run, peak_memory_bytes};
-use lapwing::models::{Certify, CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare, method};
+use lapwing::models::{Certify, CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare};
 use serde_json::json;
 
 use crate::Outcome;
@@ -13,7 +13,9 @@ use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::html::{ComparePage, stage_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used};
+use crate::options::{
+    self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used, method_by_options,
+};
 use crate::output::{Written, json_object};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
@@ -117,11 +119,11 @@ impl Compare {
             // All that can do with what there is.
             // Factors by their names are low-rank again, with options that may be those of another.
             let names = METHODS.iter().filter(|name| !FACTOR_METHODS.contains(name));
-            let all = names.map(|name| Ok(method(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
+            let all = names.map(|name| Ok(method_by_options(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
             return Ok(all.into_iter().filter(|method| self.data.check_method(&**method).is_ok()).collect());
         }
         let named = |name: &String| {
-            let method = method(name, &options)?;
+            let method = method_by_options(name, &options)?;
             self.data.check_method(&*method).map(|()| method)
         };
         self.methods.iter().map(named).collect()

@@ -5,12 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::write::LABEL_ENDINGS;
-use lapwing::data::{Error, Labels, Report, Run, Targets};
+use lapwing::data::{Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::lapsvm::{LAPRLS, LAPSVM};
-use lapwing::models::low_rank::LOW_RANK;
-use lapwing::models::unfolded::UNFOLDED;
-use lapwing::models::{FACTOR_METHODS, LowRank, METHODS, Method, MethodOptions, method};
+use lapwing::models::{LowRank, METHODS, Method, MethodOptions, method};
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;
@@ -19,7 +16,9 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
-use crate::options::{self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used};
+use crate::options::{
+    self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used, failure_in_words_of,
+};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::ranks::Ranks;
 use crate::rows::are_rows;
@@ -119,27 +118,6 @@ pub struct OutputOptions {
     plan: bool,
 }
 
-/// Parameters of some methods have options with another name, as theirs is that of another method.
-fn in_words_of(method: &str, failure: Failure) -> Failure {
-    let Failure::Library(Error::Param { name, value, expected }) = failure else { return failure };
-    let option = match (method, name.as_str()) {
-        (LAPSVM | LAPRLS, "solver") => "kernel_solver",
-        (LAPSVM | LAPRLS, "tol") => "gradient_tol",
-        (LAPSVM | LAPRLS, "memory") => "gram_memory",
-        (LAPSVM | LAPRLS, "n_landmarks") => "kernel_landmarks",
-        (UNFOLDED, "solver") => "layer_solver",
-        (UNFOLDED, "optimizer") => "layer_optimizer",
-        (UNFOLDED, "steps") => "unfolding",
-        (UNFOLDED, "edges") => "kept_edges",
-        (UNFOLDED, "tol") => "train_tol",
-        (UNFOLDED, "max_iter") => "train_max_iter",
-        (LOW_RANK, "bandwidth") => "landmark_bandwidth",
-        (factor, "bandwidth") if FACTOR_METHODS.contains(&factor) => "landmark_bandwidth",
-        (_, name) => name,
-    };
-    Failure::Library(Error::Param { name: option.into(), value, expected })
-}
-
 impl Label {
     pub fn run(&self, given: &Given, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
@@ -155,9 +133,9 @@ impl Label {
         {
             return self
                 .run_rows(method, path, &Session::across(&self.run, ranks)?)
-                .map_err(|failure| in_words_of(&self.method, failure));
+                .map_err(|failure| failure_in_words_of(&self.method, failure));
         }
-        self.run_held(&options, low_rank.is_some(), ranks).map_err(|failure| in_words_of(&self.method, failure))
+        self.run_held(&options, low_rank.is_some(), ranks).map_err(|failure| failure_in_words_of(&self.method, failure))
     }
 
     /// Refuses options that the method does not use.

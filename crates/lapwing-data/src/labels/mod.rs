@@ -46,6 +46,14 @@ impl ClassNames {
         }
     }
 
+    /// Name of class `class` as sentences have it: integers as they are, texts in quotes and on one line.
+    pub fn quoted(&self, class: usize) -> String {
+        match self {
+            Self::Integers(names) => names[class].to_string(),
+            Self::Texts(names) => format!("'{}'", names[class].replace(char::is_control, " ")),
+        }
+    }
+
     /// All names as text, in class order.
     pub fn names(&self) -> Vec<String> {
         (0..self.len()).map(|class| self.name(class)).collect()

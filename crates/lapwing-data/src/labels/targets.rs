@@ -1,6 +1,8 @@
 //! What solvers are asked to fit.
 
-use super::{Labels, SparseLabels, UNLABELED};
+use std::sync::Arc;
+
+use super::{ClassNames, Labels, SparseLabels, UNLABELED};
 use crate::{Error, Matrix, Result};
 
 /// What a solver is asked to fit: target values at the labeled rows, with a trust in each.
@@ -10,6 +12,8 @@ pub struct Targets {
     rows: Vec<u32>,
     values: Matrix,
     weights: Vec<f64>,
+    /// Names of the columns, for messages; absent where columns have numbers only.
+    names: Option<Arc<ClassNames>>,
 }
 
 impl Targets {
@@ -42,7 +46,7 @@ impl Targets {
                 "the weight of row {row} is {w}; label weights must be positive and finite"
             )));
         }
-        Ok(Self { n_samples, rows, values, weights })
+        Ok(Self { n_samples, rows, values, weights, names: None })
     }
 
     /// One-hot targets of class labels; `label_weights` (n) is the trust in each given label, 1 where `None`.
@@ -63,7 +67,7 @@ impl Targets {
         let classes = rows.iter().map(|&row| labels.index[row as usize] as usize);
         let values = indicators(classes, rows.len(), n_classes);
         let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
-        Self::new(labels.len(), rows, values, weights)
+        Ok(Self::new(labels.len(), rows, values, weights)?.named(&labels.classes))
     }
 
     /// One-hot targets of the rows that have labels, each trusted by 1: those of [`Targets::one_hot`] for the same
@@ -82,7 +86,7 @@ impl Targets {
             return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
         }
         let values = indicators(index.iter().map(|&class| class as usize), rows.len(), classes.len());
-        Self::new(*n_samples, rows.clone(), values, vec![1.0; rows.len()])
+        Ok(Self::new(*n_samples, rows.clone(), values, vec![1.0; rows.len()])?.named(classes))
     }
 
     /// Soft targets (n, c): rows of non-negative shares that sum to 1 within 1e-6, all-zero rows unlabeled.
@@ -146,6 +150,11 @@ impl Targets {
         &self.weights
     }
 
+    /// The name of a class as messages have it: what the labels call it, else the number of its column.
+    pub fn class_name(&self, class: usize) -> String {
+        self.names.as_ref().map_or_else(|| class.to_string(), |names| names.quoted(class))
+    }
+
     /// Weighted mean target ȳ = Σ cᵢ yᵢ / Σ cᵢ (c): in classification, the labeled class frequencies.
     pub fn mean(&self) -> Vec<f64> {
         let total: f64 = self.weights.iter().sum();
@@ -164,7 +173,17 @@ impl Targets {
     pub fn shifted(&self, by: f64) -> Result<Self> {
         let values = self.values.values().iter().map(|y| y - by).collect();
         let values = Matrix::new(self.rows.len(), self.n_columns(), values)?;
-        Self::new(self.n_samples, self.rows.clone(), values, self.weights.clone())
+        let shifted = Self::new(self.n_samples, self.rows.clone(), values, self.weights.clone())?;
+        Ok(Self { names: self.names.clone(), ..shifted })
+    }
+
+    /// The same targets among other rows: `rows` (l, ascending) of `n_samples` in the place of [`rows`](Self::rows).
+    ///
+    /// # Errors
+    /// As [`Targets::new`].
+    pub fn moved(&self, n_samples: usize, rows: Vec<u32>) -> Result<Self> {
+        let moved = Self::new(n_samples, rows, self.values.clone(), self.weights.clone())?;
+        Ok(Self { names: self.names.clone(), ..moved })
     }
 
     /// The targets at a subset of the labeled rows; `keep` gets positions in [`rows`](Self::rows).
@@ -174,12 +193,17 @@ impl Targets {
     pub fn subset(&self, keep: impl Fn(usize) -> bool) -> Result<Self> {
         let kept: Vec<usize> = (0..self.rows.len()).filter(|&at| keep(at)).collect();
         let values = kept.iter().flat_map(|&at| self.values.row(at)).copied().collect();
-        Self::new(
+        let subset = Self::new(
             self.n_samples,
             kept.iter().map(|&at| self.rows[at]).collect(),
             Matrix::new(kept.len(), self.n_columns(), values)?,
             kept.iter().map(|&at| self.weights[at]).collect(),
-        )
+        )?;
+        Ok(Self { names: self.names.clone(), ..subset })
+    }
+
+    fn named(self, classes: &ClassNames) -> Self {
+        Self { names: Some(Arc::new(classes.clone())), ..self }
     }
 }
 

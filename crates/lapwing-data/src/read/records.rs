@@ -361,7 +361,9 @@ mod tests {
     #[test]
     fn a_quote_that_stays_open_is_named_by_its_line() {
         let text = |text: &str| all(text).unwrap_err().to_string();
-        assert!(text("a,b\r\n1,2\r\n3,\"r\r\n5,6\r\n").starts_with("t.csv, line 3: the quote that opens before 'r  5,6"));
+        assert!(
+            text("a,b\r\n1,2\r\n3,\"r\r\n5,6\r\n").starts_with("t.csv, line 3: the quote that opens before 'r  5,6")
+        );
         assert!(text("a,b\n1,2\n\"x\ny\",\"r\n5,6").starts_with("t.csv, line 4: the quote that opens before 'r 5,6'"));
         assert!(text("a,b\n1,\"").starts_with("t.csv, line 2: the quote"));
         assert!(text("a,b\n1,\"\"\"").starts_with("t.csv, line 2: the quote"));

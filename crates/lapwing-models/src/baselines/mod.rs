@@ -24,7 +24,7 @@ use crate::{Labeling, Problem, Rule, notes};
 /// A report with what is known of a classification before it is done.
 fn report(method: &str, problem: &Problem<'_, '_>) -> Report {
     let mut report = Report { n_classes: Some(problem.targets.n_columns()), ..problem.report(method) };
-    notes::one_class(&mut report, &problem.targets.mean());
+    notes::one_class(&mut report, problem.targets);
     report
 }
 

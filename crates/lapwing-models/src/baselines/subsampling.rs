@@ -143,7 +143,7 @@ impl Method for Subsampling {
         let sample = features.select(&chosen)?;
         let place = |row: &u32| chosen.partition_point(|other| other < row) as u32;
         let rows = targets.rows().iter().map(place).collect();
-        let sample_targets = Targets::new(chosen.len(), rows, targets.values().clone(), targets.weights().to_vec())?;
+        let sample_targets = targets.moved(chosen.len(), rows)?;
         let part = Problem { features: Some(&sample), ..Problem::new(&sample_targets) };
         let Fitted { labeling, rule, graph, report: of_part, .. } = self.harmonic.fit(&part, run)?;
         let mut report = Report { method: self.name().into(), n_samples: n, ..of_part };

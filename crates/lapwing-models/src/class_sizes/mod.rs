@@ -23,7 +23,7 @@ mod with_sizes;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Matrix, Result, Run, Targets, parse_choice};
+use lapwing_data::{Error, Matrix, Result, Run, Targets, parse_choice, peak_memory_bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -196,6 +196,7 @@ pub(crate) fn decide<'a>(
     if let Some(extension) = &mut fitted.extension {
         extension.replace_scores(&labeling.scores);
     }
+    report.peak_bytes = peak_memory_bytes();
     Ok(Fitted { labeling, rule, report, ..fitted })
 }
 

@@ -92,6 +92,7 @@ impl Harmonic {
         let values = Arc::new(values);
         let extension = self.extension(problem, built.as_ref(), &values);
         let reached = function.reached;
+        report.peak_bytes = peak_memory_bytes();
         Ok(FittedRegression { values, reached, score_radius, mean, extension, graph: built, report })
     }
 
@@ -187,7 +188,7 @@ impl Harmonic {
         let mut report = std::mem::take(&mut solved.report);
         let targets = problem.targets;
         report.n_classes = Some(targets.n_columns());
-        notes::one_class(&mut report, &solved.function.mean);
+        notes::one_class(&mut report, targets);
         let bounds = self.size_bounds(targets, solved.is_spread, &mut report)?;
         let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
             let mut rule = run.install(|| self.rule(&solved, targets.n_columns(), report))?;

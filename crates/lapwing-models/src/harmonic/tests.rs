@@ -503,7 +503,7 @@ fn a_class_that_swallows_the_others_is_said() {
     let mut report = Report::default();
     notes::lost_classes(&mut report, &rule.apply(Arc::new(favored)), &targets);
     assert!(
-        report.warnings[0].contains("class number 0") && report.warnings[0].contains("100.0 %"),
+        report.warnings[0].contains("class 0 was") && report.warnings[0].contains("100.0 %"),
         "{:?}",
         report.warnings
     );

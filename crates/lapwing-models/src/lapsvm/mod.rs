@@ -157,7 +157,7 @@ impl LapSvm {
         let mean = problem.targets.mean();
         let Trained { scores, extension, graph, temperature, mut report } = self.train(problem, options, false, run)?;
         report.n_classes = Some(mean.len());
-        notes::one_class(&mut report, &mean);
+        notes::one_class(&mut report, problem.targets);
         let (rule, labeling) = report.time("decide", run, |report| {
             let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
             let mut rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior: mean };
@@ -222,7 +222,8 @@ impl LapSvm {
         let built = match problem.graph {
             Some(_) => None,
             None if self.params.kernel == KernelKind::Precomputed => {
-                return Err(Error::shape("the problem", "a graph beside the Gram matrix (or graph_reg 0)", "none"));
+                let expected = "a graph beside the Gram matrix, which none can be built from, or graph_reg 0";
+                return Err(Error::param("kernel", "precomputed", expected));
             }
             None => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
         };
@@ -250,7 +251,7 @@ impl LapSvm {
         let is_given = self.params.kernel == KernelKind::Precomputed;
         let own = if is_given { gram_among(features, labeled)? } else { features.select(labeled)? };
         let all: Vec<u32> = (0..labeled.len() as u32).collect();
-        let compact = Targets::new(labeled.len(), all, targets.values().clone(), targets.weights().to_vec())?;
+        let compact = targets.moved(labeled.len(), all)?;
         let cut;
         let validation = match validation {
             Some(set) if is_given => {

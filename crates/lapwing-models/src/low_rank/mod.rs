@@ -185,7 +185,7 @@ impl LowRank {
             n_labeled: targets.rows().len(),
             ..Report::default()
         };
-        notes::one_class(&mut report, &targets.mean());
+        notes::one_class(&mut report, targets);
         let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
         let setup = Setup::share(agree(communicator, setup)?, communicator)?;
         let mut fit = match setup.params.factor {
@@ -453,7 +453,7 @@ impl Part {
         rows.dedup();
         let values = gather_finite(source, &rows, center, run)?;
         let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
-        let targets = Targets::new(rows.len(), places, targets.values().clone(), targets.weights().to_vec())?;
+        let targets = targets.moved(rows.len(), places)?;
         Ok(Self { rows: Features::from_f32(rows.len(), source.n_cols(), values)?, targets })
     }
 }

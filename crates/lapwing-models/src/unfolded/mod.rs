@@ -282,7 +282,7 @@ impl Method for UnfoldedGnn {
         let mean = problem.targets.mean();
         let Trained { scores, extension, graph, mut report } = self.train(problem, false, run)?;
         report.n_classes = Some(mean.len());
-        notes::one_class(&mut report, &mean);
+        notes::one_class(&mut report, problem.targets);
         let (rule, labeling) = report.time("decide", run, |report| {
             let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
             let mut rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: Some(1.0), prior: mean };

@@ -1,0 +1,101 @@
+"""What was given in the place of features, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._graph import Graph
+
+#: Packages whose graphs are no matrices, and how theirs become one.
+GRAPH_PACKAGES = {
+    "networkx": "networkx.to_scipy_sparse_array(X)",
+    "igraph": "X.get_adjacency_sparse()",
+    "rustworkx": "scipy.sparse.csr_array(rustworkx.adjacency_matrix(X))",
+    "torch_geometric": "torch_geometric.utils.to_scipy_sparse_matrix(X.edge_index)",
+    "dgl": "X.adj_external(scipy_fmt='csr')",
+}
+
+
+#: What to do with the name of a file.
+READ_FIRST = "read the file first, as by numpy.load or pandas.read_csv"
+
+
+def refuse_other_kinds(X: Any, what: str, graphs: str, files: str = READ_FIRST) -> None:
+    """Refuse what is no matrix: `graphs` and `files` say what to do with a graph, and with the name of a file."""
+    package = type(X).__module__.partition(".")[0]
+    kind = _kind(X)
+    if isinstance(X, Graph):
+        raise TypeError(f"{what} is a lapwing Graph, where features are expected; {graphs}")
+    if package in GRAPH_PACKAGES and "graph" in type(X).__name__.lower() + type(X).__module__:
+        made = GRAPH_PACKAGES[package].replace("X", what)
+        raise TypeError(f"{what} is a {package} {kind}; make it a matrix by {made}, and {graphs}")
+    expected = "expected an array, sparse matrix or data frame of shape (n_samples, n_features)"
+    if X is None:
+        raise TypeError(f"{what} is None; {expected}")
+    if isinstance(X, (str, bytes, PathLike)):
+        raise TypeError(f"{what} is a {kind}, not data; {expected}: {files}")
+    if isinstance(X, dict):
+        raise TypeError(f"{what} is a dict; {expected}: pandas.DataFrame({what}) makes one of columns")
+    if isinstance(X, (set, frozenset)):
+        raise TypeError(f"{what} is a {kind}, which has no order; {expected}")
+
+
+def features_of(X: Any, check: Callable[[], Any], graphs: str, files: str = READ_FIRST) -> Any:
+    """What `check` makes of features X; where it fails for columns of a data frame that are no numbers, these are named."""
+    refuse_other_kinds(X, "X", graphs, files)
+    try:
+        return check()
+    except (TypeError, ValueError):
+        texts = columns_of_text(X)
+        if not texts:
+            raise
+        text = f"X has columns that are no numbers: {', '.join(texts)}; drop them, or encode them as numbers"
+        raise ValueError(text) from None
+
+
+def columns_of_text(X: Any) -> list[str]:
+    """Names of the columns of a data frame that hold something other than numbers, each with an example."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "__getitem__"):
+        return []
+    found = []
+    for name in columns:
+        example = _not_a_number(X[name])
+        if example is not None:
+            found.append(f"{name!r} (such as {example!r})")
+    return found
+
+
+def looks_like_a_graph(X: Any) -> bool:
+    """Whether features may be a matrix of affinities or distances: square, symmetric, of an empty diagonal."""
+    if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1] or X.shape[0] < 3:
+        return False
+    if X.diagonal().any():
+        return False
+    if sp.issparse(X):
+        return bool(X.nnz > 0 and abs(X - X.T).nnz == 0)
+    return bool(X.any() and np.array_equal(X, X.T))
+
+
+def _not_a_number(column: Any) -> Any:
+    """The first value of a column that is no number; None where there is none."""
+    values = np.asarray(column)
+    if values.dtype.kind in "biuf":
+        return None
+    for value in values.ravel().tolist():
+        if value is None or value != value:
+            continue
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return None
+
+
+def _kind(X: Any) -> str:
+    return type(X).__name__
