@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::Error;
-
 /// Columns described one by one in a message; the names of all are in [`BadColumns::columns`].
 const MAX_DESCRIBED: usize = 12;
 
@@ -176,12 +174,6 @@ impl ValueSurvey {
     }
 }
 
-impl From<BadColumns> for Error {
-    fn from(columns: BadColumns) -> Self {
-        Self::Columns(Box::new(columns))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,7 +200,10 @@ mod tests {
         (0..40).for_each(|at| survey.look(at, 7, None, f64::NAN));
         survey.look(3, 8, None, 1e300);
         let text = survey.finish("features", 9).unwrap().to_string();
-        assert!(text.contains("40 columns") && text.ends_with("and 28 more; impute these, or leave them out"), "{text}");
+        assert!(
+            text.contains("40 columns") && text.ends_with("and 28 more; impute these, or leave them out"),
+            "{text}"
+        );
         assert!(ValueSurvey::default().finish("features", 1).is_none());
     }
 }

@@ -178,7 +178,8 @@ impl Predict {
     }
 
     fn read(&self, model: &Model<'_>, session: &Session) -> Result<Features<'static>, Failure> {
-        let samples = read_samples(&self.data, &read_options(&self.table(model), None), &session.run).map_err(needed)?;
+        let samples =
+            read_samples(&self.data, &read_options(&self.table(model), None), &session.run).map_err(needed)?;
         samples.check(&session.run).map_err(needed)?;
         Ok(widen(samples.features, model.extension.n_features())?)
     }

@@ -226,7 +226,10 @@ mod tests {
         assert!(text(options(None, Some(&["id", "id"]), &[])).contains("'id' twice"));
         assert!(text(options(None, Some(&["id"]), &["id"])).contains("none left"));
         let missing = text(options(Some("lable"), Some(&["colour", "width", "id", "colour"]), &["hight"]));
-        assert!(missing.contains("no columns 'lable' (did you mean 'label'?), 'colour', 'hight' (did you"), "{missing}");
+        assert!(
+            missing.contains("no columns 'lable' (did you mean 'label'?), 'colour', 'hight' (did you"),
+            "{missing}"
+        );
         let doubled = by_name(Path::new("t.csv"), &["a".into(), "a".into()], &options(Some("a"), None, &[]));
         assert!(doubled.unwrap_err().to_string().contains("two columns are named 'a'"));
     }

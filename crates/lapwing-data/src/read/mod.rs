@@ -28,9 +28,9 @@ use std::path::Path;
 pub use self::edges::EdgeFile;
 pub use self::fields::{join_columns, split_columns};
 use self::format::{Format, unknown_ending};
-use self::origin::Origin;
 pub use self::graph::read_graph;
 pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
+use self::origin::Origin;
 pub use self::rows::{RowFile, can_stream};
 use crate::{Features, Labels, Result, Run};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{Place, are_all};
 use crate::read::csv::{bad_cells, bad_values, no_rows};
-use crate::read::records::{Mark, Records};
 use crate::read::format::{is_compressed, open_filled};
+use crate::read::records::{Mark, Records};
 use crate::read::{ReadOptions, columns};
 use crate::{BadColumns, Error, Result, RowReader, Run};
 
