@@ -77,7 +77,7 @@ fn quotes_that_are_no_quotes_stay_text() {
 fn lines_are_counted_right_whatever_ends_them() {
     let folder = Folder::new();
     for end in ["\n", "\r\n", "\r"] {
-        let text = ["a,b", "1,2", "", "\"3", "\",4", "5,red", "6"].join(end);
+        let text = ["a,b", "1,2", "", "\"3\n\",4", "5,red", "6"].join(end);
         let bad = folder.file("t.csv", text.clone() + ",7" + end);
         for text in [samples_error(&bad, &ReadOptions::default()), rows_error(&bad, &ReadOptions::default())] {
             assert!(text.contains("'b' (1 of 4 rows, first 'red' in line 6)"), "{end:?}: {text}");
@@ -155,7 +155,15 @@ fn a_damaged_member_is_named() {
     let mut renamed = bytes.clone();
     renamed[30] = b'Z';
     let text = samples_error(&folder.file("r.npz", &renamed), &ReadOptions::default());
-    assert!(text.contains("array 'X': the file is damaged (its header has another name)"), "{text}");
+    assert!(text.contains("member 'X.npy': the file is damaged (its header has another name)"), "{text}");
+    // A directory of one entry less.
+    let two = stored(&[("X", npy("|u1", "(1, 1)", &[1])), ("y", npy("|u1", "(1,)", &[1]))]);
+    let mut fewer = two.clone();
+    let end = fewer.len() - 22;
+    (fewer[end + 8], fewer[end + 10]) = (1, 1);
+    assert!(read_samples(&folder.file("f.npz", &two), &ReadOptions::default(), &run()).unwrap().labels.is_some());
+    let text = samples_error(&folder.file("f.npz", &fewer), &ReadOptions::default());
+    assert!(text.contains("its directory has another length"), "{text}");
     // Fewer rows than the bytes of the member.
     let shorter = String::from_utf8_lossy(&bytes).contains("(2, 3)");
     assert!(shorter);
