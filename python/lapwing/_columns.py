@@ -48,10 +48,9 @@ def _columns(X: Any) -> list[tuple[Any, Any]] | None:
 def _faults(column: Any) -> list[tuple[str, str]]:
     """What is wrong with a column, each with a description of its cells."""
     kind = getattr(column.dtype, "kind", None)
-    if kind in ("M", "m") or (kind is None and column.dtype.is_temporal()):
+    if kind in ("M", "m", "c") or (kind is None and column.dtype.is_temporal()):
         return [("text", str(column.dtype))]
-    plain = kind in tuple("biu") and isinstance(column.dtype, np.dtype)
-    if plain or column.dtype == np.uint8:
+    if kind in ("b", "i", "u") and isinstance(column.dtype, np.dtype):
         return []
     values, is_text = _numbers(column)
     if is_text.any():
@@ -66,16 +65,17 @@ def _faults(column: Any) -> list[tuple[str, str]]:
 
 def _numbers(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The values, NaN where they are missing, and which of them are no numbers."""
-    no_text = np.zeros(len(column), bool)
+    values: NDArray[np.float64] = np.full(len(column), np.nan)
+    is_text = np.zeros(len(column), bool)
     try:
         if hasattr(column, "iloc"):
-            return column.to_numpy(dtype=np.float64, na_value=np.nan), no_text
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            return values, is_text
         if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
-            return np.asarray(column.to_numpy(), dtype=np.float64), no_text
+            values = np.asarray(column.to_numpy(), dtype=np.float64)
+            return values, is_text
     except (TypeError, ValueError):
         pass
-    values = np.full(len(column), np.nan)
-    is_text = no_text.copy()
     for row, cell in enumerate(column):
         if _is_missing(cell):
             continue
@@ -95,6 +95,7 @@ def _cell(column: Any, row: int) -> Any:
 
 
 def _cells(mask: NDArray[np.bool_], value: str) -> str:
+    value = " ".join(value.split())
     if len(value) > 40:
         value = value[:40] + "…"
     return f"{int(mask.sum())} of {mask.size} rows, first {value} in row {int(np.argmax(mask))}"

@@ -1,5 +1,7 @@
 """Features of every type and order, and what is said about bad ones."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -128,7 +130,8 @@ def test_bad_values_are_named(problem):
     X, y = problem
     bad = X.astype(np.float64)
     bad[17, 3] = np.nan
-    with pytest.raises(ValueError, match=r"row 17 of features holds NaN \(column 3\); remove or impute it"):
+    text = r"features: 1 column with missing or infinite values: column 3 \(1 of 80 rows, first NaN in row 17\)"
+    with pytest.raises(ValueError, match=text):
         HarmonicClassifier(6).fit(bad, y)
     clf = HarmonicClassifier(6).fit(X, y)
     with pytest.raises(ValueError, match="row 17"):
@@ -141,6 +144,59 @@ def test_bad_values_are_named(problem):
         HarmonicClassifier(6).fit(X, y, np.full(80, -1.0))
     with pytest.raises(ValueError, match="sample_weight has 3 values"):
         HarmonicClassifier(6).fit(X, y, [1.0, 1.0, 1.0])
+
+
+def frames(columns):
+    return [pd.DataFrame(columns), pl.DataFrame(columns)]
+
+
+def test_bad_columns_of_frames_are_named_all_at_once(problem):
+    _, y = problem
+    columns = {f"x{at}": np.arange(80.0) for at in range(3)}
+    dates = [datetime(2024, 1, 1 + row % 28) for row in range(80)]
+    texts = {"id": [f"r{row}" for row in range(80)], **columns, "date": dates, "mixed": ["1"] * 79 + ["red"]}
+    for frame, drop in zip(frames(texts), (r"X\.drop\(columns=\[", r"X\.drop\(\["), strict=True):
+        fit = HarmonicClassifier(6).fit
+        text = r"X: 3 columns with cells that are no numbers: 'id' \(80 of 80 rows, first 'r0' in row 0\), 'date' \("
+        with pytest.raises(ValueError, match=text):
+            fit(frame, y)
+        text = r"'mixed' \(1 of 80 rows, first 'red' in row 79\); leave them out: " + drop
+        with pytest.raises(ValueError, match=text + r"\"id\", \"date\", \"mixed\"\]\)$"):
+            fit(frame, y)
+    for frame in frames({**columns, "x1": [np.nan] * 2 + [1.0] * 77 + [np.inf], "x3": [1.0] * 17 + [None] + [2.0] * 62}):
+        with pytest.raises(ValueError, match=r"X: 2 columns .*'x1' \(3 of 80 rows, .* in row 0\), 'x3' \(1 of 80 rows"):
+            HarmonicClassifier(6).fit(frame, y)
+        with pytest.raises(ValueError, match=r"'x3' \(1 of 80 rows, first nan in row 17\); impute these, or leave them out"):
+            knn_graph(frame, 6)
+        fitted = HarmonicClassifier(6).fit(type(frame)({**columns, "x3": columns["x0"]}), y)
+        with pytest.raises(ValueError, match="X: 2 columns with missing"):
+            fitted.predict(frame)
+    for frame in frames({**columns, "x1": [1e300] + [1.0] * 79}):
+        with pytest.raises(ValueError, match=r"beyond single precision: 'x1' \(1 of 80 rows, first 1e\+300 in row 0\)"):
+            HarmonicClassifier(6).fit(frame, y)
+
+
+def test_frames_of_other_numbers_are_features(problem):
+    X, y = problem
+    expected = HarmonicClassifier(6).fit(X, y).scores_
+    for dtype in ["Int64", "Float32", "category", object, "uint8", "Sparse[float64]"]:
+        frame = pd.DataFrame(X, columns=list("abcdef")).astype(dtype)
+        np.testing.assert_allclose(HarmonicClassifier(6).fit(frame, y).scores_, expected, atol=1e-5)
+    missing = pd.DataFrame(X, columns=list("abcdef")).astype("Int64")
+    missing.loc[3, "e"] = pd.NA
+    with pytest.raises(ValueError, match=r"'e' \(1 of 80 rows, first nan in row 3\)"):
+        HarmonicClassifier(6).fit(missing, y)
+
+
+def test_digits_that_are_lost_are_not_lost_silently(problem):
+    X, y = problem
+    with pytest.raises(ValueError, match=r"as the largest value of all \(column \d\); distances .* scale the features up"):
+        HarmonicClassifier(6).fit(X * 1e-310, y)
+    with pytest.warns(UserWarning, match="80 of 80 rows equal all their neighbors"):
+        HarmonicClassifier(6).fit(X / 100 + 1e17, y)
+    np.testing.assert_allclose(
+        HarmonicClassifier(6).fit(X + 1e9, y).scores_, HarmonicClassifier(6).fit(X, y).scores_, atol=1e-5
+    )
 
 
 def test_bad_graphs_are_named(problem):

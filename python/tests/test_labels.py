@@ -1,5 +1,8 @@
 """Labels of every type, and their markers."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,8 +10,11 @@ import pytest
 from datasets import two_islands
 
 from lapwing import HarmonicClassifier
-from lapwing._labels import unlabeled_mask
+from lapwing._labels import class_labels, unlabeled_mask
 from lapwing.exceptions import UnreachedWarning
+
+#: What the readers of the program are tested by, too.
+CASES = Path(__file__).parents[2] / "tests" / "golden" / "labels.json"
 
 X = np.arange(12, dtype=np.float64).reshape(-1, 1)
 KNOWN = {0: "a", 5: "b", 11: "a"}
@@ -93,10 +99,29 @@ def test_abstaining_gives_the_marker(labels, unlabeled, expected):
 
 
 def test_mask_compares_like_with_like():
-    np.testing.assert_array_equal(unlabeled_mask(["-1", "b"]), [False, False])
+    np.testing.assert_array_equal(unlabeled_mask(["-1", "b", " ", "NaN"]), [True, False, True, True])
+    np.testing.assert_array_equal(unlabeled_mask(["-1", "b", ""], 7), [False, False, True])
+    np.testing.assert_array_equal(unlabeled_mask(np.array([b"-1", b"b", b""])), [True, False, True])
     np.testing.assert_array_equal(unlabeled_mask([True, False], 1), [False, False])
     np.testing.assert_array_equal(unlabeled_mask([-1.0, np.nan, 2.0]), [True, True, False])
     np.testing.assert_array_equal(unlabeled_mask(["a", None, pd.NA, -1, 1], "a"), [True, True, True, False, False])
+
+
+@pytest.mark.parametrize("case", json.loads(CASES.read_text()), ids=lambda case: "|".join(case["texts"]))
+@pytest.mark.parametrize("convert", [list, np.array, pd.Series, lambda texts: np.array(texts, dtype=object)])
+def test_texts_are_read_as_the_program_reads_them(case, convert):
+    texts, unlabeled = convert(case["texts"]), case.get("unlabeled")
+    found = class_labels(texts, unlabeled)
+    given = [None if code < 0 else str(found.classes[code]).strip() for code in found.codes]
+    assert given == case["labels"]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "string"])
+def test_missing_labels_of_pandas_are_none(dtype):
+    known = {"string": ("3", "7")}.get(dtype, (3, 7))
+    y = pd.Series(with_labels(pd.NA, known), dtype=dtype)
+    assert unlabeled_mask(y).sum() == 9
+    assert list(HarmonicClassifier(3).fit(X, y).classes_) == list(known)
 
 
 @pytest.mark.parametrize(

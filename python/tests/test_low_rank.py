@@ -248,7 +248,7 @@ def test_bad_values_are_named():
     bad[17, 3] = np.nan
     clf = estimator().fit(X, y)
     for call in (lambda: estimator().fit(bad, y), lambda: clf.predict(bad)):
-        with pytest.raises(ValueError, match=r"row 17 of features holds NaN \(column 3\)"):
+        with pytest.raises(ValueError, match=r"column 3 \(1 of \d+ rows, first NaN in row 17\)"):
             call()
     with pytest.raises(ValueError, match="landmarks|row 1"):
         estimator(landmarks=bad[16:19]).fit(X, y)

@@ -166,7 +166,7 @@ def test_bad_questions_are_named(rows, method):
         index.kneighbors(Q[:0])
     bad = Q.copy()
     bad[17, 3] = np.nan
-    with pytest.raises(ValueError, match=r"row 17 of features holds NaN \(column 3\)"):
+    with pytest.raises(ValueError, match=r"column 3 \(1 of \d+ rows, first NaN in row 17\)"):
         index.kneighbors(bad)
     with pytest.raises(ValueError, match="features has sparse rows; expected dense rows, as in the fit"):
         index.kneighbors(sp.csr_array(Q))

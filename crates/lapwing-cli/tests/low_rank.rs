@@ -158,7 +158,7 @@ fn bad_input_is_named_and_leaves_nothing() {
     array.truncate(9000);
     std::fs::write(folder.path().join("short.npy"), &array).unwrap();
     for (arguments, text) in [
-        ("bad.npy --labels known.csv", "row 2345 of features holds NaN (column 1)"),
+        ("bad.npy --labels known.csv", "first NaN in row 2345"),
         ("short.npy --labels known.csv", "truncated"),
         ("array.npy --labels known.csv --alpha 1", "--alpha is 1"),
         ("array.npy --labels known.csv --n-landmarks 0", "--n-landmarks is 0"),

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::Error;
-
 /// Columns described one by one in a message; the names of all are in [`BadColumns::columns`].
 const MAX_DESCRIBED: usize = 12;
 
@@ -173,12 +171,6 @@ impl ValueSurvey {
             true => (self.too_large, Fault::TooLarge),
         };
         (!survey.is_empty()).then(|| survey.finish(what, fault, n_rows))
-    }
-}
-
-impl From<BadColumns> for Error {
-    fn from(columns: BadColumns) -> Self {
-        Self::Columns(Box::new(columns))
     }
 }
 

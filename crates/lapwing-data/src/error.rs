@@ -146,6 +146,11 @@ impl Error {
         Self::Shape { what: what.into(), expected: expected.to_string(), got: got.to_string() }
     }
 
+    /// Columns that cannot be features.
+    pub fn columns(bad: BadColumns) -> Self {
+        Self::Columns(Box::new(bad))
+    }
+
     /// Unusable labels.
     pub fn labels(reason: impl Into<String>) -> Self {
         Self::Labels { reason: reason.into() }

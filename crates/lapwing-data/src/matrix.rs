@@ -11,6 +11,10 @@ use rayon::prelude::*;
 use crate::bad_columns::{ValueSurvey, is_bad};
 use crate::{BadColumns, Csr, Error, Result, Run};
 
+/// Features all of whose values are below this have distances, and differences of distances, that single precision does
+/// not hold: its least normal number is 1.2e-38, and distances matter to seven digits.
+const SMALLEST: f64 = 1e-30;
+
 /// Rows handled as one unit of parallel work.
 const BLOCK_ROWS: usize = 4096;
 
@@ -241,6 +245,24 @@ impl<'a> Dense<'a> {
         (mean, deviation)
     }
 
+    /// Whether all values of each column (`n_cols`) are equal.
+    pub fn constant_columns(&self) -> Vec<bool> {
+        let (mut first, mut row_values) = (vec![0.0; self.n_cols], vec![0.0; self.n_cols]);
+        let mut is_constant = vec![true; self.n_cols];
+        for row in 0..self.n_rows {
+            self.copy_row_f64(row, &mut row_values);
+            if row == 0 {
+                first.copy_from_slice(&row_values);
+            }
+            is_constant.iter_mut().zip(&row_values).zip(&first).for_each(|((same, x), first)| *same &= x == first);
+            // Most often none is, after a few rows.
+            if row % BLOCK_ROWS == 64 && !is_constant.contains(&true) {
+                break;
+            }
+        }
+        is_constant
+    }
+
     /// Column means (`n_cols`), in f64.
     pub fn column_means(&self, run: &Run) -> Vec<f64> {
         let n = self.n_rows.max(1) as f64;
@@ -401,10 +423,12 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// Checks that there is something to work on: rows, columns, and finite values that fit f32.
+    /// Checks that there is something to work on: rows, columns, and finite values that fit f32 and are not all so small
+    /// that their distances do not.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows or no columns; [`Error::Columns`] naming every column with such values.
+    /// [`Error::Shape`] for no rows or no columns; [`Error::Columns`] naming every column with values that
+    /// are not finite or too large; [`Error::Value`] naming the largest where all are too small.
     ///
     /// # Complexity
     /// One pass; one more where there are bad values.
@@ -417,28 +441,57 @@ impl<'a> Features<'a> {
         }
         let n = self.n_rows();
         let block = |block: usize| block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(n);
-        let is_good = |at: usize| self.values_are_good(block(at));
-        match run.install(|| (0..n.div_ceil(BLOCK_ROWS)).into_par_iter().all(is_good)) {
-            true => Ok(()),
-            false => Err(self.bad_columns(run)?.map_or_else(unfound, Error::from)),
+        let largest = run.install(|| {
+            (0..n.div_ceil(BLOCK_ROWS)).into_par_iter().map(|at| self.largest(block(at))).max_by(f64::total_cmp)
+        });
+        match largest.unwrap_or(0.0) {
+            most if is_bad(most) => Err(self.bad_columns(run)?.map_or_else(unfound, Error::columns)),
+            most if most > 0.0 && most < SMALLEST => Err(self.underflow(most)),
+            _ => Ok(()),
         }
     }
 
-    /// Whether the values of some rows are finite and fit f32.
-    fn values_are_good(&self, rows: Range<usize>) -> bool {
+    /// The largest absolute value of some rows; NaN where there is one.
+    fn largest(&self, rows: Range<usize>) -> f64 {
         match self {
             Self::Dense(dense) => {
                 let range = rows.start * dense.n_cols()..rows.end * dense.n_cols();
                 match dense.values() {
-                    DenseValues::U8(_) => true,
-                    DenseValues::F32(v) => v.as_slice()[range].iter().all(|&x| !is_bad(x.into())),
-                    DenseValues::F64(v) => v.as_slice()[range].iter().all(|&x| !is_bad(x)),
+                    DenseValues::U8(_) => 1.0,
+                    DenseValues::F32(v) => largest_f32(&v.as_slice()[range]),
+                    DenseValues::F64(v) => largest_f64(&v.as_slice()[range]),
                 }
             }
             Self::Sparse(sparse) => {
                 let range = sparse.indptr()[rows.start] as usize..sparse.indptr()[rows.end] as usize;
-                sparse.values()[range].iter().all(|&x| !is_bad(x.into()))
+                largest_f32(&sparse.values()[range])
             }
+        }
+    }
+
+    /// The error for features of which `most` is the largest absolute value.
+    fn underflow(&self, most: f64) -> Error {
+        let is_largest = |x: f64| x.abs() == most;
+        let place = match self {
+            Self::Dense(dense) => {
+                let at = match dense.values() {
+                    DenseValues::U8(_) => None,
+                    DenseValues::F32(v) => v.as_slice().iter().position(|&x| is_largest(x.into())),
+                    DenseValues::F64(v) => v.as_slice().iter().position(|&x| is_largest(x)),
+                };
+                at.map(|at| (at / dense.n_cols(), at % dense.n_cols()))
+            }
+            Self::Sparse(sparse) => sparse.values().iter().position(|&x| is_largest(x.into())).map(|at| {
+                let row = sparse.indptr().partition_point(|&start| start as usize <= at) - 1;
+                (row, sparse.indices()[at] as usize)
+            }),
+        };
+        Error::Value {
+            what: "features".into(),
+            row: place.map_or(0, |place| place.0),
+            col: place.map(|place| place.1),
+            value: format!("{most:e} as the largest value of all"),
+            advice: "distances between such values underflow in single precision; scale the features up".into(),
         }
     }
 
@@ -463,6 +516,16 @@ impl<'a> Features<'a> {
         }
         Ok(survey.finish("features", n))
     }
+}
+
+/// The largest absolute value, by its bits: these are in the order of the numbers, and NaN comes behind all.
+fn largest_f32(values: &[f32]) -> f64 {
+    f32::from_bits(values.iter().fold(0, |most, x| most.max(x.to_bits() & !(1 << 31)))).into()
+}
+
+/// As [`largest_f32`].
+fn largest_f64(values: &[f64]) -> f64 {
+    f64::from_bits(values.iter().fold(0, |most, x| most.max(x.to_bits() & !(1 << 63))))
 }
 
 /// Values that were bad a moment ago: a file that is mapped has changed.
@@ -511,6 +574,20 @@ mod tests {
         assert!(text.contains("column 3 (1 of 3 rows, first inf in row 2)"), "{text}");
         assert!(Features::from_f64(1, 1, vec![1e300]).unwrap().check(&run).unwrap_err().to_string().contains("1e300"));
         assert!(Features::from_f32(0, 3, vec![]).unwrap().check(&run).is_err());
+    }
+
+    #[test]
+    fn values_too_small_for_distances_are_refused() {
+        let run = Run::new(Some(2), 0).unwrap();
+        let text = |values: Vec<f64>| Features::from_f64(2, 2, values).unwrap().check(&run).map_err(|e| e.to_string());
+        let refused = text(vec![0.0, 1e-310, -3e-310, 0.0]).unwrap_err();
+        assert!(
+            refused.starts_with("row 1 of features holds 3e-310 as the largest value of all (column 0)"),
+            "{refused}"
+        );
+        assert!(text(vec![0.0, 1e-310, -3e-29, 0.0]).is_ok() && text(vec![0.0; 4]).is_ok());
+        let sparse = Csr::new(2, 4, vec![0, 0, 1], vec![3], vec![1e-40f32]).unwrap();
+        assert!(Features::Sparse(Arc::new(sparse)).check(&run).unwrap_err().to_string().contains("row 1"));
     }
 
     #[test]

@@ -18,15 +18,31 @@ impl Standardizer {
     /// Learns means and deviations. Constant columns get scale 1, so that they become 0.
     ///
     /// # Errors
-    /// [`Error::Param`] for sparse features: centering would fill every zero.
+    /// [`Error::Param`] for sparse features: centering would fill every zero; [`Error::Value`] naming a column whose
+    /// deviation underflows.
     pub fn fit(features: &Features<'_>, run: &Run) -> Result<Self> {
         let Features::Dense(dense) = features else {
             return Err(Error::param("standardize", "set with sparse features", "dense features, or no standardizing"));
         };
-        let (mean, deviation) = dense.column_moments(run);
-        // A constant column shows a deviation of rounding errors only.
-        let is_constant = |(d, m): (&f64, &f64)| *d <= 1e-12 * m.abs().max(f64::MIN_POSITIVE);
-        let scale = deviation.iter().zip(&mean).map(|(d, m)| if is_constant((d, m)) { 1.0 } else { *d }).collect();
+        let (mut mean, mut scale) = dense.column_moments(run);
+        let mut first = vec![0.0; dense.n_cols()];
+        if dense.n_rows() > 0 {
+            dense.copy_row_f64(0, &mut first);
+        }
+        // A constant column would show the rounding error of its mean. Squares of small deviations underflow to 0.
+        for (at, is_constant) in dense.constant_columns().into_iter().enumerate() {
+            if is_constant {
+                (mean[at], scale[at]) = (first[at], 1.0);
+            } else if scale[at] == 0.0 {
+                return Err(Error::Value {
+                    what: "features".into(),
+                    row: 0,
+                    col: Some(at),
+                    value: format!("{:e} in a column whose differences are too small to square", first[at]),
+                    advice: "scale the column up".into(),
+                });
+            }
+        }
         Ok(Self { mean, scale })
     }
 
@@ -73,5 +89,13 @@ mod tests {
         assert!((deviation[0] - 1.0).abs() < 1e-6 && deviation[1] == 0.0);
         let wrong = Features::from_f64(1, 3, vec![0.0; 3]).unwrap();
         assert!(standardizer.apply(&wrong, &run).unwrap_err().to_string().contains("2 columns"));
+        // Digits behind a large offset are kept.
+        let times = Features::from_f64(3, 1, vec![1.7e18, 1.7e18 + 1024.0, 1.7e18 + 2048.0]).unwrap();
+        let standardizer = Standardizer::fit(&times, &run).unwrap();
+        assert!((standardizer.scale[0] - 1024.0 * (2.0f64 / 3.0).sqrt()).abs() < 1e-6, "{standardizer:?}");
+        let tenths = Features::from_f64(7, 1, vec![0.1; 7]).unwrap();
+        assert_eq!(Standardizer::fit(&tenths, &run).unwrap(), Standardizer { mean: vec![0.1], scale: vec![1.0] });
+        let tiny = Features::from_f64(2, 1, vec![1e-200, 2e-200]).unwrap();
+        assert!(Standardizer::fit(&tiny, &run).unwrap_err().to_string().contains("too small to square"));
     }
 }

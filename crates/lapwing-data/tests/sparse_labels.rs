@@ -14,14 +14,11 @@ use proptest::prelude::*;
 fn twin(texts: &[&str], unlabeled: Option<&str>) -> Labels {
     let marks = |text: &str| match unlabeled {
         Some(marker) => text == marker,
-        None => text.parse() == Ok(-1.0) || ["nan", "null", "none", "na"].contains(&&*text.to_lowercase()),
+        None => ["-1", "-1.0", "nan", "null", "none", "na"].contains(&&*text.to_lowercase()),
     };
     let kept: Vec<Option<&str>> =
         texts.iter().map(|text| Some(text.trim()).filter(|text| !text.is_empty() && !marks(text))).collect();
-    let integer = |text: &str| {
-        let of_float = |x: f64| (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64);
-        text.parse().ok().or_else(|| text.parse().ok().and_then(of_float))
-    };
+    let integer = |text: &str| text.parse().ok().filter(|number: &i64| format!("{number}") == text);
     let integers: Option<Vec<i64>> = kept.iter().flatten().map(|text| integer(text)).collect();
     match integers {
         Some(integers) => {
@@ -50,7 +47,7 @@ fn both(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<Labels, S
 }
 
 const WORDS: [&str; 14] =
-    ["", "-1", " 3", "3.0", "1e2", "-1.0", "NaN", "null", "a", "b c", "?", "inf", "9007199254740993", " "];
+    ["", "-1", " 3", "03", "1e2", "-1.0", "NaN", "null", "a", "b c", "?", "inf", "9007199254740993", " "];
 
 #[test]
 fn rows_are_numbered_in_one_line_or_two_layouts() {
@@ -120,7 +117,7 @@ fn columns_of_text_are_read_alone() {
     assert!(text(&folder.file("e.csv", "a,y\n"), options("y", None)).ends_with("no rows after the header"));
     assert!(
         text(&folder.file("b.csv", b"y\n1\n\xff\n"), options("y", None))
-            .ends_with("line 3: the label is not UTF-8 text")
+            .ends_with("line 3: the label '\u{fffd}' in column 'y' is not UTF-8 text")
     );
     assert!(text(&folder.file("y.npy", "x"), options("y", None)).contains("expected a table"));
     // Cells of other columns need not be numbers.

@@ -188,6 +188,9 @@ impl AffinityGraph {
     pub fn describe(&self, components: &Components, report: &mut Report) {
         report.graph = Some(self.summary(components));
         report.warnings.extend(self.learned.iter().flat_map(LearnReport::warnings));
+        report
+            .warnings
+            .extend(self.knn.as_ref().and_then(|knn| duplicates(knn.n_duplicate_rows, self.graph.n_samples())));
     }
 
     /// What there is to say about graph and search; `components` are the graph's own.
@@ -200,6 +203,17 @@ impl AffinityGraph {
             ..self.graph.summary(components)
         }
     }
+}
+
+/// What to look at where most rows have no other neighbours than their equals.
+fn duplicates(n_rows: usize, n: usize) -> Option<String> {
+    (n_rows > n / 2).then(|| {
+        format!(
+            "{n_rows} of {n} rows equal all their neighbors, so that their distances say nothing; if the rows should \
+             differ, their numbers are too large for their differences (double precision has 16 digits): subtract the \
+             common part before they are written or rounded"
+        )
+    })
 }
 
 /// Builds the affinity graph of `features` (n, d): neighbours, weights, symmetrisation.

@@ -29,7 +29,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         }
         for (feature, &at) in features.iter().enumerate() {
             let Some(value) = records.number(at) else {
-                return Err(survey(records, &features, n_rows, run)?.into());
+                return Err(Error::columns(survey(records, &features, n_rows, run)?));
             };
             if is_bad(value) {
                 lines.entry(feature).or_insert_with(|| records.line());
@@ -86,7 +86,7 @@ pub(super) fn bad_cells(path: &Path, names: &Arc<[String]>, features: &[usize], 
             run.check()?;
         }
         if features.iter().any(|&at| records.number(at).is_none()) {
-            return survey(records, features, row, run).map(Error::from);
+            return survey(records, features, row, run).map(Error::columns);
         }
         row += 1;
     }

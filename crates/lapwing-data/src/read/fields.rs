@@ -3,7 +3,6 @@
 use crate::{Error, Result};
 
 /// Fields of a line by the rules of CSV; at least one.
-#[derive(Default)]
 pub(super) struct Fields {
     parser: csv_core::Reader,
     /// The fields, one behind the other, without their quotes.
@@ -13,6 +12,11 @@ pub(super) struct Fields {
 }
 
 impl Fields {
+    /// Those of no line yet.
+    pub(super) fn new() -> Self {
+        Self { parser: csv_core::Reader::new(), content: Vec::new(), ends: Vec::new() }
+    }
+
     /// Splits a line without its end; false if a quote in it stays open.
     pub(super) fn split(&mut self, line: &str) -> bool {
         self.content.clear();
@@ -65,7 +69,7 @@ impl Fields {
 /// # Ok::<(), lapwing_data::Error>(())
 /// ```
 pub fn split_columns(list: &str) -> Result<Vec<String>> {
-    let mut fields = Fields::default();
+    let mut fields = Fields::new();
     match fields.split(list) {
         true => Ok((0..fields.len()).map(|at| fields.get(at).to_owned()).collect()),
         false => Err(Error::param("columns", format!("'{list}'"), "names with commas between, and every quote closed")),
@@ -97,7 +101,7 @@ mod tests {
 
     #[test]
     fn quotes_within_a_field_are_part_of_it() {
-        let mut fields = Fields::default();
+        let mut fields = Fields::new();
         let mut split = |line: &str| {
             fields.split(line).then(|| (0..fields.len()).map(|at| fields.get(at).to_owned()).collect::<Vec<_>>())
         };

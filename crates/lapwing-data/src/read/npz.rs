@@ -10,7 +10,7 @@ use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use super::array::{Width, dense};
-use super::format::open_filled;
+use super::format::{open, open_filled};
 use super::npy::{Dtype, Element, Header, NpyReader, Number, Origin};
 use super::origin::Origin as SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
@@ -21,6 +21,12 @@ const MAX_DEFLATE_RATIO: u64 = 1040;
 
 /// Where the header before a member has the length of its name.
 const NAME_LENGTH_AT: u64 = 26;
+
+/// Bytes of an entry of the directory without its texts, of the end of the directory, and of what stands before that in
+/// archives beyond 4 GiB.
+const ENTRY_BYTES: u64 = 46;
+const END_BYTES: u64 = 22;
+const END64_BYTES: u64 = 56 + 20;
 
 /// An open `.npz` file.
 pub(super) struct Archive<'a> {
@@ -65,24 +71,46 @@ impl Read for Member<'_> {
     }
 }
 
-/// Checks that the header before a member has the name that the directory of the archive has for it.
-fn check_own_header(path: &Path, start: u64, name: &[u8]) -> std::io::Result<()> {
-    let mut file = File::open(path)?;
+/// Checks the directory of an archive of `length` bytes: members have the names that it has for them, and it holds as
+/// many entries as there is room for. One changed byte would hide a member.
+fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u64) -> Result<()> {
+    let mut file = BufReader::new(open(path)?);
+    let mut end = 0;
+    for index in 0..zip.len() {
+        let entry = zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
+        let name = entry.name().to_owned();
+        let damaged =
+            |reason: &str| Error::format(path, None, format!("member '{name}': the file is damaged ({reason})"));
+        let own = own_name(&mut file, entry.header_start()).map_err(|_| damaged("it has no header"))?;
+        if own != entry.name_raw() {
+            return Err(damaged("its header has another name"));
+        }
+        let texts = own.len() + entry.extra_data().len() + entry.comment().len();
+        end = end.max(entry.central_header_start() + ENTRY_BYTES + texts as u64);
+    }
+    let behind = length - length.min(end);
+    match [END_BYTES, END_BYTES + END64_BYTES].contains(&(behind - behind.min(zip.comment().len() as u64))) || end == 0
+    {
+        true => Ok(()),
+        false => Err(Error::format(path, None, "the archive is damaged (its directory has another length)")),
+    }
+}
+
+/// The name in the header before a member.
+fn own_name(file: &mut BufReader<File>, start: u64) -> std::io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(start + NAME_LENGTH_AT))?;
     let mut lengths = [0; 4];
     file.read_exact(&mut lengths)?;
-    let mut own = vec![0; usize::from(u16::from_le_bytes([lengths[0], lengths[1]]))];
-    file.read_exact(&mut own)?;
-    match own == name {
-        true => Ok(()),
-        false => Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "its header has another name")),
-    }
+    let mut name = vec![0; usize::from(u16::from_le_bytes([lengths[0], lengths[1]]))];
+    file.read_exact(&mut name)?;
+    Ok(name)
 }
 
 impl<'a> Archive<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let (file, _) = open_filled(path)?;
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
+        let (file, length) = open_filled(path)?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
+        check_directory(path, &mut zip, length)?;
         let mut names: Vec<String> =
             zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
         names.sort();
@@ -119,9 +147,7 @@ impl<'a> Archive<'a> {
             }
             method => return Err(origin.error(format!("compressed by {method}; expected deflate or none"))),
         };
-        let (start, own_name) = (raw.header_start(), raw.name_raw().to_vec());
         drop(raw);
-        check_own_header(path, start, &own_name).map_err(|e| origin.io(e))?;
         let entry = self.zip.by_index(index).map_err(|e| zip_error(path, e))?;
         let mut reader = NpyReader::new(Member { left: entry.size(), entry }, limit, origin)?;
         reader.is_checked = true;

@@ -23,7 +23,7 @@ impl Origin {
     /// An error about features, in the words of their file.
     pub(super) fn named(&self, error: Error, names: Option<&[String]>) -> Error {
         match error {
-            Error::Columns(bad) => self.named_columns(*bad, names).into(),
+            Error::Columns(bad) => Error::columns(self.named_columns(*bad, names)),
             other => other,
         }
     }

@@ -130,7 +130,7 @@ impl Table {
             true => Ok(choice),
             false => {
                 let (what, n_rows) = (self.path.display().to_string(), self.n_rows);
-                Err(BadColumns { what, fault: Fault::Type, n_rows, columns }.into())
+                Err(Error::columns(BadColumns { what, fault: Fault::Type, n_rows, columns }))
             }
         }
     }

@@ -93,8 +93,8 @@ pub struct KnnReport {
 /// The k nearest neighbours of every row among the others.
 ///
 /// # Errors
-/// [`Error::Param`] for k = 0 or k ≥ n, or a recall target outside (0, 1]; [`Error::Value`] for a value that is not
-/// finite, or a zero row under the cosine metric; [`Error::Interrupted`].
+/// [`Error::Param`] for k = 0 or k ≥ n, or a recall target outside (0, 1]; [`Error::Columns`] for values that are
+/// not finite; [`Error::Value`] for values that are all too small, or a zero row under the cosine metric; [`Error::Interrupted`].
 ///
 /// # Complexity
 /// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about

@@ -67,10 +67,10 @@ impl Frame {
     }
 }
 
-/// The power of two that brings `most` near 1.
+/// The power of two that brings `most` near 1, as far as there is one.
 pub(crate) fn unit_scale(most: f64) -> f64 {
-    let scale = if most > 0.0 { (-most.log2().floor()).exp2() } else { 1.0 };
-    if scale.is_finite() { scale } else { 1.0 }
+    let exponent = if most > 0.0 { -most.log2().floor() } else { 0.0 };
+    exponent.clamp(-1022.0, 1023.0).exp2()
 }
 
 /// ‖x‖²/2.

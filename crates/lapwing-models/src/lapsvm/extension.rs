@@ -109,7 +109,7 @@ impl<'a> KernelExtension<'a> {
     /// Scores (m, c) of new rows (m, d): f of each class; −f and f for two.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the columns are those of the fit; [`Error::Value`] for values that are not finite;
+    /// [`Error::Shape`] unless the columns are those of the fit; [`Error::Columns`] for values that are not finite;
     /// [`Error::Interrupted`].
     ///
     /// # Complexity

@@ -129,7 +129,7 @@ impl LowRankExtension {
     /// Scores (m, c) of new rows (m, d); NaN without evidence.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the columns are those of the fit, [`Error::Value`] for values that are not finite,
+    /// [`Error::Shape`] unless the columns are those of the fit, [`Error::Columns`] for values that are not finite,
     /// [`Error::Interrupted`].
     ///
     /// # Complexity
@@ -137,7 +137,7 @@ impl LowRankExtension {
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
         let c = self.n_classes();
         let mut out = Matrix::filled(new.n_rows(), c, 0.0);
-        self.each(
+        let copied = self.each(
             new,
             0..new.n_rows(),
             run,
@@ -146,8 +146,13 @@ impl LowRankExtension {
                 out.values_mut()[first * c..first * c + scores.len()].copy_from_slice(&scores);
                 Ok(())
             },
-        )?;
-        Ok(out)
+        );
+        match copied {
+            Ok(()) => Ok(out),
+            // A stream knows one bad value; features know all.
+            Err(error @ Error::Value { .. }) => Err(new.check(run).err().unwrap_or(error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Scores the rows `rows` of a source in blocks: `make` makes something of the first row of a block and its scores

@@ -226,7 +226,8 @@ fn a_learned_factor_is_propagated_as_it_is_defined() {
     let mut values: Vec<f32> = dense_values(&features).iter().map(|x| *x as f32).collect();
     values[7 * 5 + 2] = f32::NAN;
     let bad = Features::from_f32(600, 5, values).unwrap();
-    assert!(copy.extend(&bad, &run).unwrap_err().to_string().starts_with("row 7 of features holds NaN (column 2)"));
+    let text = copy.extend(&bad, &run).unwrap_err().to_string();
+    assert!(text.contains("column 2 (1 of 600 rows, first NaN in row 7)"), "{text}");
     assert_eq!(labels.index.len(), 600);
 }
 

@@ -45,7 +45,7 @@ impl Layers {
     /// f of rows (m, d), (m, c).
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are d columns; [`Error::Value`] for values that are not finite; [`Error::Interrupted`].
+    /// [`Error::Shape`] unless there are d columns; [`Error::Columns`] for values that are not finite; [`Error::Interrupted`].
     pub fn outputs(&self, features: &Features<'_>, run: &Run) -> Result<Matrix> {
         if features.n_cols() != self.n_features() {
             let expected = format!("{} columns", self.n_features());

@@ -80,7 +80,7 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn open(path: &'a Path) -> Result<Self> {
-        Ok(Self { path, reader: open_text(path)?, number: 0, line: String::new(), fields: Fields::default() })
+        Ok(Self { path, reader: open_text(path)?, number: 0, line: String::new(), fields: Fields::new() })
     }
 
     /// Goes to the next line; false at the end.

@@ -148,7 +148,7 @@ impl RowFile {
     pub fn explained(&self, error: Error, run: &Run) -> Error {
         let is_value = matches!(&error, Error::Value { what, col: Some(_), .. } if what == "features");
         let found = if is_value { self.bad_columns(run) } else { Ok(None) };
-        found.ok().flatten().map_or(error, Error::from)
+        found.ok().flatten().map_or(error, Error::columns)
     }
 
     /// All features with values that cannot be used.

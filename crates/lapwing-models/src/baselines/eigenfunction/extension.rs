@@ -174,7 +174,7 @@ impl EigenfunctionExtension {
     /// Scores (m, c) of the rows `new` (m, d).
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the columns are those of the fit, [`Error::Value`] for values that are not finite,
+    /// [`Error::Shape`] unless the columns are those of the fit, [`Error::Columns`] for values that are not finite,
     /// [`Error::Interrupted`].
     ///
     /// # Complexity
