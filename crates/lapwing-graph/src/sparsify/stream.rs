@@ -9,6 +9,7 @@ use std::time::Instant;
 use lapwing_data::hash::mix;
 use lapwing_data::{Edge, Error, Matrix, Result, Run};
 
+use super::digest;
 use super::held::{Held, adjacency, sort_and_merge};
 use super::params::{Sampler, Sizes};
 use super::probes::{MOST_PROBES, Probes};
@@ -69,6 +70,9 @@ pub struct Sparsifier {
 pub(super) struct Counts {
     /// Rows given, dropped ones included.
     pub rows: u64,
+    /// Of these rows: see [`super::digest`].
+    #[serde(default)]
+    pub digest: u64,
     pub dropped: u64,
     pub rounds: u64,
     pub peak: usize,
@@ -186,6 +190,7 @@ impl Sparsifier {
                 run.check()?;
             }
             edge.check(self.n, self.counts.rows)?;
+            self.counts.digest = self.counts.digest.wrapping_add(digest::of_row(self.counts.rows, edge));
             self.counts.rows += 1;
             if edge.u == edge.v || edge.weight == 0.0 {
                 self.counts.dropped += 1;
