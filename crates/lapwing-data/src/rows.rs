@@ -3,7 +3,7 @@
 //! A [`RowSource`] is opened as often as it is read, by several threads at once where it can be; a [`RowReader`] hands on
 //! the rows from one of them on, in single precision.
 
-use twox_hash::XxHash3_64;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{DenseValues, Error, Features, Result, Run};
 
@@ -145,7 +145,7 @@ impl RowSource for Features<'_> {
     /// The type of the values, and a hash of all of them.
     fn identity(&self, run: &Run) -> Result<Option<String>> {
         run.check()?;
-        let hash = |bytes: &[u8]| format!("{:016x}", XxHash3_64::oneshot(bytes));
+        let hash = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes));
         Ok(Some(match self {
             Features::Dense(dense) => match dense.values() {
                 DenseValues::F32(values) => format!("f32 {}", hash(bytemuck::cast_slice(values.as_slice()))),

@@ -22,7 +22,7 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, Stream};
+use lapwing_data::{Csr, Error, Matrix, Result, Run, Stream, check_memory};
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -127,6 +127,8 @@ pub fn smallest_eigenpairs(
     if n_pairs == 0 || n_pairs > n {
         return Err(Error::param("number of eigenpairs", n_pairs, format!("between 1 and {n}, the number of rows")));
     }
+    let bytes = (8 * n as u64).saturating_mul(2 * n_pairs as u64 + 7 * BLOCK as u64);
+    check_memory(&format!("{n_pairs} eigenvectors of {n} rows"), bytes, "take fewer eigenvectors")?;
     let mut pairs = run.install(|| -> Result<Eigenpairs> {
         let Moderate { matrix: adjacency, exponent } = moderate(check_adjacency(Cow::Borrowed(adjacency))?);
         let components = Components::of(&adjacency);

@@ -38,7 +38,9 @@ pub(super) enum Checked {
 /// Puts the checksum into a header that was written with [`UNKNOWN`]; `start` is what stands before the header.
 pub(super) fn seal<'a>(start: &[u8], header: &mut [u8], arrays: impl Iterator<Item = &'a [u8]>) {
     let mut hasher = Hasher::new();
-    [start, header].into_iter().chain(arrays).for_each(|bytes| hasher.update(bytes));
+    hasher.update(start);
+    hasher.update(header);
+    arrays.for_each(|bytes| hasher.update(bytes));
     if let Some(digits) = digits(header) {
         header[digits].copy_from_slice(text(hasher).as_bytes());
     }

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use rayon::prelude::*;
-use twox_hash::XxHash3_64;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::read::format::open;
 use crate::{Error, Result, Run};
@@ -37,7 +37,7 @@ pub(super) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
     run.progress().finish();
     let mut all = hashes?.concat();
     all.extend(length.to_le_bytes());
-    Ok(XxHash3_64::oneshot(&all))
+    Ok(xxh3_64(&all))
 }
 
 /// The hash of a block, or of what there is of it: a file may become shorter meanwhile.
@@ -52,5 +52,5 @@ fn of_block(mut file: File, block: u64, room: &mut [u8]) -> io::Result<u64> {
             Err(e) => return Err(e),
         }
     }
-    Ok(XxHash3_64::oneshot(&room[..filled]))
+    Ok(xxh3_64(&room[..filled]))
 }

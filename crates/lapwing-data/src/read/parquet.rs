@@ -17,7 +17,7 @@ use super::columns::{self, Choice};
 use super::format::open_filled;
 use super::labels::LabelColumn;
 use super::{ReadOptions, Samples, Size};
-use crate::{Error, Features, Labels, Result, Run};
+use crate::{Error, Features, Labels, Result, Run, memory};
 
 /// Rows decoded at a time.
 pub(super) const BATCH_ROWS: usize = 8192;
@@ -226,9 +226,8 @@ fn read_values<T: ArrowPrimitiveType>(
     let (path, n_cols) = (&table.path, features.len());
     let unlabeled = options.unlabeled.as_deref();
     let mut labels = label.map(|at| LabelColumn::new(table, at, unlabeled)).transpose()?;
-    let mut values: Vec<T::Native> = Vec::new();
-    // A damaged file may state any number of rows; one too large to reserve is not believed, the buffer then grows.
-    let _ = values.try_reserve_exact(table.n_rows.saturating_mul(n_cols));
+    let (what, advice) = (path.display().to_string(), "give fewer rows or columns");
+    let mut values: Vec<T::Native> = memory::with_capacity(&what, table.n_rows.saturating_mul(n_cols), advice)?;
     let wanted: Vec<usize> = features.iter().copied().chain(label).collect();
     let mut batches = table.batches(&wanted, 0, BATCH_ROWS)?;
     while let Some(arrays) = batches.next(run)? {

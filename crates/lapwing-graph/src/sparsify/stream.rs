@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Edge, Error, Matrix, Result, Run};
+use lapwing_data::{Edge, Error, Matrix, Result, Run, check_memory};
 
 use super::digest;
 use super::held::{Held, adjacency, sort_and_merge};
@@ -84,6 +84,9 @@ pub(super) struct Counts {
 const UNCHECKED: usize = 1 << 20;
 /// New edges that are drawn together, at most.
 const MOST_PORTION: usize = 1 << 16;
+/// Bytes for each node of whatever comes out: offsets of the matrix, places to fill, degrees, components.
+const NODE_BYTES: u64 = 40;
+const NODES_ADVICE: &str = "number the nodes from 0 without gaps, and give no more nodes than there are";
 /// Tolerance above which resistances are not to be trusted.
 const MOST_TOL: f64 = 1e-4;
 
@@ -101,6 +104,7 @@ impl Sparsifier {
         if n_nodes > u32::MAX as usize {
             return Err(Error::param("n_samples", n_nodes, format!("at most {}", u32::MAX)));
         }
+        check_memory(&format!("a sparsifier of {n_nodes} nodes"), NODE_BYTES * n_nodes as u64, NODES_ADVICE)?;
         let mut sizes = params.sizes(n_nodes)?;
         if params.sampler == Sampler::Leverage {
             sizes.capacity = u32::MAX as usize;
