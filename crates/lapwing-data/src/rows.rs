@@ -5,7 +5,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{DenseValues, Error, Features, Result, Run};
+use crate::{DenseValues, Error, Features, Result, Run, memory};
 
 /// A matrix (n, d) as a stream of rows that can be read again and again, always the same.
 pub trait RowSource: Send + Sync {
@@ -69,7 +69,8 @@ pub fn gather(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) ->
     if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n) {
         return Err(Error::param("rows", format!("{} of them", rows.len()), format!("ascending, below {n}")));
     }
-    let mut out = vec![0.0; rows.len() * d];
+    let what = format!("a block of {} rows of {d} columns", rows.len());
+    let mut out = memory::zeros(&what, rows.len().saturating_mul(d), "take fewer rows at a time")?;
     let mut passed = Vec::new();
     let mut reader: Option<Box<dyn RowReader + '_>> = None;
     let (mut at, mut next) = (0, 0);

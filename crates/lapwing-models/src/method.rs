@@ -164,7 +164,7 @@ impl<'p> Problem<'p, '_> {
         // Scores and probabilities, labels and confidence: what every method leaves.
         let c = self.targets.n_columns();
         let bytes = (n as u64).saturating_mul(16 * c as u64 + 16);
-        check_memory(&format!("scores of {n} rows and {c} columns"), bytes, "give fewer rows or classes")
+        check_memory(&format!("a table of scores of {n} rows and {c} columns"), bytes, "give fewer rows or classes")
     }
 }
 

@@ -128,7 +128,7 @@ pub fn smallest_eigenpairs(
         return Err(Error::param("number of eigenpairs", n_pairs, format!("between 1 and {n}, the number of rows")));
     }
     let bytes = (8 * n as u64).saturating_mul(2 * n_pairs as u64 + 7 * BLOCK as u64);
-    check_memory(&format!("{n_pairs} eigenvectors of {n} rows"), bytes, "take fewer eigenvectors")?;
+    check_memory(&format!("a basis for {n_pairs} eigenvectors of {n} rows"), bytes, "take fewer eigenvectors")?;
     let mut pairs = run.install(|| -> Result<Eigenpairs> {
         let Moderate { matrix: adjacency, exponent } = moderate(check_adjacency(Cow::Borrowed(adjacency))?);
         let components = Components::of(&adjacency);

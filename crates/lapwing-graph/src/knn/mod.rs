@@ -103,7 +103,7 @@ pub struct KnnReport {
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
     let zeros = check_rows(features, params, run)?;
     let (n, k) = (features.n_rows(), params.n_neighbors);
-    check_lists(n, k)?;
+    check_room(n, k)?;
     let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => {
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
@@ -191,7 +191,7 @@ pub(crate) fn sorted_neighbors(
 pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
     train.check(run)?;
     check_query(train, new, params, run)?;
-    check_lists(new.n_rows(), params.n_neighbors)?;
+    check_room(new.n_rows(), params.n_neighbors)?;
     let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
     let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
     let mut neighbors = match (train, new) {
@@ -206,9 +206,9 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
 }
 
 /// Refuses lists for which there is no room: keys while they are searched, then ids and distances.
-fn check_lists(n: usize, k: usize) -> Result<()> {
+fn check_room(n: usize, k: usize) -> Result<()> {
     let bytes = (n as u64).saturating_mul(k as u64).saturating_mul(16);
-    check_memory(&format!("the {k} nearest neighbors of {n} rows"), bytes, "take fewer neighbors, or fewer rows")
+    check_memory(&format!("the list of the {k} nearest neighbors of {n} rows"), bytes, "take fewer neighbors, or fewer rows")
 }
 
 /// Checks rows that are searched for their neighbours among themselves; returns those of zeros that matter.

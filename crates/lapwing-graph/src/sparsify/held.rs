@@ -56,7 +56,7 @@ pub(super) fn sort_and_merge(held: &mut Vec<Held>) {
 /// # Complexity
 /// Two passes over the edges; 12 bytes for each direction.
 pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
-    let (nodes, fewer) = ("the nodes of a sparse graph", "number the nodes from 0 without gaps");
+    let (nodes, fewer) = ("a sparse graph", "number the nodes from 0 without gaps");
     let mut starts = memory::zeros::<u64>(nodes, n + 1, fewer)?;
     let mut last = None;
     for (u, v, _) in edges.clone() {
@@ -69,7 +69,7 @@ pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> +
     (0..n).for_each(|row| starts[row + 1] += starts[row]);
     let mut next: Vec<u64> = memory::with_capacity(nodes, n, fewer)?;
     next.extend_from_slice(&starts[..n]);
-    let (edges_kept, fewer) = ("the edges of a sparse graph", "keep fewer edges");
+    let (edges_kept, fewer) = ("a sparse graph", "keep fewer edges");
     let mut ids = memory::zeros::<u32>(edges_kept, starts[n] as usize, fewer)?;
     let mut weights = memory::zeros::<f64>(edges_kept, starts[n] as usize, fewer)?;
     let (mut last, mut places) = (None, [0, 0]);

@@ -213,7 +213,7 @@ impl<'b> Basis<'b> {
         new.check(run)?;
         let (v, n) = (new.n_rows(), fitted.n_rows());
         let bytes = (v as u64).saturating_mul(n as u64).saturating_mul(8);
-        let what = format!("the similarities of {v} validation rows");
+        let what = format!("the matrix of similarities of {v} validation rows");
         check_memory(&what, bytes, "take fewer of them (validation_share), or landmarks")?;
         let mut out = vec![0.0; v * n];
         match (&self.source, self.kernel, &self.gram) {

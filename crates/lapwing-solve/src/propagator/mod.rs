@@ -269,7 +269,7 @@ impl Propagator {
             return Ok(f.clone());
         }
         let bytes = (16 * n as u64).saturating_mul(s as u64);
-        check_memory(&format!("{s} columns of {n} rows that are smoothed"), bytes, "give fewer columns, or fewer rows")?;
+        check_memory(&format!("smoothing {s} columns of {n} rows"), bytes, "give fewer columns, or fewer rows")?;
         if let Some(solver) = &self.solver {
             return self.solve_stiff(solver, f, run);
         }
