@@ -2,6 +2,8 @@
 //!
 //! An [`EdgeSource`] is opened as often as it is read; an [`EdgeReader`] holds what one block needs, 16 bytes an edge.
 
+use std::path::Path;
+
 use crate::{Csr, Error, Result, Run};
 
 /// An undirected edge with its weight. As a row of a stream it may be a loop or of weight 0; both join nothing.
@@ -30,12 +32,9 @@ pub trait EdgeSource: Send + Sync {
         true
     }
 
-    /// What tells these edges from others, where that is known without reading them all: for checkpoints.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    fn identity(&self) -> Result<Option<String>> {
-        Ok(None)
+    /// The file that the edges are read from, for messages.
+    fn path(&self) -> Option<&Path> {
+        None
     }
 
     /// Starts at the first row.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::BadColumns;
+use crate::memory::bytes_text;
 
 /// What can go wrong, by kind of mistake.
 ///
@@ -88,8 +89,8 @@ pub enum Error {
         /// Its answer.
         source: std::io::Error,
     },
-    /// More memory or more rows than can be handled.
-    #[error("{what} needs {bytes} bytes; the limit is {limit}")]
+    /// More memory than there is, or than was allowed.
+    #[error("{what} needs {}; {} are available; {advice}", bytes_text(*.bytes), bytes_text(*.limit))]
     TooLarge {
         /// What is too large.
         what: String,
@@ -97,6 +98,8 @@ pub enum Error {
         bytes: u64,
         /// Bytes available.
         limit: u64,
+        /// How to do with less.
+        advice: String,
     },
     /// An iteration stopped short, where the caller asked for strictness.
     #[error(
@@ -164,6 +167,11 @@ impl Error {
     /// A file that cannot be understood.
     pub fn format(path: impl Into<PathBuf>, line: Option<u64>, reason: impl Into<String>) -> Self {
         Self::Format { path: path.into(), line, reason: reason.into() }
+    }
+
+    /// More memory than there is, and how to do with less.
+    pub fn too_large(what: impl Into<String>, bytes: u64, limit: u64, advice: impl Into<String>) -> Self {
+        Self::TooLarge { what: what.into(), bytes, limit, advice: advice.into() }
     }
 
     /// A refusal of the operating system about `path`.

@@ -105,7 +105,7 @@ impl RowSource for GeneratedRows {
         true
     }
 
-    fn identity(&self) -> Result<Option<String>> {
+    fn identity(&self, _: &Run) -> Result<Option<String>> {
         let classes = self.n_classes();
         Ok(Some(format!("generated {} x {} x {classes}, {:016x}", self.n_rows, self.n_cols, self.seed)))
     }

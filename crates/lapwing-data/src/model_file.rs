@@ -1,9 +1,11 @@
 //! The model file: one versioned container that the program, Rust and Python read alike.
 //!
-//! It is a safetensors file (typed arrays behind a JSON header), so that other tools can look into it, with four
-//! entries of our own in the header's metadata: `lapwing.format_version`, `lapwing.kind`, `lapwing.program_version` and
-//! `lapwing.meta`, a JSON value that the kind defines. Saving streams the arrays, loading maps the file: neither needs a
-//! second copy in memory. Equal models give equal bytes.
+//! It is a safetensors file (typed arrays behind a JSON header), so that other tools can look into it, with entries of
+//! our own in the header's metadata: `lapwing.format_version`, `lapwing.kind`, `lapwing.program_version`,
+//! `lapwing.meta`, a JSON value that the kind defines, and a [checksum] over the whole file. Saving streams the arrays,
+//! loading maps the file: neither needs a second copy in memory. Equal models give equal bytes.
+
+mod checksum;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,7 +17,8 @@ use memmap2::{Mmap, MmapMut};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
-use crate::read::format::map;
+use self::checksum::Checked;
+use crate::read::format::{map, open_filled};
 use crate::write::{Staged, stage_atomic};
 use crate::{Buffer, Csr, Error, Result};
 
@@ -257,6 +260,8 @@ impl ModelFile {
             "lapwing.kind": self.kind,
             "lapwing.program_version": env!("CARGO_PKG_VERSION"),
             "lapwing.meta": self.meta.to_string(),
+            (checksum::KIND_NAME): checksum::KIND,
+            (checksum::NAME): checksum::UNKNOWN,
         } });
         let mut end = 0;
         for (name, tensor) in &order {
@@ -268,7 +273,9 @@ impl ModelFile {
         }
         let mut header = header.to_string().into_bytes();
         header.resize(header.len().next_multiple_of(8), b' ');
-        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        let start = (header.len() as u64).to_le_bytes();
+        checksum::seal(&start, &mut header, order.iter().map(|(_, tensor)| tensor.values.bytes()));
+        out.write_all(&start)?;
         out.write_all(&header)?;
         order.iter().try_for_each(|(_, tensor)| out.write_all(tensor.values.bytes()))
     }
@@ -276,10 +283,15 @@ impl ModelFile {
     /// Reads a model. Arrays stay in the file and are mapped.
     ///
     /// # Errors
-    /// [`Error::Format`] for what is no model file or is truncated, [`Error::Version`] for one of a newer program,
-    /// [`Error::Io`].
+    /// [`Error::Format`] for what is no model file, or is damaged or truncated; [`Error::Version`] for one of a newer
+    /// program; [`Error::Io`].
+    ///
+    /// # Complexity
+    /// The file is read once for its checksum, and nothing of it is held.
     pub fn load(path: &Path) -> Result<Self> {
-        Self::of_map(&map(path)?, path)
+        let (file, length) = open_filled(path)?;
+        let checked = checksum::check(file, length).map_err(|e| Error::io(path, e))?;
+        Self::of_map(&map(path)?, checked, path)
     }
 
     /// Reads a model from the bytes of its file, which are copied; messages call it `name`.
@@ -292,14 +304,26 @@ impl ModelFile {
         let mut map = MmapMut::map_anon(bytes.len().max(1)).map_err(|e| Error::io(name, e))?;
         map[..bytes.len()].copy_from_slice(bytes);
         let map = map.make_read_only().map_err(|e| Error::io(name, e))?;
-        Self::of_map(&Arc::new(map), name)
+        let checked = checksum::check(bytes, bytes.len() as u64).map_err(|e| Error::io(name, e))?;
+        Self::of_map(&Arc::new(map), checked, name)
     }
 
-    fn of_map(map: &Arc<Mmap>, path: &Path) -> Result<Self> {
-        let (header_len, header) = SafeTensors::read_metadata(map)
-            .map_err(|e| Error::format(path, None, format!("not a model file of lapwing, or truncated ({e})")))?;
+    fn of_map(map: &Arc<Mmap>, checked: Checked, path: &Path) -> Result<Self> {
+        let damaged = || {
+            Error::format(path, None, "the file is damaged or cut short; write it anew, or bring back a copy of it")
+        };
+        if checked == Checked::Damaged {
+            return Err(damaged());
+        }
+        let (header_len, header) = SafeTensors::read_metadata(map).map_err(|e| match is_own(map) {
+            true => damaged(),
+            false => Error::format(path, None, format!("not a model file of lapwing, or truncated ({e})")),
+        })?;
         let foreign = || Error::format(path, None, "not a model file of lapwing, though a safetensors file");
         let entries = header.metadata().as_ref().ok_or_else(foreign)?;
+        if checked == Checked::Unknown && entries.contains_key(checksum::KIND_NAME) {
+            return Err(damaged());
+        }
         let entry = |name: &str| entries.get(&format!("lapwing.{name}")).ok_or_else(foreign);
         let version: u64 = entry("format_version")?.parse().map_err(|_| foreign())?;
         if version > FORMAT_VERSION {
@@ -334,6 +358,12 @@ impl ModelFile {
 fn shape_text(dims: impl Iterator<Item = Option<usize>>) -> String {
     let dims: Vec<String> = dims.map(|dim| dim.map_or("any".into(), |dim| dim.to_string())).collect();
     format!("({})", dims.join(", "))
+}
+
+/// Whether a file that cannot be read was one of ours: its header names the first of our entries.
+fn is_own(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(1 << 16)];
+    ["lapwing.checksum", "lapwing.meta"].iter().any(|name| start.windows(name.len()).any(|at| at == name.as_bytes()))
 }
 
 #[cfg(test)]
@@ -401,7 +431,7 @@ mod tests {
         }
         let edited = |from: &str, to: &str| {
             let text: String = bytes.iter().map(|&b| char::from(b)).collect();
-            text.replace(from, to).chars().map(|c| c as u8).collect::<Vec<u8>>()
+            sealed(text.replace(from, to).chars().map(|c| c as u8).collect())
         };
         let newer = load(&edited("\"lapwing.format_version\":\"1\"", "\"lapwing.format_version\":\"7\""));
         assert!(matches!(newer, Err(Error::Version { found: 7, supported: 1, .. })));
@@ -410,17 +440,57 @@ mod tests {
         assert!(load(b"PK\x03\x04 a zip file perhaps").unwrap_err().to_string().contains("not a model file"));
     }
 
+    /// The bytes of a file that was changed on purpose, with the checksum of what it is now.
+    fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+        let start: [u8; 8] = bytes[..8].try_into().unwrap();
+        let (header, arrays) = bytes[8..].split_at_mut(u64::from_le_bytes(start) as usize);
+        let digits = checksum::digits(header).unwrap();
+        header[digits].copy_from_slice(checksum::UNKNOWN.as_bytes());
+        checksum::seal(&start, header, [&*arrays].into_iter());
+        bytes
+    }
+
+    #[test]
+    fn every_changed_byte_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.lapwing");
+        let bytes = model().to_bytes();
+        assert_eq!(sealed(bytes.clone()), bytes);
+        for (at, flip) in (0..bytes.len()).flat_map(|at| [1, 32, 255].map(|flip| (at, flip))) {
+            let mut other = bytes.clone();
+            other[at] ^= flip;
+            let text = ModelFile::from_bytes(&other, "m.lapwing").unwrap_err().to_string();
+            assert!(text.starts_with("m.lapwing: the file is damaged or cut short; "), "byte {at}: {text}");
+            if at % 37 == 0 {
+                std::fs::write(&path, &other).unwrap();
+                assert!(ModelFile::load(&path).unwrap_err().to_string().contains("the file is damaged"));
+            }
+        }
+    }
+
+    #[test]
+    fn files_without_a_checksum_are_read() {
+        let text: String = model().to_bytes().iter().map(|&b| char::from(b)).collect();
+        let start = text.find("\"lapwing.checksum\"").unwrap();
+        let end = start + text[start..].find("\"lapwing.format_version\"").unwrap();
+        let old = text.replacen(&text[start..end], &" ".repeat(end - start), 1);
+        let old: Vec<u8> = old.chars().map(|c| c as u8).collect();
+        assert_eq!(ModelFile::from_bytes(&old, "old").unwrap().to_bytes(), model().to_bytes());
+        // Where only one of the two entries is gone, something has happened.
+        let half = text.replacen("\"lapwing.checksum\"", "\"lapwing.checksun\"", 1);
+        let half: Vec<u8> = half.chars().map(|c| c as u8).collect();
+        assert!(ModelFile::from_bytes(&half, "half").unwrap_err().to_string().contains("damaged"));
+    }
+
     proptest! {
         #[test]
-        fn flipped_bytes_never_panic(at in 0usize..1200, flip in 1u8..=255) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("m.lapwing");
-            model().save(&path).unwrap();
-            let mut bytes = std::fs::read(&path).unwrap();
+        fn contents_that_make_no_sense_never_panic(at in 0usize..1200, flip in 1u8..=255) {
+            let mut bytes = model().to_bytes();
             let at = at % bytes.len();
             bytes[at] ^= flip;
-            std::fs::write(&path, &bytes).unwrap();
-            if let Ok(model) = ModelFile::load(&path) {
+            let is_header = at < 8 || checksum::digits(&bytes[8..]).is_none();
+            let bytes = if is_header { bytes } else { sealed(bytes) };
+            if let Ok(model) = ModelFile::from_bytes(&bytes, "m.lapwing") {
                 let _ = (model.csr::<f64>("graph"), model.array::<f64>("scores", &[None, None]));
             }
         }

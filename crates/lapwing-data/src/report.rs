@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::memory::kibibytes;
 use crate::{Error, Result, Run};
 
 /// One timed part of a run.
@@ -131,17 +132,4 @@ impl Report {
 /// Largest resident memory of this process so far, in bytes; `None` where the system does not tell.
 pub fn peak_memory_bytes() -> Option<u64> {
     kibibytes("/proc/self/status", "VmHWM:")
-}
-
-/// Memory that the system could give to programs now without swapping, in bytes; `None` where it does not tell.
-pub fn available_memory_bytes() -> Option<u64> {
-    kibibytes("/proc/meminfo", "MemAvailable:")
-}
-
-/// The bytes of a line of a file of the kernel.
-fn kibibytes(file: &str, name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }

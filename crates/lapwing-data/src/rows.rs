@@ -3,7 +3,9 @@
 //! A [`RowSource`] is opened as often as it is read, by several threads at once where it can be; a [`RowReader`] hands on
 //! the rows from one of them on, in single precision.
 
-use crate::{Error, Features, Result, Run};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{DenseValues, Error, Features, Result, Run, memory};
 
 /// A matrix (n, d) as a stream of rows that can be read again and again, always the same.
 pub trait RowSource: Send + Sync {
@@ -19,11 +21,14 @@ pub trait RowSource: Send + Sync {
     /// Whether a reader can start at any row at little cost. Where not, rows are best read once through, by one reader.
     fn is_seekable(&self) -> bool;
 
-    /// What tells these rows from others, where that is known without reading them all: for checkpoints.
+    /// What tells these rows from all others, by their contents: for checkpoints. `None` where nothing can be said.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    fn identity(&self) -> Result<Option<String>> {
+    /// [`Error::Io`], [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// Up to one reading of the rows.
+    fn identity(&self, _: &Run) -> Result<Option<String>> {
         Ok(None)
     }
 
@@ -64,7 +69,8 @@ pub fn gather(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) ->
     if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n) {
         return Err(Error::param("rows", format!("{} of them", rows.len()), format!("ascending, below {n}")));
     }
-    let mut out = vec![0.0; rows.len() * d];
+    let what = format!("a block of {} rows of {d} columns", rows.len());
+    let mut out = memory::zeros(&what, rows.len().saturating_mul(d), "take fewer rows at a time")?;
     let mut passed = Vec::new();
     let mut reader: Option<Box<dyn RowReader + '_>> = None;
     let (mut at, mut next) = (0, 0);
@@ -135,6 +141,27 @@ impl RowSource for Features<'_> {
 
     fn is_seekable(&self) -> bool {
         true
+    }
+
+    /// The type of the values, and a hash of all of them.
+    fn identity(&self, run: &Run) -> Result<Option<String>> {
+        run.check()?;
+        let hash = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes));
+        Ok(Some(match self {
+            Features::Dense(dense) => match dense.values() {
+                DenseValues::F32(values) => format!("f32 {}", hash(bytemuck::cast_slice(values.as_slice()))),
+                DenseValues::F64(values) => format!("f64 {}", hash(bytemuck::cast_slice(values.as_slice()))),
+                DenseValues::U8(values) => format!("u8 {}", hash(values.as_slice())),
+            },
+            Features::Sparse(sparse) => {
+                let parts = [
+                    hash(bytemuck::cast_slice(sparse.indptr())),
+                    hash(bytemuck::cast_slice(sparse.indices())),
+                    hash(bytemuck::cast_slice(sparse.values())),
+                ];
+                format!("sparse {}", parts.join(" "))
+            }
+        }))
     }
 
     fn open<'s>(&'s self, first: usize, shift: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {

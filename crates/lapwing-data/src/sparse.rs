@@ -1,6 +1,6 @@
 //! Compressed sparse rows with 32-bit column ids and 64-bit offsets.
 
-use crate::{Error, Result};
+use crate::{Error, Result, check_memory};
 
 /// Sparse matrix in compressed rows: `indices[indptr[i]..indptr[i+1]]` are the columns of row `i`.
 ///
@@ -135,6 +135,11 @@ impl<T: Copy + std::ops::Add<Output = T>> Csr<T> {
                 advice: format!("the matrix has {n_rows} rows and {n_cols} columns"),
             });
         }
+        // Offsets of the two sorts and of the matrix, of all rows and columns, however few the entries; two copies of those.
+        let offsets = 8 * (n_cols as u64).saturating_add(2 * n_rows as u64);
+        let bytes = offsets.saturating_add(2 * size_of_val(entries) as u64);
+        let what = format!("a sparse matrix of {n_rows} × {n_cols} and {} entries", entries.len());
+        check_memory(&what, bytes, "number rows and columns from 0 without gaps, or give fewer entries")?;
         // Counting sort by column, then a stable one by row: rows come out with ascending columns.
         let by_column = counting_sort(entries, n_cols, |e| e.1 as usize);
         let sorted = counting_sort(&by_column, n_rows, |e| e.0 as usize);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lapwing_data::{Csr, Error, GraphSummary, Result};
-use lapwing_solve::{Components, check_adjacency};
+use lapwing_solve::{Components, Moderate, check_adjacency, moderate};
 
 /// Undirected graph with positive finite weights, no self loops; each edge is stored in both directions.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +89,13 @@ impl Graph {
     /// Mean weighted degree.
     pub fn mean_degree(&self) -> f64 {
         self.degree.iter().sum::<f64>() / self.n_samples().max(1) as f64
+    }
+
+    /// The graph with weights times a power of two, and its exponent, where they lie at an end of f64; `None` where they need
+    /// not be scaled. See [`moderate`].
+    pub fn moderate(&self) -> Option<(Self, i32)> {
+        let Moderate { matrix, exponent } = moderate(Cow::Borrowed(&self.adjacency));
+        (exponent != 0).then(|| (Self::from_clean(matrix.into_owned()), exponent))
     }
 
     /// Connected components.

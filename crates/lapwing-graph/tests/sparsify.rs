@@ -395,7 +395,7 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
         let path = folder.join(sampler.name());
         let params = in_blocks(sampler, edges.len(), 1200, 8);
         let (expected, whole) = sparsify(&source, params.clone(), &run(4)).unwrap();
-        let mut checkpoint = Checkpoint::new(&path, "edges");
+        let mut checkpoint = Checkpoint::new(&path);
         assert!(checkpoint.resume(300, &params, &run(4)).unwrap().is_none());
         // Stopped in the middle, some edges after the last checkpoint.
         let mut sparsifier = Sparsifier::new(300, params.clone(), &run(4)).unwrap();
@@ -403,7 +403,7 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
             let rounds = sparsifier.n_rounds();
             sparsifier.add(portion, &run(4)).unwrap();
             if sparsifier.n_rounds() > rounds && rounds < 2 {
-                checkpoint = Checkpoint::new(&path, "edges");
+                checkpoint = Checkpoint::new(&path);
                 checkpoint.keep(&sparsifier).unwrap();
             }
         }
@@ -414,14 +414,62 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
         let (found, report) = resumed.finish(&run(4)).unwrap();
         assert_eq!(found, expected, "{sampler:?}");
         assert_eq!((report.probe_ratios, report.rounds), (whole.probe_ratios, whole.rounds));
-        let refusal = |source: &str, params: &SparsifyParams, seed| {
-            Checkpoint::new(&path, source).resume(300, params, &run(seed)).unwrap_err().to_string()
-        };
-        assert!(refusal("others", &params, 4).contains("a checkpoint of other edges"));
-        assert!(refusal("edges", &SparsifyParams::default(), 4).contains("other parameters"));
-        assert!(refusal("edges", &params, 5).contains("another seed"));
+        let refusal = |params: &SparsifyParams, seed| checkpoint.resume(300, params, &run(seed)).unwrap_err().to_string();
+        assert!(refusal(&SparsifyParams::default(), 4).contains("other parameters"));
+        assert!(refusal(&params, 5).contains("another seed"));
         checkpoint.clear().unwrap();
         assert!(checkpoint.resume(300, &params, &run(4)).unwrap().is_none());
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Wherever one of the rows that were read is another now; whatever follows them is free.
+#[test]
+fn a_checkpoint_of_other_edges_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let edges = shuffled(&neighbors(300, 60), 5);
+    let params = in_blocks(Sampler::Streaming, edges.len(), 1200, 8);
+    let checkpoint = Checkpoint::new(&folder.path().join("state"));
+    let mut sparsifier = Sparsifier::new(300, params.clone(), &run(4)).unwrap();
+    let half = edges.len() / 2;
+    sparsifier.add(&edges[..half], &run(4)).unwrap();
+    checkpoint.clone().keep(&sparsifier).unwrap();
+    let resumed = |edges: &[Edge]| {
+        let source = EdgeSlice::new(300, edges).unwrap();
+        let mut resumed = checkpoint.resume(300, &params, &run(4)).unwrap().unwrap();
+        assert_eq!(resumed.n_rows(), half as u64);
+        resumed.read(&source, Some(&mut checkpoint.clone()), &run(4))?;
+        resumed.finish(&run(4)).map(|(graph, _)| graph)
+    };
+    for row in [0, half / 2, half - 1] {
+        let mut other = edges.clone();
+        other[row].weight *= 2.0;
+        let text = resumed(&other).unwrap_err().to_string();
+        assert!(text.contains(&format!("the first {half} rows are not those that were read before")), "{text}");
+        assert!(text.contains("remove the checkpoint") && text.contains("state"), "{text}");
+    }
+    let mut other = edges.clone();
+    other.swap(3, 4);
+    assert!(resumed(&other).is_err() && resumed(&edges[..half - 1]).is_err() && resumed(&[]).is_err());
+    other = edges.clone();
+    other[half].weight *= 2.0;
+    other.pop();
+    let whole = sparsify(&EdgeSlice::new(300, &other).unwrap(), params.clone(), &run(4)).unwrap().0;
+    assert_eq!(resumed(&other).unwrap(), whole);
+    assert!(resumed(&edges).is_ok());
+}
+
+#[test]
+fn every_changed_byte_of_a_sparsifier_is_refused() {
+    let edges = shuffled(&neighbors(30, 6), 5);
+    let mut sparsifier = Sparsifier::new(30, in_blocks(Sampler::Streaming, edges.len(), 60, 2), &run(4)).unwrap();
+    sparsifier.add(&edges, &run(4)).unwrap();
+    let bytes = sparsifier.to_bytes().unwrap();
+    assert!(Sparsifier::from_bytes(&bytes).is_ok());
+    for at in 0..bytes.len() {
+        let mut other = bytes.clone();
+        other[at] ^= 1 << (at % 8);
+        let text = Sparsifier::from_bytes(&other).unwrap_err().to_string();
+        assert!(text.contains("the file is damaged"), "byte {at}: {text}");
+    }
 }

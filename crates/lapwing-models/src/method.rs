@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Targets};
+use lapwing_data::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Targets, check_memory};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
@@ -161,7 +161,10 @@ impl<'p> Problem<'p, '_> {
                 return Err(Error::shape(what, format!("{n} rows, as there are labels"), format!("{rows} rows")));
             }
         }
-        Ok(())
+        // Scores and probabilities, labels and confidence: what every method leaves.
+        let c = self.targets.n_columns();
+        let bytes = (n as u64).saturating_mul(16 * c as u64 + 16);
+        check_memory(&format!("a table of scores of {n} rows and {c} columns"), bytes, "give fewer rows or classes")
     }
 }
 

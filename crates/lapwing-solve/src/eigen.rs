@@ -22,13 +22,14 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, Stream};
+use lapwing_data::{Csr, Error, Matrix, Result, Run, Stream, check_memory};
 use rand::RngExt;
 use rayon::prelude::*;
 
 use crate::cg::subtract_component_means;
 use crate::dense::eigen_symmetric;
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
+use crate::scale::{Moderate, moderate, times_power};
 use crate::{Components, Constraint, LaplacianParams, LaplacianSolver, Operator, SddMatrix, check_adjacency};
 
 /// Columns of a block: what one pass over the matrix serves well.
@@ -126,8 +127,10 @@ pub fn smallest_eigenpairs(
     if n_pairs == 0 || n_pairs > n {
         return Err(Error::param("number of eigenpairs", n_pairs, format!("between 1 and {n}, the number of rows")));
     }
+    let bytes = (8 * n as u64).saturating_mul(2 * n_pairs as u64 + 7 * BLOCK as u64);
+    check_memory(&format!("a basis for {n_pairs} eigenvectors of {n} rows"), bytes, "take fewer eigenvectors")?;
     let mut pairs = run.install(|| -> Result<Eigenpairs> {
-        let adjacency = check_adjacency(Cow::Borrowed(adjacency))?;
+        let Moderate { matrix: adjacency, exponent } = moderate(check_adjacency(Cow::Borrowed(adjacency))?);
         let components = Components::of(&adjacency);
         let n_null = components.sizes.len().min(n_pairs);
         if n_null == n_pairs {
@@ -140,10 +143,20 @@ pub fn smallest_eigenpairs(
         } else {
             search.lanczos(&mut info)?
         };
-        search.polished(found, null_vectors(&components, n_null), info)
+        let pairs = search.polished(found, null_vectors(&components, n_null), info)?;
+        in_unit(pairs, exponent)
     })?;
     pairs.info.seconds = start.elapsed().as_secs_f64();
     Ok(pairs)
+}
+
+/// Eigenvalues in the unit of the weights, which were multiplied by 2^`exponent`.
+fn in_unit(mut pairs: Eigenpairs, exponent: i32) -> Result<Eigenpairs> {
+    pairs.values.iter_mut().for_each(|value| *value = times_power(*value, -exponent));
+    if pairs.values.iter().all(|value| value.is_finite()) {
+        return Ok(pairs);
+    }
+    Err(Error::graph("an eigenvalue of its Laplacian is above 1.8e308: divide all weights by one number"))
 }
 
 /// Unit vectors constant on the first `n_null` components.
@@ -275,6 +288,17 @@ impl<'s> Search<'s> {
         Ok(basis.orthonormal(&block, &coefficients).0)
     }
 
+    /// Solves gave no vectors that are apart from one another.
+    fn too_far_apart(&self) -> Error {
+        let weights = self.adjacency.values();
+        let (least, most) = weights.iter().fold((f64::INFINITY, 0.0f64), |(least, most), w| (least.min(*w), most.max(*w)));
+        Error::graph(format!(
+            "eigenvectors of its Laplacian are lost in rounding: the largest weight is {:.0e} times the least; drop the \
+             weakest edges, or bring weights closer to one another",
+            most / least
+        ))
+    }
+
     /// One more L⁺, Rayleigh quotients, residuals; after the null vectors `pairs`.
     fn polished(&self, found: Matrix, mut pairs: Eigenpairs, info: EigenInfo) -> Result<Eigenpairs> {
         let n = self.adjacency.n_rows();
@@ -289,6 +313,9 @@ impl<'s> Search<'s> {
         }
         drop(found);
         let (vectors, q) = (basis.block(), basis.used);
+        if q < self.wanted || vectors.values().iter().any(|v| !v.is_finite()) {
+            return Err(self.too_far_apart());
+        }
         let laplacian = SddMatrix::new(self.adjacency, vec![0.0; n])?;
         let mut product = vec![0.0; n * q];
         let values = laplacian.apply_dot(vectors.values(), &mut product, q);

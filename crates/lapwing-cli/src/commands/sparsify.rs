@@ -147,10 +147,8 @@ impl Sparsify {
         if self.nodes.is_none() {
             report.phases.push(Phase { name: "scan".into(), seconds: start.elapsed().as_secs_f64() });
         }
-        let checkpoint = match &self.outputs.checkpoint {
-            Some(path) => file.identity()?.map(|identity| Checkpoint::new(path, identity)),
-            None => None,
-        };
+        let checkpoint = self.outputs.checkpoint.as_deref().filter(|_| file.is_rereadable());
+        let checkpoint = checkpoint.map(Checkpoint::new);
         Ok((Box::new(file), checkpoint))
     }
 

@@ -126,7 +126,7 @@ pub(super) fn open(path: &Path) -> Result<File> {
 }
 
 /// Opens a file that is not empty, with its length in bytes.
-pub(super) fn open_filled(path: &Path) -> Result<(File, u64)> {
+pub(crate) fn open_filled(path: &Path) -> Result<(File, u64)> {
     let file = open(path)?;
     match file.metadata().map_err(|e| Error::io(path, e))?.len() {
         0 => Err(Error::format(path, None, "the file is empty")),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::edges::{ArrayEdges, Checks, Rows, WEIGHTS, is_weight, nodes_of};
 use super::format::Format;
 use super::npz::Archive;
-use crate::{Csr, Error, Result, Run};
+use crate::{Csr, Error, Result, Run, memory};
 
 /// Relative difference up to which the two directions of an edge count as equal.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
@@ -74,12 +74,9 @@ const NODE_BYTES: usize = 32;
 
 /// Whether there is room for `n` nodes: one damaged digit makes billions of a handful.
 fn check_room(path: &Path, n: usize) -> Result<()> {
-    let bytes = n.saturating_mul(NODE_BYTES);
-    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::TooLarge {
-        what: format!("{}: a graph of {n} nodes", path.display()),
-        bytes: bytes as u64,
-        limit: isize::MAX as u64,
-    })
+    let what = format!("{}: a graph of {n} nodes", path.display());
+    let advice = "number the nodes from 0 without gaps";
+    memory::with_capacity::<u8>(&what, n.saturating_mul(NODE_BYTES), advice).map(drop)
 }
 
 fn check_matrix(path: &Path, matrix: &Csr<f64>, n_rows: Option<usize>) -> Result<()> {

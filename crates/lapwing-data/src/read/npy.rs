@@ -8,7 +8,7 @@ use std::path::Path;
 
 use half::f16;
 
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, memory};
 
 /// Bytes decoded between two looks at the run's cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -338,13 +338,7 @@ impl<R: Read> NpyReader<'_, R> {
 }
 
 fn reserved<T>(n: usize, origin: Origin<'_>) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    values.try_reserve_exact(n).map_err(|_| Error::TooLarge {
-        what: origin.path.display().to_string(),
-        bytes: (n as u64).saturating_mul(size_of::<T>() as u64),
-        limit: isize::MAX as u64,
-    })?;
-    Ok(values)
+    memory::with_capacity(&origin.path.display().to_string(), n, "give fewer rows or columns")
 }
 
 /// Numbers that array elements are read as.

@@ -18,7 +18,7 @@ use super::format::open_filled;
 use super::labels::LabelColumn;
 use super::origin::Origin;
 use super::{ReadOptions, Samples, Size};
-use crate::{BadColumn, BadColumns, Error, Fault, Features, Labels, Result, Run};
+use crate::{BadColumn, BadColumns, Error, Fault, Features, Labels, Result, Run, memory};
 
 /// Rows decoded at a time.
 pub(super) const BATCH_ROWS: usize = 8192;
@@ -237,9 +237,8 @@ fn read_values<T: ArrowPrimitiveType>(
     let (path, n_cols) = (&table.path, features.len());
     let unlabeled = options.unlabeled.as_deref();
     let mut labels = label.map(|at| LabelColumn::new(table, at, unlabeled)).transpose()?;
-    let mut values: Vec<T::Native> = Vec::new();
-    // A damaged file may state any number of rows; one too large to reserve is not believed, the buffer then grows.
-    let _ = values.try_reserve_exact(table.n_rows.saturating_mul(n_cols));
+    let (what, advice) = (path.display().to_string(), "give fewer rows or columns");
+    let mut values: Vec<T::Native> = memory::with_capacity(&what, table.n_rows.saturating_mul(n_cols), advice)?;
     let wanted: Vec<usize> = features.iter().copied().chain(label).collect();
     let mut batches = table.batches(&wanted, 0, BATCH_ROWS)?;
     while let Some(arrays) = batches.next(run)? {

@@ -121,6 +121,7 @@ impl RecordFile {
             what: path.display().to_string(),
             bytes: u64::MAX,
             limit: i64::MAX as u64,
+            advice: "write fewer rows at a time".into(),
         })?;
         let (file, owned) = open(&part, &records, length).map_err(|e| Error::io(&part, e))?;
         Ok(Self { shape, records, by_index, file, part, place, owned })

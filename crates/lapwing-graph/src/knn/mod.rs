@@ -16,7 +16,7 @@ mod recall;
 mod rows;
 mod zero_rows;
 
-use lapwing_data::{Error, Features, Result, Run, parse_choice};
+use lapwing_data::{Error, Features, Result, Run, parse_choice, check_memory};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,7 @@ pub struct KnnReport {
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
     let zeros = check_rows(features, params, run)?;
     let (n, k) = (features.n_rows(), params.n_neighbors);
+    check_room(n, k)?;
     let (mut neighbors, mut report) = match features {
         Features::Sparse(sparse) => {
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
@@ -190,6 +191,7 @@ pub(crate) fn sorted_neighbors(
 pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
     train.check(run)?;
     check_query(train, new, params, run)?;
+    check_room(new.n_rows(), params.n_neighbors)?;
     let zeros = zero_rows::find(train, params.metric, params.zero_rows, run)?;
     let new_zeros = zero_rows::find(new, params.metric, params.zero_rows, run)?;
     let mut neighbors = match (train, new) {
@@ -201,6 +203,12 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
     run.install(|| zero_rows::merge(&mut neighbors, &new_zeros, &zeros, false));
     neighbors.complete()?;
     Ok(neighbors)
+}
+
+/// Refuses lists for which there is no room: keys while they are searched, then ids and distances.
+fn check_room(n: usize, k: usize) -> Result<()> {
+    let bytes = (n as u64).saturating_mul(k as u64).saturating_mul(16);
+    check_memory(&format!("the list of the {k} nearest neighbors of {n} rows"), bytes, "take fewer neighbors, or fewer rows")
 }
 
 /// Checks rows that are searched for their neighbours among themselves; returns those of zeros that matter.

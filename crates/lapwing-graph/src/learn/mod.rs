@@ -35,7 +35,7 @@ mod weights;
 
 use std::time::Instant;
 
-use lapwing_data::{Error, Features, Phase, Result, Run, available_memory_bytes};
+use lapwing_data::{Error, Features, Phase, Result, Run};
 
 use crate::knn::{KnnReport, kneighbors, sorted_neighbors};
 use crate::{Graph, GraphParams};
@@ -291,10 +291,7 @@ fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option
 
 /// Refuses what the memory cannot hold, before anything is done.
 fn check_memory(what: &str, bytes: u64) -> Result<()> {
-    match available_memory_bytes() {
-        Some(limit) if bytes > limit => Err(Error::TooLarge { what: what.into(), bytes, limit }),
-        _ => Ok(()),
-    }
+    lapwing_data::check_memory(what, bytes, "give fewer rows, or fewer candidates for edges")
 }
 
 /// Seconds of the parts of a fit; parts of one name add up.

@@ -173,12 +173,14 @@ impl SumTree {
             let word = |at: usize| u32::from_le_bytes(node[at..at + 4].try_into().unwrap_or_default());
             let real = |at: usize| f64::from_le_bytes(node[at..at + 8].try_into().unwrap_or_default());
             let (level, place) = (word(0), word(4));
-            let is_node = level <= tree.top() && ((place as usize) << level) < n_blocks.max(1);
-            if !is_node || tree.nodes.range((level, place)..).next().is_some() {
+            let blocks = (place as usize).checked_mul(1 << level.min(tree.top()))?;
+            let is_new = |block: usize| !tree.holds(block);
+            let within = blocks..blocks.saturating_add(1 << level.min(tree.top())).min(n_blocks);
+            if level > tree.top() || within.is_empty() || !within.into_iter().all(is_new) {
                 return None;
             }
             let added = (0..n_sums).map(|at| real(24 + 8 * at)).collect();
-            tree.nodes.insert((level, place), Sums { added, least: [real(8), real(16)] });
+            tree.insert_at(level, place, Sums { added, least: [real(8), real(16)] });
         }
         Some(tree)
     }
@@ -284,6 +286,15 @@ mod tests {
             }
         }
         assert!(SumTree::new(5, 2).total_over(&Alone).is_err());
+        // A block twice, as itself and within a larger one.
+        let twice = |nodes: &[(u32, u32)]| {
+            let nodes = nodes.iter().map(|&node| (node, sums(0))).collect();
+            SumTree::from_bytes(&SumTree { n_blocks: 5, n_sums: 2, nodes }.to_bytes())
+        };
+        assert_eq!(twice(&[(0, 1), (1, 0)]), None);
+        assert_eq!(twice(&[(0, 0), (3, 0)]), None);
+        // Neighbours that were left apart are added, so that the whole can be reached.
+        assert!(twice(&[(0, 0), (0, 1), (0, 4), (1, 1)]).unwrap().total().is_some());
     }
 
     #[test]

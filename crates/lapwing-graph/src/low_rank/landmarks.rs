@@ -13,7 +13,7 @@
 //!
 //! Cost: O(s·d) memory and (rounds + 1)·O(s·k·d) time for a sample of s rows. Parallel over rows of the sample.
 
-use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, gather_finite, parse_choice};
+use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, gather_finite, parse_choice, check_memory};
 use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
@@ -141,6 +141,10 @@ impl RowSample {
     pub fn draw(source: &dyn RowSource, n_landmarks: usize, run: &Run) -> Result<Self> {
         let (n, d) = (source.n_rows(), source.n_cols());
         let most = SAMPLE_ROWS.max(n_landmarks.saturating_mul(ROWS_PER_LANDMARK)).min(n);
+        let m = n_landmarks.min(n) as u64;
+        // Similarities among landmarks, their factor and what is solved; landmarks and their sums.
+        let bytes = (24 * m).saturating_mul(m).saturating_add((12 * m).saturating_mul(d as u64));
+        check_memory(&format!("a set of {m} landmarks of {d} columns"), bytes, "take fewer landmarks")?;
         let rows = distinct(n, most, Stream::Landmarks, 0, run);
         // The mean itself may lie far from the origin: it is found with the first row as the origin.
         let origin = gather_finite(source, &rows[..rows.len().min(1)], &[], run)?;

@@ -29,7 +29,6 @@ struct Meta {
     params: SparsifyParams,
     n_nodes: usize,
     seed: u64,
-    source: String,
     counts: Counts,
     n_old: usize,
     n_merged: usize,
@@ -48,24 +47,29 @@ impl Meta {
     }
 }
 
-/// Where a sparsifier is kept while it reads, and what it reads.
+/// Where a sparsifier is kept while it reads.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
-    source: String,
     written: Option<(Instant, Duration)>,
 }
 
 impl Checkpoint {
-    /// A checkpoint at `path` of a stream that `source` identifies, by its fingerprint for example.
-    pub fn new(path: &Path, source: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), source: source.into(), written: None }
+    /// A checkpoint at `path`.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), written: None }
     }
 
-    /// Goes on from the file if it is there.
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Goes on from the file if it is there. Whether the edges are the same as before is seen when they are
+    /// [read](Sparsifier::read) again.
     ///
     /// # Errors
-    /// [`Error::Format`] for a file that is no checkpoint, or one of another stream, other parameters, nodes or seed;
+    /// [`Error::Format`] for a file that is no checkpoint or damaged, or one of other parameters, nodes or seed;
     /// [`Error::Io`].
     pub fn resume(&self, n_nodes: usize, params: &SparsifyParams, run: &Run) -> Result<Option<Sparsifier>> {
         if !self.path.try_exists().map_err(|e| Error::Io { path: self.path.clone(), source: e })? {
@@ -73,9 +77,7 @@ impl Checkpoint {
         }
         let file = ModelFile::load(&self.path)?;
         let meta = Meta::of(&file)?;
-        let differs = if meta.source != self.source {
-            "other edges"
-        } else if meta.n_nodes != n_nodes {
+        let differs = if meta.n_nodes != n_nodes {
             "another number of nodes"
         } else if meta.params != *params {
             "other parameters"
@@ -98,7 +100,7 @@ impl Checkpoint {
             return Ok(());
         }
         let start = Instant::now();
-        sparsifier.to_file(&self.source)?.save(&self.path)?;
+        sparsifier.to_file()?.save(&self.path)?;
         self.written = Some((Instant::now(), start.elapsed()));
         Ok(())
     }
@@ -141,7 +143,7 @@ impl Sparsifier {
     /// # Complexity
     /// Three copies of what is held for a moment: 24 bytes an edge, and what is known of edges to come, some 200 a node.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.to_file("").map(|file| file.to_bytes())
+        self.to_file().map(|file| file.to_bytes())
     }
 
     /// A sparsifier from the bytes of another.
@@ -153,12 +155,11 @@ impl Sparsifier {
         restored(&file, Meta::of(&file)?)
     }
 
-    fn to_file(&self, source: &str) -> Result<ModelFile> {
+    fn to_file(&self) -> Result<ModelFile> {
         let meta = Meta {
             params: self.params.clone(),
             n_nodes: self.n,
             seed: self.seed,
-            source: source.into(),
             counts: Counts { seconds_before: self.seconds(), ..self.counts },
             n_old: self.n_old,
             n_merged: self.n_merged,

@@ -2,7 +2,7 @@
 //!
 //! Cost: 24 bytes an edge; a parallel sort, and two serial passes for the matrix.
 
-use lapwing_data::{Csr, Error, Result};
+use lapwing_data::{Csr, Error, Result, memory};
 use rayon::prelude::*;
 
 /// An edge that is held. Its weight in the sparsifier is `weight · copies / (trials · probability)`, whose mean over all draws
@@ -66,7 +66,8 @@ pub(super) fn sort_and_merge(held: &mut Vec<Held>) -> Result<()> {
 /// # Complexity
 /// Two passes over the edges; 12 bytes for each direction.
 pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Result<Csr<f64>> {
-    let mut starts = vec![0u64; n + 1];
+    let (nodes, fewer) = ("a sparse graph", "number the nodes from 0 without gaps");
+    let mut starts = memory::zeros::<u64>(nodes, n + 1, fewer)?;
     let mut last = None;
     for (u, v, _) in edges.clone() {
         if last != Some((u, v)) {
@@ -76,8 +77,11 @@ pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> +
         }
     }
     (0..n).for_each(|row| starts[row + 1] += starts[row]);
-    let mut next: Vec<u64> = starts[..n].to_vec();
-    let (mut ids, mut weights) = (vec![0u32; starts[n] as usize], vec![0f64; starts[n] as usize]);
+    let mut next: Vec<u64> = memory::with_capacity(nodes, n, fewer)?;
+    next.extend_from_slice(&starts[..n]);
+    let (edges_kept, fewer) = ("a sparse graph", "keep fewer edges");
+    let mut ids = memory::zeros::<u32>(edges_kept, starts[n] as usize, fewer)?;
+    let mut weights = memory::zeros::<f64>(edges_kept, starts[n] as usize, fewer)?;
     let (mut last, mut places) = (None, [0, 0]);
     for (u, v, weight) in edges {
         if last == Some((u, v)) {

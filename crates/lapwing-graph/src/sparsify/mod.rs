@@ -20,6 +20,7 @@
 //! sums are taken in a fixed order, so that any number of threads gives the same bits.
 
 mod checkpoint;
+mod digest;
 mod forest;
 mod held;
 mod normalized;

@@ -246,7 +246,7 @@ impl SparsifyParams {
                 if capacity < ROOM * least {
                     let bytes_needed = (other + EDGE_BYTES * ROOM * least) as u64;
                     let what = format!("sparsifying a graph of {n} nodes");
-                    return Err(Error::TooLarge { what, bytes: bytes_needed, limit: bytes });
+                    return Err(Error::too_large(what, bytes_needed, bytes, "allow more memory"));
                 }
                 (capacity / ROOM, capacity)
             }

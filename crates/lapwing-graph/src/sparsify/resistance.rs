@@ -91,8 +91,8 @@ fn exact(graph: &Graph, edges: &[(u32, u32)], run: &Run) -> Result<Vec<f64>> {
     let largest = components.sizes.iter().copied().max().unwrap_or(0);
     if largest > MOST_EXACT {
         let bytes = |n: usize| 24 * (n as u64) * (n as u64);
-        let what = format!("exact resistances in a component of {largest} nodes (use projections)");
-        return Err(Error::TooLarge { what, bytes: bytes(largest), limit: bytes(MOST_EXACT) });
+        let what = format!("exact resistances in a component of {largest} nodes");
+        return Err(Error::too_large(what, bytes(largest), bytes(MOST_EXACT), "use projections"));
     }
     let mut members = vec![Vec::new(); components.sizes.len()];
     let mut place = vec![0usize; graph.n_samples()];

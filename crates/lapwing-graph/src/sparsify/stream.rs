@@ -7,8 +7,9 @@
 use std::time::Instant;
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Edge, Error, Matrix, Result, Run};
+use lapwing_data::{Edge, Error, Matrix, Result, Run, check_memory};
 
+use super::digest;
 use super::held::{Held, adjacency, sort_and_merge};
 use super::params::{Sampler, Sizes};
 use super::probes::{MOST_PROBES, Probes};
@@ -69,6 +70,9 @@ pub struct Sparsifier {
 pub(super) struct Counts {
     /// Rows given, dropped ones included.
     pub rows: u64,
+    /// Of these rows: see [`super::digest`].
+    #[serde(default)]
+    pub digest: u64,
     pub dropped: u64,
     pub rounds: u64,
     pub peak: usize,
@@ -80,6 +84,9 @@ pub(super) struct Counts {
 const UNCHECKED: usize = 1 << 20;
 /// New edges that are drawn together, at most.
 const MOST_PORTION: usize = 1 << 16;
+/// Bytes for each node of whatever comes out: offsets of the matrix, places to fill, degrees, components.
+const NODE_BYTES: u64 = 40;
+const NODES_ADVICE: &str = "number the nodes from 0 without gaps, and give no more nodes than there are";
 /// Tolerance above which resistances are not to be trusted.
 const MOST_TOL: f64 = 1e-4;
 
@@ -97,6 +104,7 @@ impl Sparsifier {
         if n_nodes > u32::MAX as usize {
             return Err(Error::param("n_samples", n_nodes, format!("at most {}", u32::MAX)));
         }
+        check_memory(&format!("a sparsifier of {n_nodes} nodes"), NODE_BYTES * n_nodes as u64, NODES_ADVICE)?;
         let mut sizes = params.sizes(n_nodes)?;
         if params.sampler == Sampler::Leverage {
             sizes.capacity = u32::MAX as usize;
@@ -186,6 +194,7 @@ impl Sparsifier {
                 run.check()?;
             }
             edge.check(self.n, self.counts.rows)?;
+            self.counts.digest = self.counts.digest.wrapping_add(digest::of_row(self.counts.rows, edge));
             self.counts.rows += 1;
             if edge.u == edge.v || edge.weight == 0.0 {
                 self.counts.dropped += 1;

@@ -23,7 +23,7 @@
 
 use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver};
+use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, times_power};
 
 use super::certificate::{Certificate, Settling};
 use super::leave_one_out::Influence;
@@ -122,7 +122,20 @@ pub(super) struct Solving<'a> {
     pub influence: bool,
 }
 
+/// Weights at an end of f64 are first taken to its middle; γ is in the inverse unit of the weights. With γ = ∞ scores stay in
+/// the other unit, in which they are finite. Refined solutions read the edges as they are.
 pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> {
+    let Some((graph, exponent)) = solving.graph.moderate().filter(|_| solving.refiner.is_none()) else {
+        return solve_as_given(solving, run);
+    };
+    let graph_reg = solving.params.graph_reg.map(|graph_reg| times_power(graph_reg, -exponent));
+    let params = HarmonicParams { graph_reg, ..solving.params.clone() };
+    let mut found = solve_as_given(&Solving { graph: &graph, params: &params, ..*solving }, run)?;
+    found.graph_reg = times_power(found.graph_reg, exponent);
+    Ok(found)
+}
+
+fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> {
     let Solving { graph, components, targets, params, .. } = *solving;
     let is_hard = params.clamp == Clamp::Hard;
     let form = match params.form {

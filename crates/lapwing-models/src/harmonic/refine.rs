@@ -121,7 +121,7 @@ impl Product<'_> {
         let s = x.n_cols();
         let mut y = Matrix::filled(x.n_rows(), s, 0.0);
         let share = x.n_rows().div_ceil(run.threads()).max(1);
-        for_each_portion(self.source, 0, run, |edges| {
+        for_each_portion(self.source, run, |edges| {
             run.install(|| {
                 let shares = y.values_mut().par_chunks_mut(share * s).enumerate();
                 shares.for_each(|(at, y)| self.add(edges, x, y, at * share));

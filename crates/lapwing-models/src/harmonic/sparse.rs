@@ -90,9 +90,9 @@ impl SparseHarmonic {
 
     fn checkpoint(&self, source: &dyn EdgeSource) -> Result<Option<Checkpoint>> {
         let Some(path) = &self.params.checkpoint else { return Ok(None) };
-        match source.identity()? {
-            Some(identity) => Ok(Some(Checkpoint::new(path, identity))),
-            None => Err(Error::param("checkpoint", path.display(), "none, or edges that are read from a file")),
+        match source.is_rereadable() {
+            true => Ok(Some(Checkpoint::new(path))),
+            false => Err(Error::param("checkpoint", path.display(), "none for edges that can be read only once")),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Tiles of K take n²/2 similarities of d multiplications each; k landmarks n·k of them, an eigenproblem of k³, and n·k² for
 //! Z = C·M, K ≈ Z·Zᵀ with M the pseudo-inverse root of the landmarks' kernel (Williams & Seeger 2001).
 
-use lapwing_data::{Error, Features, Matrix, Result, Run, Stream, available_memory_bytes};
+use lapwing_data::{Error, Features, Matrix, Result, Run, Stream, available_memory_bytes, check_memory};
 use lapwing_graph::low_rank::NystromMap;
 use lapwing_solve::{Precision, SymmetricMatrix, symmetric_bytes};
 use rand::seq::index::sample;
@@ -117,6 +117,13 @@ impl<'b> Basis<'b> {
             let (scale, kernel, source) = (blocks.mean_diagonal(), None, Source::Given);
             return Ok(Self { gram: Gram::Matrix(matrix(blocks, storage, run)?), storage, scale, kernel, source });
         }
+        let bytes = match storage {
+            Storage::Tiles(precision) => symmetric_bytes(n, precision) as u64,
+            Storage::Landmarks(count) => 4 * (n as u64).saturating_mul(count as u64),
+            _ => 0,
+        };
+        let advice = "lower the memory for the Gram matrix, which is then made block by block, or take landmarks";
+        check_memory(&format!("the Gram matrix of {n} rows"), bytes, advice)?;
         let center = match (params.kernel, features) {
             (KernelKind::Rbf | KernelKind::LowRank, Features::Dense(dense)) => run.install(|| dense.column_means(run)),
             _ => Vec::new(),
@@ -206,9 +213,8 @@ impl<'b> Basis<'b> {
         new.check(run)?;
         let (v, n) = (new.n_rows(), fitted.n_rows());
         let bytes = (v as u64).saturating_mul(n as u64).saturating_mul(8);
-        if let Some(limit) = available_memory_bytes().filter(|limit| bytes > *limit) {
-            return Err(Error::TooLarge { what: format!("the similarities of {v} validation rows"), bytes, limit });
-        }
+        let what = format!("the matrix of similarities of {v} validation rows");
+        check_memory(&what, bytes, "take fewer of them (validation_share), or landmarks")?;
         let mut out = vec![0.0; v * n];
         match (&self.source, self.kernel, &self.gram) {
             (Source::Rows(center), Some(kernel), _) => {

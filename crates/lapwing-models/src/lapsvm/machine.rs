@@ -432,12 +432,8 @@ fn start_of(start: &KernelExtension<'_>, gram: &Gram<'_>, problems: usize) -> Op
 fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
     let dense = if has_graph { n.saturating_mul(n) } else { 0 };
     let bytes = (dense.saturating_add(2 * l.saturating_mul(n + l)) as u64).saturating_mul(8);
-    match lapwing_data::available_memory_bytes().filter(|limit| bytes > *limit) {
-        Some(limit) => {
-            Err(Error::TooLarge { what: format!("the factorisation of {n} rows (solver newton)"), bytes, limit })
-        }
-        None => Ok(()),
-    }
+    let what = format!("the factorisation of {n} rows (solver newton)");
+    lapwing_data::check_memory(&what, bytes, "take the solver cg, or landmarks")
 }
 
 /// γ_A·I + γ_I·ZᵀL^pZ (r, r), from the second.

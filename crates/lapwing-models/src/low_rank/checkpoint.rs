@@ -207,4 +207,19 @@ mod tests {
         remove(&path).unwrap();
         assert!(!path.exists() && !folder.path().join("sums.1").exists() && folder.path().join("sums.old").exists());
     }
+
+    #[test]
+    fn every_changed_byte_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sums");
+        Keeper::open(&path, "a".into(), &Alone).unwrap().keep_now(0, &tree(&[0, 2])).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 1 << (at % 8);
+            std::fs::write(&path, &other).unwrap();
+            let text = Keeper::open(&path, "a".into(), &Alone).unwrap_err().to_string();
+            assert!(text.contains("sums: the file is damaged or cut short"), "byte {at}: {text}");
+        }
+    }
 }

@@ -330,7 +330,7 @@ impl LowRank {
                 // Not of what rank 0 chose, which has no paths: each rank was told of the file.
                 let keeper = match &self.params.checkpoint {
                     Some(path) => {
-                        let of = agree(communicator, identity(source, targets, setup, run))?;
+                        let of = identity(source, targets, setup, communicator, run)?;
                         Some(Keeper::open(path, of, communicator)?)
                     }
                     None => None,
@@ -426,14 +426,26 @@ fn check(source: &dyn RowSource, targets: &Targets) -> Result<()> {
     Ok(())
 }
 
-/// What tells a fit from others: rows, labels, landmarks, parameters and seed.
-fn identity(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: &Run) -> Result<String> {
+/// What tells a fit from others: rows, labels, landmarks, parameters and seed. Rank 0 looks at the rows for all.
+fn identity(
+    source: &dyn RowSource,
+    targets: &Targets,
+    setup: &Setup,
+    communicator: &dyn Communicator,
+    run: &Run,
+) -> Result<String> {
+    let of = if communicator.is_root() { identity_here(source, targets, setup, run) } else { Ok(String::new()) };
+    let of = communicator.broadcast(agree(communicator, of)?.into_bytes())?;
+    Ok(String::from_utf8_lossy(&of).into_owned())
+}
+
+fn identity_here(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: &Run) -> Result<String> {
     let mut all = hash::mix(run.seed);
     let mut add = |bytes: &[u8]| bytes.iter().for_each(|byte| all = hash::mix(all ^ u64::from(*byte)));
     add(setup.file()?.to_bytes().as_slice());
     targets.rows().iter().for_each(|row| add(&row.to_le_bytes()));
     targets.values().values().iter().chain(targets.weights()).for_each(|x| add(&x.to_bits().to_le_bytes()));
-    let rows = source.identity()?.unwrap_or_default();
+    let rows = source.identity(run)?.unwrap_or_default();
     Ok(format!("{all:016x} of {rows}, {} x {}", source.n_rows(), source.n_cols()))
 }
 

@@ -147,13 +147,8 @@ impl Training<'_, '_> {
 
     /// Refuses what does not fit into memory.
     fn check_memory(&self, solver: LayerSolver, bytes: u64) -> Result<()> {
-        match available_memory_bytes() {
-            Some(limit) if bytes > limit => {
-                let what = format!("solver {} (matrix-free stores nothing)", solver.name());
-                Err(Error::TooLarge { what, bytes, limit })
-            }
-            _ => Ok(()),
-        }
+        let what = format!("the layer solver {}", solver.name());
+        lapwing_data::check_memory(&what, bytes, "take the solver matrix-free, which stores nothing")
     }
 
     pub fn on_graph(&self, tol: f64) -> OnGraph<'_> {

@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use lapwing_data::{Csr, Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
 pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
@@ -149,6 +149,8 @@ impl LaplacianSolver {
         run: &Run,
     ) -> Result<Self> {
         let n = adjacency.n_rows();
+        let bytes = 8 * adjacency.nnz() as u64 + 64 * n as u64;
+        check_memory(&format!("a system of {n} rows and {} entries", adjacency.nnz()), bytes, "give fewer edges")?;
         let mut singular = SingularComponents::of(adjacency, diagonal);
         let natural = SddMatrix::borrowed(adjacency, diagonal);
         let jacobi = match params.preconditioner {
@@ -353,6 +355,8 @@ impl LaplacianSolver {
                 });
             }
         }
+        let bytes = (6 * 8 * n as u64).saturating_mul(s as u64);
+        check_memory(&format!("a system of {n} rows and {s} right-hand sides"), bytes, "solve for fewer at a time")?;
         let begun = Instant::now();
         let (x, mut info, certificate) = run.install(|| self.solve_in_order(b, start, constraint, goal, run))?;
         info.seconds = begun.elapsed().as_secs_f64();

@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use lapwing_data::{Csr, Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
 use crate::dispatch::WIDEST;
@@ -67,8 +67,9 @@ impl PropagatorParams {
         if !(self_loop > 0.0 && self_loop.is_finite()) {
             return Err(Error::param("self_loop", self_loop, "a positive number"));
         }
-        if steps == Some(0) {
-            return Err(Error::param("steps", 0, "at least 1, or exact"));
+        if let Some(steps) = steps.filter(|steps| !(1..=MOST_STEPS).contains(steps)) {
+            let expected = format!("between 1 and {MOST_STEPS}, or exact, to which more steps lead");
+            return Err(Error::param("steps", steps, expected));
         }
         let most = 2.0 / (1.0 + 2.0 * graph_reg);
         match step_size {
@@ -81,6 +82,8 @@ impl PropagatorParams {
     }
 }
 
+/// Most steps of an unfolding.
+const MOST_STEPS: usize = 100_000;
 /// λ above which a preconditioner of its own is made for the system.
 const MOST_ITERATED: f64 = 1e3;
 /// Rows from which they are put in an order in which neighbours lie close together: the columns under way leave the caches.
@@ -265,6 +268,8 @@ impl Propagator {
         if self.params.graph_reg == 0.0 || n == 0 || s == 0 {
             return Ok(f.clone());
         }
+        let bytes = (16 * n as u64).saturating_mul(s as u64);
+        check_memory(&format!("smoothing {s} columns of {n} rows"), bytes, "give fewer columns, or fewer rows")?;
         if let Some(solver) = &self.solver {
             return self.solve_stiff(solver, f, run);
         }

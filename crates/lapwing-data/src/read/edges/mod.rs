@@ -18,7 +18,6 @@ pub(super) use self::array::ArrayEdges;
 use self::csv::CsvEdges;
 use self::rows::check_count;
 pub(super) use self::rows::{Checks, Rows, WEIGHTS, is_weight, nodes_of};
-use super::fingerprint::fingerprint;
 use super::format::{Format, ONLY_ONCE, is_rereadable, only_once};
 use crate::{EdgeReader, EdgeSource, Error, Result, Run};
 
@@ -114,26 +113,11 @@ impl EdgeFile {
     pub fn path(&self) -> &Path {
         &self.path
     }
-
-    /// A number that is likely another if the file is: a hash of its length, its first and its last 64 KiB.
-    ///
-    /// For noticing a file that was swapped between two runs. Not cryptographic, and blind to changes between the
-    /// two ends that keep the length.
-    ///
-    /// # Errors
-    /// [`Error::Param`] for what can be read only once; [`Error::Io`].
-    pub fn fingerprint(&self) -> Result<u64> {
-        if self.is_rereadable() { fingerprint(&self.path) } else { Err(only_once(&self.path)) }
-    }
 }
 
 impl EdgeSource for EdgeFile {
-    /// The fingerprint of a file; none for what can be read only once.
-    fn identity(&self) -> Result<Option<String>> {
-        match self.is_rereadable() {
-            true => self.fingerprint().map(|hash| Some(format!("{hash:016x}"))),
-            false => Ok(None),
-        }
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
     }
 
     /// Not so for pipes and standard input.

@@ -132,15 +132,17 @@ impl RowFile {
         }
     }
 
-    /// A number that is likely another if the file is: a hash of its length, its first and its last 64 KiB.
+    /// A number that is another if the contents of the file are, whatever its name and dates: a 64-bit hash of all its bytes.
     ///
-    /// For noticing a file that was swapped between two runs. Not cryptographic, and blind to changes between the
-    /// two ends that keep the length.
+    /// For noticing a file that was changed between two runs. Not cryptographic.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn fingerprint(&self) -> Result<u64> {
-        fingerprint(&self.path)
+    /// [`Error::Io`], [`Error::Interrupted`].
+    ///
+    /// # Complexity
+    /// One reading of the file, in blocks of 8 MiB that are hashed in parallel.
+    pub fn fingerprint(&self, run: &Run) -> Result<u64> {
+        fingerprint(&self.path, run)
     }
 
     /// An error of a method that was given these rows, in words of the file: where it is about a value that cannot be
@@ -220,9 +222,9 @@ impl RowSource for RowFile {
     }
 
     /// The fingerprint of the file, and the numbers of its columns where these are not all of them in order.
-    fn identity(&self) -> Result<Option<String>> {
+    fn identity(&self, run: &Run) -> Result<Option<String>> {
         let columns = self.chosen().map(|columns| format!(", columns {columns:?}")).unwrap_or_default();
-        self.fingerprint().map(|hash| Some(format!("{hash:016x}{columns}")))
+        self.fingerprint(run).map(|hash| Some(format!("{hash:016x}{columns}")))
     }
 
     fn open<'s>(&'s self, first: usize, shift: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {

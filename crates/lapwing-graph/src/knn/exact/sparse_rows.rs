@@ -47,7 +47,8 @@ pub(crate) fn ready(train: &Csr<f32>, same: bool, metric: Metric, run: &Run) -> 
     // Columns are counted, used or not.
     if train.n_cols() > (64 * train.nnz()).max(1 << 27) {
         let bytes = 8 * train.n_cols() as u64;
-        return Err(Error::TooLarge { what: format!("an index of {} columns", train.n_cols()), bytes, limit: 1 << 30 });
+        let what = format!("an index of {} columns", train.n_cols());
+        return Err(Error::too_large(what, bytes, 1 << 30, "number the columns without gaps"));
     }
     let most = run.install(|| train.values().par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max));
     let scale = if metric == Metric::Cosine { 1.0 } else { unit_scale(most.into()) };

@@ -115,11 +115,9 @@ impl GlnpParams {
         let bytes = self.plan_bytes(n, d, threads);
         match self.memory {
             Some(limit) if bytes > limit => {
-                let what = format!(
-                    "a factor of {n} rows and rank {} (lower the rank, or fit a sample of the rows and extend it to the others)",
-                    self.rank
-                );
-                Err(Error::TooLarge { what, bytes, limit })
+                let what = format!("a factor of {n} rows and rank {}", self.rank);
+                let advice = "lower the rank, or fit a sample of the rows and extend it to the others";
+                Err(Error::too_large(what, bytes, limit, advice))
             }
             _ => Ok(()),
         }

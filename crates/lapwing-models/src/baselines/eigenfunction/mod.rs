@@ -33,7 +33,7 @@ mod density;
 mod extension;
 mod rotation;
 
-use lapwing_data::{Error, Features, Matrix, Result, Run, Targets, peak_memory_bytes};
+use lapwing_data::{Error, Features, Matrix, Result, Run, Targets, peak_memory_bytes, check_memory};
 use lapwing_graph::GraphParams;
 use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
@@ -156,8 +156,9 @@ impl Eigenfunction {
         Ok(Self { params })
     }
 
-    fn n_components(&self, d: usize) -> usize {
-        self.params.n_components.unwrap_or(TYPICAL_COMPONENTS).min(d)
+    /// Axes of `n` rows of `d` columns, of which no more than either vary.
+    fn n_components(&self, n: usize, d: usize) -> usize {
+        self.params.n_components.unwrap_or(TYPICAL_COMPONENTS).min(d).min(n)
     }
 
     /// Steps 2 to 4: the smoothest functions of the columns of `rotated` (n, r), as (axis, λ, values at the centers).
@@ -252,7 +253,9 @@ impl Method for Eigenfunction {
         let (features, targets): (&Features<'a>, _) = (super::features(self.name(), problem)?, problem.targets);
         features.check(run)?;
         let mut report = super::report(self.name(), problem);
-        let r = self.n_components(features.n_cols());
+        let r = self.n_components(features.n_rows(), features.n_cols());
+        let bytes = (8 * features.n_rows() as u64).saturating_mul(r as u64);
+        check_memory(&format!("the projection of {} rows on {r} axes", features.n_rows()), bytes, "take fewer axes (n_components)")?;
         if self.params.n_components.is_none() {
             report.choose("n_components", r);
         }
@@ -275,7 +278,7 @@ impl Method for Eigenfunction {
 
     fn plan(&self, size: &ProblemSize) -> Plan {
         let (n, c, base) = (size.n_samples, size.n_classes.max(2), base_bytes(size));
-        let r = self.n_components(size.n_features);
+        let r = self.n_components(n, size.n_features);
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let entries = size.sparse.then_some(size.input_bytes / 8);
         let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);

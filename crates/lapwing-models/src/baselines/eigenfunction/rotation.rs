@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use lapwing_data::{Csr, Dense, Features, Matrix, Result, Run, Stream};
+use lapwing_data::{Csr, Dense, Error, Features, Matrix, Result, Run, Stream};
 use lapwing_solve::dense::{eigen_symmetric, gram, orthonormal_columns};
 use lapwing_solve::products::add_sparse_product;
 use rand::RngExt;
@@ -23,6 +23,9 @@ const STRIPE: usize = 64;
 /// Steps of the subspace iteration, and how many more axes it keeps than are asked for.
 const ITERATIONS: usize = 8;
 const SPARE: usize = 8;
+/// Axes that are iterated at most: each step makes them orthogonal, which takes the square of their number and cannot be
+/// interrupted.
+const MOST_ITERATED: usize = 256;
 
 /// Means of the columns, and orthonormal axes of descending variance.
 #[derive(Clone, Debug)]
@@ -35,6 +38,9 @@ pub(super) struct Rotation {
 
 impl Rotation {
     /// The `r` leading principal axes of `features` (n, d), r ≤ d.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for more than 256 axes of sparse rows or of more than 1024 columns; [`Error::Interrupted`].
     pub fn of(features: &Features<'_>, r: usize, run: &Run) -> Result<Self> {
         let mean = match features {
             Features::Dense(dense) => dense.column_means(run),
@@ -44,6 +50,10 @@ impl Rotation {
             Features::Dense(dense) if dense.n_cols() <= MOST_COVARIANCE => {
                 let covariance = covariance(dense, &mean, run)?;
                 leading(&covariance, r)?
+            }
+            _ if r > MOST_ITERATED => {
+                let expected = format!("at most {MOST_ITERATED} for sparse rows or more than {MOST_COVARIANCE} columns");
+                return Err(Error::param("n_components", r, expected));
             }
             _ => iterated(features, &mean, r, run)?,
         };
@@ -125,7 +135,8 @@ fn iterated(features: &Features<'_>, mean: &[f64], r: usize, run: &Run) -> Resul
     let mut rng = run.rng(Stream::Start, 0);
     let start = (0..d * width).map(|_| rng.random_range(-1.0..1.0f64)).collect();
     let mut basis = orthonormal_columns(&Matrix::new(d, width, start)?);
-    for _ in 0..ITERATIONS {
+    for step in 0..ITERATIONS {
+        run.progress().update(step as u64, "of 8 iterations");
         let product = centered_product(features, mean, &basis, run)?;
         basis = orthonormal_columns(&transposed_product(features, transposed.as_ref(), mean, &product, run)?);
     }
@@ -216,10 +227,10 @@ fn transposed_product(
 }
 
 fn dense_stripe(dense: &Dense<'_>, columns: Range<usize>, t: &Matrix, out: &mut [f64]) {
-    let mut x = vec![0.0; dense.n_cols()];
+    let mut x = vec![0.0; columns.len()];
     for (row, t) in t.rows().enumerate() {
-        dense.copy_row_f64(row, &mut x);
-        for (x, out) in x[columns.clone()].iter().zip(out.chunks_exact_mut(t.len())) {
+        dense.copy_part_f64(row, columns.clone(), &mut x);
+        for (x, out) in x.iter().zip(out.chunks_exact_mut(t.len())) {
             out.iter_mut().zip(t).for_each(|(out, t)| *out += x * t);
         }
     }

@@ -112,6 +112,7 @@ impl ApproxCholesky {
             what: "an approximate Cholesky factor beyond max_fill".into(),
             bytes: bytes as u64,
             limit: (8 * max_entries.min(1 << 60)) as u64,
+            advice: "raise max_fill, or take another preconditioner".into(),
         };
         // Records are numbered by 32 bits; lists are at most twice as long as needed.
         let n_records = (adjacency.nnz() + n).saturating_mul(copies as usize);

@@ -1,0 +1,200 @@
+//! Room for what data and options ask for: how much there is, and arrays that are refused instead of ending the process.
+//!
+//! A system that hands out more than it has lets a large allocation succeed and ends the process when it is filled. So what
+//! is large is first held against what is free: of the machine, of the control group of the process (the limit of a
+//! container), and of its own limits (`ulimit -v`). Cost: some 50 µs for a request of at least 1 MiB.
+
+use std::fs::read_to_string;
+
+use crate::{Error, Result};
+
+/// Requests below are left to the allocator.
+const LEAST_CHECKED: u64 = 1 << 20;
+
+/// Refuses `bytes` that are not free; `what` will hold them, and `advice` says how to do with less.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+pub fn check_memory(what: &str, bytes: u64, advice: &str) -> Result<()> {
+    if bytes < LEAST_CHECKED {
+        return Ok(());
+    }
+    match free_with_swap() {
+        Some(limit) if bytes > limit => Err(Error::too_large(what, bytes, limit, advice)),
+        _ => Ok(()),
+    }
+}
+
+/// `len` zeros, or an error where there is no room for them. Pages are not touched before they are used.
+///
+/// # Errors
+/// As [`check_memory`].
+pub fn zeros<T: Clone + Default>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> {
+    // Room is asked for and given back: memory that the system hands out as zeros cannot be asked for in vain.
+    drop(with_capacity::<T>(what, len, advice)?);
+    Ok(vec![T::default(); len])
+}
+
+/// `len` times `value`, or an error where there is no room for them.
+///
+/// # Errors
+/// As [`check_memory`].
+pub fn filled<T: Clone>(what: &str, len: usize, value: T, advice: &str) -> Result<Vec<T>> {
+    let mut values = with_capacity(what, len, advice)?;
+    values.resize(len, value);
+    Ok(values)
+}
+
+/// An empty vector with room for `len` values, or an error where there is none.
+///
+/// # Errors
+/// As [`check_memory`].
+pub fn with_capacity<T>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> {
+    check_memory(what, bytes_of::<T>(len), advice)?;
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| refused::<T>(what, len, advice))?;
+    Ok(values)
+}
+
+fn bytes_of<T>(len: usize) -> u64 {
+    (len as u64).saturating_mul(size_of::<T>() as u64)
+}
+
+/// What the allocator has not given.
+fn refused<T>(what: &str, len: usize, advice: &str) -> Error {
+    Error::too_large(what, bytes_of::<T>(len), free_with_swap().unwrap_or(isize::MAX as u64), advice)
+}
+
+/// Memory that this process could take now without swapping, in bytes: of the system, of its control group and of its own
+/// limits the least; `None` where nothing is known of any.
+pub fn available_memory_bytes() -> Option<u64> {
+    least([meminfo("MemAvailable:"), of_control_group(), of_limits()])
+}
+
+/// The same with what may be swapped.
+fn free_with_swap() -> Option<u64> {
+    let system = meminfo("MemAvailable:").map(|free| free.saturating_add(meminfo("SwapFree:").unwrap_or(0)));
+    least([system, of_control_group(), of_limits()])
+}
+
+fn least<const N: usize>(limits: [Option<u64>; N]) -> Option<u64> {
+    limits.into_iter().flatten().min()
+}
+
+fn meminfo(name: &str) -> Option<u64> {
+    kibibytes("/proc/meminfo", name)
+}
+
+/// The bytes of a line of a file of the kernel.
+pub(crate) fn kibibytes(file: &str, name: &str) -> Option<u64> {
+    let text = read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// What the limits of the process (`ulimit -v`, `ulimit -d`) leave of its address space and of its data.
+fn of_limits() -> Option<u64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let left = |limit: &str, used: &str| {
+        let limit = soft_limit(&limits, limit)?;
+        Some(limit.saturating_sub(kibibytes("/proc/self/status", used).unwrap_or(0)))
+    };
+    least([left("Max address space", "VmSize:"), left("Max data size", "VmData:")])
+}
+
+/// The first number of a line; `None` where it is "unlimited".
+fn soft_limit(limits: &str, name: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// What the control group of the process, and those it is part of, leave to it.
+fn of_control_group() -> Option<u64> {
+    let groups = read_to_string("/proc/self/cgroup").ok()?;
+    let mut free: Option<u64> = None;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (root, limit, used) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        for part in ancestors(path) {
+            free = least([free, left_in(&format!("{root}{part}"), limit, used)]);
+        }
+    }
+    free
+}
+
+/// A path of control groups and those above it, up to the root.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let path = path.trim_end_matches('/');
+    std::iter::successors(Some(path), |path| path.rfind('/').map(|at| &path[..at]))
+}
+
+/// Pages of files that are in memory count as used, but give way.
+fn left_in(folder: &str, limit: &str, used: &str) -> Option<u64> {
+    let number = |name: &str| read_to_string(format!("{folder}/{name}")).ok()?.trim().parse::<u64>().ok();
+    let (limit, used) = (number(limit)?, number(used)?);
+    let files = read_to_string(format!("{folder}/memory.stat")).ok().and_then(|text| {
+        let inactive = text.lines().find_map(|line| line.strip_prefix("inactive_file "))?;
+        inactive.trim().parse::<u64>().ok()
+    });
+    Some(limit.saturating_sub(used.saturating_sub(files.unwrap_or(0))))
+}
+
+/// A number of bytes with a unit: `512 B`, `7.5 GiB`.
+pub fn bytes_text(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let (mut size, mut unit) = (bytes as f64, 0);
+    while size >= 1024.0 && unit + 1 < units.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{size:.1} {}", units[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_refused_with_what_to_do() {
+        for error in [
+            zeros::<f64>("a matrix", usize::MAX / 64, "give fewer rows").unwrap_err(),
+            filled("a matrix", usize::MAX / 64, 1.0f64, "give fewer rows").unwrap_err(),
+            with_capacity::<[u64; 8]>("a matrix", usize::MAX / 2, "give fewer rows").unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(text.starts_with("a matrix needs ") && text.ends_with("; give fewer rows"), "{text}");
+            assert!(text.contains("EiB"), "{text}");
+        }
+        assert_eq!(zeros::<f64>("", 3, "").unwrap(), [0.0; 3]);
+        assert_eq!(filled("", 2, 7u8, "").unwrap(), [7, 7]);
+        assert!(with_capacity::<u64>("", 1 << 20, "").unwrap().capacity() >= 1 << 20);
+        assert!(check_memory("", LEAST_CHECKED - 1, "").is_ok());
+    }
+
+    #[test]
+    fn limits_are_read_as_the_kernel_writes_them() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                      Max data size             unlimited            unlimited            bytes     \n\
+                      Max address space         4294967296           unlimited            bytes     \n";
+        assert_eq!(soft_limit(limits, "Max address space"), Some(1 << 32));
+        assert_eq!(soft_limit(limits, "Max data size"), None);
+        assert_eq!(soft_limit(limits, "Max stack size"), None);
+        assert_eq!(ancestors("/a/b").collect::<Vec<_>>(), ["/a/b", "/a", ""]);
+        assert_eq!(ancestors("/").collect::<Vec<_>>(), [""]);
+        assert_eq!(least([None, Some(3), Some(2)]), Some(2));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let texts = [0, 1023, 1024, 8_000_000_008, u64::MAX].map(bytes_text);
+        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "7.5 GiB", "16.0 EiB"]);
+    }
+}

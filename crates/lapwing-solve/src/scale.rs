@@ -1,0 +1,104 @@
+//! Weights near 1: a power of two takes a matrix whose values lie at an end of f64 to its middle.
+//!
+//! Sums and squares of values above 10¹⁵⁰ or below 10⁻¹⁵⁰ overflow or vanish, and inverses do beyond 10³⁰⁷. A power of two
+//! changes no digit, so whatever does not depend on the unit of the weights comes out as it would have for others. Cost:
+//! one pass over the weights, and a copy of the matrix where it has to be scaled.
+
+use std::borrow::Cow;
+
+use lapwing_data::Csr;
+
+/// Exponents within which nothing is done: three factors of that size stay within f64.
+const MODERATE: i32 = 300;
+
+/// The matrix times 2^`exponent`.
+#[derive(Debug)]
+pub struct Moderate<'a> {
+    /// As it came where `exponent` is 0.
+    pub matrix: Cow<'a, Csr<f64>>,
+    /// The exponent.
+    pub exponent: i32,
+}
+
+/// Scales a matrix of finite values of at least 0 so that the geometric mean of the least and the largest positive one is
+/// near 1, unless all lie between 2⁻³⁰⁰ and 2³⁰⁰, or so far apart that one of them would vanish or overflow.
+pub fn moderate(matrix: Cow<'_, Csr<f64>>) -> Moderate<'_> {
+    let exponent = exponent_for(matrix.values());
+    if exponent == 0 {
+        return Moderate { matrix, exponent };
+    }
+    let mut scaled = matrix.into_owned();
+    scaled.values_mut().iter_mut().for_each(|w| *w = times_power(*w, exponent));
+    Moderate { matrix: Cow::Owned(scaled), exponent }
+}
+
+fn exponent_for(values: &[f64]) -> i32 {
+    let positive = values.iter().filter(|w| **w > 0.0);
+    let (least, most) = positive.fold((f64::INFINITY, 0.0f64), |(least, most), w| (least.min(*w), most.max(*w)));
+    if most == 0.0 {
+        return 0;
+    }
+    let (low, high) = (exponent_of(least), exponent_of(most));
+    let exponent = -(low + high).div_euclid(2);
+    // What is left of either end must be a normal number with room for sums of many.
+    let fits = low + exponent > -900 && high + exponent < 900;
+    if low >= -MODERATE && high <= MODERATE || !fits { 0 } else { exponent }
+}
+
+/// The exponent of a positive number, subnormal ones included.
+fn exponent_of(w: f64) -> i32 {
+    let bits = |w: f64| ((w.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    if w < f64::MIN_POSITIVE { bits(w * 2f64.powi(200)) - 200 } else { bits(w) }
+}
+
+/// `value` · 2^`exponent`: infinite or 0 where f64 ends.
+pub fn times_power(value: f64, exponent: i32) -> f64 {
+    // In steps that are numbers themselves, each exact unless the value leaves f64.
+    let (mut value, mut left) = (value, exponent);
+    while left != 0 {
+        let step = left.clamp(-1000, 1000);
+        value *= 2f64.powi(step);
+        left -= step;
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(weights: &[f64]) -> Csr<f64> {
+        let n = weights.len() + 1;
+        let edges: Vec<_> = weights
+            .iter()
+            .zip(0u32..)
+            .flat_map(|(&w, u)| [(u, u + 1, w), (u + 1, u, w)])
+            .collect();
+        Csr::from_entries(n, n, &edges).unwrap()
+    }
+
+    #[test]
+    fn weights_come_near_one_without_a_change_of_digits() {
+        for unit in [f64::MAX / 4.0, 1e300, 1e200, 1e-160, 1e-300, 3.0 * f64::MIN_POSITIVE] {
+            let given = matrix(&[unit, 1.75 * unit, 3.0 * unit]);
+            let scaled = moderate(Cow::Borrowed(&given));
+            assert!(scaled.exponent != 0 && scaled.matrix.values().iter().all(|w| (0.1..10.0).contains(w)), "{unit}");
+            for (before, after) in given.values().iter().zip(scaled.matrix.values()) {
+                assert_eq!(times_power(*after, -scaled.exponent), *before);
+            }
+        }
+        let subnormal = matrix(&[5e-324, 15e-324]);
+        assert_eq!(moderate(Cow::Borrowed(&subnormal)).matrix.values(), matrix(&[1.0, 3.0]).values());
+    }
+
+    #[test]
+    fn what_is_moderate_or_too_far_apart_stays() {
+        for weights in [&[][..], &[0.0], &[1.0, 1e-12], &[1e80, 1e-80], &[1e-300, 1e300], &[5e-324, 1.0, 1e300]] {
+            let given = matrix(weights);
+            let scaled = moderate(Cow::Borrowed(&given));
+            assert!(matches!(scaled.matrix, Cow::Borrowed(_)) && scaled.exponent == 0);
+        }
+        assert_eq!(times_power(1.5, -1074), 1e-323);
+        assert_eq!((times_power(1.0, 1100), times_power(3.0, 2000), times_power(1.0, -1100)), (f64::INFINITY, f64::INFINITY, 0.0));
+    }
+}
