@@ -197,10 +197,9 @@ impl Records {
             return Err(self.unclosed("is not closed within 16 MiB", n_bytes, n_ends));
         }
         let more = self.cells.len();
-        self.cells.try_reserve(more).map_err(|_| Error::TooLarge {
-            what: format!("{}, line {}: one record", self.path.display(), self.start.lines + 1),
-            bytes: 2 * more as u64,
-            limit: isize::MAX as u64,
+        self.cells.try_reserve(more).map_err(|_| {
+            let what = format!("{}, line {}: one record", self.path.display(), self.start.lines + 1);
+            Error::too_large(what, 2 * more as u64, isize::MAX as u64, "look whether a quote is not closed")
         })?;
         self.cells.resize(2 * more, 0);
         Ok(())
