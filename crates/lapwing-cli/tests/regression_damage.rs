@@ -102,7 +102,8 @@ fn every_count_ends_soon_or_is_refused() {
     for (method, options) in options {
         for option in options.split(' ') {
             for value in ["0", "1", "1000000000", "1000000000000", "18446744073709551615"] {
-                let arguments = format!("label x.csv --label-column kind --method {method} {option} {value} -o out.csv");
+                let arguments =
+                    format!("label x.csv --label-column kind --method {method} {option} {value} -o out.csv");
                 let start = Instant::now();
                 let ran = limited(&folder, "ulimit -v 8388608; ulimit -t 20", &arguments);
                 assert!(matches!(ran.code, Some(0..=2)), "{method} {option} {value}: {ran:?}");
@@ -129,7 +130,8 @@ fn many_more_columns_than_rows_take_no_minutes() {
 
 /// Edges of 300 nodes, enough of them for several rounds.
 fn edges(changed: Option<usize>) -> Vec<u8> {
-    let header = "{'descr': [('u', '<u4'), ('v', '<u4'), ('weight', '<f4')], 'fortran_order': False, 'shape': (400000,), }";
+    let header =
+        "{'descr': [('u', '<u4'), ('v', '<u4'), ('weight', '<f4')], 'fortran_order': False, 'shape': (400000,), }";
     let padded = format!("{header:<117}\n");
     let mut out = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     out.extend(padded.as_bytes());
@@ -202,7 +204,8 @@ fn the_unit_of_the_weights_does_not_show() {
             let labels = |unit: &str| {
                 let rows = edges.iter().map(|(u, v)| format!("{u},{v},{unit}\n")).collect::<String>();
                 folder.write("edges.csv", format!("u,v,weight\n{rows}"));
-                let ran = folder.run(&format!("label --graph edges.csv --labels known.csv --method {method} -o out.csv"));
+                let ran =
+                    folder.run(&format!("label --graph edges.csv --labels known.csv --method {method} -o out.csv"));
                 assert_eq!(ran.code, Some(0), "{method} {unit}: {ran:?}");
                 let table = folder.read("out.csv");
                 table.lines().map(|line| line.split(',').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
@@ -221,7 +224,8 @@ fn the_unit_of_the_weights_does_not_show() {
 fn weights_too_far_apart_never_panic() {
     let folder = Folder::new();
     for n in [12, 700] {
-        let rows: String = (1..n).map(|i| format!("{},{i},{}\n", i - 1, ["1e-300", "1e300", "5e-324"][i % 3])).collect();
+        let rows: String =
+            (1..n).map(|i| format!("{},{i},{}\n", i - 1, ["1e-300", "1e300", "5e-324"][i % 3])).collect();
         folder.write("edges.csv", format!("u,v,weight\n{rows}"));
         folder.write("known.csv", format!("0,a\n{},b\n", n - 1));
         for method in ["harmonic", "sparse-harmonic", "simple-harmonic"] {

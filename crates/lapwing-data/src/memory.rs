@@ -19,10 +19,16 @@ pub fn check_memory(what: &str, bytes: u64, advice: &str) -> Result<()> {
     if bytes < LEAST_CHECKED {
         return Ok(());
     }
-    match free_with_swap() {
-        Some(limit) if bytes > limit => Err(Error::too_large(what, bytes, limit, advice)),
-        _ => Ok(()),
+    let limit = free_with_swap();
+    if limit.is_some_and(|limit| bytes > limit) || !can_have(bytes) {
+        return Err(Error::too_large(what, bytes, limit.unwrap_or(isize::MAX as u64), advice));
     }
+    Ok(())
+}
+
+/// Whether the allocator would give that much in one piece; it gets it back untouched.
+fn can_have(bytes: u64) -> bool {
+    usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
 }
 
 /// `len` zeros, or an error where there is no room for them. Pages are not touched before they are used.

@@ -309,9 +309,8 @@ impl ModelFile {
     }
 
     fn of_map(map: &Arc<Mmap>, checked: Checked, path: &Path) -> Result<Self> {
-        let damaged = || {
-            Error::format(path, None, "the file is damaged or cut short; write it anew, or bring back a copy of it")
-        };
+        let damaged =
+            || Error::format(path, None, "the file is damaged or cut short; write it anew, or bring back a copy of it");
         if checked == Checked::Damaged {
             return Err(damaged());
         }

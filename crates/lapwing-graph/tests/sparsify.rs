@@ -414,7 +414,8 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
         let (found, report) = resumed.finish(&run(4)).unwrap();
         assert_eq!(found, expected, "{sampler:?}");
         assert_eq!((report.probe_ratios, report.rounds), (whole.probe_ratios, whole.rounds));
-        let refusal = |params: &SparsifyParams, seed| checkpoint.resume(300, params, &run(seed)).unwrap_err().to_string();
+        let refusal =
+            |params: &SparsifyParams, seed| checkpoint.resume(300, params, &run(seed)).unwrap_err().to_string();
         assert!(refusal(&SparsifyParams::default(), 4).contains("other parameters"));
         assert!(refusal(&params, 5).contains("another seed"));
         checkpoint.clear().unwrap();

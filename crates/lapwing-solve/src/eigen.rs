@@ -291,11 +291,11 @@ impl<'s> Search<'s> {
     /// Solves gave no vectors that are apart from one another.
     fn too_far_apart(&self) -> Error {
         let weights = self.adjacency.values();
-        let (least, most) = weights.iter().fold((f64::INFINITY, 0.0f64), |(least, most), w| (least.min(*w), most.max(*w)));
+        let (least, most) =
+            weights.iter().fold((f64::INFINITY, 0.0f64), |(least, most), w| (least.min(*w), most.max(*w)));
         Error::graph(format!(
-            "eigenvectors of its Laplacian are lost in rounding: the largest weight is {:.0e} times the least; drop the \
-             weakest edges, or bring weights closer to one another",
-            most / least
+            "eigenvectors of its Laplacian are lost in rounding: weights go from {least:.0e} to {most:.0e}; drop the \
+             weakest edges, or bring weights closer to one another"
         ))
     }
 

@@ -69,11 +69,7 @@ mod tests {
 
     fn matrix(weights: &[f64]) -> Csr<f64> {
         let n = weights.len() + 1;
-        let edges: Vec<_> = weights
-            .iter()
-            .zip(0u32..)
-            .flat_map(|(&w, u)| [(u, u + 1, w), (u + 1, u, w)])
-            .collect();
+        let edges: Vec<_> = weights.iter().zip(0u32..).flat_map(|(&w, u)| [(u, u + 1, w), (u + 1, u, w)]).collect();
         Csr::from_entries(n, n, &edges).unwrap()
     }
 
@@ -99,6 +95,9 @@ mod tests {
             assert!(matches!(scaled.matrix, Cow::Borrowed(_)) && scaled.exponent == 0);
         }
         assert_eq!(times_power(1.5, -1074), 1e-323);
-        assert_eq!((times_power(1.0, 1100), times_power(3.0, 2000), times_power(1.0, -1100)), (f64::INFINITY, f64::INFINITY, 0.0));
+        assert_eq!(
+            (times_power(1.0, 1100), times_power(3.0, 2000), times_power(1.0, -1100)),
+            (f64::INFINITY, f64::INFINITY, 0.0)
+        );
     }
 }

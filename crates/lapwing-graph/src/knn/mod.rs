@@ -16,7 +16,7 @@ mod recall;
 mod rows;
 mod zero_rows;
 
-use lapwing_data::{Error, Features, Result, Run, parse_choice, check_memory};
+use lapwing_data::{Error, Features, Result, Run, check_memory, parse_choice};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +208,11 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
 /// Refuses lists for which there is no room: keys while they are searched, then ids and distances.
 fn check_room(n: usize, k: usize) -> Result<()> {
     let bytes = (n as u64).saturating_mul(k as u64).saturating_mul(16);
-    check_memory(&format!("the list of the {k} nearest neighbors of {n} rows"), bytes, "take fewer neighbors, or fewer rows")
+    check_memory(
+        &format!("the list of the {k} nearest neighbors of {n} rows"),
+        bytes,
+        "take fewer neighbors, or fewer rows",
+    )
 }
 
 /// Checks rows that are searched for their neighbours among themselves; returns those of zeros that matter.

@@ -13,7 +13,7 @@
 //!
 //! Cost: O(s·d) memory and (rounds + 1)·O(s·k·d) time for a sample of s rows. Parallel over rows of the sample.
 
-use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, gather_finite, parse_choice, check_memory};
+use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, check_memory, gather_finite, parse_choice};
 use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;

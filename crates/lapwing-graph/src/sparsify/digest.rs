@@ -28,7 +28,9 @@ mod tests {
         for cut in 0..50 {
             assert_eq!(add(add(0, 0, &edges[..cut]), cut as u64, &edges[cut..]), whole);
             assert_ne!(add(0, 0, &edges[..cut]), whole);
-            for change in [|e: &mut Edge| e.weight = -0.0, |e: &mut Edge| (e.u, e.v) = (e.v, e.u), |e: &mut Edge| e.u ^= 1] {
+            for change in
+                [|e: &mut Edge| e.weight = -0.0, |e: &mut Edge| (e.u, e.v) = (e.v, e.u), |e: &mut Edge| e.u ^= 1]
+            {
                 let mut other = edges.clone();
                 change(&mut other[cut]);
                 assert_ne!(add(0, 0, &other), whole);

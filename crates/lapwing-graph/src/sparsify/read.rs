@@ -107,11 +107,7 @@ fn changed(source: &dyn EdgeSource, checkpoint: Option<&Path>, rows: u64) -> Err
 ///
 /// # Errors
 /// What the source and `take` meet.
-pub fn for_each_portion(
-    source: &dyn EdgeSource,
-    run: &Run,
-    mut take: impl FnMut(&[Edge]) -> Result<()>,
-) -> Result<()> {
+pub fn for_each_portion(source: &dyn EdgeSource, run: &Run, mut take: impl FnMut(&[Edge]) -> Result<()>) -> Result<()> {
     let (sender, receiver) = sync_channel::<Result<Vec<Edge>>>(WAITING);
     std::thread::scope(|scope| {
         scope.spawn(move || {

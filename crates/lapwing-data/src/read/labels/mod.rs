@@ -17,7 +17,7 @@ use super::ReadOptions;
 use super::format::{Format, open_filled, unknown_ending};
 use super::npy::{NpyReader, Origin};
 use crate::labels::{IntegerClasses, LabelRows, TextClasses};
-use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED};
+use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED, check_memory};
 
 /// Labels as texts, one for each row or for chosen ones.
 pub(super) struct LabelTexts {
@@ -118,6 +118,8 @@ impl LabelIntegers {
 /// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;
 /// [`Error::Format`] naming the line of a pair that is malformed, out of range, or a second one for its row.
 pub fn read_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<Labels> {
+    let bytes = 8 * n_rows as u64;
+    check_memory(&format!("a list of labels of {n_rows} rows"), bytes, "number the rows from 0 without gaps")?;
     read_sparse_labels(path, n_rows, unlabeled).map(Labels::from)
 }
 

@@ -33,7 +33,7 @@ mod density;
 mod extension;
 mod rotation;
 
-use lapwing_data::{Error, Features, Matrix, Result, Run, Targets, peak_memory_bytes, check_memory};
+use lapwing_data::{Error, Features, Matrix, Result, Run, Targets, check_memory, peak_memory_bytes};
 use lapwing_graph::GraphParams;
 use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
@@ -255,7 +255,11 @@ impl Method for Eigenfunction {
         let mut report = super::report(self.name(), problem);
         let r = self.n_components(features.n_rows(), features.n_cols());
         let bytes = (8 * features.n_rows() as u64).saturating_mul(r as u64);
-        check_memory(&format!("the projection of {} rows on {r} axes", features.n_rows()), bytes, "take fewer axes (n_components)")?;
+        check_memory(
+            &format!("the projection of {} rows on {r} axes", features.n_rows()),
+            bytes,
+            "take fewer axes (n_components)",
+        )?;
         if self.params.n_components.is_none() {
             report.choose("n_components", r);
         }

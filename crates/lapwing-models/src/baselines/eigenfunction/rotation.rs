@@ -52,7 +52,8 @@ impl Rotation {
                 leading(&covariance, r)?
             }
             _ if r > MOST_ITERATED => {
-                let expected = format!("at most {MOST_ITERATED} for sparse rows or more than {MOST_COVARIANCE} columns");
+                let expected =
+                    format!("at most {MOST_ITERATED} for sparse rows or more than {MOST_COVARIANCE} columns");
                 return Err(Error::param("n_components", r, expected));
             }
             _ => iterated(features, &mean, r, run)?,
