@@ -6,6 +6,7 @@
 mod commands;
 mod ending;
 mod failure;
+mod heap;
 mod html;
 mod input;
 mod options;
@@ -80,6 +81,7 @@ enum Outcome {
 /// `threads` are the worker threads where `--threads` is not given; `None` stands for every processor this process may
 /// use.
 pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode {
+    heap::return_freed_memory();
     let ranks = Ranks::new(communicator, threads);
     let result = Cli::try_parse().map_err(Failure::Parse).and_then(|cli| run(&cli.command, &ranks));
     end_by(communicator, &result)
