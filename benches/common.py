@@ -85,6 +85,36 @@ def run_worker(script: Path, arguments: Sequence[str], limit: float, threads: in
 LIMITED = "import os, signal, sys; signal.alarm(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 
 
+# A small process between: Linux hands the peak memory of the one that starts a program on to it.
+MEASURED = """
+import json, os, signal, sys, time
+signal.alarm(int(sys.argv[2]))
+start = time.perf_counter()
+child = os.posix_spawnp(sys.argv[3], sys.argv[3:], os.environ)
+def end(*_):
+    os.kill(child, signal.SIGKILL)
+signal.signal(signal.SIGALRM, end)
+_, status, used = os.wait4(child, 0)
+wall, cpu = time.perf_counter() - start, used.ru_utime + used.ru_stime
+with open(sys.argv[1], "w") as file:
+    json.dump({"wall_seconds": wall, "cpu_seconds": cpu, "peak_bytes": 1024 * used.ru_maxrss}, file)
+sys.exit(abs(os.waitstatus_to_exitcode(status)))
+"""
+
+
+def run_program(command: Sequence[object], limit: float = 0, threads: int = 0) -> tuple[Record, Any]:
+    """Run a program: wall and CPU seconds and peak memory (of the largest process), and how it ended.
+
+    After `limit` seconds it is killed (0: never), and its exit code is that of SIGKILL.
+    """
+    words = [str(word) for word in command]
+    with tempfile.TemporaryDirectory() as folder:
+        used = Path(folder) / "used.json"
+        measured = [sys.executable, "-ISc", MEASURED, str(used), str(math.ceil(limit)), *words]
+        done = subprocess.run(measured, env=thread_environment(threads), capture_output=True, text=True)
+        return (json.loads(used.read_text()) if used.exists() else {}), done
+
+
 def thread_environment(threads: int) -> dict[str, str]:
     """The environment with every thread pool that peers use held to a number; 0 leaves them alone."""
     pools = ["OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"]

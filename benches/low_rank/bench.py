@@ -78,33 +78,16 @@ def parse() -> argparse.Namespace:
 
 # --- one run ---------------------------------------------------------------------------------------------------------
 
-# A small process between: Linux hands the peak memory of the one that starts a program on to it.
-MEASURED = """
-import json, os, sys, time
-start = time.perf_counter()
-child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
-_, status, used = os.wait4(child, 0)
-wall, cpu = time.perf_counter() - start, used.ru_utime + used.ru_stime
-with open(sys.argv[1], "w") as file:
-    json.dump({"wall_seconds": wall, "cpu_seconds": cpu, "peak_bytes": 1024 * used.ru_maxrss}, file)
-sys.exit(abs(os.waitstatus_to_exitcode(status)))
-"""
-
 
 def run(command: Sequence[object], threads: int = 0) -> Record:
     """Run a program: wall and CPU seconds, peak memory (of the largest process), and the report it prints, if any."""
     words = [str(word) for word in command]
     print(" ".join(words), file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        used = Path(folder) / "used.json"
-        measured = [sys.executable, "-ISc", MEASURED, str(used), *words]
-        environment = common.thread_environment(threads)
-        common.wait_for_quiet(60)
-        with common.Stopwatch() as watch:
-            done = subprocess.run(measured, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"{words[0]} failed: {done.stderr.strip()}")
-        record = json.loads(used.read_text())
+    common.wait_for_quiet(60)
+    with common.Stopwatch() as watch:
+        record, done = common.run_program(words, threads=threads)
+    if done.returncode:
+        raise SystemExit(f"{words[0]} failed: {done.stderr.strip()}")
     record["foreign_seconds"] = max(0.0, watch.foreign - record["cpu_seconds"])
     return {**record, "report": json.loads(done.stdout)} if done.stdout else record
 

@@ -9,11 +9,11 @@ use crate::{mpi, wheel};
 
 /// The benchmarks there are: folders of `benches/`, with `_` for `-`, each with a `bench.py`, a `requirements.txt` and
 /// perhaps an `optional.txt`.
-pub const NAMES: [&str; 9] =
-    ["accuracy", "graph-learning", "knn", "label", "lapsvm", "low-rank", "solve", "sparsify", "unfolded"];
+pub const NAMES: [&str; 10] =
+    ["accuracy", "graph-learning", "knn", "label", "lapsvm", "low-rank", "plan", "solve", "sparsify", "unfolded"];
 
 /// Those that start the programs, that across ranks among them.
-const WITH_PROGRAMS: [&str; 1] = ["low-rank"];
+const WITH_PROGRAMS: [&str; 2] = ["low-rank", "plan"];
 
 /// Run a benchmark; the options are those of its `bench.py`.
 ///

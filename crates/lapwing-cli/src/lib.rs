@@ -7,6 +7,7 @@ mod commands;
 mod ending;
 mod failure;
 mod files;
+mod heap;
 mod html;
 mod input;
 mod options;
@@ -84,6 +85,7 @@ enum Outcome {
 /// `threads` are the worker threads where `--threads` is not given; `None` stands for every processor this process may
 /// use.
 pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode {
+    heap::return_freed_memory();
     let ranks = Ranks::new(communicator, threads);
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let result = parse(&arguments).and_then(|(cli, given)| run(&cli.command, &given, &ranks));

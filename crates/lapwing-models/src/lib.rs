@@ -20,6 +20,7 @@ pub mod metrics;
 mod model;
 mod named;
 mod notes;
+mod resident;
 pub mod split;
 pub mod unfolded;
 

@@ -13,6 +13,7 @@ use crate::baselines::{
 use crate::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
 use crate::lapsvm::{LAPRLS, LAPSVM};
 use crate::low_rank::LOW_RANK;
+use crate::resident::{Program, base_bytes};
 use crate::unfolded::UNFOLDED;
 use crate::{
     Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule, SizeParams, UnfoldedGnn, UnfoldedParams,
@@ -220,6 +221,17 @@ impl Plan {
     pub(crate) fn of_steps(n_samples: usize, n_edges: usize, passes: usize, steps: Vec<PlanStep>) -> Self {
         let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(0);
         Self { n_samples, n_edges, peak_bytes, passes, steps }
+    }
+
+    /// This plan of features that are standardized first: those that were read, `read_bytes`, are there beside those of `size`
+    /// while these are made, and are read twice for it.
+    pub fn standardized(mut self, size: &ProblemSize, read_bytes: usize) -> Self {
+        let base = base_bytes(Program::Search, size);
+        let step = PlanStep { name: "standardize".into(), peak_bytes: (base + read_bytes) as u64 };
+        self.peak_bytes = self.peak_bytes.max(step.peak_bytes);
+        self.passes += 2;
+        self.steps.insert(0, step);
+        self
     }
 }
 

@@ -175,7 +175,8 @@ impl Label {
         }
         let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
-            return print_plan(&session, &self.data, &self.labels, &*method, self.outputs.report.is_none());
+            let (may_stream, nodes) = (self.outputs.report.is_none(), self.stream.nodes);
+            return print_plan(&session, &self.data, &self.labels, &*method, may_stream, nodes);
         }
         self.files().check()?;
 

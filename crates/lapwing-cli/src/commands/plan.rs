@@ -1,8 +1,12 @@
 //! `--plan`: what a fit will need, without doing it.
 
-use lapwing::data::read::{probe, read_graph, read_labels, read_samples};
-use lapwing::data::{EdgeSource, Report};
-use lapwing::models::{Method, Plan, PlanStep, ProblemSize};
+use std::path::Path;
+
+use lapwing::data::read::{
+    RowFile, can_stream, names_columns, probe, read_graph, read_label_column, read_labels, read_samples,
+};
+use lapwing::data::{EdgeSource, Report, RowSource};
+use lapwing::models::{Method, Plan, ProblemSize};
 use serde_json::json;
 
 use crate::Outcome;
@@ -18,13 +22,15 @@ use crate::text::{bytes, count, summary};
 /// Features up to this size are read to know their labels.
 const CHEAP_BYTES: usize = 64 << 20;
 
-/// Prints rows, edges, memory and passes over the input.
+/// Prints rows, edges, memory and passes over the input. `may_stream` says that nothing needs all rows; `nodes` are those of a
+/// graph that is read as a stream, where they are known.
 pub fn print_plan(
     session: &Session,
     data: &DataOptions,
     labels: &LabelOptions,
     method: &dyn Method,
     may_stream: bool,
+    nodes: Option<usize>,
 ) -> Result<Outcome, Failure> {
     let mut size = ProblemSize {
         n_samples: 0,
@@ -37,15 +43,16 @@ pub fn print_plan(
         n_labeled: 0,
         threads: session.run.threads(),
     };
-    let mut read_bytes = 0;
+    // Bytes of one pass, and whether labels are known.
+    let (read_bytes, are_counted);
     let plan = match (&data.graph, &data.data) {
         (graph, Some(path)) => {
             let file = probe(path, &read_options(&data.table, Some(labels)))?;
             (size.n_samples, size.n_features) = (file.n_rows, file.n_cols);
             (size.input_bytes, size.sparse) = (file.bytes_in_memory, file.n_entries.is_some());
-            count_labels(session, data, labels, &mut size)?;
+            are_counted = count_labels(session, data, labels, &mut size)?;
             size.streamed = may_stream && method.reads_rows() && are_rows(path) && !data.table.standardize;
-            read_bytes = size.input_bytes;
+            read_bytes = pass_bytes(path, data, labels, &size, session)?;
             if let Some(graph) = graph {
                 let adjacency = session.read(&mut Report::default(), || {
                     Ok::<_, Failure>(read_graph(graph, Some(size.n_samples), &session.run)?)
@@ -55,21 +62,29 @@ pub fn print_plan(
             if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
         }
         _ => {
+            // Edges are counted, whether or not their nodes are known.
             let streamed = method.reads_streams().then_some(Streamed { nodes: None });
             let input = session.read(&mut Report::default(), || Input::read(data, streamed, None, &session.run))?;
             // The bytes of a graph follow from its edges: they are no other input.
-            size.n_samples = input.n_samples();
-            let streamed = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
-            size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(streamed);
-            count_labels(session, data, labels, &mut size)?;
-            method.plan(&size)
+            size.n_samples = input.n_samples().max(nodes.unwrap_or(0));
+            let rows = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
+            size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(rows);
+            let is_stream = input.edges.is_some();
+            drop(input);
+            are_counted = count_labels(session, data, labels, &mut size)?;
+            let mut plan = method.plan(&size);
+            // Nodes that are not given are found by reading the edges once more.
+            plan.passes += usize::from(is_stream && nodes.is_none());
+            let file = data.graph.as_deref().and_then(|path| std::fs::metadata(path).ok());
+            read_bytes = file.filter(|file| file.is_file()).map_or(0, |file| file.len());
+            plan
         }
     };
     if session.json {
         session.print(&json_object(
             "plan",
             &plan,
-            json!({"size": size, "read_bytes": plan.passes * read_bytes}),
+            json!({"size": size, "read_bytes": plan.passes as u64 * read_bytes, "labels_counted": are_counted}),
             &Written::default(),
         )?)?;
     } else {
@@ -78,18 +93,39 @@ pub fn print_plan(
     Ok(Outcome::Done)
 }
 
-/// Counts classes and labels, where that is cheap; else takes round numbers and says so.
+/// Bytes of one pass over the features: those of the file where it is read in blocks, else those that are held.
+fn pass_bytes(
+    path: &Path,
+    data: &DataOptions,
+    labels: &LabelOptions,
+    size: &ProblemSize,
+    session: &Session,
+) -> Result<u64, Failure> {
+    if !size.streamed || !can_stream(path) {
+        return Ok(size.input_bytes as u64);
+    }
+    Ok(RowFile::open(path, &read_options(&data.table, Some(labels)), &session.run)?.bytes())
+}
+
+/// Counts classes and labels, where that is cheap; else takes round numbers, says so and returns false.
 fn count_labels(
     session: &Session,
     data: &DataOptions,
     labels: &LabelOptions,
     size: &mut ProblemSize,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
+    let table = data.data.as_deref().filter(|path| labels.label_column.is_some() && names_columns(path));
+    if let (None, Some(path)) = (&labels.labels, table) {
+        let options = read_options(&data.table, Some(labels));
+        let known = session.read(&mut Report::default(), || read_label_column(path, &options, &session.run))?;
+        (size.n_classes, size.n_labeled) = (known.n_classes(), known.n_labeled());
+        return Ok(true);
+    }
     if labels.labels.is_none() && size.input_bytes > CHEAP_BYTES {
         size.n_classes = 10;
         size.n_labeled = (size.n_samples / 100).max(1);
-        session.note("labels are not read for a plan of this size: taking 10 classes and 1 % of the rows as labelled");
-        return Ok(());
+        session.note("labels are not read for a plan of this size: taking 10 classes and 1 % of the rows as labeled");
+        return Ok(false);
     }
     let known = match (&labels.labels, &data.data) {
         (None, Some(path)) => {
@@ -101,22 +137,17 @@ fn count_labels(
     };
     let known = known.ok_or_else(|| no_labels(data.data.is_none()))?;
     (size.n_classes, size.n_labeled) = (known.n_classes(), known.n_labeled());
-    Ok(())
+    Ok(true)
 }
 
 /// A plan whose features are a standardized copy in single precision; both are there while it is made.
 fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
     let read_bytes = size.input_bytes;
     size.input_bytes = 4 * size.n_samples * size.n_features;
-    let mut plan = method.plan(&size);
-    let step = PlanStep { name: "standardize".into(), peak_bytes: (read_bytes + size.input_bytes) as u64 };
-    plan.peak_bytes = plan.peak_bytes.max(step.peak_bytes);
-    plan.passes += 2;
-    plan.steps.insert(0, step);
-    plan
+    method.plan(&size).standardized(&size, read_bytes)
 }
 
-fn rows(size: &ProblemSize, plan: &Plan, read_bytes: usize) -> Vec<Row> {
+fn rows(size: &ProblemSize, plan: &Plan, read_bytes: u64) -> Vec<Row> {
     let edges = if size.n_edges.is_some() { "" } else { "about " };
     let mut rows = vec![
         row("rows", count(plan.n_samples)),
@@ -126,7 +157,7 @@ fn rows(size: &ProblemSize, plan: &Plan, read_bytes: usize) -> Vec<Row> {
     rows.extend(plan.steps.iter().map(|step| row(format!("  {}", step.name), bytes(step.peak_bytes))));
     rows.push(row("passes over the input", count(plan.passes)));
     if read_bytes > 0 {
-        rows.push(row("bytes read", bytes((plan.passes * read_bytes) as u64)));
+        rows.push(row("bytes read", bytes(plan.passes as u64 * read_bytes)));
     }
     rows
 }

@@ -163,16 +163,42 @@ impl<'a> KnnEdges<'a> {
     /// Peak of making and reading the graph of `n` rows of `d` columns, beyond the features themselves; `n_entries` are
     /// the stored entries of sparse rows.
     pub fn memory_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
-        let batch = 2 * BATCH_PAIRS * size_of::<Edge>();
+        let batch = Self::batch_bytes(n, params);
         if is_held(n, d, n_entries.is_some(), params) {
-            return params.plan(n, d, n_entries, threads).search_bytes.max(8 * n * params.n_neighbors + batch) + 4 * n;
+            let search = params.plan(n, d, n_entries, threads).search_bytes;
+            return search.max(Self::held_bytes(n, d, n_entries, params, threads) + batch);
         }
-        // As in the search: tails, their index, and heads; a row of each thread over all columns.
-        let (rows, own) = n_entries.map_or((4 * n * d, 0), |entries| (22 * entries + 8 * n, 8 * d));
+        let (rows, own) = compared_bytes(n, d, n_entries);
         // Bounds and products, and what is selected from.
         let tile = 4 * n * (2 * tile_rows(n) + 3) + own;
-        rows + 56 * n + (threads * tile).max(batch + threads * own)
+        rows + (threads * tile).max(batch + threads * own)
     }
+
+    /// Whether neighbors are held from one reading to the next, rather than found again.
+    pub fn holds_neighbors(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams) -> bool {
+        is_held(n, d, n_entries.is_some(), params)
+    }
+
+    /// Bytes that are held from one reading to the next: neighbours, or rows ready to be compared and their thresholds.
+    pub fn held_bytes(n: usize, d: usize, n_entries: Option<usize>, params: &GraphParams, threads: usize) -> usize {
+        if is_held(n, d, n_entries.is_some(), params) {
+            return 8 * n * params.n_neighbors + 4 * n;
+        }
+        let (rows, own) = compared_bytes(n, d, n_entries);
+        rows + threads * own
+    }
+
+    /// Bytes of the edges that one reader has made and not yet handed out, and of pieces that are joined.
+    pub fn batch_bytes(n: usize, params: &GraphParams) -> usize {
+        2 * BATCH_PAIRS.min(n * params.n_neighbors) * size_of::<Edge>()
+    }
+}
+
+/// Bytes of rows that are compared anew in every reading, and of a row of each thread over all columns: as in the search, tails,
+/// their index, and heads.
+fn compared_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize) {
+    let (rows, own) = n_entries.map_or((4 * n * d, 0), |entries| (22 * entries + 8 * n, 8 * d));
+    (rows + 56 * n, own)
 }
 
 /// Whether neighbours are held.

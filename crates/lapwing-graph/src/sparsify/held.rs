@@ -99,6 +99,11 @@ pub(crate) fn adjacency(n: usize, edges: impl Iterator<Item = (u32, u32, f64)> +
     Csr::new(n, n, starts, ids, weights)
 }
 
+/// Bytes of [`adjacency`]: starts of the rows and where their next entries go, and both directions of every edge.
+pub(super) fn adjacency_bytes(n: usize, n_edges: usize) -> usize {
+    2 * (size_of::<u32>() + size_of::<f64>()) * n_edges + 16 * n
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,9 @@
 use lapwing_data::{Error, Result, parse_choice};
 use serde::{Deserialize, Serialize};
 
+use super::held::{Held, adjacency_bytes};
+use super::read::AHEAD_BYTES;
+
 /// How the edges to be kept are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -201,9 +204,14 @@ impl SparsifyParams {
             hysteresis: 1.0,
         };
         let sizes = self.sizes(n).unwrap_or(unlimited);
+        if n_edges <= sizes.edge_budget {
+            // Never thinned: the edges that are held, and then the matrix they make.
+            let making = adjacency_bytes(n, n_edges).max(AHEAD_BYTES);
+            return SparsifyPlan { n_kept: n_edges, peak_bytes: size_of::<Held>() * n_edges + making };
+        }
         let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };
         let nodes = (BLOCK_BYTES * sizes.columns + self.node_bytes()) * n + self.coarse_bytes(n);
-        SparsifyPlan { n_kept: sizes.edge_budget.min(n_edges), peak_bytes: EDGE_BYTES * held + nodes }
+        SparsifyPlan { n_kept: sizes.edge_budget, peak_bytes: EDGE_BYTES * held + nodes }
     }
 
     /// Bytes for each node besides blocks of systems: the place of a node among resistances in single precision, and more.

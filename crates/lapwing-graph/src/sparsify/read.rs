@@ -15,6 +15,8 @@ use crate::Graph;
 /// Edges read at a time, and portions that may wait.
 const PORTION: usize = 1 << 16;
 const WAITING: usize = 4;
+/// Bytes of portions: those that wait, one that is filled and one that is taken.
+pub(super) const AHEAD_BYTES: usize = (WAITING + 2) * PORTION * size_of::<Edge>();
 /// Words on the progress of a source of known length, about.
 const WORDS: u64 = 256;
 /// Rows from one word to the next where the length is unknown.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use lapwing_data::{Result, Run, peak_memory_bytes};
 use lapwing_graph::{GraphParams, Metric, ZeroRows};
 
-use crate::harmonic::base_bytes;
+use crate::resident::{Program, base_bytes};
 use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, Rule};
 
 /// Name of the method.
@@ -100,7 +100,7 @@ impl Method for NearestLabel {
         let entries = size.sparse.then_some(size.input_bytes / 8 + labeled / 8);
         let knn = GraphParams { n_neighbors: 1, ..GraphParams::default() }.knn();
         let query = knn.query_bytes(l, n, size.n_features, entries, size.threads);
-        let base = base_bytes(size) + labeled;
+        let base = base_bytes(Program::Search, size) + labeled;
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let steps = vec![step("nearest", query + 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
         // Read to be checked and to be compared.

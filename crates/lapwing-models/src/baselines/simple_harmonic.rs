@@ -27,7 +27,8 @@ use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpai
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::harmonic::{PlannedGraph, base_bytes, kept_rows, plan_graph, submatrix};
+use crate::harmonic::{PlannedGraph, kept_rows, plan_graph, submatrix};
+use crate::resident::{Program, base_bytes};
 use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, notes};
 
 /// Name of the method.
@@ -233,7 +234,7 @@ impl Method for SimpleHarmonic {
 
     fn plan(&self, size: &ProblemSize) -> Plan {
         let (n, c) = (size.n_samples, size.n_classes.max(2));
-        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(size));
+        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(Program::Solver, size));
         let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(&self.graph, size);
         let mut step =
             |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });

@@ -23,7 +23,7 @@ pub use certificate::{Certificate, CertificateSummary, Certify};
 pub use function::{HarmonicFunction, harmonic};
 pub(crate) use function::{kept_rows, submatrix};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
-pub(crate) use plan::{PlannedGraph, base_bytes, plan_graph};
+pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
 pub(crate) use select::{FOLDS, fitted_temperature, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};

@@ -4,17 +4,8 @@ use lapwing_graph::sparsify::SparsifyParams;
 use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
 
 use super::leave_one_out::{FEWEST_LABELS, LEAST_PER_CLASS, most_labels};
+use crate::resident::{Program, base_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
-
-/// The pages of the program and its libraries that a run touches, and what it has allocated before the work; the stack and
-/// buffers of a thread.
-const PROGRAM_BYTES: usize = 18 << 20;
-const THREAD_BYTES: usize = 2 << 20;
-
-/// What is there before anything is done: the input, the program and its threads, the given labels.
-pub(crate) fn base_bytes(size: &ProblemSize) -> usize {
-    size.input_bytes + PROGRAM_BYTES + THREAD_BYTES * size.threads + 4 * size.n_samples
-}
 
 /// The part of a plan that makes the graph.
 pub(crate) struct PlannedGraph {
@@ -27,11 +18,12 @@ pub(crate) struct PlannedGraph {
 
 pub(crate) fn plan_graph(graph: &GraphParams, size: &ProblemSize) -> PlannedGraph {
     let n = size.n_samples;
-    if let Some(n_edges) = size.n_edges {
-        return PlannedGraph { steps: Vec::new(), n_edges, held_bytes: graph_bytes(n, n_edges) };
-    }
-    let base = base_bytes(size);
+    let base = base_bytes(Program::Solver, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
+    if let Some(n_edges) = size.n_edges {
+        let steps = vec![step("read", 2 * graph_bytes(n, n_edges))];
+        return PlannedGraph { steps, n_edges, held_bytes: graph_bytes(n, n_edges) };
+    }
     let entries = size.sparse.then_some(size.input_bytes / 8);
     let built = graph.plan(n, size.n_features, entries, size.threads);
     let steps = vec![step("neighbors", built.search_bytes), step("weights", built.weigh_bytes)];
@@ -39,25 +31,41 @@ pub(crate) fn plan_graph(graph: &GraphParams, size: &ProblemSize) -> PlannedGrap
 }
 
 pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
-    let (n, c) = (size.n_samples, size.n_classes.max(2));
-    let base = base_bytes(size);
+    let base = base_bytes(Program::Solver, size);
     let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(graph, size);
     let mut step =
         |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
-    // The copy that is solved with, 8 bytes for each direction of an edge; right-hand side and its copy, solution and
-    // four blocks of the iteration, with two columns that certify; degrees, weights, marks and places of the rows; what comes
-    // with the labels that are left out, once the solution is there.
-    let solve = (14 * 4 * n * (c + 1)).max(8 * n * (c - 1) + LEFT_OUT_BLOCKS * 8 * n * left_out(size));
-    step("solve", held + 16 * n_edges + solve + 60 * n);
-    // Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
-    step("decide", held + 2 * 8 * n * c + 48 * n);
+    step("solve", held + solve_bytes(size, n_edges));
+    step("decide", held + decide_bytes(size));
     // The features are read to be checked, to be centered and to be searched.
     let passes = if size.n_edges.is_some() { 1 } else { 3 };
-    Plan::of_steps(n, n_edges, passes, steps)
+    Plan::of_steps(size.n_samples, n_edges, passes, steps)
 }
 
-/// Blocks of the columns of labels that are left out: right-hand side, its copy, solution and the iteration's.
-const LEFT_OUT_BLOCKS: usize = 6;
+/// Bytes of the equations on a graph of so many edges: the copy that is solved with, 8 bytes for each direction of an edge; what
+/// belongs to a row; and the larger of two systems.
+fn solve_bytes(size: &ProblemSize, n_edges: usize) -> usize {
+    let (n, c) = (size.n_samples, size.n_classes.max(2));
+    // Scores, and one column less of the centered targets, right-hand side, solution and its copy. Two columns that certify ride
+    // along: residual and product twice while they are set side by side, preconditioned residual, and half of the direction.
+    let own = c + 4 * (c - 1) + CG_HALVES * (c + 1) / 2;
+    // Those that came before stay: labels are left out of a system that is solved.
+    let left_out = 3 * c + LEFT_OUT_BLOCKS * left_out(size);
+    16 * n_edges + 8 * n * own.max(left_out) + 60 * n
+}
+
+/// Halves of blocks of f64 that conjugate gradients work on at a time, besides right-hand side and solution: residual, product and
+/// preconditioned residual, a residual that is set beside others, and a direction in single precision.
+const CG_HALVES: usize = 9;
+
+/// Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
+fn decide_bytes(size: &ProblemSize) -> usize {
+    2 * 8 * size.n_samples * size.n_classes.max(2) + 48 * size.n_samples
+}
+
+/// Blocks of the columns of labels that are left out: right-hand side, its copy, solution and its copy, residual, product,
+/// preconditioned residual, and half of the direction beside half of a block whose columns are being closed.
+const LEFT_OUT_BLOCKS: usize = 8;
 
 /// Columns that leaving out labels takes.
 fn left_out(size: &ProblemSize) -> usize {
@@ -67,44 +75,56 @@ fn left_out(size: &ProblemSize) -> usize {
 }
 
 /// The same on a sparsified graph.
-pub(super) fn plan_sparse(graph: &GraphParams, sparsify: &SparsifyParams, size: &ProblemSize) -> Plan {
-    let (n, c) = (size.n_samples, size.n_classes.max(2));
-    let base = base_bytes(size);
+pub(super) fn plan_sparse(
+    graph: &GraphParams,
+    sparsify: &SparsifyParams,
+    refinements: usize,
+    size: &ProblemSize,
+) -> Plan {
+    let (n, d, c) = (size.n_samples, size.n_features, size.n_classes.max(2));
+    let base = base_bytes(Program::Solver, size);
     let entries = size.sparse.then_some(size.input_bytes / 8);
-    let (n_edges, source) = match size.n_edges {
-        Some(n_edges) => (n_edges, 0),
+    // What makes the edges, what is held of it, and what reading them takes.
+    let (n_edges, source, held, batch) = match size.n_edges {
+        Some(n_edges) => (n_edges, 0, 0, 0),
         None => {
-            let plan = graph.plan(n, size.n_features, entries, size.threads);
-            let n_edges = plan.n_edges;
+            let plan = graph.plan(n, d, entries, size.threads);
             // Learned weights are found for all edges together, and the graph is held.
-            let held = plan.search_bytes.max(plan.weigh_bytes);
-            (
-                n_edges,
-                if graph.weights.model().is_some() {
-                    held
-                } else {
-                    KnnEdges::memory_bytes(n, size.n_features, entries, graph, size.threads)
-                },
-            )
+            if graph.weights.model().is_some() {
+                (plan.n_edges, plan.search_bytes.max(plan.weigh_bytes), plan.graph_bytes, 0)
+            } else {
+                let source = KnnEdges::memory_bytes(n, d, entries, graph, size.threads);
+                let held = KnnEdges::held_bytes(n, d, entries, graph, size.threads);
+                (plan.n_edges, source, held, KnnEdges::batch_bytes(n, graph))
+            }
         }
     };
     let sparsified = sparsify.plan(n, n_edges);
     let kept = graph_bytes(n, sparsified.n_kept);
-    let solve = source + kept + 16 * sparsified.n_kept + 13 * 4 * n * (c - 1) + 60 * n;
-    // Solution, direction, preconditioned residual, two residuals, product and right-hand side.
-    let refine = solve + 7 * 8 * n * (c - 1);
+    let solve = solve_bytes(size, sparsified.n_kept);
+    // What was never thinned is solved. Else solution, direction, preconditioned residual, two residuals, product and right-hand
+    // side, while edges are read again.
+    let is_thinned = sparsified.n_kept < n_edges;
+    let refine =
+        if is_thinned && refinements > 0 { batch + 16 * sparsified.n_kept + 7 * 8 * n * (c - 1) + 60 * n } else { 0 };
     let steps: Vec<PlanStep> = [
-        ("neighbors", if size.n_edges.is_none() { source } else { 0 }),
-        ("sparsify", source + sparsified.peak_bytes),
-        ("solve", refine),
-        ("decide", source + kept + 2 * 8 * n * c + 48 * n),
+        ("neighbors", source),
+        ("sparsify", held + sparsified.peak_bytes + batch),
+        ("solve", held + kept + solve),
+        ("refine", if refine > 0 { held + kept + refine } else { 0 }),
+        ("decide", held + kept + decide_bytes(size)),
     ]
     .into_iter()
     .filter(|(_, bytes)| *bytes > 0)
     .map(|(name, bytes)| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 })
     .collect();
-    let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(base as u64);
-    // Refinements included; features are checked, centered and searched twice before.
-    let passes = if size.n_edges.is_some() { 4 } else { 7 };
-    Plan { n_samples: n, n_edges, peak_bytes, passes, steps }
+    // Edges are read once, and by every refinement of what was thinned. Neighbors that are held are checked, centered and searched
+    // once; those that are found again take a pass for each reading.
+    let readings = 1 + if is_thinned { refinements } else { 0 };
+    let passes = match size.n_edges {
+        Some(_) => readings,
+        None if graph.weights.model().is_some() || KnnEdges::holds_neighbors(n, d, entries, graph) => 3,
+        None => 3 + readings,
+    };
+    Plan::of_steps(n, n_edges, passes, steps)
 }

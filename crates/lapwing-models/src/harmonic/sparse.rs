@@ -183,6 +183,10 @@ impl Method for SparseHarmonic {
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
-        plan::plan_sparse(&self.harmonic.graph, &self.params.sparsify, size)
+        let refinements = self.params.refinements.unwrap_or(match self.harmonic.params.clamp {
+            Clamp::Soft => REFINEMENTS,
+            Clamp::Hard => 0,
+        });
+        plan::plan_sparse(&self.harmonic.graph, &self.params.sparsify, refinements, size)
     }
 }

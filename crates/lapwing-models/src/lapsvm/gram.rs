@@ -15,11 +15,11 @@ use rayon::prelude::*;
 use super::smoothness::Smoothness;
 
 /// Rows of Z that are met as one block.
-const BLOCK_ROWS: usize = 1024;
+pub(super) const BLOCK_ROWS: usize = 1024;
 /// Shares of the work whose sums are added in order.
-const SHARES: usize = 16;
+pub(super) const SHARES: usize = 16;
 /// Columns of L·Z that are made at a time.
-const PANEL: usize = 64;
+pub(super) const PANEL: usize = 64;
 
 /// The Gram matrix K (n, n).
 pub(super) enum Gram<'a> {

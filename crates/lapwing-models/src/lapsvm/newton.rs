@@ -22,8 +22,8 @@ use super::loss::{Active, Loss};
 use super::objective::{Objective, Solution};
 
 /// Columns of the Gram matrix that are fetched at a time, and how many of them are smoothed: a block that caches hold.
-const FETCHED: usize = 512;
-const SMOOTHED: usize = 32;
+pub(super) const FETCHED: usize = 512;
+pub(super) const SMOOTHED: usize = 32;
 /// Rows for each labelled one from which M is refined: its products with K are then few beside the factorisation.
 const REFINED_SHARE: usize = 8;
 /// Most steps; they end after a handful.

@@ -4,20 +4,23 @@ use lapwing_graph::GraphParams;
 use lapwing_solve::symmetric_bytes;
 
 use super::basis::Storage;
+use super::gram::{BLOCK_ROWS, PANEL, SHARES};
 use super::machine::chosen_solver;
-use super::params::{KernelKind, KernelSolver, LapSvmParams};
-use super::select::n_columns;
-use crate::harmonic::{PlannedGraph, base_bytes, plan_graph};
+use super::newton::{FETCHED, SMOOTHED};
+use super::params::{KernelKind, KernelSolver, LapSvmParams, MOST_WEIGHTS};
+use super::select::{MOST_LABELS, MOST_RANK, n_columns};
+use crate::harmonic::{PlannedGraph, plan_graph};
+use crate::resident::{Program, base_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
 
-/// Columns of L^p·Z that are made at a time, and the copies of them.
-const PANEL_BYTES: usize = 3 * 8 * 64;
+/// Blocks of columns while L^p·Z is made, a panel at a time: the panel and what the Laplacian makes of it.
+const PANEL_BLOCKS: usize = 2;
 
 pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSize) -> Plan {
     let (rows, d, c) = (size.n_samples, size.n_features, size.n_classes.max(2));
     let is_supervised = params.graph_reg == Some(0.0);
     let n = if is_supervised { size.n_labeled.max(1).min(rows) } else { rows };
-    let base = base_bytes(size);
+    let base = base_bytes(Program::Solver, size);
     let PlannedGraph { mut steps, n_edges, held_bytes: held } = if is_supervised {
         PlannedGraph { steps: Vec::new(), n_edges: 0, held_bytes: 0 }
     } else {
@@ -39,25 +42,35 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let building = match storage {
         Storage::Tiles(_) => wide,
         // Their kernel, its eigenvectors, and what those are found in.
-        Storage::Landmarks(count) => 8 * 6 * count * count,
+        Storage::Landmarks(count) => 8 * 7 * count * count,
         _ => 0,
     };
     step(name, gram + building);
+    let labeled = size.n_labeled.max(1);
+    let smooth = |rank: usize| smooth_bytes(n, rank, size.threads);
+    if !is_supervised && rank > 0 && rank <= MOST_WEIGHTS {
+        step("smooth", gram + smooth(rank));
+    }
     if params.ambient_reg.is_none() || params.graph_reg.is_none() {
-        let own = if rank > 0 && rank <= 1024 { 0 } else { 12 * n * n_columns(n) };
-        step("select", gram + own + PANEL_BYTES * n);
+        // Columns of the Gram matrix and their factor, or the factor that is there.
+        let (own, columns) = if rank > 0 && rank <= MOST_RANK { (0, rank) } else { (4 * n, n_columns(n)) };
+        let l = labeled.min(MOST_LABELS);
+        // Left out one by one: eigenvectors, the labeled rows in them twice, and Q with its factor and inverse.
+        let left_out = 8 * (3 * columns * columns + 3 * l * columns + 4 * l * l);
+        let compressed = if own > 0 { 12 * n * columns + 8 * 4 * columns * columns } else { 0 };
+        let smoothed = if is_supervised || own == 0 { 0 } else { smooth(columns) };
+        step("select", gram + compressed.max(own * columns + smoothed.max(left_out)));
     }
     // Sixteen shares of a product, and the vectors of every problem.
     let iteration = (16 + 11) * 8 * n * problems;
-    let labeled = size.n_labeled.max(1);
     let solve = match chosen_solver(params, storage, n, d) {
         KernelSolver::Newton | KernelSolver::Dual if rank > 0 => {
-            8 * (3 * rank * rank + 2 * labeled * rank) + 3 * 8 * 32 * n
+            8 * (3 * rank * rank + 2 * labeled * rank + 2 * labeled * labeled) + 8 * 4 * n
         }
         // M, Q, and a system of as many equations twice.
         KernelSolver::Newton | KernelSolver::Dual if is_supervised => 8 * 4 * n * n,
         KernelSolver::Newton | KernelSolver::Dual => {
-            8 * (2 * labeled * n + (n * n + 512 * 3 * n).max(3 * labeled * labeled))
+            8 * (labeled * n + (n * n + FETCHED.min(n) * n + 3 * SMOOTHED * n).max(labeled * (n + 3 * labeled)))
         }
         _ => iteration,
     };
@@ -67,4 +80,11 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     // Checked, searched, and made similarities of.
     let passes = if size.n_edges.is_some() || is_supervised { 3 } else { 5 };
     Plan::of_steps(rows, n_edges, passes, steps)
+}
+
+/// Bytes of ZᵀL^pZ (r, r) while it is made: a panel of columns, sums of the shares of the rows, and for each thread a block of rows
+/// in double precision.
+fn smooth_bytes(n: usize, rank: usize, threads: usize) -> usize {
+    let width = PANEL.min(rank);
+    8 * (PANEL_BLOCKS * n * width + SHARES * rank * width + 2 * rank * rank + threads * BLOCK_ROWS.min(n) * rank)
 }

@@ -28,9 +28,9 @@ use crate::labeling::largest;
 const COLUMNS: std::ops::RangeInclusive<usize> = 64..=400;
 const HELD: usize = 50_000_000;
 /// Most columns of a factor whose eigenproblem is solved.
-const MOST_RANK: usize = 1024;
+pub(super) const MOST_RANK: usize = 1024;
 /// Most labels that are left out one by one.
-const MOST_LABELS: usize = 1000;
+pub(super) const MOST_LABELS: usize = 1000;
 /// Eigenvalues of the columns' kernel below this share of the largest are left out.
 const RCOND: f64 = 1e-7;
 

@@ -1,8 +1,9 @@
 //! What a fit will need: passes, and memory that does not grow with the rows but for what is returned.
 
-use lapwing_graph::low_rank::{GlnpParams, RowPass};
+use lapwing_graph::low_rank::{Blocks, GlnpParams, RowPass};
 
 use super::{FactorKind, LowRankParams};
+use crate::resident::{Program, base_bytes, process_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
 
 /// The plan of a fit, of rows that are held or read in blocks.
@@ -18,29 +19,57 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
     let fitted = fit_bytes(params, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
     if size.streamed {
-        // Scores, distributions and labels of the rows that are labeled and written at a time.
-        let labeled = size.threads * RowPass::held_rows() * (3 * 8 * c + 24);
-        return Plan::of_steps(n, 0, passes, vec![step("fit", fitted), step("write", fitted + labeled)]);
+        let base = process_bytes(Program::Factor, size.threads) + 32 * size.n_labeled;
+        // Scores and distributions of the rows that are labeled and written at a time, their class, confidence and mark.
+        let rows = (size.threads * RowPass::held_rows()).min(n);
+        let labeled = rows * (2 * 8 * c + 24) + size.threads * desk_bytes(params, size);
+        let steps = vec![step("fit", base + fitted), step("write", base + kept_bytes(params, size) + labeled)];
+        return Plan::of_steps(n, 0, passes, steps);
     }
-    let base = crate::harmonic::base_bytes(size);
-    let steps = vec![step("fit", base + fitted), step("apply", base + fitted + 2 * 8 * n * c + 24 * n)];
+    let base = base_bytes(Program::Factor, size);
+    let apply = kept_bytes(params, size) + size.threads * desk_bytes(params, size) + 2 * 8 * n * c + 24 * n;
+    let steps = vec![step("fit", base + fitted), step("apply", base + apply)];
     // Beside these, all values are read once to be checked.
     Plan::of_steps(n, 0, passes + 1, steps)
 }
+
+/// Rows of a learned factor.
+fn fitted_rows(params: &LowRankParams, size: &ProblemSize) -> usize {
+    params.fit_rows.map_or(size.n_samples, |rows| (rows + size.n_labeled).min(size.n_samples))
+}
+
+/// What labels rows: landmarks and their coefficients; scores of the rows of the fit where the factor was learned.
+fn kept_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
+    let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
+    let learned = if params.factor == FactorKind::Glnp { 8 * fitted_rows(params, size) * c } else { 0 };
+    2 * 4 * k * d + 8 * k * (k + c) + learned
+}
+
+/// Buffers of one thread.
+fn desk_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
+    RowPass::desk_bytes(size.n_features, params.n_landmarks.min(size.n_samples))
+}
+
+/// Matrices of landmarks (k, k) at a time: two of sums, the map, the system, its copies and factor, and those that selection
+/// compares with, fold by fold.
+const SQUARES: usize = 11;
+/// The same with a least-squares problem by singular values, for systems that are not definite, as where all rows are landmarks.
+const SINGULAR_SQUARES: usize = 20;
 
 /// Bytes of a fit whose rows are not held: the sample, and for each thread its buffers and the sums of a block.
 fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
     if params.factor == FactorKind::Glnp {
-        let rows = params.fit_rows.map_or(size.n_samples, |rows| (rows + size.n_labeled).min(size.n_samples));
+        let rows = fitted_rows(params, size);
         let learned = GlnpParams { rank: k, ..params.glnp() }.plan_bytes(rows, d, size.threads) as usize;
         let kept = if rows < size.n_samples { 4 * rows * d } else { 0 };
-        // Scores, and those of the rows of the fit.
-        return learned + kept + 8 * rows * c + 8 * 8 * k * k;
+        return learned.max(8 * SQUARES * k * k) + kept + 8 * rows * c;
     }
     let sample = (50 * k).max(20_000).max(params.fit_rows.unwrap_or(0)).min(size.n_samples);
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
-    // Threads that sum, and nodes of the tree that wait for their neighbours.
-    let waiting = size.threads + 16;
-    2 * 4 * sample * d + size.threads * RowPass::desk_bytes(d, k) + waiting * sums + 8 * 8 * k * k
+    // A thread's own, and nodes of the tree that wait for their neighbours, one of each height.
+    let waiting = size.threads + Blocks::of(size.n_samples).count().max(1).ilog2() as usize + 2;
+    let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
+    let summing = waiting * sums + 3 * 8 * k * k + size.threads * desk_bytes(params, size);
+    2 * 4 * sample * d + summing.max(8 * squares * k * k)
 }

@@ -112,7 +112,7 @@ impl Preconditioner {
 }
 
 /// Random sign vectors that the spread is estimated by.
-const PROBES: usize = 16;
+pub(super) const PROBES: usize = 16;
 
 /// Σ m‖q − h·t‖² over the rows q of A without a constant's column, t their share of h = E·H⁻¹1 (l), which a constant column is
 /// smoothed to: neither a shift of the features nor a bias has a part in it. As estimated by sixteen vectors ε of random signs,

@@ -17,7 +17,7 @@ use super::params::{SketchSize, UnfoldedParams};
 use super::rows::Inputs;
 
 /// Labelled nodes whose columns are solved for together.
-const NODES: usize = 64;
+pub(super) const NODES: usize = 64;
 /// Residual of the solves by nodes, which are few and in double precision.
 pub(super) const NODES_TOL: f64 = 1e-10;
 /// Eigenvalues of K below this share of the largest count as zero.

@@ -100,6 +100,12 @@ const MOST_BYTES: usize = 1 << 27;
 /// Strips that are worked on together at most.
 const MOST_STRIPS: usize = 16;
 
+/// Strips of n rows that are worked on together.
+fn together(n: usize, is_single: bool) -> usize {
+    let bytes = 4 * n * WIDEST * if is_single { size_of::<f32>() } else { size_of::<f64>() };
+    (MOST_BYTES / bytes.max(1)).clamp(1, MOST_STRIPS)
+}
+
 /// Smoothing over a graph: Z = (I + λ·L̂)⁻¹·F for many columns, L̂ = I − D^(−1/2)·(W + self_loop·I)·D^(−1/2) and D the degrees with
 /// the self loop; or so many steps Z ← Z − α·(H·Z − F) of its unfolding.
 ///
@@ -232,6 +238,23 @@ impl Propagator {
     /// Nodes n.
     pub fn n(&self) -> usize {
         self.root.len()
+    }
+
+    /// Bytes of a propagator of `n` nodes and `n_edges` edges: its matrix with 12 bytes for each direction, root, diagonal and
+    /// its inverse, and places of the rows.
+    pub fn memory_bytes(n: usize, n_edges: usize) -> usize {
+        2 * 12 * n_edges + 40 * n
+    }
+
+    /// Bytes of columns under way while `n_columns` are solved for, besides those that come in and go out: four or five numbers a
+    /// row for strips that a thread works on, one for those that wait for their group.
+    pub fn strip_bytes(n: usize, n_columns: usize, is_single: bool, threads: usize) -> usize {
+        let width = n * WIDEST.min(n_columns) * if is_single { size_of::<f32>() } else { size_of::<f64>() };
+        let together = together(n, is_single).min(n_columns.div_ceil(WIDEST));
+        let active = together.min(threads.max(1));
+        // Residual, solution, direction and product; columns in the caller's order, or what is corrected in double precision.
+        let blocks = 4 + usize::from(n >= ORDERED_ROWS) + usize::from(!is_single);
+        width * (blocks * active + (together - active))
     }
 
     /// Entries of the adjacency matrix: twice the edges.
@@ -388,8 +411,7 @@ impl Propagator {
         fill: impl Fn(Range<usize>, &mut [R]) + Sync,
         mut take: impl FnMut(Range<usize>, &[R]) -> Result<()> + Send,
     ) -> Result<()> {
-        let bytes = 4 * self.n() * WIDEST * size_of::<R>();
-        let together = (MOST_BYTES / bytes.max(1)).clamp(1, MOST_STRIPS);
+        let together = together(self.n(), size_of::<R>() == size_of::<f32>());
         let all: Vec<Range<usize>> = strips_of(n_columns).collect();
         run.install(|| {
             for group in all.chunks(together) {
