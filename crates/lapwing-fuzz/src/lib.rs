@@ -1,0 +1,20 @@
+//! Damaged files for every reader of lapwing.
+//!
+//! A [`Target`] is a reader with what must hold of whatever it accepts; [`seeds`] makes valid files for it, [`mutate`]
+//! damages them by what is known of their format, and [`judge`] says what became of one. Three programs use them: `guided`
+//! follows coverage (libFuzzer; feature `libfuzzer`), `fuzz` runs and supervises it, or does without, and the test
+//! `corpus` reads again what is kept in `tests/corpus`. `cargo xtask fuzz` starts them all.
+
+pub mod campaign;
+pub mod found;
+pub mod judge;
+pub mod memory;
+pub mod mutate;
+pub mod reading;
+pub mod replay;
+pub mod rng;
+pub mod scratch;
+pub mod seeds;
+mod targets;
+
+pub use targets::{Bench, TARGETS, Target, target};
