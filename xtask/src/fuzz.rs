@@ -3,7 +3,7 @@
 //! Coverage comes from LLVM's sanitizer pass, which stable Rust takes as flags of the code generator; libFuzzer follows it.
 //! Only our crates and the parsers below them are built with these flags ([`FOLLOWED`]): to follow linear algebra costs
 //! time in every input and leads nowhere. This program stands in for rustc meanwhile and adds them. That build has a folder
-//! of its own, `target/fuzz/build`; everything a campaign finds goes to the rest of `target/fuzz`.
+//! of its own, `target/fuzz`, where what a campaign finds goes as well.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -11,7 +11,6 @@ use std::process::{Command, ExitCode};
 use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
 use crate::system::provide;
-use crate::wheel::BUILD;
 
 /// Says that we stand in for rustc.
 const STANDS_IN: &str = "LAPWING_XTASK_COVERAGE";
@@ -77,18 +76,10 @@ struct Options<'a> {
 pub fn fuzz(options: &[&str]) -> Result<()> {
     let Options { minutes, jobs, targets } = parsed(options)?;
     let folder = target().join("fuzz");
-    Call::cargo(BUILD[0]).args(&BUILD[1..]).run()?;
-    let program = target().join("release/fuzz");
-    let guided = match guided(&folder) {
-        Ok(guided) => guided,
-        Err(error) => {
-            eprintln!("{error}\nwithout it, mutations are not led by coverage");
-            "-".into()
-        }
-    };
+    let program = program(&folder)?;
     let corpus = root().join("tests/corpus");
     let call = Call::new(&program).args(["campaign".as_ref(), folder.as_os_str(), corpus.as_os_str()]);
-    let outcome = call.args([minutes, jobs]).args([&guided]).args(&targets).run();
+    let outcome = call.args([minutes, jobs]).args(&targets).run();
     let agreement = referees(&program, &folder, &corpus, &targets);
     outcome.map_err(|_| format!("defects were found; see {}", folder.join("defects").display()))?;
     agreement
@@ -123,19 +114,22 @@ fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(|value| value > 0.0 && value < 1e6)
 }
 
-/// Builds the program that follows coverage.
-fn guided(folder: &Path) -> Result<PathBuf> {
-    let is_there = || Call::new("c++").args(["--version"]).read().is_ok();
-    provide("a C++ compiler is missing, which builds libFuzzer", &["g++"], is_there)?;
-    let build = folder.join("build");
+/// Builds the program, one that follows coverage where there is a C++ compiler.
+fn program(folder: &Path) -> Result<PathBuf> {
     let stand_in = std::env::current_exe().map_err(|error| format!("cannot tell where this program lies: {error}"))?;
-    Call::cargo("build")
-        .args(["--release", "--locked", "--package", "lapwing-fuzz", "--features", "libfuzzer", "--bin", "guided"])
-        .env("CARGO_TARGET_DIR", &build)
-        .env("RUSTC_WRAPPER", stand_in)
-        .env(STANDS_IN, "1")
-        .run()?;
-    Ok(build.join("release/guided"))
+    let is_there = || Call::new("c++").args(["--version"]).read().is_ok();
+    let compiler = provide("a C++ compiler is missing, which builds libFuzzer", &["g++"], is_there);
+    let build = if compiler.is_ok() { folder.to_owned() } else { target() };
+    let call = Call::cargo("build").args(["--release", "--locked", "--package", "lapwing-fuzz", "--bin", "fuzz"]);
+    let call = call.env("CARGO_TARGET_DIR", &build);
+    match compiler {
+        Ok(()) => call.args(["--features", "libfuzzer"]).env("RUSTC_WRAPPER", stand_in).env(STANDS_IN, "1").run()?,
+        Err(error) => {
+            eprintln!("{error}\nwithout it, mutations do not follow coverage");
+            call.run()?;
+        }
+    }
+    Ok(build.join("release/fuzz"))
 }
 
 /// Holds accepted inputs against the formats' own readers.

@@ -1,7 +1,6 @@
 //! A campaign: every target in turn, in a process of its own that is started again when an input ends it.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,8 +14,6 @@ use crate::replay::{LIMIT, files_of};
 use crate::scratch::{Scratch, WITHIN};
 use crate::{Bench, Target};
 
-/// Names the target in the environment of a process.
-pub const TARGET: &str = "LAPWING_FUZZ_TARGET";
 /// Names the folder of the campaign.
 pub const FOLDER: &str = "LAPWING_FUZZ_FOLDER";
 
@@ -32,8 +29,6 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Inputs that are kept in the repository, a folder for each target.
     pub corpus: PathBuf,
-    /// The program with coverage; without it, mutations are made blindly.
-    pub guided: Option<PathBuf>,
     /// Targets.
     pub targets: Vec<&'static Target>,
     /// Processor time for all of them together.
@@ -172,50 +167,28 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
 
 fn command(plan: &Plan, target: &Target, folders: &Folders, scratch: &Scratch, left: Duration) -> io::Result<Command> {
     let seconds = left.as_secs().max(1);
-    let mut command = match &plan.guided {
-        Some(guided) => {
-            let mut command = Command::new(guided);
-            let prefix = [folders.artifacts.as_os_str(), "/".as_ref()].concat_os();
-            command.args([
-                format!("-max_total_time={seconds}"),
-                format!("-timeout={}", LIMIT.as_secs()),
-                format!("-rss_limit_mb={PROCESS_MEGABYTES}"),
-                format!("-max_len={}", target.most),
-                "-print_final_stats=1".into(),
-                "-detect_leaks=0".into(),
-                "-reload=0".into(),
-                "-len_control=0".into(),
-            ]);
-            command.arg([OsString::from("-artifact_prefix="), prefix].concat_os());
-            command.arg(&folders.corpus).arg(&folders.seeds);
-            if folders.kept.is_dir() {
-                command.arg(&folders.kept);
-            }
-            command
-        }
-        None => {
-            let mut command = Command::new(std::env::current_exe()?);
-            command.args(["blind", target.name, &seconds.to_string()]);
-            command.args([&folders.seeds, &folders.kept]);
-            command
-        }
-    };
-    command.env(TARGET, target.name).env(FOLDER, &plan.folder).env(WITHIN, scratch.folder());
+    let mut command = Command::new(std::env::current_exe()?);
+    if cfg!(feature = "libfuzzer") {
+        let artifacts = folders.artifacts.display();
+        command.args(["guided", target.name]).args([
+            format!("-max_total_time={seconds}"),
+            format!("-timeout={}", LIMIT.as_secs()),
+            format!("-rss_limit_mb={PROCESS_MEGABYTES}"),
+            format!("-max_len={}", target.most),
+            format!("-artifact_prefix={artifacts}/"),
+            "-print_final_stats=1".into(),
+            "-detect_leaks=0".into(),
+            "-reload=0".into(),
+            "-len_control=0".into(),
+        ]);
+        command.args([&folders.corpus, &folders.seeds]);
+        command.args(folders.kept.is_dir().then_some(&folders.kept));
+    } else {
+        command.args(["blind", target.name, &seconds.to_string()]).args([&folders.seeds, &folders.kept]);
+    }
+    command.env(FOLDER, &plan.folder).env(WITHIN, scratch.folder());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     Ok(command)
-}
-
-/// Texts of the system behind each other.
-trait ConcatOs {
-    fn concat_os(self) -> OsString;
-}
-
-impl<T: AsRef<std::ffi::OsStr>> ConcatOs for [T; 2] {
-    fn concat_os(self) -> OsString {
-        let mut text = OsString::new();
-        self.iter().for_each(|part| text.push(part));
-        text
-    }
 }
 
 /// Runs a process to its end and adds what it says to `outcome`; false where an input ended it.

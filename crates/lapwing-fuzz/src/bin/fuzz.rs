@@ -24,8 +24,9 @@ fuzz seeds TARGET FOLDER                       write valid files
 fuzz run TARGET FILE…                          read inputs again; fails where one shows a defect
 fuzz read TARGET FILE…                         what is read, a line of JSON for each
 fuzz blind TARGET SECONDS FOLDER…              mutate without coverage
-fuzz campaign FOLDER CORPUS MINUTES JOBS GUIDED TARGET…
-                                               all that, in processes of their own; GUIDED is a program or -
+fuzz guided TARGET ARG…                        mutate by coverage, with arguments of libFuzzer
+fuzz campaign FOLDER CORPUS MINUTES JOBS TARGET…
+                                               all that, in processes of their own
 ";
 
 type Result<T> = std::result::Result<T, String>;
@@ -54,12 +55,15 @@ fn dispatch(args: &[&str]) -> Result<bool> {
         ["blind", name, seconds, folders @ ..] => {
             blind(named(name)?, Duration::from_secs(number(seconds)? as u64), &paths(folders))?;
         }
-        ["campaign", folder, corpus, minutes, jobs, guided, names @ ..] => {
+        #[cfg(feature = "libfuzzer")]
+        ["guided", name, args @ ..] => {
+            return lapwing_fuzz::guided::run(named(name)?, &folder(), args).map(|code| code == 0).map_err(words);
+        }
+        ["campaign", folder, corpus, minutes, jobs, names @ ..] => {
             let targets = names.iter().map(|name| named(name)).collect::<Result<Vec<_>>>()?;
             return run(&Plan {
                 folder: folder.into(),
                 corpus: corpus.into(),
-                guided: (*guided != "-").then(|| guided.into()),
                 targets: if targets.is_empty() { TARGETS.iter().collect() } else { targets },
                 time: Duration::from_secs_f64(number(minutes)? * number(jobs)?.max(1.0) * 60.0),
                 jobs: number(jobs)? as usize,
@@ -80,6 +84,11 @@ fn bench() -> Result<Bench> {
 
 fn named(name: &str) -> Result<&'static Target> {
     target(name).ok_or_else(|| format!("no target is called '{name}'; `fuzz targets` lists them"))
+}
+
+/// Where what is found goes.
+fn folder() -> PathBuf {
+    std::env::var_os(FOLDER).unwrap_or_else(|| "target/fuzz".into()).into()
 }
 
 fn number(text: &str) -> Result<f64> {
@@ -104,8 +113,7 @@ fn read(target: &Target, files: &[PathBuf]) -> Result<()> {
 
 /// Mutates what is in the folders, and what was accepted on the way.
 fn blind(target: &Target, time: Duration, folders: &[PathBuf]) -> Result<()> {
-    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap_or_else(|| "target/fuzz".into()));
-    let mut found = Found::open(&folder, target).map_err(words)?;
+    let mut found = Found::open(&folder(), target).map_err(words)?;
     let mut pool = Vec::new();
     for file in
         folders.iter().map(|folder| files_of(folder)).collect::<std::io::Result<Vec<_>>>().map_err(words)?.concat()
