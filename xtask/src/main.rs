@@ -5,6 +5,7 @@
 //! Every call of cargo uses the release profile and the features of the whole workspace, so that a crate compiles once.
 
 mod bench;
+mod fuzz;
 mod mpi;
 mod process;
 mod python;
@@ -23,6 +24,9 @@ cargo xtask COMMAND: the working commands of this repository
   test                 everything continuous integration checks, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
+  fuzz [--minutes M] [--jobs N] [--targets T …]
+                       damage files of every format, give them to every reader, and hold what is accepted against the
+                       formats' own readers
   bench NAME [--help]  hold lapwing against its peers in one run; names: accuracy, graph-learning, knn, label, lapsvm,
                        low-rank, solve, sparsify, unfolded
   reproduce PAPER [--help]
@@ -36,6 +40,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if wheel::stands_in_for_cargo() {
         return wheel::cargo_for_maturin(&args);
+    }
+    if fuzz::stands_in_for_rustc() {
+        return fuzz::rustc(&args);
     }
     match dispatch(&args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,6 +67,11 @@ fn dispatch(args: &[String]) -> Result<()> {
         ["wheel"] => wheel::wheel(None),
         ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
         ["doc"] => doc(&[]),
+        ["fuzz", "-h" | "--help"] => {
+            print!("{}", fuzz::HELP);
+            Ok(())
+        }
+        ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["bench", name, options @ ..] => bench::bench(name, options),
         ["reproduce", paper, options @ ..] => reproduce::reproduce(paper, options),
         _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),

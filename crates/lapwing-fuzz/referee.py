@@ -1,0 +1,308 @@
+"""The formats' own readers beside ours: what we accept and they refuse, or read otherwise.
+
+    python referee.py FUZZ FOLDER CORPUS [TARGET ...]
+
+FUZZ is the program `fuzz`, FOLDER that of a campaign, CORPUS what is kept in the repository. Every accepted input of the
+sample and every kept one is read by `fuzz read` and here by NumPy, SciPy, PyArrow, the csv module, gzip, zstandard and
+safetensors. Exit code 1 where they disagree in a way that is not among the documented leniencies below.
+
+Leniencies, by design:
+- values beyond a type: `1e400` is infinite for both; texts such as `1_000` that Python alone takes for numbers;
+- blank lines of a CSV file are no rows, a byte order mark is no text;
+- arrays: NumPy refuses objects and types that we refuse as well; more bytes behind an array are left alone by both;
+- `.npz`: members that are not asked for are not looked at;
+- safetensors: the settings in the metadata are ours.
+"""
+
+import csv
+import gzip
+import io
+import json
+import math
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors
+import scipy.sparse
+import zstandard
+
+FILES_AT_ONCE = 200
+
+
+class Differs(Exception):
+    """Both read it, and not the same."""
+
+
+def main():
+    fuzz, folder, corpus, *targets = sys.argv[1:]
+    names = subprocess.run([fuzz, "targets"], check=True, capture_output=True, text=True).stdout.split()
+    total = disagreements = 0
+    for target in targets or names:
+        files = sorted(
+            path
+            for place in (Path(folder, "accepted"), Path(corpus))
+            for path in (place / target).glob("*")
+            if path.suffix != ".txt"
+        )
+        seen = 0
+        for ours in readings(fuzz, target, files):
+            if "error" in ours:
+                continue
+            seen += 1
+            complaint = judged(target, ours)
+            if complaint:
+                disagreements += 1
+                print(f"{target}: {ours['file']}\n  {complaint}", flush=True)
+        total += seen
+        print(f"{target:<15} {seen:>6} accepted inputs held against {REFEREES[target][0]}", flush=True)
+    print(f"{total} accepted inputs, {disagreements} disagreements")
+    return 1 if disagreements else 0
+
+
+def readings(fuzz, target, files):
+    for start in range(0, len(files), FILES_AT_ONCE):
+        part = [str(path) for path in files[start : start + FILES_AT_ONCE]]
+        done = subprocess.run([fuzz, "read", target, *part], capture_output=True, text=True)
+        yield from (json.loads(line) for line in done.stdout.splitlines())
+        if done.returncode:
+            raise SystemExit(f"`{fuzz} read {target}` ended with {done.returncode}: {done.stderr}")
+
+
+def judged(target, ours):
+    """What the other reader has against the input; None where it agrees."""
+    _, read = REFEREES[target]
+    try:
+        read(Path(ours["file"]).read_bytes(), ours)
+    except Differs as complaint:
+        return f"reads otherwise: {complaint}"
+    except Exception as complaint:  # noqa: BLE001 - whatever a foreign reader raises is a refusal
+        return f"refused: {type(complaint).__name__}: {complaint}"
+    return None
+
+
+def same_values(theirs, ours):
+    if list(theirs.shape) != ours["shape"]:
+        raise Differs(f"shape {theirs.shape}, ours {ours['shape']}")
+    if ours["values"] is None:
+        return
+    mine = np.array([float(text) for text in ours["values"]]).reshape(theirs.shape)
+    theirs = theirs.astype(np.float64)
+    single = theirs.astype(np.float32).astype(np.float64)
+    fine = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)) | (mine == single)
+    if not fine.all():
+        at = tuple(int(i) for i in np.argwhere(~fine)[0])
+        raise Differs(f"value {theirs[at]} at {at}, ours {mine[at]}")
+
+
+# Text
+
+
+def rows_of(text):
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    return [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+
+
+def number(text):
+    text = text.strip()
+    if text == "" or text.lower() in MISSING:
+        return math.nan
+    return float(text)
+
+
+MISSING = {"na", "n/a", "null", "none", "nan", "?", "-nan", "#n/a", "<na>"}
+
+
+def is_number(text):
+    try:
+        float(text.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def of_table(text, ours):
+    rows = rows_of(text)
+    if not all(is_number(cell) for cell in rows[0]):
+        rows = rows[1:]
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise ValueError(f"rows of {sorted(widths)} cells")
+    if len(rows) != ours["shape"][0]:
+        raise Differs(f"{len(rows)} rows, ours {ours['shape'][0]}")
+    names = ours["names"]
+    header = [cell for cell in rows_of(text)[0]]
+    if names is not None and set(names) <= set(header) and len(set(header)) == len(header):
+        places = [header.index(name) for name in names]
+        values = np.array([[number(row[at]) for at in places] for row in rows], dtype=float)
+        same_values(values.reshape(len(rows), len(places)), ours)
+
+
+def table(data, ours):
+    of_table(data.decode("utf-8"), ours)
+
+
+def table_gz(data, ours):
+    of_table(gzip.decompress(data).decode("utf-8"), ours)
+
+
+def table_zst(data, ours):
+    frames = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True)
+    of_table(frames.read().decode("utf-8"), ours)
+
+
+def svmlight(data, ours):
+    lines = [line.split("#")[0].split() for line in data.decode("utf-8").split("\n")]
+    lines = [line for line in lines if line]
+    if len(lines) != ours["shape"][0]:
+        raise Differs(f"{len(lines)} rows, ours {ours['shape'][0]}")
+    for line in lines:
+        for pair in line[1:]:
+            index, value = pair.split(":", 1)
+            if index != "qid":
+                int(index), float(value)
+
+
+def label_text(data, ours):
+    text = data.decode("utf-8")
+    list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+# Arrays
+
+
+def array(data, ours):
+    theirs = np.load(io.BytesIO(data), allow_pickle=False)
+    if ours["kind"] == "samples":
+        same_values(theirs.reshape(len(theirs), -1) if theirs.ndim == 1 else theirs, ours)
+    return theirs
+
+
+def edge_array(data, ours):
+    theirs = array(data, ours)
+    if theirs.dtype.names:
+        columns = [theirs[name] for name in theirs.dtype.names]
+    else:
+        columns = list(theirs.T) if theirs.ndim == 2 else []
+    edges_of(columns, ours)
+
+
+def edges_of(columns, ours):
+    u, v = (np.asarray(column, dtype=float) for column in columns[:2])
+    weights = np.asarray(columns[2], dtype=float) if len(columns) > 2 else np.ones(len(u))
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError("a weight that is none")
+    joined = {(min(a, b), max(a, b)) for a, b, w in zip(u, v, weights) if a != b and w > 0}
+    if 2 * len(joined) != ours["indptr"]:
+        raise Differs(f"{len(joined)} edges, ours {ours['indptr'] // 2}")
+
+
+def edge_text(data, ours):
+    rows = rows_of(data.decode("utf-8"))
+    if not all(is_number(cell) for cell in rows[0]):
+        rows = rows[1:]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("rows of several lengths")
+    if rows:
+        edges_of([[float(cell) for cell in column] for column in zip(*rows)], ours)
+
+
+# Archives
+
+
+def archive(data, ours):
+    with np.load(io.BytesIO(data), allow_pickle=False) as members:
+        if "X" in members:
+            same_values(members["X"], ours)
+            if "y" in members:
+                members["y"]
+            return
+        if "X_data" in members:
+            parts = [members[f"X_{part}"] for part in ("data", "indices", "indptr")]
+            theirs = scipy.sparse.csr_matrix(tuple(parts), shape=tuple(members["X_shape"]))
+        else:
+            theirs = scipy.sparse.load_npz(io.BytesIO(data))
+    checked(theirs, ours)
+
+
+def checked(theirs, ours):
+    theirs = theirs.tocsr()
+    theirs.check_format(full_check=True)
+    if theirs.shape[0] * theirs.shape[1] <= 4096:
+        same_values(theirs.astype(np.float64).toarray(), ours)
+
+
+def graph_archive(data, ours):
+    with np.load(io.BytesIO(data), allow_pickle=False) as members:
+        if "edges" in members and not {"format", "shape", "data"} <= set(members):
+            rows = members["edges"]
+            columns = [rows[name] for name in rows.dtype.names] if rows.dtype.names else list(rows.T)
+            edges_of(columns, ours)
+            return
+    theirs = scipy.sparse.load_npz(io.BytesIO(data)).tocsr()
+    theirs.check_format(full_check=True)
+    theirs.setdiag(0)
+    theirs.eliminate_zeros()
+    if theirs.nnz != ours["indptr"]:
+        raise Differs(f"{theirs.nnz} entries, ours {ours['indptr']}")
+
+
+# Parquet
+
+
+def parquet(data, ours):
+    table = pq.read_table(io.BytesIO(data))
+    table.validate(full=True)
+    if table.num_rows != ours["shape"][0]:
+        raise Differs(f"{table.num_rows} rows, ours {ours['shape'][0]}")
+    if len(set(table.column_names)) < len(table.column_names):
+        return
+    columns = [column_of(table.column(name)) for name in ours["names"]]
+    same_values(np.array(columns).T.reshape(table.num_rows, len(columns)), ours)
+
+
+def column_of(column):
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return np.array([math.nan if value is None else float(value) for value in column.to_pylist()], dtype=float)
+
+
+def edge_parquet(data, ours):
+    table = pq.read_table(io.BytesIO(data))
+    table.validate(full=True)
+    edges_of([column_of(column) for column in table.columns], ours)
+
+
+# Models
+
+
+def model(data, _):
+    safetensors.deserialize(data)
+
+
+REFEREES = {
+    "csv": ("the csv module", table),
+    "csv-gz": ("gzip and the csv module", table_gz),
+    "csv-zst": ("zstandard and the csv module", table_zst),
+    "svmlight": ("the rules of the format", svmlight),
+    "npy": ("numpy.load", array),
+    "npz": ("numpy.load and scipy.sparse.load_npz", archive),
+    "parquet": ("pyarrow.parquet", parquet),
+    "labels-text": ("the csv module", label_text),
+    "labels-npy": ("numpy.load", array),
+    "edges-csv": ("the csv module", edge_text),
+    "edges-npy": ("numpy.load", edge_array),
+    "edges-parquet": ("pyarrow.parquet", edge_parquet),
+    "graph-npz": ("scipy.sparse.load_npz", graph_archive),
+    "model": ("safetensors", model),
+    "sparsifier": ("safetensors", model),
+    "low-rank-sums": ("safetensors", model),
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

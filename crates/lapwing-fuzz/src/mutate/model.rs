@@ -1,0 +1,252 @@
+//! Models and checkpoints: the JSON of their header, the settings in it, and their arrays, in order again afterwards.
+
+use serde_json::{Map, Value, json};
+
+use super::havoc::write_number;
+use super::{Mutator, npy};
+use crate::rng::Rng;
+
+/// A file taken apart.
+struct Parts {
+    /// Metadata, as texts.
+    metadata: Map<String, Value>,
+    /// The settings, which are JSON within the metadata.
+    settings: Value,
+    arrays: Vec<Array>,
+}
+
+struct Array {
+    name: String,
+    dtype: String,
+    shape: Vec<u64>,
+    data: Vec<u8>,
+}
+
+/// Element types and their bytes.
+const DTYPES: &[(&str, usize)] =
+    &[("F64", 8), ("F32", 4), ("U8", 1), ("U32", 4), ("U64", 8), ("I64", 8), ("F16", 2), ("BOOL", 1), ("I32", 4)];
+
+/// A model or a checkpoint.
+pub fn model(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
+    let Some(mut parts) = Parts::of(bytes) else { return mutator.blindly(bytes) };
+    for _ in 0..mutator.some_times() {
+        match mutator.rng.below(12) {
+            0 => parts.metadata_changed(&mut mutator.rng),
+            1..=4 => settings(&mut mutator.rng, &mut parts.settings),
+            _ => parts.array_changed(mutator),
+        }
+    }
+    *bytes = parts.written();
+    match mutator.rng.below(16) {
+        // In disorder, with a checksum that is right: what comes behind the checksum must hold by itself.
+        0 => {
+            mutator.blindly(bytes);
+            reseal(bytes);
+        }
+        1 => header(&mut mutator.rng, bytes),
+        _ => reseal(bytes),
+    }
+}
+
+/// What stands before the digits of the checksum in the header.
+const CHECKSUM: &[u8] = b"\"lapwing.checksum\":\"";
+
+/// Puts the checksum of a file right, if it has one, so that damage is met by what stands behind the checksum: a CRC-32 of
+/// all bytes in eight hexadecimal digits, for which zeros are taken meanwhile.
+pub fn reseal(bytes: &mut [u8]) {
+    let found = bytes.windows(CHECKSUM.len()).position(|part| part == CHECKSUM);
+    let Some(start) = found.map(|at| at + CHECKSUM.len()).filter(|start| start + 8 <= bytes.len()) else { return };
+    bytes[start..start + 8].fill(b'0');
+    let mut sum = flate2::Crc::new();
+    sum.update(bytes);
+    bytes[start..start + 8].copy_from_slice(format!("{:08x}", sum.sum()).as_bytes());
+}
+
+impl Parts {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let length = usize::try_from(u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?)).ok()?;
+        let end = length.checked_add(8)?;
+        let Ok(Value::Object(mut header)) = serde_json::from_slice(bytes.get(8..end)?) else { return None };
+        let Some(Value::Object(metadata)) = header.remove("__metadata__") else { return None };
+        let settings = serde_json::from_str(metadata.get("lapwing.meta")?.as_str()?).ok()?;
+        let data = &bytes[end..];
+        let array = |(name, info): (String, Value)| {
+            let offsets = |at: usize| usize::try_from(info["data_offsets"][at].as_u64()?).ok();
+            Some(Array {
+                name,
+                dtype: info["dtype"].as_str()?.to_owned(),
+                shape: info["shape"].as_array()?.iter().filter_map(Value::as_u64).collect(),
+                data: data.get(offsets(0)?..offsets(1)?)?.to_vec(),
+            })
+        };
+        let mut arrays = header.into_iter().map(array).collect::<Option<Vec<Array>>>()?;
+        arrays.sort_by_key(|array| (std::cmp::Reverse(width_of(&array.dtype)), array.name.clone()));
+        Some(Self { metadata, settings, arrays })
+    }
+
+    fn written(mut self) -> Vec<u8> {
+        self.metadata.insert("lapwing.meta".into(), Value::String(self.settings.to_string()));
+        let mut header = Map::from_iter([("__metadata__".to_owned(), Value::Object(self.metadata))]);
+        let mut data = Vec::new();
+        for array in self.arrays {
+            let start = data.len();
+            data.extend(array.data);
+            let info = json!({ "dtype": array.dtype, "shape": array.shape, "data_offsets": [start, data.len()] });
+            header.insert(array.name, info);
+        }
+        let mut text = Value::Object(header).to_string().into_bytes();
+        text.resize(text.len().next_multiple_of(8), b' ');
+        [&(text.len() as u64).to_le_bytes()[..], &text, &data].concat()
+    }
+
+    fn metadata_changed(&mut self, rng: &mut Rng) {
+        let keys: Vec<String> = self.metadata.keys().cloned().collect();
+        if keys.is_empty() {
+            return;
+        }
+        let key = rng.of(&keys).clone();
+        let kinds = [
+            "harmonic",
+            "low-rank",
+            "lapsvm",
+            "laprls",
+            "unfolded-gnn",
+            "eigenfunction",
+            "sparsifier",
+            "low-rank-sums",
+        ];
+        match rng.below(3) {
+            0 => drop(self.metadata.remove(&key)),
+            1 => drop(self.metadata.insert("lapwing.kind".into(), Value::String((*rng.of(&kinds)).into()))),
+            _ => drop(
+                self.metadata.insert(key, Value::String((*rng.of(&["", "0", "1", "2", "-1", "{}", "null"])).into())),
+            ),
+        }
+    }
+
+    fn array_changed(&mut self, mutator: &mut Mutator<'_>) {
+        if self.arrays.is_empty() {
+            return;
+        }
+        let at = mutator.rng.below(self.arrays.len());
+        let rng = &mut mutator.rng;
+        match rng.below(10) {
+            0 => drop(self.arrays.remove(at)),
+            1 => self.arrays[at].retyped(rng),
+            2 => self.arrays[at].reshaped(rng),
+            3..=4 => self.arrays[at].resized(rng),
+            5 => {
+                let other = rng.below(self.arrays.len());
+                self.arrays[at].name = self.arrays[other].name.clone();
+            }
+            6 => mutator.blindly(&mut self.arrays[at].data),
+            _ => npy::value(rng, &mut self.arrays[at].data),
+        }
+    }
+}
+
+impl Array {
+    /// The same bytes as another type, the last dimension fitted.
+    fn retyped(&mut self, rng: &mut Rng) {
+        let (name, width) = *rng.of(DTYPES);
+        let before: u64 = self.shape.iter().rev().skip(1).product::<u64>().max(1);
+        if let Some(last) = self.shape.last_mut() {
+            *last = self.data.len() as u64 / width as u64 / before;
+        }
+        name.clone_into(&mut self.dtype);
+    }
+
+    /// The same values in another shape.
+    fn reshaped(&mut self, rng: &mut Rng) {
+        match rng.below(4) {
+            0 => self.shape.reverse(),
+            1 => self.shape.push(1),
+            2 => drop(self.shape.pop()),
+            _ => {
+                let at = rng.below(self.shape.len());
+                if let Some(dim) = self.shape.get_mut(at) {
+                    *dim = rng.edge(*dim);
+                }
+            }
+        }
+    }
+
+    /// A row more or less, or none at all, with as many values as that needs.
+    fn resized(&mut self, rng: &mut Rng) {
+        let at = rng.below(self.shape.len());
+        let Some(dim) = self.shape.get_mut(at) else { return };
+        *dim = match rng.below(4) {
+            0 => 0,
+            1 => *dim + 1,
+            2 => *dim * 2,
+            _ => dim.saturating_sub(1),
+        };
+        let count = self.shape.iter().try_fold(width_of(&self.dtype) as u64, |count, &dim| count.checked_mul(dim));
+        if let Some(length) = count.filter(|count| *count < 1 << 14) {
+            self.data.resize(length as usize, 0);
+        }
+    }
+}
+
+fn width_of(dtype: &str) -> usize {
+    DTYPES.iter().find(|(name, _)| *name == dtype).map_or(1, |(_, width)| *width)
+}
+
+/// One value somewhere in the settings becomes another, is left out, or comes twice.
+fn settings(rng: &mut Rng, value: &mut Value) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() && !rng.one_in(12) => {
+            let keys: Vec<String> = fields.keys().cloned().collect();
+            let key = rng.of(&keys);
+            if rng.one_in(12) {
+                fields.remove(key);
+            } else if let Some(field) = fields.get_mut(key) {
+                settings(rng, field);
+            }
+        }
+        Value::Array(items) if !items.is_empty() && !rng.one_in(6) => {
+            let at = rng.below(items.len());
+            match rng.below(8) {
+                0 => drop(items.remove(at)),
+                1 => items.push(items[at].clone()),
+                _ => settings(rng, &mut items[at]),
+            }
+        }
+        _ => *value = other(rng, value),
+    }
+}
+
+fn other(rng: &mut Rng, value: &Value) -> Value {
+    let number = value.as_f64().unwrap_or(1.0);
+    match rng.below(12) {
+        0 => Value::Null,
+        1 => json!(true),
+        2 => json!(""),
+        3 => json!(["a", "b"]),
+        4 => json!([]),
+        5 => json!({}),
+        6 => json!(*rng.of(&[0.0, -0.0, -1.0, 1e300, -1e300, 1e-300, 5e-324, 0.5, 1e18])),
+        7 => json!(number * *rng.of(&[2.0, 0.5, -1.0, 1e9, 1e-9])),
+        8 => json!(*rng.of(&[
+            "gaussian",
+            "self-tuning",
+            "cosine",
+            "binary",
+            "euclidean",
+            "rbf",
+            "linear",
+            "poly",
+            "auto",
+            "c"
+        ])),
+        _ => json!(rng.edge(value.as_u64().unwrap_or(1))),
+    }
+}
+
+/// The length of the header, or a byte of it.
+fn header(rng: &mut Rng, bytes: &mut [u8]) {
+    let at = if rng.one_in(2) { rng.below(8) } else { rng.below(bytes.len()) };
+    if let Some(place) = bytes.get_mut(at..) {
+        write_number(rng, place);
+    }
+}

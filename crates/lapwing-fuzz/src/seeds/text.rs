@@ -1,0 +1,91 @@
+//! Text: tables, labels, edges, sparse samples; and the tables compressed.
+
+use std::io::Write;
+
+use flate2::write::GzEncoder;
+
+use super::{Seed, named};
+use crate::Bench;
+
+/// Tables.
+pub fn csv(_: &Bench) -> Vec<Seed> {
+    named(&[
+        ("header", b"a,b,label\n1,2,\"x\"\n3,4,y\n5,6,\n"),
+        ("bare", b"1,2.5\n-3e2,4\nnan,inf\n0,0.125\n"),
+        ("crlf", b"a,b\r\n1,2\r\n3,4\r\n"),
+        ("bom", b"\xef\xbb\xbfa,b,drop\n1,2,x\n3,4,y\n"),
+        ("quoted", b"\"a\",\"b, c\",label\n\"1\",2,\"say \"\"no\"\"\"\n3,4,\"two\nlines\"\n"),
+        ("missing", b"a,b,c\n1,,3\n,,\n4,NA,6\n"),
+        ("picked", b"a,pick,label\n1,2,unl\n3,4,7\n5,6,007\n"),
+        ("spaces", b" a , b \n 1 , 2 \n\n3,4\n"),
+        ("open", b"a,b,label\n1,2,\"x\n3,4,y\n"),
+        ("one", b"7\n"),
+    ])
+}
+
+/// Tables behind gzip: of one member, and of two.
+pub fn csv_gz(_: &Bench) -> Vec<Seed> {
+    let (first, second) = (b"a,b,label\n1,2,x\n3,4,y\n", b"5,6,x\n7,8,\n");
+    vec![("one".into(), gzip(first)), ("two".into(), [gzip(first), gzip(second)].concat()), ("none".into(), gzip(b""))]
+}
+
+/// Tables behind zstd: of one frame, and of two.
+pub fn csv_zst(_: &Bench) -> Vec<Seed> {
+    let (first, second) = (b"a,b,label\n1,2,x\n3,4,y\n", b"5,6,x\n7,8,\n");
+    vec![("one".into(), zstd(first)), ("two".into(), [zstd(first), zstd(second)].concat()), ("none".into(), zstd(b""))]
+}
+
+/// Behind gzip.
+pub fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    // Memory takes what it is given.
+    let _ = encoder.write_all(text);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Behind zstd, with a checksum.
+pub fn zstd(text: &[u8]) -> Vec<u8> {
+    let Ok(mut encoder) = zstd::stream::write::Encoder::new(Vec::new(), 1) else { return Vec::new() };
+    let _ = encoder.include_checksum(true);
+    let _ = encoder.write_all(text);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Sparse samples.
+pub fn svmlight(_: &Bench) -> Vec<Seed> {
+    named(&[
+        ("plain", b"1 1:2 3:4\n2 2:1\n1\n"),
+        ("zero", b"+1 0:0.5 7:1e-3 # a word\n-1 1:nan\n\n"),
+        ("query", b"3 qid:1 1:1 2:0\r\n2 qid:1 2:5\r\n"),
+        ("names", b"spam 1:1\nham 2:1\n"),
+    ])
+}
+
+/// Labels, in both layouts.
+pub fn labels(_: &Bench) -> Vec<Seed> {
+    named(&[
+        ("column", b"label\n1\n\n2\n-1\n1\nnan\n3\n1\n"),
+        ("bare", b"a\nb\n\na\nc\nunl\nb\na\n"),
+        ("pairs", b"row,label\n0,x\n5,y\n7,z\n"),
+        ("bare-pairs", b"3,1\r\n1,2\r\n6,1\r\n"),
+        ("wide-pairs", b"row,label,confidence\n2,\"a, b\",0.5\n4,\"c\"\"d\",0.25\n"),
+        ("numbers", b"007\n7\n1.0\n1\n\"\"\n\"-1\"\n 2 \n+3\n"),
+    ])
+}
+
+/// Lists of edges.
+pub fn edges(_: &Bench) -> Vec<Seed> {
+    named(&[
+        ("weighted", b"u,v,weight\n0,1,0.5\n1,2,2\n2,0,1e-3\n3,3,1\n"),
+        ("bare", b"0,1\n1,2\n2,3\n3,0\n"),
+        ("twice", b"0,1,1\n1,0,1\n0,2,3\n0,2,4\n"),
+        ("floats", b"0.0,1.0,1\n2.0,1.0,0\n"),
+        ("many", many_edges().as_bytes()),
+    ])
+}
+
+/// Edges enough to be thinned.
+fn many_edges() -> String {
+    let pairs = (0..20).flat_map(|u| (u + 1..20).map(move |v| (u, v)));
+    pairs.map(|(u, v)| format!("{u},{v},{}\n", 1 + (u * v) % 7)).collect()
+}

@@ -1,0 +1,127 @@
+//! Work that goes on from a damaged checkpoint: of a sparsifier in its stream, of the sums of a low-rank fit.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use lapwing_data::{Alone, Edge, GeneratedRows, Labels, Result, Run, Targets};
+use lapwing_graph::sparsify::{Budget, Checkpoint, Sampler, Sparsifier, SparsifyParams};
+use lapwing_models::low_rank::FactorKind;
+use lapwing_models::{LowRank, LowRankParams, RowFit};
+
+use super::graphs::check_matrix;
+use super::{Bench, accepted, answer, holds};
+use crate::judge::Verdict;
+use crate::rng::Rng;
+
+/// What the checkpoints of sparsifiers say they are of.
+const SOURCE: &str = "edges";
+/// Nodes of the stream.
+const NODES: usize = 16;
+/// Edges of the stream.
+const EDGES: usize = 300;
+/// Edges before the checkpoint.
+const BEFORE: usize = 200;
+/// Rows of the fit.
+const ROWS: usize = 48;
+/// Samplers whose state differs.
+const SAMPLERS: [Sampler; 4] = [Sampler::Streaming, Sampler::Degree, Sampler::Uniform, Sampler::Ridge];
+
+/// Goes on from a checkpoint of any of the samplers.
+pub fn sparsifier(bench: &Bench, bytes: &[u8]) -> Verdict {
+    let path = bench.file("sparsifier.checkpoint", bytes);
+    let mut is_accepted = false;
+    for sampler in SAMPLERS {
+        let checkpoint = Checkpoint::new(&path, SOURCE);
+        let Some(kept) = answer(checkpoint.resume(NODES, &params(sampler), &bench.run))? else { continue };
+        let Some(sparsifier) = kept else { return Err("a checkpoint that is there was not found".into()) };
+        is_accepted = true;
+        let Some(graph) = answer(go_on(sparsifier, &bench.run))? else { continue };
+        check_matrix(graph.adjacency())?;
+    }
+    // Bytes are how Python pickles sparsifiers.
+    if let Some(pickled) = answer(Sparsifier::from_bytes(bytes))? {
+        let run = Run::with_seed(&bench.run, 0);
+        if pickled.n_nodes() <= NODES && pickled.n_held() <= EDGES {
+            answer(pickled.snapshot(&run))?;
+            answer(pickled.to_bytes())?;
+        }
+        is_accepted = true;
+    }
+    accepted(is_accepted)
+}
+
+fn go_on(mut sparsifier: Sparsifier, run: &Run) -> Result<lapwing_graph::Graph> {
+    let rest = usize::try_from(sparsifier.n_rows()).unwrap_or(usize::MAX).min(EDGES);
+    sparsifier.add(&stream()[rest..], run)?;
+    Ok(sparsifier.finish(run)?.0)
+}
+
+/// A checkpoint after two thirds of the stream, by each sampler.
+pub fn kept_sparsifier(bench: &Bench) -> Vec<(String, Vec<u8>)> {
+    let kept = |sampler: Sampler| -> Result<Vec<u8>> {
+        let path = bench.path("seed.checkpoint");
+        let mut sparsifier = Sparsifier::new(NODES, params(sampler), &bench.run)?;
+        sparsifier.add(&stream()[..BEFORE], &bench.run)?;
+        Checkpoint::new(&path, SOURCE).keep(&sparsifier)?;
+        Ok(std::fs::read(&path).unwrap_or_default())
+    };
+    let name = |sampler: Sampler| format!("{sampler:?}").to_lowercase();
+    SAMPLERS.into_iter().filter_map(|sampler| Some((name(sampler), kept(sampler).ok()?))).collect()
+}
+
+fn params(sampler: Sampler) -> SparsifyParams {
+    let (budget, capacity) = (Budget::Edges(40), Some(80));
+    SparsifyParams { sampler, budget, capacity, n_projections: 4, ..SparsifyParams::default() }
+}
+
+fn stream() -> &'static [Edge] {
+    static EDGES_OF_IT: OnceLock<Vec<Edge>> = OnceLock::new();
+    EDGES_OF_IT.get_or_init(|| {
+        let mut rng = Rng::new(3);
+        let edge = |_| {
+            let u = rng.below(NODES) as u32;
+            let v = (u + 1 + rng.below(NODES - 1) as u32) % NODES as u32;
+            Edge { u, v, weight: 0.1 + rng.below(100) as f64 / 50.0 }
+        };
+        (0..EDGES).map(edge).collect()
+    })
+}
+
+/// Goes on from sums of either factor.
+pub fn sums(bench: &Bench, bytes: &[u8]) -> Verdict {
+    let path = bench.file("sums.checkpoint", bytes);
+    let mut is_accepted = false;
+    for factor in [FactorKind::Anchor, FactorKind::Nystrom] {
+        // A fit writes its own sums over those it found.
+        bench.file("sums.checkpoint", bytes);
+        if let Some(fit) = answer(fit(&path, factor, &bench.run))? {
+            is_accepted = true;
+            holds(fit.report.n_samples == ROWS, || format!("a fit of other rows: {}", fit.report.n_samples))?;
+        }
+    }
+    accepted(is_accepted)
+}
+
+/// The sums that a fit leaves, of either factor.
+pub fn kept_sums(bench: &Bench) -> Vec<(String, Vec<u8>)> {
+    let kept = |factor| {
+        let path = bench.path("seed.sums");
+        let _ = std::fs::remove_file(&path);
+        fit(&path, factor, &bench.run).ok()?;
+        Some((format!("{factor:?}").to_lowercase(), std::fs::read(&path).ok()?))
+    };
+    [FactorKind::Anchor, FactorKind::Nystrom].into_iter().filter_map(kept).collect()
+}
+
+fn fit(path: &Path, factor: FactorKind, run: &Run) -> Result<RowFit> {
+    let rows = GeneratedRows::new(ROWS, 2, 2, 0)?;
+    let labels = Labels::from_integers((0..ROWS).map(|row| (row < 6).then(|| rows.class(row) as i64)));
+    let params = LowRankParams {
+        n_landmarks: 3,
+        factor,
+        select: lapwing_models::low_rank::Select::Off,
+        checkpoint: Some(path.to_owned()),
+        ..LowRankParams::default()
+    };
+    LowRank::new(params)?.fit_rows(&rows, &Targets::one_hot(&labels, None)?, &Alone, run)
+}

@@ -1,0 +1,90 @@
+//! Valid files, what is kept in `tests/corpus`, and fresh damage: read again, each within its time and memory.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use lapwing_fuzz::judge::{Answer, judge, note_panics};
+use lapwing_fuzz::mutate::havoc::havoc;
+use lapwing_fuzz::mutate::{Mutator, mutate};
+use lapwing_fuzz::replay::{HANG, files_of};
+use lapwing_fuzz::rng::Rng;
+use lapwing_fuzz::{Bench, TARGETS, Target};
+
+fn corpus(target: &Target) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(target.name)
+}
+
+/// Reads files in a process of their own, which an input may end.
+fn replayed(target: &Target, files: &[PathBuf]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fuzz")).arg("run").arg(target.name).args(files).output().unwrap()
+}
+
+/// What went wrong, with the input; `None` for nothing.
+fn complaint(target: &Target, output: &Output) -> Option<String> {
+    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = words.lines().rfind(|line| line.starts_with("begin ")).unwrap_or("no input");
+    match output.status.code() {
+        Some(0) => None,
+        Some(HANG) => Some(format!("{}: took more than 5 s: {last}", target.name)),
+        Some(_) => Some(format!("{}: {}\n{words}", target.name, String::from_utf8_lossy(&output.stderr))),
+        None => Some(format!("{}: the process was ended ({}): {last}", target.name, output.status)),
+    }
+}
+
+#[test]
+fn what_was_found_once_is_survived() {
+    let mut complaints = Vec::new();
+    for target in TARGETS {
+        let files = files_of(&corpus(target)).unwrap();
+        let output = replayed(target, &files);
+        complaints.extend(complaint(target, &output));
+        let count = String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.starts_with("begin ")).count();
+        assert_eq!(count, files.len(), "{}", target.name);
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn valid_files_are_accepted_and_damaged_ones_survived() {
+    note_panics();
+    let bench = Bench::new().unwrap();
+    let mut complaints = Vec::new();
+    for target in TARGETS {
+        let seeds = (target.seeds)(&bench);
+        let (mut n_valid, mut answers) = (0, [0; 2]);
+        for (name, bytes) in &seeds {
+            match judge(&bench, target, bytes) {
+                Ok(answer) => n_valid += usize::from(answer == Answer::Accepted),
+                Err(defect) => complaints.push(format!("{} {name}: {}", target.name, defect.words)),
+            }
+        }
+        assert!(2 * n_valid > seeds.len(), "{}: {n_valid} of {} seeds are accepted", target.name, seeds.len());
+        for seed in 0..300 {
+            let bytes = damaged(target, &seeds[seed % seeds.len()].1, seed as u64);
+            match judge(&bench, target, &bytes) {
+                Ok(answer) => answers[usize::from(answer == Answer::Accepted)] += 1,
+                Err(defect) => complaints.push(format!("{} {seed}: {}", target.name, defect.words)),
+            }
+        }
+        // Mutations reach both: what is refused, and what is read far.
+        assert!(answers.iter().all(|count| *count > 0), "{}: {answers:?} refused and accepted", target.name);
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+fn damaged(target: &Target, bytes: &[u8], seed: u64) -> Vec<u8> {
+    let (mut bytes, mut rng) = (bytes.to_vec(), Rng::new(seed));
+    let mut blind = |bytes: &mut Vec<u8>, most: usize| havoc(&mut rng, bytes, most);
+    mutate(target, &mut Mutator::new(seed, target.most, &mut blind), &mut bytes);
+    bytes
+}
+
+#[test]
+fn a_defect_an_abort_and_a_hang_are_told_apart() {
+    let target = &TARGETS[0];
+    let output = |code: &str| Command::new("sh").arg("-c").arg(format!("echo begin x; {code}")).output().unwrap();
+    assert_eq!(complaint(target, &output("exit 0")), None);
+    assert!(complaint(target, &output("echo DEFECT; exit 1")).unwrap().contains("DEFECT"));
+    assert!(complaint(target, &output(&format!("exit {HANG}"))).unwrap().contains("took more than 5 s: begin x"));
+    assert!(complaint(target, &output("kill -ABRT $$")).unwrap().contains("was ended"));
+}
