@@ -54,8 +54,9 @@ fn rows_out_of_reach_are_advised_by_what_can_be_changed() {
     folder.write("in.csv", table("spam", ""));
     let ran = folder.ok("label in.csv --label-column kind -o out.csv -k 4");
     assert!(ran.stderr.contains("label one row in each, or raise the number of neighbors"), "{}", ran.stderr);
-    folder.write("edges.csv", "source,target,weight\n0,1,1\n1,2,1\n3,4,1\n");
-    folder.write("known.csv", "row,label\n0,spam\n2,ham\n");
+    let edges: String = (1..60).filter(|&i| i != 30).map(|i| format!("{},{i}\n", i - 1)).collect();
+    folder.write("edges.csv", "source,target\n".to_owned() + &edges);
+    folder.write("known.csv", "row,label\n0,spam\n10,ham\n");
     for method in ["harmonic", "sparse-harmonic", "simple-harmonic"] {
         let ran = folder.ok(&format!("label --graph edges.csv --labels known.csv -o out.csv --method {method}"));
         let advice = "label one row in each, or give a graph with edges between them and the labeled rows";
