@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::found::{Found, defects, name_of};
+use crate::found::{Found, defects};
 use crate::judge::Defect;
 use crate::replay::{LIMIT, files_of};
 use crate::scratch::{Scratch, WITHIN};
@@ -150,12 +150,15 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
             break;
         }
         let mut command = command(plan, target, &folders, &scratch, left)?;
-        let ended_well = watch(&mut command, &mut outcome)?;
-        // The input that ended the process lies where the reader found it, or where libFuzzer put it.
-        if !ended_well && !take_artifacts(&folders, &found)? {
+        let ending = watch(&mut command, &mut outcome)?;
+        if ending.is_well {
+            continue;
+        }
+        // The input that ended the process lies where libFuzzer put it, or where the reader found it.
+        if !take_artifacts(&folders, &found, ending.place.as_deref())? {
             let input = last_input(&scratch, target).unwrap_or_default();
-            let place = format!("the process was ended by input {}", name_of(&input, target.file));
-            found.defect(&input, &Defect { words: place.clone(), place })?;
+            let words = format!("the process was ended{}", at(ending.place.as_deref()));
+            found.defect(&input, &Defect { place: words.clone(), words })?;
         }
     }
     outcome.seconds = start.elapsed().as_secs_f64();
@@ -186,15 +189,27 @@ fn command(plan: &Plan, target: &Target, folders: &Folders, scratch: &Scratch, l
     } else {
         command.args(["blind", target.name, &seconds.to_string()]).args([&folders.seeds, &folders.kept]);
     }
-    command.env(FOLDER, &plan.folder).env(WITHIN, scratch.folder());
+    command.env(FOLDER, &plan.folder).env(WITHIN, scratch.folder()).env("RUST_BACKTRACE", "1");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     Ok(command)
 }
 
-/// Runs a process to its end and adds what it says to `outcome`; false where an input ended it.
-fn watch(command: &mut Command, outcome: &mut Outcome) -> io::Result<bool> {
+/// How a process came to its end.
+struct Ending {
+    is_well: bool,
+    /// Where in our code, if it said so.
+    place: Option<String>,
+}
+
+/// The place of an ending, in words.
+fn at(place: Option<&str>) -> String {
+    place.map_or(String::new(), |place| format!(" at {place}"))
+}
+
+/// Runs a process to its end and adds what it says to `outcome`.
+fn watch(command: &mut Command, outcome: &mut Outcome) -> io::Result<Ending> {
     let mut child = command.spawn()?;
-    let mut inputs = 0;
+    let (mut inputs, mut place) = (0, None);
     if let Some(words) = child.stderr.take() {
         for line in BufReader::new(words).split(b'\n') {
             let line = line?;
@@ -205,10 +220,19 @@ fn watch(command: &mut Command, outcome: &mut Outcome) -> io::Result<bool> {
             if let Some(edges) = number_behind(&line, " cov: ") {
                 outcome.edges = outcome.edges.max(Some(edges));
             }
+            // The backtrace of memory that was refused: the first of our own lines.
+            place = place.or_else(|| place_of(&line));
         }
     }
     outcome.inputs += inputs;
-    Ok(child.wait()?.success())
+    Ok(Ending { is_well: child.wait()?.success(), place })
+}
+
+/// The line of our code that a line of a backtrace names, if it is not one of this crate.
+fn place_of(line: &str) -> Option<String> {
+    let at = line.trim_start().strip_prefix("at ")?;
+    let start = at.find("crates/lapwing-")?;
+    (!at.contains("crates/lapwing-fuzz")).then(|| at[start..].to_owned())
 }
 
 /// Inputs so far, in the lines of libFuzzer and of the blind program.
@@ -222,8 +246,8 @@ fn number_behind(line: &str, mark: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// What libFuzzer left becomes defects, one for each of its kinds and sizes; false where it left nothing.
-fn take_artifacts(folders: &Folders, found: &Found) -> io::Result<bool> {
+/// What libFuzzer left becomes defects, one for each kind and place; false where it left nothing.
+fn take_artifacts(folders: &Folders, found: &Found, place: Option<&str>) -> io::Result<bool> {
     let mut is_any = false;
     for path in files_of(&folders.artifacts)? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -238,8 +262,8 @@ fn take_artifacts(folders: &Folders, found: &Found) -> io::Result<bool> {
                 continue;
             }
         };
-        let bytes = fs::read(&path)?;
-        found.defect(&bytes, &Defect { place: format!("{kind} {}", name_of(&bytes, "")), words })?;
+        let (bytes, words) = (fs::read(&path)?, format!("{words}{}", at(place)));
+        found.defect(&bytes, &Defect { place: format!("{kind}{}", at(place)), words })?;
         fs::remove_file(&path)?;
         is_any = true;
     }

@@ -73,3 +73,14 @@ unsafe impl GlobalAlloc for Limited {
         new
     }
 }
+
+/// Lets the allocator keep the pages of large buffers: readers take some of 256 KiB for each file, and to map and unmap
+/// these anew for each input takes longer than to read it.
+pub fn keep_pages() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: sets two numbers of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 256 << 20);
+    }
+}

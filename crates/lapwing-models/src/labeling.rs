@@ -117,12 +117,11 @@ impl Rule {
         for ((scores, out), decided) in scores.chunks_exact(c).zip(out.chunks_exact_mut(c)).zip(decided) {
             let reached = !scores.iter().fold(false, |any, s| any | s.is_nan());
             if reached {
-                let total: f64 = out.iter().sum();
-                if total > 0.0 {
-                    let inverse = total.recip();
+                let inverse = out.iter().sum::<f64>().recip();
+                if inverse.is_normal() {
                     out.iter_mut().for_each(|s| *s *= inverse);
                 } else {
-                    out.fill(1.0 / c as f64);
+                    to_sum_one(out);
                 }
             } else {
                 out.copy_from_slice(&self.prior);
@@ -141,6 +140,17 @@ impl Rule {
             *out = if *scale > 0.0 { (score - offset) * scale } else { f64::NEG_INFINITY };
         }
     }
+}
+
+/// Brings values to sum 1 whose sum, or its inverse, is beyond what a number can be; all alike where they say nothing.
+fn to_sum_one(values: &mut [f64]) {
+    let largest = top(values);
+    if !(largest > 0.0 && largest.is_finite()) || values.iter().any(|value| value.is_nan()) {
+        return values.fill(1.0 / values.len() as f64);
+    }
+    values.iter_mut().for_each(|value| *value /= largest);
+    let total: f64 = values.iter().sum();
+    values.iter_mut().for_each(|value| *value /= total);
 }
 
 /// The largest value, which is no NaN.
@@ -253,6 +263,17 @@ mod tests {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             assert_eq!(largest(row), class as usize);
         }
+    }
+
+    #[test]
+    fn shares_whose_sum_is_beyond_numbers_become_distributions() {
+        let plain = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
+        // Sums whose inverse is infinite, that are infinite, that are 0.
+        let scores = vec![1e-310, 3e-310, 1.5e308, 1.5e308, 0.0, -1.0];
+        let labeling = plain.apply(Arc::new(Matrix::new(3, 2, scores).unwrap()));
+        let expected = [0.25, 0.75, 0.5, 0.5, 0.5, 0.5];
+        let shares = labeling.label_distributions.values();
+        assert!(shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 1e-9), "{shares:?}");
     }
 
     #[test]

@@ -43,6 +43,20 @@ struct Meta {
     rule: Rule,
 }
 
+impl Meta {
+    /// Whether names and standardizing are those of `d` columns; else what is wrong.
+    fn check_columns(&self, d: usize) -> Result<(), String> {
+        if let Some(names) = self.feature_names.as_ref().filter(|names| names.len() != d) {
+            return Err(format!("it names {} columns and has {d}", names.len()));
+        }
+        let Some(Standardizer { mean, scale }) = &self.standardizer else { return Ok(()) };
+        if [mean.len(), scale.len()] != [d, d] || !scale.iter().all(|scale| *scale > 0.0) {
+            return Err(format!("its standardizing is out of range, or not that of {d} columns"));
+        }
+        Ok(())
+    }
+}
+
 /// The same of an extension by neighbours; both stand in one object.
 #[derive(Serialize, Deserialize)]
 struct NeighborMeta {
@@ -132,16 +146,18 @@ impl Model<'_> {
         let meta: Meta = read_settings(&file)?;
         let (rule, c) = (&meta.rule, meta.classes.len());
         let is_rule = c > 0 && rule.temperature.is_none_or(|t| t > 0.0) && rule.scale.iter().all(|scale| *scale >= 0.0);
+        let is_rule = is_rule && is_distribution(&rule.prior);
         if !is_rule || [&rule.offset, &rule.scale, &rule.prior].iter().any(|values| values.len() != c) {
             return Err(file.error(format!("its decision rule is out of range, or not one for {c} classes")));
         }
-        let extension = match file.kind.as_str() {
+        let extension: Extension<'static> = match file.kind.as_str() {
             EIGENFUNCTION => EigenfunctionExtension::stored(&file, c)?.into(),
             _ if file.meta.get("kernel_machine").is_some() => KernelExtension::stored(&file, c)?.into(),
             _ if file.meta.get("unfolded").is_some() => UnfoldedExtension::stored(&file, c)?.into(),
             _ if file.meta.get("low_rank").is_some() => LowRankExtension::stored(&file, c)?.into(),
             _ => stored_neighbors(&file, c)?.into(),
         };
+        meta.check_columns(extension.n_features()).map_err(|reason| file.error(reason))?;
         Ok(Model {
             method: file.kind.clone(),
             classes: meta.classes,
@@ -151,6 +167,11 @@ impl Model<'_> {
             extension,
         })
     }
+}
+
+/// Whether shares are at least 0 and sum to 1, as far as rounding lets them.
+fn is_distribution(shares: &[f64]) -> bool {
+    shares.iter().all(|share| *share >= 0.0) && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-5
 }
 
 fn settings(meta: impl Serialize) -> Result<Value> {
@@ -215,7 +236,8 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
         Weighting::Gaussian | Weighting::Learned | Weighting::LearnedL2 => {
             meta.width.is_some_and(|width| width > 0.0 && width.is_finite())
         }
-        Weighting::SelfTuning => file.contains("widths"),
+        // One for all rows would be taken in the place of each row's own.
+        Weighting::SelfTuning => meta.width.is_none() && file.contains("widths"),
         Weighting::Cosine | Weighting::Binary => true,
     };
     if !widths_fit {
@@ -230,7 +252,11 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
     let widths = match meta.width {
         Some(width) => Widths::One(width),
         None if file.contains("widths") => {
-            Widths::PerRow(file.array::<f32>("widths", &[Some(n)])?.1.as_slice().to_vec())
+            let widths = file.array::<f32>("widths", &[Some(n)])?.1.as_slice();
+            if !widths.iter().all(|width| *width >= 0.0 && width.is_finite()) {
+                return Err(file.error("its kernel widths are negative or not finite"));
+            }
+            Widths::PerRow(widths.to_vec())
         }
         None => Widths::None,
     };
@@ -392,6 +418,31 @@ mod tests {
         let scores = Arc::new((*neighbors.scores).clone());
         changed.extension.replace_scores(&scores);
         assert_eq!(changed.predict(&new, &run).unwrap().certified, None);
+    }
+
+    #[test]
+    fn settings_that_contradict_themselves_are_refused() {
+        let run = Run::new(Some(1), 0).unwrap();
+        let features = blobs(60, 4, 3);
+        let sound = fitted(&features, &run);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.lapwing");
+        let refusal = |change: &dyn Fn(&mut Model<'_>)| {
+            let mut model = sound.clone();
+            change(&mut model);
+            model.save(&path).unwrap();
+            Model::load(&path).unwrap_err().to_string()
+        };
+        let standardizer = |d: usize, scale: f64| Some(Standardizer { mean: vec![0.0; d], scale: vec![scale; d] });
+        assert!(refusal(&|model| model.rule.prior = vec![0.5, 2.0, 0.5]).contains("decision rule"));
+        assert!(refusal(&|model| model.rule.prior = vec![1.5, -0.5, 0.0]).contains("decision rule"));
+        assert!(refusal(&|model| model.feature_names = Some(vec!["a".into()])).contains("names 1 columns and has 4"));
+        assert!(refusal(&|model| model.standardizer = standardizer(3, 1.0)).contains("standardizing"));
+        assert!(refusal(&|model| model.standardizer = standardizer(4, 0.0)).contains("standardizing"));
+        assert!(refusal(&|model| neighbors(model).widths = Widths::One(1.0)).contains("kernel widths"));
+        assert!(
+            refusal(&|model| neighbors(model).widths = Widths::PerRow(vec![f32::NAN; 60])).contains("kernel widths")
+        );
     }
 
     #[test]

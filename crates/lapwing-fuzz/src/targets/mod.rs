@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use lapwing_data::{Error, Result, Run};
 
 use crate::judge::{Answer, Verdict};
+use crate::memory::keep_pages;
 use crate::mutate::{self, Mutator};
 use crate::scratch::Scratch;
 use crate::seeds::{self, Seed};
@@ -34,6 +35,7 @@ impl Bench {
     /// # Errors
     /// When no folder can be made or no thread started.
     pub fn new() -> io::Result<Self> {
+        keep_pages();
         Ok(Self { scratch: Scratch::new()?, run: Run::new(Some(1), 0).map_err(io::Error::other)? })
     }
 
