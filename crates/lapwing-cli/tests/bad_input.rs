@@ -22,7 +22,10 @@ fn about_table(table: &str, options: &str) -> String {
 fn missing_value() {
     let mut lines: Vec<String> = clouds(60, 2).lines().map(str::to_owned).collect();
     lines[18] = "NaN,0.5,".into();
-    assert_says(&about_table(&(lines.join("\n") + "\n"), LABEL), &["in.csv", "line 19", "NaN", "'x'", "impute", "--drop x"]);
+    assert_says(
+        &about_table(&(lines.join("\n") + "\n"), LABEL),
+        &["in.csv", "line 19", "NaN", "'x'", "impute", "--drop x"],
+    );
     assert_says(&about_table(&(lines.join("\n") + "\n"), &format!("{LABEL} --standardize")), &["line 19", "NaN"]);
 }
 

@@ -188,6 +188,25 @@ fn no_changed_byte_of_compressed_text_is_taken_for_another_number() {
     assert_checked(&folder, "t.csv.zst", &zstd.finish().unwrap());
 }
 
+#[cfg(feature = "tables")]
+#[test]
+fn checksums_of_pages_are_held_against_them() {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/checksums.parquet");
+    let bytes = std::fs::read(&path).unwrap();
+    let found = values(&read_samples(&path, &ReadOptions::default(), &run()).unwrap().features);
+    assert_eq!((found.len(), found[10], found[11]), (40, 5.0 / 3.0, 4.0));
+    // A value of a plain page, and one of a dictionary.
+    for value in [5.0 / 3.0, 4.0f64] {
+        let at = bytes.windows(8).position(|window| window == value.to_le_bytes()).unwrap();
+        let mut damaged = bytes.clone();
+        damaged[at + 3] ^= 1;
+        let path = folder.file("t.parquet", damaged);
+        assert!(samples_error(&path, &ReadOptions::default()).contains("t.parquet: not a Parquet file, or damaged"));
+        assert!(rows_error(&path, &ReadOptions::default()).contains("damaged"));
+    }
+}
+
 /// The label of each row by name.
 fn names(labels: &Labels) -> Vec<Option<String>> {
     labels.index.iter().map(|&class| (class != UNLABELED).then(|| labels.classes.name(class as usize))).collect()

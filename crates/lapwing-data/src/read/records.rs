@@ -273,13 +273,23 @@ impl Records {
 
 /// Text without the byte order mark that it may start with, and the bytes that were taken off.
 fn without_mark(mut text: Box<dyn BufRead + Send>) -> std::io::Result<(Box<dyn BufRead + Send>, u64)> {
-    let mut start = Vec::new();
-    // Pipes may hand over single bytes.
-    text.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut start)?;
-    match start == BYTE_ORDER_MARK {
-        true => Ok((text, BYTE_ORDER_MARK.len() as u64)),
-        false => Ok((Box::new(std::io::Cursor::new(start).chain(text)), 0)),
-    }
+    const LENGTH: usize = BYTE_ORDER_MARK.len();
+    let is_marked = match text.fill_buf() {
+        Ok(bytes) if bytes.len() >= LENGTH => bytes.starts_with(BYTE_ORDER_MARK),
+        Err(e) if e.kind() != std::io::ErrorKind::Interrupted => return Err(e),
+        // Pipes may hand over single bytes.
+        _ => {
+            let mut start = Vec::new();
+            text.by_ref().take(LENGTH as u64).read_to_end(&mut start)?;
+            return Ok(match start == BYTE_ORDER_MARK {
+                true => (text, LENGTH as u64),
+                false => (Box::new(std::io::Cursor::new(start).chain(text)), 0),
+            });
+        }
+    };
+    let skipped = if is_marked { LENGTH } else { 0 };
+    text.consume(skipped);
+    Ok((text, skipped as u64))
 }
 
 fn text_of(cell: &[u8]) -> Option<&str> {
