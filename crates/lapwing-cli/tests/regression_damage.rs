@@ -53,7 +53,7 @@ fn a_graph_of_a_billion_nodes_is_refused_in_units() {
 #[test]
 fn methods_under_limits_of_memory_end_in_order() {
     let folder = Folder::new();
-    let (n, d) = (4000, 16);
+    let (n, d) = (2000, 16);
     let mut noise = common::Noise(3);
     folder.write("x.npy", npy(n, d, (0..n * d).map(|at| (at / d % 3 * 3) as f32 + noise.next() as f32)));
     let known: String = (0..60).map(|row| format!("{row},{}\n", ["a", "b", "c"][row % 3])).collect();

@@ -434,8 +434,9 @@ fn a_checkpoint_of_other_edges_is_refused() {
     let mut sparsifier = Sparsifier::new(300, params.clone(), &run(4)).unwrap();
     let half = edges.len() / 2;
     sparsifier.add(&edges[..half], &run(4)).unwrap();
-    checkpoint.clone().keep(&sparsifier).unwrap();
     let resumed = |edges: &[Edge]| {
+        // Those that get on write over it.
+        checkpoint.clone().keep(&sparsifier).unwrap();
         let source = EdgeSlice::new(300, edges).unwrap();
         let mut resumed = checkpoint.resume(300, &params, &run(4)).unwrap().unwrap();
         assert_eq!(resumed.n_rows(), half as u64);
