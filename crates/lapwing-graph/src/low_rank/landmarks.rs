@@ -22,6 +22,10 @@ use serde::{Deserialize, Serialize};
 use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Turned, nearest};
 use crate::knn::{KnnParams, kneighbors};
 
+/// Largest difference from a mean at least: squares below 1.2e-38 lose digits in single precision, and squares of
+/// differences matter to seven digits.
+const LEAST_EXTENT: f64 = 4e-16;
+
 /// Least rows of the sample.
 const SAMPLE_ROWS: usize = 20_000;
 /// Rows of the sample for each landmark.
@@ -134,7 +138,7 @@ impl RowSample {
     /// Draws `max(20,000, 50·k)` rows, or all there are.
     ///
     /// # Errors
-    /// What the source cannot do; [`Error::Value`] for a value that is not finite.
+    /// What the source cannot do; [`Error::Value`] for a value that is not finite, and for differences too small to square.
     ///
     /// # Complexity
     /// One seek for each row where the source is seekable, else one pass.
@@ -156,7 +160,25 @@ impl RowSample {
         for row in values.chunks_exact_mut(d.max(1)) {
             row.iter_mut().zip(&moved).for_each(|(x, moved)| *x -= moved);
         }
-        Ok(Self { rows, center, values })
+        let sample = Self { rows, center, values };
+        sample.check_squares()?;
+        Ok(sample)
+    }
+
+    /// Refuses rows that differ, but by so little that the squares of their differences underflow.
+    fn check_squares(&self) -> Result<()> {
+        let extent = self.extent();
+        if extent == 0.0 || extent >= LEAST_EXTENT {
+            return Ok(());
+        }
+        let at = self.values.iter().position(|x| f64::from(x.abs()) == extent).unwrap_or(0);
+        Err(Error::Value {
+            what: "features".into(),
+            row: self.rows.get(at / self.n_features()).map_or(0, |&row| row as usize),
+            col: None,
+            value: format!("the largest difference from a mean, {extent:.1e}, too small to square in single precision"),
+            advice: "scale the features up".into(),
+        })
     }
 
     /// Columns d.
@@ -500,6 +522,9 @@ mod tests {
             let found = sample.landmarks(k, rule, LandmarkBandwidth::Auto, &run).unwrap();
             assert!(found.mean_distance < 1e-6 && found.width > 1.0, "{} {}", found.mean_distance, found.width);
         }
+        let tiny = Features::from_f32(3, 2, vec![0.0, 1e-17, 2e-17, 0.0, 0.0, 3e-17]).unwrap();
+        let text = RowSample::draw(&tiny, 2, &run).unwrap_err().to_string();
+        assert!(text.contains("too small to square in single precision; scale the features up"), "{text}");
         let bad = Features::from_f32(3, 2, vec![0.0, 1.0, 2.0, f32::NAN, 4.0, 5.0]).unwrap();
         let text = RowSample::draw(&bad, 2, &run).unwrap_err().to_string();
         assert!(text.starts_with("row 1 of features holds NaN (column 1)"), "{text}");
