@@ -46,8 +46,8 @@ OTHERS = [GraphLearner, NeighborIndex, StreamingSparsifier, SemiSupervisedKFold,
 
 
 def test_every_estimator_is_looked_at():
-    public = {value for module in (lapwing, baselines) for value in vars(module).values() if inspect.isclass(value)}
-    estimators = {cls for cls in public if hasattr(cls, "fit") and hasattr(cls, "predict")}
+    public = [getattr(module, name) for module in (lapwing, baselines) for name in module.__all__]
+    estimators = {cls for cls in public if inspect.isclass(cls) and hasattr(cls, "predict")}
     assert estimators == set(CLASSIFIERS + REGRESSORS)
 
 
@@ -89,14 +89,14 @@ def line():
     return X, np.array([0, -1, -1, 1, -1, -1])
 
 
-@pytest.mark.filterwarnings("ignore:n_neighbors is")
+@pytest.mark.filterwarnings("ignore:n_neighbors is", "ignore:n_landmarks is", "ignore:no function varies")
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_a_single_class_is_called_by_its_name(line, cls):
     X, _ = line
     for label, said in [("spam", "'spam'"), (7, "7"), (True, "'True'"), (3.0, "3")]:
         y = np.array([label, None, None, label, None, None], dtype=object)
         with pytest.warns(UserWarning, match=f"all labels are of one class, {said}: every row will get it"):
-            cls(random_state=0).fit(X, y) if cls is not baselines.NearestLabelClassifier else cls().fit(X, y)
+            cls().fit(X, y)
 
 
 def test_a_graph_as_features_says_what_to_give(line):
@@ -187,6 +187,7 @@ def test_a_gram_matrix_needs_its_graph(line, cls):
     assert cls("precomputed", graph_reg=0).fit(K, y).transduction_.shape == (6,)
 
 
+@pytest.mark.filterwarnings("ignore:all labels are of one class")
 def test_rows_out_of_reach_are_advised_by_what_can_be_changed(line):
     X, y = line
     y = np.where(y == 1, -1, y)
@@ -197,6 +198,7 @@ def test_rows_out_of_reach_are_advised_by_what_can_be_changed(line):
         HarmonicClassifier(affinity="precomputed").fit(graph, y)
 
 
+@pytest.mark.filterwarnings("ignore:n_landmarks is")
 @pytest.mark.parametrize("cls", CLASSIFIERS + REGRESSORS)
 def test_every_report_has_its_peak(cls):
     X = np.arange(40.0).reshape(-1, 1)
