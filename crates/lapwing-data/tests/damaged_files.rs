@@ -72,6 +72,15 @@ fn every_truncation_is_survived() {
     }
 }
 
+#[test]
+fn no_texts_of_any_size_take_no_memory() {
+    let folder = Folder::new();
+    for width in ["18446744073709551615", "18473709551615", "4"] {
+        let path = folder.file("none.npy", &npy(&format!("|S{width}"), "(0,)", &[]));
+        assert_eq!(read_labels(&path, 0, None).unwrap().len(), 0, "{width}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::found::{Found, defects};
 use crate::judge::Defect;
-use crate::replay::{LIMIT, files_of};
+use crate::replay::{HANG, LIMIT, WALL_LIMIT, files_of};
 use crate::scratch::{Scratch, WITHIN};
 use crate::{Bench, Target};
 
@@ -157,7 +157,10 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
         // The input that ended the process lies where libFuzzer put it, or where the reader found it.
         if !take_artifacts(&folders, &found, ending.place.as_deref())? {
             let input = last_input(&scratch, target).unwrap_or_default();
-            let words = format!("the process was ended{}", at(ending.place.as_deref()));
+            let words = match ending.code {
+                Some(HANG) => format!("took more than {} s", LIMIT.as_secs()),
+                _ => format!("the process was ended{}", at(ending.place.as_deref())),
+            };
             found.defect(&input, &Defect { place: words.clone(), words })?;
         }
     }
@@ -175,7 +178,7 @@ fn command(plan: &Plan, target: &Target, folders: &Folders, scratch: &Scratch, l
         let artifacts = folders.artifacts.display();
         command.args(["guided", target.name]).args([
             format!("-max_total_time={seconds}"),
-            format!("-timeout={}", LIMIT.as_secs()),
+            format!("-timeout={}", 2 * WALL_LIMIT.as_secs()),
             format!("-rss_limit_mb={PROCESS_MEGABYTES}"),
             format!("-max_len={}", target.most),
             format!("-artifact_prefix={artifacts}/"),
@@ -197,6 +200,7 @@ fn command(plan: &Plan, target: &Target, folders: &Folders, scratch: &Scratch, l
 /// How a process came to its end.
 struct Ending {
     is_well: bool,
+    code: Option<i32>,
     /// Where in our code, if it said so.
     place: Option<String>,
 }
@@ -225,7 +229,8 @@ fn watch(command: &mut Command, outcome: &mut Outcome) -> io::Result<Ending> {
         }
     }
     outcome.inputs += inputs;
-    Ok(Ending { is_well: child.wait()?.success(), place })
+    let status = child.wait()?;
+    Ok(Ending { is_well: status.success(), code: status.code(), place })
 }
 
 /// The line of our code that a line of a backtrace names, if it is not one of this crate.
@@ -253,7 +258,7 @@ fn take_artifacts(folders: &Folders, found: &Found, place: Option<&str>) -> io::
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let kind = name.split('-').next().unwrap_or_default();
         let words = match kind {
-            "timeout" => format!("took more than {} s", LIMIT.as_secs()),
+            "timeout" => format!("took more than {} s", WALL_LIMIT.as_secs()),
             "oom" => format!("took more than {PROCESS_MEGABYTES} MB"),
             "crash" => "ended the process (memory beyond the limit, or a signal)".to_owned(),
             // Slow ones within the limit.

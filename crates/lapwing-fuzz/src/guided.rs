@@ -11,6 +11,7 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use crate::found::Found;
 use crate::judge::{judge, note_panics};
 use crate::mutate::{Mutator, mutate};
+use crate::replay::Clock;
 use crate::{Bench, Target};
 
 /// What libFuzzer calls for each input.
@@ -25,6 +26,7 @@ struct Work {
     target: &'static Target,
     bench: Bench,
     found: Found,
+    clock: Clock,
 }
 
 /// Set before libFuzzer starts, which hands nothing through.
@@ -39,7 +41,7 @@ fn with_work<T>(act: impl FnOnce(&mut Work) -> T) -> Option<T> {
 /// # Errors
 /// When folders cannot be made, or an argument holds a zero.
 pub fn run(target: &'static Target, folder: &Path, args: &[&str]) -> std::io::Result<i32> {
-    let work = Work { target, bench: Bench::new()?, found: Found::open(folder, target)? };
+    let work = Work { target, bench: Bench::new()?, found: Found::open(folder, target)?, clock: Clock::start() };
     *WORK.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(work);
     let args = ["fuzz"].iter().chain(args).map(|arg| CString::new(*arg)).collect::<Result<Vec<_>, _>>()?;
     let mut pointers: Vec<*mut c_char> = args.into_iter().map(CString::into_raw).collect();
@@ -53,7 +55,9 @@ pub fn run(target: &'static Target, folder: &Path, args: &[&str]) -> std::io::Re
 
 fuzz_target!(init: note_panics(), |data: &[u8]| {
     with_work(|work| {
+        work.clock.begin();
         let outcome = judge(&work.bench, work.target, data);
+        work.clock.end();
         work.found.note(data, &outcome);
     });
 });

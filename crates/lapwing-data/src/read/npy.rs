@@ -245,7 +245,8 @@ impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
     fn each_chunk(&mut self, run: &Run, mut take: impl FnMut(&[u8])) -> Result<()> {
         let size = self.header.dtype.size().max(1);
         let mut left = self.n_elements;
-        let mut buffer = vec![0; (CHUNK_BYTES / size).clamp(1, left.max(1)) * size];
+        // Nothing for no elements, whose size may then be any.
+        let mut buffer = vec![0; (CHUNK_BYTES / size).max(1).min(left) * size];
         while left > 0 {
             run.check()?;
             let n = left.min(buffer.len() / size);

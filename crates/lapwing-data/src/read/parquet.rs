@@ -42,7 +42,9 @@ impl Table {
         let names = fields.iter().map(|field| field.name().clone()).collect();
         let types = fields.iter().map(|field| field.data_type().clone()).collect();
         let n_rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
-        Ok(Self { path: path.to_owned(), metadata, names, types, n_rows })
+        let table = Self { path: path.to_owned(), metadata, names, types, n_rows };
+        table.checked_rows()?;
+        Ok(table)
     }
 
     /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` at a time; row groups
@@ -256,6 +258,10 @@ fn read_values<T: ArrowPrimitiveType>(
         if let (Some(labels), Some(array)) = (&mut labels, arrays.get(n_cols)) {
             labels.extend(path, array)?;
         }
+    }
+    if values.len() != table.n_rows.saturating_mul(n_cols) {
+        let reason = format!("the file is damaged (it states {} rows, and holds others)", table.n_rows);
+        return Err(Error::format(path, None, reason));
     }
     let labels = labels.map(LabelColumn::finish).transpose()?;
     Ok((values, labels.map(Labels::from)))
