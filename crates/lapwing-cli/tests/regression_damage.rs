@@ -219,6 +219,36 @@ fn the_unit_of_the_weights_does_not_show() {
     }
 }
 
+/// The same for kernel machines, whose normalized Laplacian has no unit.
+#[test]
+fn the_unit_of_the_weights_does_not_show_in_kernel_machines() {
+    let folder = Folder::new();
+    folder.write("x.csv", clouds(60, 2));
+    for method in ["lapsvm", "laprls"] {
+        let run = |unit: &str, options: &str| {
+            let rows: String = (3..60).map(|i| format!("{},{i},{unit}\n", i - 3)).collect();
+            folder.write("edges.csv", format!("u,v,weight\n{rows}"));
+            let data = "label x.csv --label-column kind --graph edges.csv";
+            folder.run(&format!("{data} --method {method} {options} -o out.csv"))
+        };
+        let labels = |unit: &str| {
+            let ran = run(unit, "");
+            assert_eq!(ran.code, Some(0), "{method} {unit}: {ran:?}");
+            folder.read("out.csv")
+        };
+        let expected = labels("1");
+        for unit in ["1e307", "1e200", "1e-160", "1e-300", "5e-324"] {
+            // A power of two from 1 changes no bit, others the last.
+            let column = |table: &str| {
+                table.lines().map(|line| line.split(',').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+            };
+            assert_eq!(column(&labels(unit)), column(&expected), "{method} {unit}");
+        }
+        let refused = run("1e-300", "--laplacian combinatorial");
+        assert!(refused.code == Some(2) && refused.stderr.contains("scale them"), "{refused:?}");
+    }
+}
+
 /// No unit brings these together: whatever the method, it ends in order.
 #[test]
 fn weights_too_far_apart_never_panic() {

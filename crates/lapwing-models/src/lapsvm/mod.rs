@@ -230,7 +230,14 @@ impl LapSvm {
         let affinity = problem.graph.or(built.as_ref()).ok_or_else(missing)?;
         affinity.describe(&affinity.graph.components(), &mut report);
         notes::low_recall(&mut report, self.graph.recall_target);
-        let smoothness = Smoothness::new(&affinity.graph, self.params.laplacian, self.params.laplacian_power)?;
+        // The normalized Laplacian has no unit; the other one has that of the weights, and cannot do without it.
+        let moderate = affinity.graph.moderate();
+        if moderate.is_some() && self.params.laplacian == LaplacianKind::Combinatorial {
+            let reason = "weights reach beyond 2^300 or below 2^-300; scale them, or take the normalized Laplacian";
+            return Err(Error::graph(reason));
+        }
+        let graph = moderate.as_ref().map_or(&affinity.graph, |(graph, _)| graph);
+        let smoothness = Smoothness::new(graph, self.params.laplacian, self.params.laplacian_power)?;
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let (scores, extension, temperature) = machine.train(problem.targets, options, &mut report, run)?;
