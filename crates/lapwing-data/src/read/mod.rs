@@ -12,6 +12,7 @@ mod fingerprint;
 pub(crate) mod format;
 mod graph;
 mod labels;
+mod literal;
 mod npy;
 mod npz;
 #[cfg(feature = "tables")]
