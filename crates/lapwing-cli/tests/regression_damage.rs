@@ -20,7 +20,7 @@ fn limited(folder: &Folder, limits: &str, arguments: &str) -> Ran {
 
 /// Whether a run ended with a result, or with code 2 and one line that says so.
 fn is_orderly(ran: &Ran) -> bool {
-    let errors: Vec<&str> = ran.stderr.lines().filter(|line| !line.starts_with("warning: ")).collect();
+    let errors: Vec<&str> = ran.stderr.lines().filter(|line| !line.starts_with("warning: ") && !line.starts_with("hint: ")).collect();
     match ran.code {
         Some(0 | 1) => true,
         Some(2) => errors.len() == 1 && errors[0].starts_with("error: "),

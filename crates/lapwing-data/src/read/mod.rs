@@ -13,6 +13,7 @@ mod fingerprint;
 pub(crate) mod format;
 mod graph;
 mod labels;
+mod literal;
 mod npy;
 mod npz;
 mod origin;

@@ -8,7 +8,12 @@ use std::path::Path;
 
 use half::f16;
 
+<<<<<<< HEAD
 use crate::{Error, Result, Run, memory};
+=======
+use super::literal;
+use crate::{Error, Result, Run};
+>>>>>>> fuzz
 
 /// Bytes decoded between two looks at the run's cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -64,7 +69,7 @@ pub(super) struct Dtype {
 
 /// What stands at each place of an array: a number or text ([`Dtype`]), or several of them side by side.
 pub(super) trait Element: Sized {
-    /// Understands a `descr`, a Python literal that more text follows.
+    /// Understands a `descr`, a Python literal.
     fn parse(descr: &str) -> Result<Self, String>;
 
     /// Bytes of an element.
@@ -138,18 +143,16 @@ pub(super) struct Header<D = Dtype> {
 
 impl<D: Element> Header<D> {
     fn parse(text: &str) -> Result<Self, String> {
-        let dtype = D::parse(value_of(text, "descr")?)?;
-        let order = value_of(text, "fortran_order")?;
-        let fortran = order.starts_with("True");
-        if !fortran && !order.starts_with("False") {
-            return Err("the header is damaged (fortran_order)".into());
-        }
-        let shape = value_of(text, "shape")?.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        let shape: Option<Vec<usize>> = shape.and_then(|(dims, _)| {
-            let dims = dims.split(',').map(str::trim).filter(|dim| !dim.is_empty());
-            dims.map(|dim| dim.trim_end_matches('L').parse().ok()).collect()
-        });
-        Ok(Self { dtype, fortran, shape: shape.ok_or("the header is damaged (shape)")? })
+        let found = literal::dictionary(text, ["descr", "fortran_order", "shape"]);
+        let [descr, order, shape] =
+            found.ok_or("the header is damaged (no dictionary of descr, fortran_order and shape)")?;
+        let fortran = match order {
+            "True" => true,
+            "False" => false,
+            _ => return Err("the header is damaged (fortran_order)".into()),
+        };
+        let shape = literal::lengths(shape).ok_or("the header is damaged (shape)")?;
+        Ok(Self { dtype: D::parse(descr)?, fortran, shape })
     }
 
     /// Number of elements and of bytes; `None` where they overflow.
@@ -175,18 +178,10 @@ impl<D: Element> Header<D> {
     }
 }
 
-/// The text behind `key` and its colon; a field of the same name has no colon.
-fn value_of<'t>(text: &'t str, key: &str) -> Result<&'t str, String> {
-    let behind = |quoted: String| {
-        text.match_indices(&quoted).find_map(|(at, found)| text[at + found.len()..].trim_start().strip_prefix(':'))
-    };
-    let rest = behind(format!("'{key}'")).or_else(|| behind(format!("\"{key}\"")));
-    rest.map(str::trim_start).ok_or_else(|| format!("the header is damaged (no {key})"))
-}
-
+/// The inside of a text that is all there is.
 fn quoted(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    text[1..].split_once(quote).map(|(inner, _)| inner)
+    text[1..].strip_suffix(quote).filter(|inner| !inner.contains(quote))
 }
 
 /// An array whose header has been read and whose values come next.
@@ -213,10 +208,10 @@ impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
         if start[..6] != *b"\x93NUMPY" {
             return Err(origin.error("not a NumPy array (.npy)"));
         }
-        let length_bytes = match start[6] {
-            1 => 2,
-            2 | 3 => 4,
-            version => return Err(origin.error(format!(".npy version {version}; expected 1, 2 or 3"))),
+        let length_bytes = match (start[6], start[7]) {
+            (1, 0) => 2,
+            (2 | 3, 0) => 4,
+            (version, _) => return Err(origin.error(format!(".npy version {version}; expected 1, 2 or 3"))),
         };
         let length = read(length_bytes)?.iter().rev().fold(0, |total, &byte| total << 8 | usize::from(byte));
         let offset = 8 + length_bytes + length;
@@ -378,6 +373,8 @@ pub(super) fn decode<N: Number>(bytes: &[u8], dtype: Dtype, visit: impl FnMut(N)
         (Kind::Int, 2) => each(bytes, big, |b| N::of_i64(i16::from_le_bytes(b).into()), visit),
         (Kind::Int, 4) => each(bytes, big, |b| N::of_i64(i32::from_le_bytes(b).into()), visit),
         (Kind::Int, _) => each(bytes, big, |b| N::of_i64(i64::from_le_bytes(b)), visit),
+        // Any byte but 0 is true.
+        (Kind::Bool, _) => each(bytes, big, |[b]: [u8; 1]| N::of_u64((b != 0).into()), visit),
         (Kind::UInt, 2) => each(bytes, big, |b| N::of_u64(u16::from_le_bytes(b).into()), visit),
         (Kind::UInt, 4) => each(bytes, big, |b| N::of_u64(u32::from_le_bytes(b).into()), visit),
         (Kind::UInt, 8) => each(bytes, big, |b| N::of_u64(u64::from_le_bytes(b)), visit),
@@ -428,7 +425,7 @@ mod tests {
         assert_eq!(read(">f4", &[0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0]), [1.0, -2.0]);
         assert_eq!(read("<i2", &[1, 0, 0xff, 0xff]), [1.0, -1.0]);
         assert_eq!(read(">u2", &[1, 0, 0, 2]), [256.0, 2.0]);
-        assert_eq!(read("|b1", &[0, 1]), [0.0, 1.0]);
+        assert_eq!(read("|b1", &[0, 255]), [0.0, 1.0]);
         assert_eq!(read("|i1", &[0xff, 1]), [-1.0, 1.0]);
         assert_eq!(read("<i8", &[1, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]), [1.0, -1.0]);
         let text = array("'<U2'", &[1], false, &[b'h', 0, 0, 0, 0, 0, 0, 0]);

@@ -55,7 +55,10 @@ fn parse_fields(list: &str) -> Result<Record, String> {
         };
         size = offset.checked_add(width).ok_or_else(damaged)?;
     }
-    Ok(Record::Fields { fields, size })
+    match rest {
+        "]" => Ok(Record::Fields { fields, size }),
+        _ => Err(damaged()),
+    }
 }
 
 /// The string that `text` starts with, its escapes as they stand, and what follows it.
@@ -77,11 +80,11 @@ mod tests {
 
     #[test]
     fn records_are_understood_with_their_padding() {
-        let descr = r#"[('it\'s', '<u4'), ("v]", '>i8'), ('', '|V4'), ('w', '<f4')], 'fortran_order'"#;
+        let descr = r#"[('it\'s', '<u4'), ("v]", '>i8'), ('', '|V4'), ('w', '<f4')]"#;
         let Record::Fields { fields, size } = Record::parse(descr).unwrap() else { panic!("plain") };
         let found: Vec<_> = fields.iter().map(|f| (f.name.as_str(), f.offset, f.dtype.size)).collect();
         assert_eq!((found, size), (vec![(r"it\'s", 0, 4), ("v]", 4, 8), ("w", 16, 4)], 20));
-        assert!(matches!(Record::parse("'<f4', "), Ok(Record::Plain(Dtype { size: 4, .. }))));
+        assert!(matches!(Record::parse("'<f4'"), Ok(Record::Plain(Dtype { size: 4, .. }))));
     }
 
     #[test]
@@ -91,7 +94,16 @@ mod tests {
         assert!(text("[('u', [('a', '<u4')])]").contains("field 'u' is no plain number"));
         assert!(text("[('u', '<c8')]").contains("field 'u': elements of type '<c8'"));
         assert!(text("[('u', '|V4')]").contains("field 'u': elements of type '|V4'"));
-        for cut in ["[", "[(", "[('u", "[('u', '<u4'", "[('', '|Vx')]", "[('u', '<u4'), ", "[('', '|V9'), x"] {
+        for cut in [
+            "[",
+            "[(",
+            "[('u",
+            "[('u', '<u4'",
+            "[('', '|Vx')]",
+            "[('u', '<u4'), ",
+            "[('', '|V9'), x",
+            "[('u', '<u4')] x",
+        ] {
             assert!(Record::parse(cut).is_err(), "{cut}");
         }
     }

@@ -1,0 +1,108 @@
+//! Literals of Python, as far as the header of an array has them: a dictionary of three texts, tuples and truth values.
+//!
+//! NumPy refuses a header that is no such dictionary, or has another key: so do we, since a changed byte of a header may
+//! change every value behind it.
+
+/// The values of a dictionary that has exactly these `keys`, as they stand; `None` for anything else.
+pub(super) fn dictionary<'t, const N: usize>(text: &'t str, keys: [&str; N]) -> Option<[&'t str; N]> {
+    let inner = text.trim_ascii().strip_prefix('{')?.strip_suffix('}')?;
+    let mut values = [None; N];
+    for entry in items(inner)? {
+        let quote = entry.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        let (key, value) = entry[1..].split_once(quote)?;
+        let place = &mut values[keys.iter().position(|known| *known == key)?];
+        if place.is_some() {
+            return None;
+        }
+        *place = Some(value.trim_ascii_start().strip_prefix(':')?.trim_ascii());
+    }
+    let found = values.map(Option::unwrap_or_default);
+    values.iter().all(Option::is_some).then_some(found)
+}
+
+/// The lengths in a tuple of whole numbers, old ones with an L behind them.
+pub(super) fn lengths(text: &str) -> Option<Vec<usize>> {
+    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
+    let dims = items(inner)?;
+    // Without a comma, brackets around one number mean nothing.
+    if dims.len() == 1 && !inner.contains(',') {
+        return None;
+    }
+    let length = |dim: &&str| {
+        let digits = dim.strip_suffix('L').unwrap_or(dim);
+        let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+        digits.parse().ok().filter(|length: &usize| is_plain && isize::try_from(*length).is_ok())
+    };
+    dims.iter().map(length).collect()
+}
+
+/// What stands between the commas that are in no bracket and no text; there may be a comma behind the last.
+fn items(text: &str) -> Option<Vec<&str>> {
+    let (mut items, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) => {
+                if byte == open && !is_escaped {
+                    quote = None;
+                }
+                is_escaped = byte == b'\\' && !is_escaped;
+            }
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b')' | b']' | b'}') => depth = depth.checked_sub(1)?,
+            (None, b',') if depth == 0 => {
+                items.push(text[start..at].trim_ascii());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let last = text[start..].trim_ascii();
+    if !last.is_empty() {
+        items.push(last);
+    }
+    (quote.is_none() && depth == 0 && items.iter().all(|item| !item.is_empty())).then_some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_have_the_keys_that_are_asked_for_and_no_others() {
+        let read = |text| dictionary(text, ["descr", "shape"]);
+        let expected = Some(["[('a,', '<f4'), (\"}\", '<u1')]", "(3,)"]);
+        assert_eq!(read("{'descr': [('a,', '<f4'), (\"}\", '<u1')], 'shape': (3,), }  \n"), expected);
+        assert_eq!(read("{\"shape\" :(3,),'descr':'<f4'}"), Some(["'<f4'", "(3,)"]));
+        for damaged in [
+            "",
+            "{}",
+            "{'descr': 1, 'shape': 2} x",
+            "{'descr': 1, 'shape': 2",
+            "{'descr': 1}",
+            "{'descr': 1, 'shape': 2, 'more': 3}",
+            "{'descr': 1, 'shape': 2, 'shape': 2}",
+            "{'descr': 1,, 'shape': 2}",
+            "{'descr': 1 'shape': 2}",
+            "{'descr' 1, 'shape': 2}",
+            "{'descr': '1, 'shape': 2}",
+            "{'descr': (1, 'shape': 2}",
+            "{descr: 1, 'shape': 2}",
+        ] {
+            assert_eq!(read(damaged), None, "{damaged}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_whole_numbers_in_a_tuple() {
+        assert_eq!(lengths("()"), Some(vec![]));
+        assert_eq!(lengths("(3,)"), Some(vec![3]));
+        assert_eq!(lengths("( 3L , 2 ,)"), Some(vec![3, 2]));
+        for damaged in
+            ["3", "(3)", "(3, 2", "(3 2)", "(-1,)", "(+1,)", "(03,)", "(,)", "(1,,2)", "(9223372036854775808, 0)"]
+        {
+            assert_eq!(lengths(damaged), None, "{damaged}");
+        }
+    }
+}
