@@ -8,12 +8,8 @@ use std::path::Path;
 
 use half::f16;
 
-<<<<<<< HEAD
-use crate::{Error, Result, Run, memory};
-=======
 use super::literal;
-use crate::{Error, Result, Run};
->>>>>>> fuzz
+use crate::{Error, Result, Run, memory};
 
 /// Bytes decoded between two looks at the run's cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
