@@ -174,7 +174,8 @@ fn pick<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
 }
 
 fn pick_sparse(sparse: &Csr<f32>, keep: &[usize]) -> Result<Csr<f32>> {
-    let mut place = vec![None; sparse.n_cols()];
+    // Up to the last one that is kept: a damaged file may state billions of columns.
+    let mut place = vec![None; keep.iter().max().map_or(0, |last| last + 1)];
     for (new, &old) in keep.iter().enumerate() {
         place[old] = Some(new as u32);
     }
@@ -183,7 +184,8 @@ fn pick_sparse(sparse: &Csr<f32>, keep: &[usize]) -> Result<Csr<f32>> {
     for row in 0..sparse.n_rows() {
         let (columns, row_values) = sparse.row(row);
         entries.clear();
-        entries.extend(columns.iter().zip(row_values).filter_map(|(&col, &x)| place[col as usize].map(|new| (new, x))));
+        let kept = |col: u32| place.get(col as usize).copied().flatten();
+        entries.extend(columns.iter().zip(row_values).filter_map(|(&col, &x)| kept(col).map(|new| (new, x))));
         entries.sort_unstable_by_key(|entry| entry.0);
         indices.extend(entries.iter().map(|entry| entry.0));
         values.extend(entries.iter().map(|entry| entry.1));
@@ -208,6 +210,15 @@ mod tests {
             drop: owned(drop),
             ..ReadOptions::default()
         }
+    }
+
+    #[test]
+    fn two_columns_of_billions_take_little_memory() {
+        let n_cols = u32::MAX as usize;
+        let sparse = Csr::new(2, n_cols, vec![0, 2, 3], vec![0, 4_000_000_000, 1], vec![1.0, 2.0, 3.0]).unwrap();
+        let picked = select(Features::Sparse(Arc::new(sparse)), Some(&[1, 0])).unwrap();
+        let Features::Sparse(picked) = picked else { panic!("sparse columns became dense") };
+        assert_eq!((picked.row(0), picked.row(1)), ((&[1u32][..], &[1.0f32][..]), (&[0u32][..], &[3.0f32][..])));
     }
 
     #[test]

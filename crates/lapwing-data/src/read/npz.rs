@@ -114,6 +114,9 @@ impl<'a> Archive<'a> {
         let mut names: Vec<String> =
             zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
         names.sort();
+        if zip.len() != zip.file_names().count() {
+            return Err(Error::format(path, None, "two members of the archive have the same name"));
+        }
         Ok(Self { path, zip, names })
     }
 
