@@ -58,7 +58,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
 fn survey(mut records: Records, features: &[usize], mut row: usize, run: &Run) -> Result<BadColumns> {
     let mut found = Survey::default();
     loop {
-        if row % CHECK_ROWS == 0 {
+        if row.is_multiple_of(CHECK_ROWS) {
             run.check()?;
         }
         for &at in features {
@@ -82,7 +82,7 @@ pub(super) fn bad_cells(path: &Path, names: &Arc<[String]>, features: &[usize], 
     let mut records = Records::open(path)?;
     let mut row = 0;
     while records.next()? {
-        if row % CHECK_ROWS == 0 {
+        if row.is_multiple_of(CHECK_ROWS) {
             run.check()?;
         }
         if features.iter().any(|&at| records.number(at).is_none()) {
@@ -98,7 +98,7 @@ pub(super) fn bad_cells(path: &Path, names: &Arc<[String]>, features: &[usize], 
 pub(super) fn bad_values(path: &Path, features: &[usize], run: &Run) -> Result<Option<BadColumns>> {
     let (mut records, mut row, mut found) = (Records::open(path)?, 0, ValueSurvey::default());
     while records.next()? {
-        if row % CHECK_ROWS == 0 {
+        if row.is_multiple_of(CHECK_ROWS) {
             run.check()?;
         }
         for &at in features {
