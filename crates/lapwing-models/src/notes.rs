@@ -163,7 +163,10 @@ mod tests {
                 all.into_iter().find(|text| text.starts_with("no label reaches")).unwrap()
             };
             assert!(text(None).ends_with("or raise the number of neighbors"), "{name}");
-            assert!(text(Some(&given)).ends_with("or give a graph with edges between them and the labeled rows"), "{name}");
+            assert!(
+                text(Some(&given)).ends_with("or give a graph with edges between them and the labeled rows"),
+                "{name}"
+            );
         }
     }
 

@@ -181,7 +181,8 @@ fn ten_thousand_rows_say_what_all_would() {
         let changed = |draw| {
             let targets = mnist.draw(&mnist.even(10), draw);
             let (all, part) = (mnist.fit(&params, &targets, draw), mnist.fit(&part, &targets, draw));
-            all.labeling.labels.iter().zip(&part.labeling.labels).filter(|(a, b)| a != b).count() as f64 / (3 * ROWS) as f64
+            all.labeling.labels.iter().zip(&part.labeling.labels).filter(|(a, b)| a != b).count() as f64
+                / (3 * ROWS) as f64
         };
         // Shares of so many rows hardly vary.
         let changed = (0..2).map(changed).sum::<f64>() / 2.0;

@@ -107,7 +107,10 @@ mod tests {
         let parameters = [
             (LAPSVM, "bandwidth solver tol memory n_landmarks kernel ambient_reg degree laplacian_power max_iter"),
             (LAPRLS, "bandwidth solver tol memory n_landmarks stability_tol validation_share check_every stopping"),
-            (UNFOLDED, "solver optimizer steps edges tol max_iter l2_reg learning_rate attention hidden sketch_size loss"),
+            (
+                UNFOLDED,
+                "solver optimizer steps edges tol max_iter l2_reg learning_rate attention hidden sketch_size loss",
+            ),
             (EIGENFUNCTION, "n_eigenfunctions n_components n_bins relative_bandwidth density_floor clip fit_weight"),
             (SIMPLE_HARMONIC, "n_eigenvectors tol max_iter"),
             (SUBSAMPLING, "n_subsample"),
