@@ -124,7 +124,7 @@ def test_a_gram_matrix_stands_for_the_features():
     alone = estimator(kernel="precomputed", graph_reg=0).fit(gram, y)
     same = estimator(kernel="poly", degree=2, graph_reg=0).fit(X, y)
     np.testing.assert_allclose(alone.decision_function(gram), same.decision_function(X), atol=1e-8)
-    with pytest.raises(ValueError, match="a graph beside the Gram matrix"):
+    with pytest.raises(ValueError, match="no graph can be built from a Gram matrix"):
         estimator(kernel="precomputed").fit(gram, y)
     with pytest.raises(ValueError, match="symmetric"):
         estimator(kernel="precomputed").fit(gram + np.triu(np.ones_like(gram), 1), y, graph=graph)

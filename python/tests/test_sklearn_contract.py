@@ -48,7 +48,7 @@ ESTIMATORS = [
     LaplacianRidgeRegressor(bias=True, solver="cg", random_state=0),
     UnfoldedGNNClassifier(),
     UnfoldedGNNClassifier(20.0, loss="mse", solver="herta", unlabeled=-2, random_state=0),
-    UnfoldedGNNClassifier(hidden=8, attention=1.0, unlabeled=-2, random_state=0),
+    UnfoldedGNNClassifier(hidden=8, attention=1.0, tol=1e-4, unlabeled=-2, random_state=0),
     UnfoldedGNNRegressor(),
     EigenfunctionClassifier(),
     NearestLabelClassifier(),
