@@ -20,7 +20,8 @@ fn limited(folder: &Folder, limits: &str, arguments: &str) -> Ran {
 
 /// Whether a run ended with a result, or with code 2 and one line that says so.
 fn is_orderly(ran: &Ran) -> bool {
-    let errors: Vec<&str> = ran.stderr.lines().filter(|line| !line.starts_with("warning: ") && !line.starts_with("hint: ")).collect();
+    let errors: Vec<&str> =
+        ran.stderr.lines().filter(|line| !line.starts_with("warning: ") && !line.starts_with("hint: ")).collect();
     match ran.code {
         Some(0 | 1) => true,
         Some(2) => errors.len() == 1 && errors[0].starts_with("error: "),
@@ -239,9 +240,8 @@ fn the_unit_of_the_weights_does_not_show_in_kernel_machines() {
         let expected = labels("1");
         for unit in ["1e307", "1e200", "1e-160", "1e-300", "5e-324"] {
             // A power of two from 1 changes no bit, others the last.
-            let column = |table: &str| {
-                table.lines().map(|line| line.split(',').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
-            };
+            let column =
+                |table: &str| table.lines().map(|line| line.split(',').nth(1).unwrap().to_owned()).collect::<Vec<_>>();
             assert_eq!(column(&labels(unit)), column(&expected), "{method} {unit}");
         }
         let refused = run("1e-300", "--laplacian combinatorial");

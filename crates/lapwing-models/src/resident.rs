@@ -25,17 +25,27 @@ impl Program {
     }
 }
 
-/// Stack of a thread, and the panels that its matrix products pack.
-const THREAD_BYTES: usize = 2 << 20;
+/// Stack and buffers of a thread, and its share of the allocator.
+const THREAD_BYTES: usize = 3 << 19;
+/// Panels that matrix products of rows pack, for each column, and at most: they are cut to fit a cache.
+const PANEL_BYTES: usize = 8 << 10;
+const MOST_PANELS: usize = 3 << 19;
+/// The same of products in double precision, where the sizes are those of the problem.
+const DOUBLE_PANELS: usize = 1 << 20;
 /// Given labels, one a row; sparse ones take less.
 const LABEL_BYTES: usize = 4;
 
 /// What is there before anything is done, features included.
 pub(crate) fn base_bytes(program: Program, size: &ProblemSize) -> usize {
-    size.input_bytes + process_bytes(program, size.threads) + LABEL_BYTES * size.n_samples
+    size.input_bytes + process_bytes(program, size) + LABEL_BYTES * size.n_samples
 }
 
 /// The process alone: rows that are read in blocks are not held.
-pub(crate) fn process_bytes(program: Program, threads: usize) -> usize {
-    program.bytes() + THREAD_BYTES * threads
+pub(crate) fn process_bytes(program: Program, size: &ProblemSize) -> usize {
+    program.bytes() + size.threads * (THREAD_BYTES + MOST_PANELS.min(PANEL_BYTES * size.n_features))
+}
+
+/// What products in double precision pack besides.
+pub(crate) fn double_panels(size: &ProblemSize) -> usize {
+    size.threads * DOUBLE_PANELS
 }

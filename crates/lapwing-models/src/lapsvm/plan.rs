@@ -10,7 +10,7 @@ use super::newton::{FETCHED, SMOOTHED};
 use super::params::{KernelKind, KernelSolver, LapSvmParams, MOST_WEIGHTS};
 use super::select::{MOST_LABELS, MOST_RANK, n_columns};
 use crate::harmonic::{PlannedGraph, plan_graph};
-use crate::resident::{Program, base_bytes};
+use crate::resident::{Program, base_bytes, double_panels};
 use crate::{Plan, PlanStep, ProblemSize};
 
 /// Blocks of columns while L^p·Z is made, a panel at a time: the panel and what the Laplacian makes of it.
@@ -37,7 +37,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
         Storage::Features => ("kernel (features)", 4 * n * d, d),
     };
     let mut step = |name: &str, bytes: usize| {
-        steps.push(PlanStep { name: name.into(), peak_bytes: (base + held + bytes) as u64 });
+        steps.push(PlanStep { name: name.into(), peak_bytes: (base + held + double_panels(size) + bytes) as u64 });
     };
     let building = match storage {
         Storage::Tiles(_) => wide,

@@ -2,6 +2,7 @@
 
 use lapwing_graph::low_rank::{Blocks, GlnpParams, RowPass};
 
+use super::select::MOST_LABELED;
 use super::{FactorKind, LowRankParams};
 use crate::resident::{Program, base_bytes, process_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
@@ -19,7 +20,7 @@ pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
     let fitted = fit_bytes(params, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
     if size.streamed {
-        let base = process_bytes(Program::Factor, size.threads) + 32 * size.n_labeled;
+        let base = process_bytes(Program::Factor, size) + 32 * size.n_labeled;
         // Scores and distributions of the rows that are labeled and written at a time, their class, confidence and mark.
         let rows = (size.threads * RowPass::held_rows()).min(n);
         let labeled = rows * (2 * 8 * c + 24) + size.threads * desk_bytes(params, size);
@@ -71,5 +72,7 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let waiting = size.threads + Blocks::of(size.n_samples).count().max(1).ilog2() as usize + 2;
     let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
     let summing = waiting * sums + 3 * 8 * k * k + size.threads * desk_bytes(params, size);
-    2 * 4 * sample * d + summing.max(8 * squares * k * k)
+    // Labeled rows that are selected by, their rows of the factor, and copies of those without a fold.
+    let l = size.n_labeled.min(MOST_LABELED);
+    2 * 4 * sample * d + 4 * l * d + 3 * 8 * l * k + summing.max(8 * squares * k * k)
 }

@@ -25,7 +25,7 @@ const LABELS_PER_CLASS: usize = 2;
 /// Labels every class needs before held-out rows say how sure to be.
 const LABELS_FOR_CONFIDENCE: usize = 5;
 /// Most labeled rows that are looked at.
-const MOST_LABELED: usize = 20_000;
+pub(super) const MOST_LABELED: usize = 20_000;
 /// Folds.
 const FOLDS: usize = 5;
 /// α of the candidates.

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 
 pub use extension::{EigenfunctionExtension, EigenfunctionParts};
 
-use crate::resident::{Program, base_bytes};
+use crate::resident::{Program, base_bytes, double_panels};
 use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
 use density::AxisFunctions;
 use extension::Functions;
@@ -281,7 +281,8 @@ impl Method for Eigenfunction {
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
-        let (n, c, base) = (size.n_samples, size.n_classes.max(2), base_bytes(Program::Search, size));
+        let (n, c, base) =
+            (size.n_samples, size.n_classes.max(2), base_bytes(Program::Search, size) + double_panels(size));
         let r = self.n_components(n, size.n_features);
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let entries = size.sparse.then_some(size.input_bytes / 8);
