@@ -11,7 +11,7 @@ impl Rng {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -20,7 +20,7 @@ impl Rng {
 
     /// A number below `end`; 0 where there is none.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.bits() % end.max(1) as u64) as usize
     }
 
     /// True once in `n` times.
@@ -29,7 +29,7 @@ impl Rng {
     }
 
     /// One of `choices`, which are not empty.
-    pub fn of<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
-        &choices[self.below(choices.len())]
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
     }
 }

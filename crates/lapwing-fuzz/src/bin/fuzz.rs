@@ -126,9 +126,9 @@ fn blind(target: &Target, time: Duration, folders: &[PathBuf]) -> Result<()> {
     let (mut rng, mut count) = (Rng::new(seed), 0u64);
     while start.elapsed() < time {
         let mut bytes = pool.get(rng.below(pool.len())).cloned().unwrap_or_default();
-        let mut changes = Rng::new(rng.next());
+        let mut changes = Rng::new(rng.bits());
         let mut by_bytes = |bytes: &mut Vec<u8>, most: usize| havoc(&mut changes, bytes, most);
-        mutate(target, &mut Mutator::new(rng.next(), target.most, &mut by_bytes), &mut bytes);
+        mutate(target, &mut Mutator::new(rng.bits(), target.most, &mut by_bytes), &mut bytes);
         clock.begin();
         let outcome = judge(&bench, target, &bytes);
         clock.end();

@@ -15,7 +15,7 @@ fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let length = 1 + rng.below(8);
     let end = (at + length).min(bytes.len());
     match rng.below(7) {
-        0 => bytes.insert(at, rng.next() as u8),
+        0 => bytes.insert(at, rng.bits() as u8),
         1 => drop(bytes.drain(at..end)),
         2 => {
             let part = bytes[at..end].to_vec();

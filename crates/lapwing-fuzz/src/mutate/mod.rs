@@ -91,7 +91,7 @@ impl Rng {
         match self.below(4) {
             0 => value.wrapping_add(1),
             1 => value.wrapping_sub(1),
-            _ => *self.of(&EDGES),
+            _ => self.of(&EDGES),
         }
     }
 }

@@ -104,7 +104,7 @@ impl Parts {
         if keys.is_empty() {
             return;
         }
-        let key = rng.of(&keys).clone();
+        let key = keys[rng.below(keys.len())].clone();
         let kinds = [
             "harmonic",
             "low-rank",
@@ -117,9 +117,9 @@ impl Parts {
         ];
         match rng.below(3) {
             0 => drop(self.metadata.remove(&key)),
-            1 => drop(self.metadata.insert("lapwing.kind".into(), Value::String((*rng.of(&kinds)).into()))),
+            1 => drop(self.metadata.insert("lapwing.kind".into(), Value::String((rng.of(&kinds)).into()))),
             _ => drop(
-                self.metadata.insert(key, Value::String((*rng.of(&["", "0", "1", "2", "-1", "{}", "null"])).into())),
+                self.metadata.insert(key, Value::String((rng.of(&["", "0", "1", "2", "-1", "{}", "null"])).into())),
             ),
         }
     }
@@ -148,7 +148,7 @@ impl Parts {
 impl Array {
     /// The same bytes as another type, the last dimension fitted.
     fn retyped(&mut self, rng: &mut Rng) {
-        let (name, width) = *rng.of(DTYPES);
+        let (name, width) = rng.of(DTYPES);
         let before: u64 = self.shape.iter().rev().skip(1).product::<u64>().max(1);
         if let Some(last) = self.shape.last_mut() {
             *last = self.data.len() as u64 / width as u64 / before;
@@ -197,7 +197,7 @@ fn settings(rng: &mut Rng, value: &mut Value) {
     match value {
         Value::Object(fields) if !fields.is_empty() && !rng.one_in(12) => {
             let keys: Vec<String> = fields.keys().cloned().collect();
-            let key = rng.of(&keys);
+            let key = &keys[rng.below(keys.len())];
             if rng.one_in(12) {
                 fields.remove(key);
             } else if let Some(field) = fields.get_mut(key) {
@@ -225,9 +225,9 @@ fn other(rng: &mut Rng, value: &Value) -> Value {
         3 => json!(["a", "b"]),
         4 => json!([]),
         5 => json!({}),
-        6 => json!(*rng.of(&[0.0, -0.0, -1.0, 1e300, -1e300, 1e-300, 5e-324, 0.5, 1e18])),
-        7 => json!(number * *rng.of(&[2.0, 0.5, -1.0, 1e9, 1e-9])),
-        8 => json!(*rng.of(&[
+        6 => json!(rng.of(&[0.0, -0.0, -1.0, 1e300, -1e300, 1e-300, 5e-324, 0.5, 1e18])),
+        7 => json!(number * rng.of(&[2.0, 0.5, -1.0, 1e9, 1e-9])),
+        8 => json!(rng.of(&[
             "gaussian",
             "self-tuning",
             "cosine",

@@ -82,11 +82,11 @@ pub fn npy(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let mut version = version;
     for _ in 0..mutator.some_times() {
         match mutator.rng.below(10) {
-            0 => edited(&mut text, "'descr': ", ", 'fortran", *mutator.rng.of(DESCRS)),
-            1 => edited(&mut text, "'shape': ", ", }", *mutator.rng.of(SHAPES)),
-            2 => edited(&mut text, "'fortran_order': ", ", 'shape", *mutator.rng.of(&["True", "False", "1", "true"])),
+            0 => edited(&mut text, "'descr': ", ", 'fortran", mutator.rng.of(DESCRS)),
+            1 => edited(&mut text, "'shape': ", ", }", mutator.rng.of(SHAPES)),
+            2 => edited(&mut text, "'fortran_order': ", ", 'shape", mutator.rng.of(&["True", "False", "1", "true"])),
             3 => blind_text(mutator, &mut text),
-            4 => version = *mutator.rng.of(&[1, 2, 3, 0, 255]),
+            4 => version = mutator.rng.of(&[1, 2, 3, 0, 255]),
             5 => fitted(&mut mutator.rng, &text, &mut data),
             6 => mutator.blindly(&mut data),
             _ => value(&mut mutator.rng, &mut data),
@@ -147,7 +147,7 @@ pub fn value(rng: &mut Rng, data: &mut [u8]) {
     let width = [1, 2, 4, 8][rng.below(4)];
     let Some(places) = (data.len() / width).checked_sub(1) else { return };
     let at = width * rng.below(places + 1);
-    let value = *rng.of(&[f64::NAN, f64::INFINITY, -1.0, 0.0, -0.0, 1e300, 5e-324, 0.5, 3.0, 4_294_967_295.0, 9.3e18]);
+    let value = rng.of(&[f64::NAN, f64::INFINITY, -1.0, 0.0, -0.0, 1e300, 5e-324, 0.5, 3.0, 4_294_967_295.0, 9.3e18]);
     match (width, rng.one_in(2)) {
         (4, true) => data[at..at + 4].copy_from_slice(&(value as f32).to_le_bytes()),
         (8, true) => data[at..at + 8].copy_from_slice(&value.to_le_bytes()),

@@ -38,7 +38,7 @@ fn number(rng: &mut Rng, bytes: &mut [u8], footer: std::ops::Range<usize>) {
     *byte = match rng.below(6) {
         0 => byte.wrapping_add(2),
         1 => byte.wrapping_sub(2),
-        2 => *rng.of(&[0, 1, 2, 0x7f, 0x80, 0xff]),
+        2 => rng.of(&[0, 1, 2, 0x7f, 0x80, 0xff]),
         3 => *byte | 0x80,
         _ => *byte ^ (1 << rng.below(8)),
     };
@@ -74,6 +74,6 @@ fn header_of_page(rng: &mut Rng, bytes: &mut [u8], end: usize) {
     if starts.is_empty() {
         return page(rng, bytes, end);
     }
-    let start = *rng.of(&starts);
+    let start = rng.of(&starts);
     number(rng, bytes, start..(start + 24).min(end));
 }

@@ -137,8 +137,8 @@ fn field(rng: &mut Rng, bytes: &[u8]) -> std::ops::Range<usize> {
 
 fn replaced(rng: &mut Rng, bytes: &mut Vec<u8>, words: &[&[u8]]) {
     let field = field(rng, bytes);
-    let number = (rng.next() >> rng.below(64)).to_string();
-    let word: &[u8] = if rng.one_in(4) { number.as_bytes() } else { *rng.of(words) };
+    let number = (rng.bits() >> rng.below(64)).to_string();
+    let word: &[u8] = if rng.one_in(4) { number.as_bytes() } else { rng.of(words) };
     bytes.splice(field, word.iter().copied());
 }
 
@@ -149,7 +149,7 @@ fn inserted(rng: &mut Rng, bytes: &mut Vec<u8>, words: &[&[u8]]) {
         2 => field(rng, bytes).start,
         _ => rng.below(bytes.len() + 1),
     };
-    let word = *rng.of(words);
+    let word = rng.of(words);
     bytes.splice(at..at, word.iter().copied());
 }
 

@@ -70,7 +70,7 @@ fn change(mutator: &mut Mutator<'_>, members: &mut Vec<Member>) {
     }
     let at = mutator.rng.below(members.len());
     match mutator.rng.below(12) {
-        0 => members[at].0 = (*mutator.rng.of(NAMES)).to_owned(),
+        0 => members[at].0 = (mutator.rng.of(NAMES)).to_owned(),
         1 => members[at].2 = !members[at].2,
         2 => drop(members.remove(at)),
         3 => members.push(members[at].clone()),
@@ -86,12 +86,12 @@ fn change(mutator: &mut Mutator<'_>, members: &mut Vec<Member>) {
 /// A field of a record of the archive: local header, central header, end.
 fn record(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let signatures: [&[u8]; 3] = [b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"];
-    let signature = *mutator.rng.of(&signatures);
+    let signature = mutator.rng.of(&signatures);
     let starts: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(signature)).collect();
     if starts.is_empty() {
         return mutator.blindly(bytes);
     }
-    let start = *mutator.rng.of(&starts);
+    let start = mutator.rng.of(&starts);
     match mutator.rng.below(8) {
         0 => mutator.blindly(bytes),
         1 => contents(&mut mutator.rng, bytes),

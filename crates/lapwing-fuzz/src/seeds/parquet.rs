@@ -74,7 +74,7 @@ fn numbers(rng: &mut Rng, n_rows: usize) -> ArrayRef {
 
 fn labels(rng: &mut Rng, n_rows: usize) -> ArrayRef {
     let kind = rng.below(3);
-    let texts: Vec<Option<&str>> = (0..n_rows).map(|_| *rng.of(&[Some("x"), Some("y"), None, Some("-1")])).collect();
+    let texts: Vec<Option<&str>> = (0..n_rows).map(|_| rng.of(&[Some("x"), Some("y"), None, Some("-1")])).collect();
     match kind {
         0 => Arc::new(StringArray::from(texts)),
         1 => Arc::new(texts.into_iter().collect::<DictionaryArray<Int32Type>>()),
@@ -94,7 +94,7 @@ fn write(rng: &mut Rng, columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
 }
 
 fn properties(rng: &mut Rng) -> WriterProperties {
-    let codec = *rng.of(&[
+    let codec = rng.of(&[
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
         Compression::ZSTD(ZstdLevel::default()),
@@ -102,8 +102,8 @@ fn properties(rng: &mut Rng) -> WriterProperties {
         Compression::GZIP(Default::default()),
     ]);
     let has_dictionary = rng.one_in(2);
-    let version = *rng.of(&[WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0]);
-    let statistics = *rng.of(&[EnabledStatistics::None, EnabledStatistics::Chunk, EnabledStatistics::Page]);
+    let version = rng.of(&[WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0]);
+    let statistics = rng.of(&[EnabledStatistics::None, EnabledStatistics::Chunk, EnabledStatistics::Page]);
     let builder = WriterProperties::builder()
         .set_compression(codec)
         .set_dictionary_enabled(has_dictionary)
