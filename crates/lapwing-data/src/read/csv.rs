@@ -22,9 +22,9 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let mut values = Vec::new();
     let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let mut lines = BTreeMap::new();
-    let mut n_rows = 0;
+    let mut n_rows = 0usize;
     while records.next()? {
-        if n_rows % CHECK_ROWS == 0 {
+        if n_rows.is_multiple_of(CHECK_ROWS) {
             run.check()?;
         }
         for (feature, &at) in features.iter().enumerate() {
@@ -80,7 +80,7 @@ fn survey(mut records: Records, features: &[usize], mut row: usize, run: &Run) -
 /// All columns of a file with cells that are no numbers, where there is one.
 pub(super) fn bad_cells(path: &Path, names: &Arc<[String]>, features: &[usize], run: &Run) -> Result<Error> {
     let mut records = Records::open(path)?;
-    let mut row = 0;
+    let mut row = 0usize;
     while records.next()? {
         if row.is_multiple_of(CHECK_ROWS) {
             run.check()?;
@@ -96,7 +96,7 @@ pub(super) fn bad_cells(path: &Path, names: &Arc<[String]>, features: &[usize], 
 
 /// All columns of a file with values that are missing, infinite or too large.
 pub(super) fn bad_values(path: &Path, features: &[usize], run: &Run) -> Result<Option<BadColumns>> {
-    let (mut records, mut row, mut found) = (Records::open(path)?, 0, ValueSurvey::default());
+    let (mut records, mut row, mut found) = (Records::open(path)?, 0usize, ValueSurvey::default());
     while records.next()? {
         if row.is_multiple_of(CHECK_ROWS) {
             run.check()?;
@@ -117,9 +117,9 @@ pub(super) fn read_labels(path: &Path, column: &str, unlabeled: Option<&str>, ru
     let mut records = Records::open(path)?;
     let label = columns::find_name(path, &records.names, column)?;
     let mut texts = LabelTexts::new(unlabeled);
-    let mut n_rows = 0;
+    let mut n_rows = 0usize;
     while records.next()? {
-        if n_rows % CHECK_ROWS == 0 {
+        if n_rows.is_multiple_of(CHECK_ROWS) {
             run.check()?;
         }
         texts.push(records.label(label)?);
@@ -137,7 +137,7 @@ pub(super) fn no_rows(path: &Path) -> Error {
 pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let mut records = Records::open(path)?;
     let choice = columns::by_name(path, &records.names, options)?;
-    let mut n_rows = 0;
+    let mut n_rows = 0usize;
     while records.next()? {
         n_rows += 1;
     }
