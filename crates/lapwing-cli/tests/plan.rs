@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Folder, npy};
+use common::{Folder, npy_of};
 use lapwing::models::METHODS;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn curves(row: usize, column: usize) -> f32 {
 /// Rows, and a class of each of the first forty.
 fn rows(n: usize, d: usize) -> Folder {
     let folder = Folder::new();
-    folder.write("rows.npy", npy(n, d, curves));
+    folder.write("rows.npy", npy_of(n, d, curves));
     write_labels(&folder);
     folder
 }
@@ -37,7 +37,7 @@ fn edges(n: usize) -> Folder {
     let ends = (0..12 * n).map(|edge| (end(edge, 0), end(edge, 1))).filter(|(u, v)| u < v);
     let lines: BTreeSet<String> = ends.map(|(u, v)| format!("{u},{v}\n")).collect();
     folder.write("edges.csv", format!("u,v\n{}", lines.into_iter().collect::<String>()));
-    folder.write("rows.npy", npy(n, 16, curves));
+    folder.write("rows.npy", npy_of(n, 16, curves));
     write_labels(&folder);
     folder
 }

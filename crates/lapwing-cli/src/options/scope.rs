@@ -37,9 +37,12 @@ struct Scope {
     methods: &'static [&'static str],
     /// By the names of their fields.
     options: &'static [&'static str],
-    /// Another option without which these change nothing, as it is typed, and whether it is there.
-    needs: Option<(&'static str, fn(&MethodChoices) -> bool)>,
+    /// Another option without which these change nothing.
+    needs: Option<Need>,
 }
+
+/// An option as it is typed, and whether it is there.
+type Need = (&'static str, fn(&MethodChoices) -> bool);
 
 const HARMONIC: &[&str] = &["harmonic", "sparse-harmonic", "subsampling"];
 const ON_GRAPHS: &[&str] =

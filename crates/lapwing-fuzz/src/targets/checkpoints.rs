@@ -13,8 +13,6 @@ use super::{Bench, accepted, answer, holds};
 use crate::judge::Verdict;
 use crate::rng::Rng;
 
-/// What the checkpoints of sparsifiers say they are of.
-const SOURCE: &str = "edges";
 /// Nodes of the stream.
 const NODES: usize = 16;
 /// Edges of the stream.
@@ -31,7 +29,7 @@ pub fn sparsifier(bench: &Bench, bytes: &[u8]) -> Verdict {
     let path = bench.file("sparsifier.checkpoint", bytes);
     let mut is_accepted = false;
     for sampler in SAMPLERS {
-        let checkpoint = Checkpoint::new(&path, SOURCE);
+        let checkpoint = Checkpoint::new(&path);
         let Some(kept) = answer(checkpoint.resume(NODES, &params(sampler), &bench.run))? else { continue };
         let Some(sparsifier) = kept else { return Err("a checkpoint that is there was not found".into()) };
         is_accepted = true;
@@ -62,7 +60,7 @@ pub fn kept_sparsifier(bench: &Bench) -> Vec<(String, Vec<u8>)> {
         let path = bench.path("seed.checkpoint");
         let mut sparsifier = Sparsifier::new(NODES, params(sampler), &bench.run)?;
         sparsifier.add(&stream()[..BEFORE], &bench.run)?;
-        Checkpoint::new(&path, SOURCE).keep(&sparsifier)?;
+        Checkpoint::new(&path).keep(&sparsifier)?;
         Ok(std::fs::read(&path).unwrap_or_default())
     };
     let name = |sampler: Sampler| format!("{sampler:?}").to_lowercase();
