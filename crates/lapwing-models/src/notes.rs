@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn labels(names: [Option<&str>; 2]) -> Targets {
-        let text = |row: usize| if row % 5 == 0 { names[row / 30].unwrap_or("") } else { "" };
+        let text = |row: usize| if row.is_multiple_of(5) { names[row / 30].unwrap_or("") } else { "" };
         Targets::one_hot(&Labels::from_texts((0..N).map(text), None), None).unwrap()
     }
 
