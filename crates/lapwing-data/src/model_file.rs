@@ -2,7 +2,7 @@
 //!
 //! It is a safetensors file (typed arrays behind a JSON header), so that other tools can look into it, with entries of
 //! our own in the header's metadata: `lapwing.format_version`, `lapwing.kind`, `lapwing.program_version`,
-//! `lapwing.meta`, a JSON value that the kind defines, and a [checksum] over the whole file. Saving streams the arrays,
+//! `lapwing.meta`, a JSON value that the kind defines, and a checksum over the whole file. Saving streams the arrays,
 //! loading maps the file: neither needs a second copy in memory. Equal models give equal bytes.
 
 mod checksum;
