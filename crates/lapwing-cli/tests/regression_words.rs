@@ -6,7 +6,7 @@ use common::Folder;
 
 /// Two groups of 30 points; every fifth of the first has the label `first`, of the second `second`.
 fn table(first: &str, second: &str) -> String {
-    let label = |row: usize| if row % 5 == 0 { [first, second][row / 30] } else { "" };
+    let label = |row: usize| if row.is_multiple_of(5) { [first, second][row / 30] } else { "" };
     let line = |row: usize| format!("{},{},{}\n", row % 6, row % 5 + 100 * (row / 30), label(row));
     "x,y,kind\n".to_owned() + &(0..60).map(line).collect::<String>()
 }
