@@ -133,7 +133,7 @@ mod tests {
             let warnings = warnings(name, &targets, None);
             assert_eq!(warnings.iter().filter(|text| *text == spam).count(), 1, "{name}: {warnings:?}");
         }
-        let numbers = Labels::from_integers((0..N).map(|row| (row % 5 == 0).then_some(7)));
+        let numbers = Labels::from_integers((0..N).map(|row| row.is_multiple_of(5).then_some(7)));
         let targets = Targets::one_hot(&numbers, None).unwrap();
         assert!(warnings("harmonic", &targets, None)[0].starts_with("all labels are of one class, 7:"));
     }
@@ -182,7 +182,7 @@ mod tests {
         for name in METHODS {
             check(&method(name, &MethodOptions::default()).unwrap().fit(&problem, &run).unwrap().report, name, Some(2));
         }
-        let values: Vec<f64> = (0..N).map(|row| if row % 5 == 0 { row as f64 } else { f64::NAN }).collect();
+        let values: Vec<f64> = (0..N).map(|row| if row.is_multiple_of(5) { row as f64 } else { f64::NAN }).collect();
         let targets = Targets::regression(&values, None).unwrap();
         let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
         let graph = GraphParams::default;
