@@ -17,7 +17,6 @@ SYNONYMS = {
     "n_threads": ("n_jobs", None),
     "eps": ("tol", None),
     "epsilon": ("tol", None),
-    "class_weight": ("class_prior", None),
 }
 
 
