@@ -46,29 +46,9 @@ def refuse_other_kinds(X: Any, what: str, graphs: str, files: str = READ_FIRST) 
 
 
 def features_of(X: Any, check: Callable[[], Any], graphs: str, files: str = READ_FIRST) -> Any:
-    """What `check` makes of features X; where it fails for columns of a data frame that are no numbers, these are named."""
+    """What `check` makes of features X, once they are of a kind that can be checked."""
     refuse_other_kinds(X, "X", graphs, files)
-    try:
-        return check()
-    except (TypeError, ValueError):
-        texts = columns_of_text(X)
-        if not texts:
-            raise
-        text = f"X has columns that are no numbers: {', '.join(texts)}; drop them, or encode them as numbers"
-        raise ValueError(text) from None
-
-
-def columns_of_text(X: Any) -> list[str]:
-    """Names of the columns of a data frame that hold something other than numbers, each with an example."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "__getitem__"):
-        return []
-    found = []
-    for name in columns:
-        example = _not_a_number(X[name])
-        if example is not None:
-            found.append(f"{name!r} (such as {example!r})")
-    return found
+    return check()
 
 
 def looks_like_a_graph(X: Any) -> bool:
@@ -80,21 +60,6 @@ def looks_like_a_graph(X: Any) -> bool:
     if sp.issparse(X):
         return bool(X.nnz > 0 and abs(X - X.T).nnz == 0)
     return bool(X.any() and np.array_equal(X, X.T))
-
-
-def _not_a_number(column: Any) -> Any:
-    """The first value of a column that is no number; None where there is none."""
-    values = np.asarray(column)
-    if values.dtype.kind in "biuf":
-        return None
-    for value in values.ravel().tolist():
-        if value is None or value != value:
-            continue
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return value
-    return None
 
 
 def _kind(X: Any) -> str:
