@@ -38,7 +38,7 @@ impl GraphParams {
         let width = memory::list_width(k, n);
         let result = 8 * relations;
         // Lists with locks and limits; a tile of products for each thread.
-        let exact = (8 * width + 13) * n + result + threads * memory::TILE_BYTES;
+        let exact = (8 * width + 13) * n + result + threads * memory::tile_bytes(n);
         let search_bytes = match n_entries {
             // Tails, their index, and heads: 3 to 8 bytes per entry of text.
             Some(entries) => (8 + 6 + 8) * entries + 12 * n + exact,
@@ -84,7 +84,7 @@ impl KnnParams {
         let lists = (8 * memory::list_width(self.n_neighbors, n_train) + 13) * n_new + 8 * self.n_neighbors * n_new;
         let rows =
             n_entries.map_or(4 * (n_train + n_new) * d, |entries| (8 + 6 + 8) * entries) + 12 * (n_train + n_new);
-        rows + lists + threads * memory::TILE_BYTES
+        rows + lists + threads * memory::tile_bytes(n_train)
     }
 }
 

@@ -9,24 +9,32 @@ pub(crate) enum Program {
     Search,
     /// Those, and factors of low rank.
     Factor,
-    /// Graphs and their solvers.
+    /// Solvers on graphs that are given.
     Solver,
+    /// Graphs that are built, and their solvers.
+    Graph,
 }
 
 impl Program {
+    /// That of a method on a graph, which is built where there are features alone.
+    pub(crate) fn on_graph(size: &ProblemSize) -> Self {
+        if size.n_features == 0 { Self::Solver } else { Self::Graph }
+    }
+
     /// Pages of the program and of its libraries that a run touches, and what it has allocated before the work: measured on
     /// 1,000 rows.
     const fn bytes(self) -> usize {
         match self {
-            Self::Search => 25 << 19,
+            Self::Search => 26 << 19,
             Self::Factor => 31 << 19,
-            Self::Solver => 35 << 19,
+            Self::Solver => 32 << 19,
+            Self::Graph => 37 << 19,
         }
     }
 }
 
 /// Stack and buffers of a thread, and its share of the allocator.
-const THREAD_BYTES: usize = 3 << 19;
+const THREAD_BYTES: usize = 3 << 18;
 /// Panels that matrix products of rows pack, for each column, and at most: they are cut to fit a cache.
 const PANEL_BYTES: usize = 8 << 10;
 const MOST_PANELS: usize = 3 << 19;

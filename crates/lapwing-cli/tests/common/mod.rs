@@ -7,21 +7,6 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// An f32 matrix in NumPy's format.
-pub fn npy(n: usize, d: usize, value: impl Fn(usize, usize) -> f32) -> Vec<u8> {
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({n}, {d}), }}");
-    let padded = (10 + header.len() + 1).next_multiple_of(64) - 11;
-    header.extend(std::iter::repeat_n(' ', padded - header.len()));
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend(((header.len() + 1) as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.push(b'\n');
-    bytes.extend(
-        (0..n).flat_map(|row| (0..d).map(move |column| (row, column))).flat_map(|(r, c)| value(r, c).to_le_bytes()),
-    );
-    bytes
-}
-
 /// A folder, and the program run inside it.
 pub struct Folder(TempDir);
 

@@ -234,7 +234,7 @@ impl Method for SimpleHarmonic {
 
     fn plan(&self, size: &ProblemSize) -> Plan {
         let (n, c) = (size.n_samples, size.n_classes.max(2));
-        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(Program::Solver, size));
+        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(Program::on_graph(size), size));
         let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(&self.graph, size);
         let mut step =
             |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });

@@ -168,7 +168,7 @@ impl Method for Subsampling {
         let mut plan = self.harmonic.plan(&of_sample);
         plan.steps.iter_mut().for_each(|step| step.peak_bytes += size.input_bytes as u64);
         let mut steps = plan.steps;
-        let base = base_bytes(Program::Solver, size) + sample_bytes + 8 * s * c;
+        let base = base_bytes(Program::Graph, size) + sample_bytes + 8 * s * c;
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         if s < n {
             let entries = size.sparse.then_some((size.input_bytes + sample_bytes) / 8);

@@ -18,7 +18,7 @@ pub(crate) struct PlannedGraph {
 
 pub(crate) fn plan_graph(graph: &GraphParams, size: &ProblemSize) -> PlannedGraph {
     let n = size.n_samples;
-    let base = base_bytes(Program::Solver, size);
+    let base = base_bytes(Program::on_graph(size), size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
     if let Some(n_edges) = size.n_edges {
         let steps = vec![step("read", 2 * graph_bytes(n, n_edges))];
@@ -31,7 +31,7 @@ pub(crate) fn plan_graph(graph: &GraphParams, size: &ProblemSize) -> PlannedGrap
 }
 
 pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
-    let base = base_bytes(Program::Solver, size);
+    let base = base_bytes(Program::on_graph(size), size);
     let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(graph, size);
     let mut step =
         |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
@@ -82,7 +82,7 @@ pub(super) fn plan_sparse(
     size: &ProblemSize,
 ) -> Plan {
     let (n, d, c) = (size.n_samples, size.n_features, size.n_classes.max(2));
-    let base = base_bytes(Program::Solver, size);
+    let base = base_bytes(Program::on_graph(size), size);
     let entries = size.sparse.then_some(size.input_bytes / 8);
     // What makes the edges, what is held of it, and what reading them takes.
     let (n_edges, source, held, batch) = match size.n_edges {

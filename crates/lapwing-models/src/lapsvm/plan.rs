@@ -20,7 +20,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let (rows, d, c) = (size.n_samples, size.n_features, size.n_classes.max(2));
     let is_supervised = params.graph_reg == Some(0.0);
     let n = if is_supervised { size.n_labeled.max(1).min(rows) } else { rows };
-    let base = base_bytes(Program::Solver, size);
+    let base = base_bytes(Program::on_graph(size), size);
     let PlannedGraph { mut steps, n_edges, held_bytes: held } = if is_supervised {
         PlannedGraph { steps: Vec::new(), n_edges: 0, held_bytes: 0 }
     } else {
@@ -41,8 +41,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     };
     let building = match storage {
         Storage::Tiles(_) => wide,
-        // Their kernel, its eigenvectors, and what those are found in.
-        Storage::Landmarks(count) => 8 * 7 * count * count,
+        Storage::Landmarks(count) => nystrom_bytes(n, count, 0, size.threads).max(8 * 7 * count * count),
         _ => 0,
     };
     step(name, gram + building);
@@ -57,7 +56,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
         let l = labeled.min(MOST_LABELS);
         // Left out one by one: eigenvectors, the labeled rows in them twice, and Q with its factor and inverse.
         let left_out = 8 * (3 * columns * columns + 3 * l * columns + 4 * l * l);
-        let compressed = if own > 0 { 12 * n * columns + 8 * 4 * columns * columns } else { 0 };
+        let compressed = if own > 0 { 8 * n * columns + nystrom_bytes(n, columns, 4 * n, size.threads) } else { 0 };
         let smoothed = if is_supervised || own == 0 { 0 } else { smooth(columns) };
         step("select", gram + compressed.max(own * columns + smoothed.max(left_out)));
     }
@@ -86,5 +85,13 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
 /// in double precision.
 fn smooth_bytes(n: usize, rank: usize, threads: usize) -> usize {
     let width = PANEL.min(rank);
-    8 * (PANEL_BLOCKS * n * width + SHARES * rank * width + 2 * rank * rank + threads * BLOCK_ROWS.min(n) * rank)
+    let rows = BLOCK_ROWS.min(n.div_ceil(SHARES));
+    8 * (PANEL_BLOCKS * n * width + SHARES * rank * width + 2 * rank * rank + threads * rows * rank)
+}
+
+/// Bytes of a factor of so many columns while it is made: the kernel of its landmarks, eigenvectors and what those are found in;
+/// then a factor of `row_bytes` for each column, the map, and for each thread similarities and products of a block of rows.
+fn nystrom_bytes(n: usize, columns: usize, row_bytes: usize, threads: usize) -> usize {
+    let blocks = 2 * 8 * threads * BLOCK_ROWS.min(n) * columns;
+    (4 * 8 * columns * columns).max(8 * columns * columns + row_bytes * columns + blocks)
 }

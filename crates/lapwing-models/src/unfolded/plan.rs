@@ -15,7 +15,7 @@ use crate::{Plan, PlanStep, ProblemSize};
 pub(super) fn plan(params: &UnfoldedParams, graph: &GraphParams, size: &ProblemSize) -> Plan {
     let (n, c, l) = (size.n_samples, size.n_classes.max(2), size.n_labeled.max(1));
     let k = size.n_features + usize::from(params.bias);
-    let base = base_bytes(Program::Solver, size) + if size.sparse { size.input_bytes } else { 0 };
+    let base = base_bytes(Program::on_graph(size), size) + if size.sparse { size.input_bytes } else { 0 };
     let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(graph, size);
     let system = Propagator::memory_bytes(n, n_edges);
     // Columns in single precision while they are chosen by and trained on, in double where they are scores.

@@ -14,10 +14,13 @@ use crate::knn::rows::{Rows, products};
 pub(crate) const TILE_ROWS: usize = 64;
 /// Rows on the right of a tile: the products of one row with them stay in the fastest cache.
 const TILE_COLUMNS: usize = 4096;
-/// Bytes of a tile of dense rows.
-pub(crate) const TILE_BYTES: usize = 4 * TILE_ROWS * TILE_COLUMNS;
 /// Most rows on the right: an index numbers them by 16 bits.
 const MOST_COLUMNS: usize = 1 << 16;
+
+/// Bytes of a tile of products with n dense rows.
+pub(crate) fn tile_bytes(n: usize) -> usize {
+    size_of::<f32>() * TILE_ROWS * TILE_COLUMNS.min(n)
+}
 
 /// Rows to take products of.
 pub(crate) struct Side {
