@@ -6,7 +6,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Folder, npy_of};
+use common::{Folder, npy};
 use serde_json::Value;
 
 /// Bytes that the system counted at most for a child that is waited for here.
@@ -22,7 +22,8 @@ fn peak_bytes(child: &std::process::Child) -> u64 {
 #[test]
 fn the_peak_memory_is_that_of_the_system() {
     let folder = Folder::new();
-    folder.write("rows.npy", npy_of(40_000, 40, |row, column| ((row * 37 + column * 101) % 1009) as f32));
+    let (n, d) = (40_000, 40);
+    folder.write("rows.npy", npy(n, d, (0..n * d).map(|at| (at * 101 % 1009) as f32)));
     folder.write("labels.csv", "row,label\n0,a\n1,b\n2,a\n3,b\n");
     let run = "label rows.npy --labels labels.csv -o out.npy --json --method eigenfunction";
     let told = std::fs::File::create(folder.path("told.json")).unwrap();

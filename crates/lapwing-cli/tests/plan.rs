@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Folder, npy_of};
+use common::{Folder, npy};
 use lapwing::models::METHODS;
 use serde_json::{Value, json};
 
@@ -22,10 +22,14 @@ fn curves(row: usize, column: usize) -> f32 {
     along.sin() + 0.3 * (scattered(row, 1 + column % 8) * 6.0 + column as f32).sin()
 }
 
+fn values(n: usize, d: usize) -> Vec<u8> {
+    npy(n, d, (0..n).flat_map(|row| (0..d).map(move |column| curves(row, column))))
+}
+
 /// Rows, and a class of each of the first forty.
 fn rows(n: usize, d: usize) -> Folder {
     let folder = Folder::new();
-    folder.write("rows.npy", npy_of(n, d, curves));
+    folder.write("rows.npy", values(n, d));
     write_labels(&folder);
     folder
 }
@@ -37,7 +41,7 @@ fn edges(n: usize) -> Folder {
     let ends = (0..12 * n).map(|edge| (end(edge, 0), end(edge, 1))).filter(|(u, v)| u < v);
     let lines: BTreeSet<String> = ends.map(|(u, v)| format!("{u},{v}\n")).collect();
     folder.write("edges.csv", format!("u,v\n{}", lines.into_iter().collect::<String>()));
-    folder.write("rows.npy", npy_of(n, 16, curves));
+    folder.write("rows.npy", values(n, 16));
     write_labels(&folder);
     folder
 }

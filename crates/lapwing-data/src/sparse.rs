@@ -1,6 +1,10 @@
 //! Compressed sparse rows with 32-bit column ids and 64-bit offsets.
 
+use crate::memory::zeros;
 use crate::{Error, Result, check_memory};
+
+/// What to do about matrices whose numbers of rows and columns take more than there is.
+const GAPS: &str = "number rows and columns from 0 without gaps, or give fewer entries";
 
 /// Sparse matrix in compressed rows: `indices[indptr[i]..indptr[i+1]]` are the columns of row `i`.
 ///
@@ -139,13 +143,13 @@ impl<T: Copy + std::ops::Add<Output = T>> Csr<T> {
         let offsets = 8 * (n_cols as u64).saturating_add(2 * n_rows as u64);
         let bytes = offsets.saturating_add(2 * size_of_val(entries) as u64);
         let what = format!("a sparse matrix of {n_rows} × {n_cols} and {} entries", entries.len());
-        check_memory(&what, bytes, "number rows and columns from 0 without gaps, or give fewer entries")?;
+        check_memory(&what, bytes, GAPS)?;
         // Counting sort by column, then a stable one by row: rows come out with ascending columns.
-        let by_column = counting_sort(entries, n_cols, |e| e.1 as usize);
-        let sorted = counting_sort(&by_column, n_rows, |e| e.0 as usize);
+        let by_column = counting_sort(entries, n_cols, |e| e.1 as usize)?;
+        let sorted = counting_sort(&by_column, n_rows, |e| e.0 as usize)?;
         drop(by_column);
         let (mut indices, mut values) = (Vec::with_capacity(sorted.len()), Vec::with_capacity(sorted.len()));
-        let mut indptr = vec![0u64; n_rows + 1];
+        let mut indptr: Vec<u64> = zeros(&what, n_rows + 1, GAPS)?;
         let mut last = None;
         for &(row, column, value) in &sorted {
             if last == Some((row, column)) {
@@ -165,8 +169,14 @@ impl<T: Copy + std::ops::Add<Output = T>> Csr<T> {
     }
 
     /// The transposed matrix.
-    pub fn transpose(&self) -> Self {
-        let mut indptr = vec![0u64; self.n_cols + 1];
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where there is no room for its offsets, one for each column, or its entries.
+    pub fn transpose(&self) -> Result<Self> {
+        let bytes = 16 * (self.n_cols as u64 + 1) + (4 + size_of::<T>() as u64) * self.nnz() as u64;
+        let what = format!("a matrix of {} × {} by columns", self.n_rows, self.n_cols);
+        check_memory(&what, bytes, GAPS)?;
+        let mut indptr: Vec<u64> = zeros(&what, self.n_cols + 1, GAPS)?;
         for &column in &self.indices {
             indptr[column as usize + 1] += 1;
         }
@@ -185,12 +195,12 @@ impl<T: Copy + std::ops::Add<Output = T>> Csr<T> {
                 values[at] = value;
             }
         }
-        Self { n_rows: self.n_cols, n_cols: self.n_rows, indptr, indices, values }
+        Ok(Self { n_rows: self.n_cols, n_cols: self.n_rows, indptr, indices, values })
     }
 }
 
-fn counting_sort<E: Copy>(entries: &[E], n_keys: usize, key: impl Fn(&E) -> usize) -> Vec<E> {
-    let mut next = vec![0usize; n_keys + 1];
+fn counting_sort<E: Copy>(entries: &[E], n_keys: usize, key: impl Fn(&E) -> usize) -> Result<Vec<E>> {
+    let mut next: Vec<usize> = zeros("the order of the entries of a sparse matrix", n_keys + 1, GAPS)?;
     for entry in entries {
         next[key(entry) + 1] += 1;
     }
@@ -203,7 +213,7 @@ fn counting_sort<E: Copy>(entries: &[E], n_keys: usize, key: impl Fn(&E) -> usiz
         sorted[*at] = *entry;
         *at += 1;
     }
-    sorted
+    Ok(sorted)
 }
 
 #[cfg(test)]
@@ -230,7 +240,7 @@ mod tests {
             for &(r, c, v) in &entries {
                 dense[r as usize][c as usize] += v;
             }
-            let transposed = matrix.transpose();
+            let transposed = matrix.transpose().unwrap();
             for r in 0..7 {
                 let (columns, values) = matrix.row(r);
                 prop_assert!(columns.is_sorted_by(|a, b| a < b));

@@ -25,10 +25,10 @@ impl Program {
     /// 1,000 rows.
     const fn bytes(self) -> usize {
         match self {
-            Self::Search => 25 << 19,
+            Self::Search => 26 << 19,
             Self::Factor => 31 << 19,
-            Self::Solver => 28 << 19,
-            Self::Graph => 35 << 19,
+            Self::Solver => 32 << 19,
+            Self::Graph => 37 << 19,
         }
     }
 }

@@ -113,11 +113,6 @@ pub fn clouds(n_rows: usize, named: usize) -> String {
     out
 }
 
-/// A `.npy` file of an f32 matrix, by row and column.
-pub fn npy_of(n_rows: usize, n_cols: usize, value: impl Fn(usize, usize) -> f32) -> Vec<u8> {
-    npy(n_rows, n_cols, (0..n_rows * n_cols).map(|at| value(at / n_cols, at % n_cols)))
-}
-
 /// A `.npy` file of f32 numbers.
 pub fn npy(n_rows: usize, n_cols: usize, values: impl Iterator<Item = f32>) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({n_rows}, {n_cols}), }}");

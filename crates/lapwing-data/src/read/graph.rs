@@ -101,7 +101,7 @@ fn check_matrix(path: &Path, matrix: &Csr<f64>, n_rows: Option<usize>) -> Result
 /// directions that differ. Of two that differ by rounding, the upper triangle's counts, so that the result is exactly
 /// symmetric.
 fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, run: &Run) -> Result<Csr<f64>> {
-    let transposed = matrix.transpose();
+    let transposed = matrix.transpose()?;
     let n = matrix.n_rows();
     let (mut indptr, mut indices, mut weights) = (Vec::with_capacity(n + 1), Vec::new(), Vec::new());
     indptr.push(0u64);

@@ -170,7 +170,7 @@ impl<'a> Archive<'a> {
         match self.scipy_format(run)?.as_deref() {
             None => Ok(None),
             Some("csr") => self.csr(SCIPY, false, run).map(Some),
-            Some("csc") => self.csr(SCIPY, true, run).map(|transposed| Some(transposed.transpose())),
+            Some("csc") => self.csr(SCIPY, true, run)?.transpose().map(Some),
             Some("coo") => self.coo(run).map(Some),
             Some(other) => {
                 let reason = format!("a sparse matrix in format '{other}'; save it as CSR (matrix.tocsr())");

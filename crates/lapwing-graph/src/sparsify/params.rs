@@ -1,6 +1,6 @@
 //! What a sparsifier is asked, and what it says afterwards.
 
-use lapwing_data::{Error, Result, parse_choice};
+use lapwing_data::{Edge, Error, Result, parse_choice};
 use serde::{Deserialize, Serialize};
 
 use super::held::{Held, adjacency_bytes};
@@ -206,7 +206,7 @@ impl SparsifyParams {
         let sizes = self.sizes(n).unwrap_or(unlimited);
         if n_edges <= sizes.edge_budget {
             // Never thinned: the edges that are held, and then the matrix they make.
-            let making = adjacency_bytes(n, n_edges).max(AHEAD_BYTES);
+            let making = adjacency_bytes(n, n_edges).max(AHEAD_BYTES.min(size_of::<Edge>() * n_edges));
             return SparsifyPlan { n_kept: n_edges, peak_bytes: size_of::<Held>() * n_edges + making };
         }
         let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };

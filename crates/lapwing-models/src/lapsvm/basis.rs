@@ -321,7 +321,7 @@ fn similarities(
 /// The features themselves as a factor of their products.
 fn linear_factor(features: &Features<'_>, run: &Run) -> Result<Factor> {
     Ok(match features {
-        Features::Sparse(csr) => Factor::Sparse(csr.clone(), csr.transpose()),
+        Features::Sparse(csr) => Factor::Sparse(csr.clone(), csr.transpose()?),
         Features::Dense(dense) => {
             let mut values = vec![0.0f32; dense.n_rows() * dense.n_cols()];
             dense.copy_rows_f32(0..dense.n_rows(), &[], &mut values);

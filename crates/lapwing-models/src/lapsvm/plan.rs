@@ -92,6 +92,6 @@ fn smooth_bytes(n: usize, rank: usize, threads: usize) -> usize {
 /// Bytes of a factor of so many columns while it is made: the kernel of its landmarks, eigenvectors and what those are found in;
 /// then a factor of `row_bytes` for each column, the map, and for each thread similarities and products of a block of rows.
 fn nystrom_bytes(n: usize, columns: usize, row_bytes: usize, threads: usize) -> usize {
-    let blocks = 2 * 8 * threads * BLOCK_ROWS.min(n) * columns;
+    let blocks = 2 * 8 * threads.min(n.div_ceil(BLOCK_ROWS)) * BLOCK_ROWS.min(n) * columns;
     (4 * 8 * columns * columns).max(8 * columns * columns + row_bytes * columns + blocks)
 }

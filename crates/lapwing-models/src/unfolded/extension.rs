@@ -52,12 +52,12 @@ impl Layers {
             return Err(Error::shape("features", expected, format!("{} columns", features.n_cols())));
         }
         features.check(run)?;
-        let Some(hidden) = &self.hidden else { return Inputs::new(features, self.bias).times(&self.output, run) };
-        let mut units = Inputs::new(features, self.bias).times(hidden, run)?;
+        let Some(hidden) = &self.hidden else { return Inputs::new(features, self.bias)?.times(&self.output, run) };
+        let mut units = Inputs::new(features, self.bias)?.times(hidden, run)?;
         units.values_mut().iter_mut().for_each(|x| *x = x.max(0.0));
         let (n, h) = (units.n_rows(), units.n_cols());
         let units = Features::from_f64(n, h, units.into_values())?;
-        Inputs::new(&units, self.bias).times(&self.output, run)
+        Inputs::new(&units, self.bias)?.times(&self.output, run)
     }
 }
 

@@ -197,7 +197,7 @@ impl UnfoldedGnn {
     ) -> Result<(Matrix, Layers)> {
         let (params, graph) = (&self.params, &affinity.graph);
         let mut propagator = Propagator::new(graph.adjacency(), params.propagation(), run)?;
-        let inputs = Inputs::new(features, params.bias);
+        let inputs = Inputs::new(features, params.bias)?;
         let mut attention = params.attention.map(Attention::new);
         // They tell the loss, whose error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);

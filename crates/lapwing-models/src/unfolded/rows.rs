@@ -26,12 +26,14 @@ const COLUMNS: usize = 64;
 const SUMMED_ROWS: usize = 4096;
 
 impl<'p, 'a> Inputs<'p, 'a> {
-    pub fn new(features: &'p Features<'a>, bias: bool) -> Self {
+    /// # Errors
+    /// [`Error::TooLarge`](lapwing_data::Error) where there is no room for sparse features by columns.
+    pub fn new(features: &'p Features<'a>, bias: bool) -> Result<Self> {
         let by_columns = match features {
-            Features::Sparse(csr) => Some(csr.transpose()),
+            Features::Sparse(csr) => Some(csr.transpose()?),
             Features::Dense(_) => None,
         };
-        Self { features, by_columns, bias }
+        Ok(Self { features, by_columns, bias })
     }
 
     /// Nodes n.

@@ -76,7 +76,7 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         tol: question.params.tol.max(TRIAL_TOL),
         ..question.params.clone()
     };
-    let inputs = Inputs::new(question.features, params.bias);
+    let inputs = Inputs::new(question.features, params.bias)?;
     let l = question.targets.rows().len();
     let trial = Trial {
         inputs: &inputs,
@@ -258,7 +258,7 @@ mod tests {
         for (loss, bias) in [(NodeLoss::CrossEntropy, true), (NodeLoss::Mse, false)] {
             let params = UnfoldedParams { loss, bias, l2_reg: Some(0.1), tol: 1e-8, ..UnfoldedParams::default() };
             let params = params.with_graph_reg(3.0);
-            let inputs = Inputs::new(&features, bias);
+            let inputs = Inputs::new(&features, bias).unwrap();
             let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
             let found = trial.losses(&params, &run).unwrap();
             let propagator = Propagator::new(graph.adjacency(), params.propagation(), &run).unwrap();
@@ -289,7 +289,7 @@ mod tests {
         let wide = Features::from_f64(180, 60, wide.collect()).unwrap();
         let folds: Vec<usize> = (0..targets.rows().len()).map(|at| at % FOLDS).collect();
         let losses = |features: &Features<'_>| {
-            let inputs = Inputs::new(features, true);
+            let inputs = Inputs::new(features, true).unwrap();
             let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
             trial.losses(&params, &run).unwrap()
         };

@@ -62,7 +62,7 @@ fn distance(a: &Matrix, b: &Matrix) -> f64 {
 fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
     let (rows, start) = (golden(FILE, "rows"), matrix("W0", 7));
-    let inputs = Inputs::new(&cora.features, false);
+    let inputs = Inputs::new(&cora.features, false).unwrap();
     for (reg, name) in [(1.0, "lam1"), (20.0, "lam20")] {
         let params = UnfoldedParams { graph_reg: Some(reg), ..UnfoldedParams::default() };
         let propagator = Propagator::new(cora.graph.graph.adjacency(), params.propagation(), &run).unwrap();
@@ -183,7 +183,7 @@ fn cross_entropy_of_many_features_ends_where_it_says() {
 #[test]
 fn sparsified_preconditioners_have_the_condition_of_the_reference() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
-    let inputs = Inputs::new(&cora.features, false);
+    let inputs = Inputs::new(&cora.features, false).unwrap();
     let edges: Vec<(u32, u32)> =
         golden(FILE, "edge_i").iter().zip(golden(FILE, "edge_j")).map(|(u, v)| (*u as u32, v as u32)).collect();
     for (reg, name) in [(1.0, "lam1_herta_fac16"), (20.0, "lam20_herta_fac16")] {
@@ -258,7 +258,7 @@ fn gradients_are_the_differences_of_the_loss() {
         for kind in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
             let params = UnfoldedParams { graph_reg: Some(4.0), steps, ..UnfoldedParams::default() };
             let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
-            let inputs = Inputs::new(&small.features, true);
+            let inputs = Inputs::new(&small.features, true).unwrap();
             let rows = small.targets.rows();
             let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
             let loss = Loss::new(kind, &small.targets);
@@ -377,7 +377,7 @@ fn few_labels_without_a_ridge_have_the_solution_of_least_norm() {
     };
     let fitted = small.fit(params.clone(), &run).unwrap();
     let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
-    let inputs = Inputs::new(&small.features, true);
+    let inputs = Inputs::new(&small.features, true).unwrap();
     let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
     let rows = small.targets.rows();
     let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };

@@ -96,9 +96,9 @@ impl GlnpParams {
         let clusters = if self.start == GlnpStart::KMeans { 4 * n } else { 0 };
         let sums = d.saturating_mul(k).saturating_add(2 * k.saturating_mul(k));
         let slots = n_slots(n_samples, n_features, self.rank) as u64;
-        let tile = tile_rows(n_features) as u64 * (12 * d + 16 * k);
+        let tile = n.min(tile_rows(n_features) as u64) * (12 * d + 16 * k);
         // Rows that cannot be sought are read a block for each thread ahead.
-        let ahead = (4 * d).saturating_mul(BLOCK_ROWS as u64);
+        let ahead = (4 * d).saturating_mul(n.min(BLOCK_ROWS as u64));
         let held = (arrays * 8 * n).saturating_mul(k).max(clusters + (8 * n).saturating_mul(k));
         held.saturating_add((8 * sums).saturating_mul(slots + 8)).saturating_add(threads * (tile + ahead))
     }

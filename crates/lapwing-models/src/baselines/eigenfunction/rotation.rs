@@ -130,7 +130,7 @@ fn iterated(features: &Features<'_>, mean: &[f64], r: usize, run: &Run) -> Resul
     let d = features.n_cols();
     let width = (r + SPARE).min(d);
     let transposed = match features {
-        Features::Sparse(sparse) => Some(sparse.transpose()),
+        Features::Sparse(sparse) => Some(sparse.transpose()?),
         Features::Dense(_) => None,
     };
     let mut rng = run.rng(Stream::Start, 0);
