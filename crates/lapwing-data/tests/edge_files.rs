@@ -164,9 +164,8 @@ fn pipes_are_read_once() {
     assert_eq!((file.is_rereadable(), file.n_edges()), (false, None));
     assert_eq!(read(&file, 1, 1).unwrap(), [Edge { u: 1, v: 2, weight: 1.0 }]);
     writer.join().unwrap().unwrap();
-    for error in [read(&file, 1, 0).unwrap_err()] {
-        assert!(error.to_string().contains("standard input can be read only once"), "{error}");
-    }
+    let error = read(&file, 1, 0).unwrap_err();
+    assert!(error.to_string().contains("standard input can be read only once"), "{error}");
 }
 
 /// Runs itself again with edges on standard input.

@@ -25,7 +25,7 @@ pub struct SparseHarmonicParams {
     /// pairs within reach are found anew in each.
     pub refinements: Option<usize>,
     /// File that keeps the sparsifier while it reads, to go on from after the process was stopped; default none. For edges
-    /// with an [identity](EdgeSource::identity). It stays when the fit has ended, for the caller to remove.
+    /// that can be read again. It stays when the fit has ended, for the caller to remove.
     pub checkpoint: Option<PathBuf>,
 }
 

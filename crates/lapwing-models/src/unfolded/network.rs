@@ -360,7 +360,7 @@ impl LayerPreconditioner {
         let (training, run) = (network.training, network.training.run);
         let h = layers.hidden.n_cols();
         let units = as_features(&point.units, h)?;
-        let inputs = Inputs::new(&units, network.bias).unwrap();
+        let inputs = Inputs::new(&units, network.bias)?;
         let rows = by_columns(&inputs, training.propagator, training.labeled, ROUGH, run)?;
         let width = inputs.width();
         let ridge = network.ridge.max(1e-9 * rows.trace(training.loss.trust) / width as f64).max(f64::MIN_POSITIVE);
