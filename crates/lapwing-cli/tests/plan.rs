@@ -83,7 +83,7 @@ const OF_ROWS: [&str; 17] = [
     "rows.npy --method unfolded-gnn",
     "rows.npy --method eigenfunction",
     "rows.npy --method subsampling",
-    "rows.npy --method simple-harmonic --tol 1e-4",
+    "rows.npy --method simple-harmonic",
     "rows.npy --method nearest-label",
     "rows.npy --standardize",
 ];
@@ -109,7 +109,7 @@ fn plans_of_graphs_that_are_given_are_upper_bounds() {
     let runs = [
         "--graph edges.csv",
         "--graph edges.csv --method sparse-harmonic",
-        "--graph edges.csv --method simple-harmonic --tol 1e-4",
+        "--graph edges.csv --method simple-harmonic",
         "rows.npy --graph edges.csv --method unfolded-gnn",
         "rows.npy --graph edges.csv --method laprls",
     ];

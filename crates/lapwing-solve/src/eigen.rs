@@ -313,7 +313,9 @@ impl<'s> Search<'s> {
         }
         drop(found);
         let (vectors, q) = (basis.block(), basis.used);
-        if q < self.wanted || vectors.values().iter().any(|v| !v.is_finite()) {
+        // An iteration that stopped short may have found fewer.
+        let is_lost = q == 0 || q < self.wanted && info.converged;
+        if is_lost || vectors.values().iter().any(|v| !v.is_finite()) {
             return Err(self.too_far_apart());
         }
         let laplacian = SddMatrix::new(self.adjacency, vec![0.0; n])?;

@@ -118,9 +118,10 @@ impl LabelIntegers {
 /// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;
 /// [`Error::Format`] naming the line of a pair that is malformed, out of range, or a second one for its row.
 pub fn read_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<Labels> {
+    let labels = read_sparse_labels(path, n_rows, unlabeled)?;
     let bytes = 8 * n_rows as u64;
     check_memory(&format!("a list of labels of {n_rows} rows"), bytes, "number the rows from 0 without gaps")?;
-    read_sparse_labels(path, n_rows, unlabeled).map(Labels::from)
+    Ok(labels.into())
 }
 
 /// The labels of [`read_labels`] without a place for every row.

@@ -195,8 +195,12 @@ mod tests {
         assert!(text(GlnpParams { rank: 51, ..default() }).starts_with("rank is 51; expected at most 50"));
         assert!(text(GlnpParams { tol: f64::NAN, ..default() }).starts_with("tol is NaN"));
         assert!(text(GlnpParams { memory: Some(0), ..default() }).starts_with("memory is 0"));
-        let refused = text(GlnpParams { memory: Some(5000), ..default() });
-        assert!(refused.contains("50 rows and rank 5") && refused.contains("sample") && refused.contains("5000"));
+        let refused = text(GlnpParams { memory: Some(500), ..default() });
+        assert!(
+            refused.contains("50 rows and rank 5")
+                && refused.contains("sample")
+                && refused.contains("500 bytes are available")
+        );
         assert!(default().fit_to(50, 0, 1).unwrap_err().to_string().contains("50 × 0"));
         assert!(default().fit_to(50, 3, 2).is_ok());
     }
