@@ -199,7 +199,7 @@ mod tests {
         assert!(
             refused.contains("50 rows and rank 5")
                 && refused.contains("sample")
-                && refused.contains("500 bytes are available")
+                && refused.contains("500 B are available")
         );
         assert!(default().fit_to(50, 0, 1).unwrap_err().to_string().contains("50 × 0"));
         assert!(default().fit_to(50, 3, 2).is_ok());
