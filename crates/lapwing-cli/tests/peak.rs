@@ -20,6 +20,7 @@ fn peak_bytes(child: &std::process::Child) -> u64 {
 }
 
 #[test]
+#[allow(clippy::zombie_processes, reason = "the child is waited for by wait4")]
 fn the_peak_memory_is_that_of_the_system() {
     let folder = Folder::new();
     let (n, d) = (40_000, 40);
