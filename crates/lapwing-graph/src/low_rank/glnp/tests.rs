@@ -364,8 +364,7 @@ fn mistakes_are_named() {
     assert!(text(&features, centers(&bad, &[]), &params).starts_with("row 2 of centers holds NaN (column 1)"));
     assert!(text(&features, None, &GlnpParams { rank: 51, ..params.clone() }).contains("rank is 51"));
     assert!(
-        text(&features, None, &GlnpParams { memory: Some(1000), ..params.clone() })
-            .contains("1000 B are available")
+        text(&features, None, &GlnpParams { memory: Some(1000), ..params.clone() }).contains("1000 B are available")
     );
     let mut holed: Vec<f32> = dense_values(&features).iter().map(|&x| x as f32).collect();
     holed[3 * 17 + 1] = f32::INFINITY;
