@@ -179,7 +179,7 @@ def test_bad_columns_of_frames_are_named_all_at_once(problem):
 def test_frames_of_other_numbers_are_features(problem):
     X, y = problem
     expected = HarmonicClassifier(6).fit(X, y).scores_
-    for dtype in ["Int64", "Float32", "category", object, "uint8", "Sparse[float64]"]:
+    for dtype in ["Int64", "Float32", "category", object, "uint8", pd.SparseDtype("float64", 0.0)]:
         frame = pd.DataFrame(X, columns=list("abcdef")).astype(dtype)
         np.testing.assert_allclose(HarmonicClassifier(6).fit(frame, y).scores_, expected, atol=1e-5)
     missing = pd.DataFrame(X, columns=list("abcdef")).astype("Int64")
