@@ -76,7 +76,7 @@ fn every_truncation_is_survived() {
 fn archives_with_two_members_of_one_name_are_refused() {
     let folder = Folder::new();
     let array = |value: f32| npy("<f4", "(1, 1)", &f32s(&[value]));
-    let path = folder.file("x.npz", &npz(&[("X", array(1.0)), ("X", array(2.0))]));
+    let path = folder.file("x.npz", npz(&[("X", array(1.0)), ("X", array(2.0))]));
     let text = read_samples(&path, &ReadOptions::default(), &run()).unwrap_err().to_string();
     assert!(text.contains("two members of the archive have the same name"), "{text}");
 }
@@ -85,7 +85,7 @@ fn archives_with_two_members_of_one_name_are_refused() {
 fn no_texts_of_any_size_take_no_memory() {
     let folder = Folder::new();
     for width in ["18446744073709551615", "18473709551615", "4"] {
-        let path = folder.file("none.npy", &npy(&format!("|S{width}"), "(0,)", &[]));
+        let path = folder.file("none.npy", npy(&format!("|S{width}"), "(0,)", &[]));
         assert_eq!(read_labels(&path, 0, None).unwrap().len(), 0, "{width}");
     }
 }
