@@ -138,14 +138,17 @@ def number(text):
     return float(text)
 
 
+# What may stand around a number; str.strip() takes more for blanks than the formats do.
+SPACES = " \t\r\n\f"
 MISSING = {"na", "n/a", "null", "none", "nan", "?", "-nan", "#n/a", "<na>"}
 
 
 def is_number(text):
-    if "_" in text:
+    text = text.strip(SPACES)
+    if "_" in text or text != text.strip():
         return False
     try:
-        float(text.strip())
+        float(text)
     except ValueError:
         return False
     return True
@@ -182,7 +185,7 @@ def table_zst(data, ours):
 
 
 def svmlight(data, ours):
-    lines = [line.split("#")[0].translate(BLANKS).split(" ") for line in data.decode("utf-8").split("\n")]
+    lines = [line.split("#")[0].translate(BLANKS).split(" ") for line in data.decode("utf-8-sig").split("\n")]
     lines = [[word for word in line if word] for line in lines]
     lines = [line for line in lines if line]
     if len(lines) != ours["shape"][0]:

@@ -42,6 +42,7 @@ pub fn build(out: Option<PathBuf>) -> Result<PathBuf> {
         None => target().join("wheels"),
     };
     let stand_in = std::env::current_exe().map_err(|error| format!("cannot tell where this program lies: {error}"))?;
+    #[expect(clippy::disallowed_methods, reason = "files carry the clock of the system")]
     let start = SystemTime::now();
     venv.call()
         .args(["-m", "maturin", "build", "--release", "--locked", "--manifest-path"])

@@ -249,6 +249,23 @@ fn the_unit_of_the_weights_does_not_show_in_kernel_machines() {
     }
 }
 
+/// The graph network has a unit, its self-loop: weights far below it are pointed out.
+#[test]
+fn weights_far_below_the_self_loop_are_pointed_out() {
+    let folder = Folder::new();
+    folder.write("x.csv", clouds(60, 2));
+    let run = |unit: &str| {
+        let rows: String = (3..60).map(|i| format!("{},{i},{unit}\n", i - 3)).collect();
+        folder.write("edges.csv", format!("u,v,weight\n{rows}"));
+        folder.ok("label x.csv --label-column kind --graph edges.csv --method unfolded-gnn -o out.csv").stderr
+    };
+    for unit in ["1e-160", "1e-5"] {
+        let words = run(unit);
+        assert!(words.contains("self_loop is 1") && words.contains("neighbors count for next to nothing"), "{words}");
+    }
+    assert!(!run("0.5").contains("self_loop"));
+}
+
 /// No unit brings these together: whatever the method, it ends in order.
 #[test]
 fn weights_too_far_apart_never_panic() {

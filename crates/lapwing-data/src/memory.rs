@@ -1,8 +1,9 @@
 //! Room for what data and options ask for: how much there is, and arrays that are refused instead of ending the process.
 //!
 //! A system that hands out more than it has lets a large allocation succeed and ends the process when it is filled. So what
-//! is large is first held against what is free: of the machine, of the control group of the process (the limit of a
-//! container), and of its own limits (`ulimit -v`). Cost: some 50 µs for a request of at least 1 MiB.
+//! is large is first held against what is free of the machine and of the control group of the process (the limit of a
+//! container). The process's own limits (`ulimit -v`) are asked by taking the memory for a moment: what the allocator keeps
+//! for later use counts against them, and is free. Cost: some 50 µs for a request of at least 1 MiB.
 
 use std::fs::read_to_string;
 
@@ -19,9 +20,8 @@ pub fn check_memory(what: &str, bytes: u64, advice: &str) -> Result<()> {
     if bytes < LEAST_CHECKED {
         return Ok(());
     }
-    let limit = free_with_swap();
-    if limit.is_some_and(|limit| bytes > limit) || !can_have(bytes) {
-        return Err(Error::too_large(what, bytes, limit.unwrap_or(isize::MAX as u64), advice));
+    if free_with_swap().is_some_and(|free| bytes > free) || !can_have(bytes) {
+        return Err(too_large(what, bytes, advice));
     }
     Ok(())
 }
@@ -58,17 +58,28 @@ pub fn filled<T: Clone>(what: &str, len: usize, value: T, advice: &str) -> Resul
 pub fn with_capacity<T>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> {
     check_memory(what, bytes_of::<T>(len), advice)?;
     let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| refused::<T>(what, len, advice))?;
+    values.try_reserve_exact(len).map_err(|_| too_large(what, bytes_of::<T>(len), advice))?;
     Ok(values)
+}
+
+/// Makes room for `more` values behind those of `values`, or says that there is none.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+pub fn reserve<T>(what: &str, values: &mut Vec<T>, more: usize, advice: &str) -> Result<()> {
+    let bytes = bytes_of::<T>(values.len().saturating_add(more));
+    values.try_reserve_exact(more).map_err(|_| too_large(what, bytes, advice))
 }
 
 fn bytes_of<T>(len: usize) -> u64 {
     (len as u64).saturating_mul(size_of::<T>() as u64)
 }
 
-/// What the allocator has not given.
-fn refused<T>(what: &str, len: usize, advice: &str) -> Error {
-    Error::too_large(what, bytes_of::<T>(len), free_with_swap().unwrap_or(isize::MAX as u64), advice)
+/// The refusal of `bytes`, with what is free.
+fn too_large(what: &str, bytes: u64, advice: &str) -> Error {
+    let free = least([free_with_swap(), of_limits()]).unwrap_or(isize::MAX as u64);
+    // The allocator needs one piece: what is free may be more, in several.
+    Error::too_large(what, bytes, free.min(bytes.saturating_sub(1)), advice)
 }
 
 /// Memory that this process could take now without swapping, in bytes: of the system, of its control group and of its own
@@ -77,10 +88,10 @@ pub fn available_memory_bytes() -> Option<u64> {
     least([meminfo("MemAvailable:"), of_control_group(), of_limits()])
 }
 
-/// The same with what may be swapped.
+/// What the system and the control group have free, with what may be swapped.
 fn free_with_swap() -> Option<u64> {
     let system = meminfo("MemAvailable:").map(|free| free.saturating_add(meminfo("SwapFree:").unwrap_or(0)));
-    least([system, of_control_group(), of_limits()])
+    least([system, of_control_group()])
 }
 
 fn least<const N: usize>(limits: [Option<u64>; N]) -> Option<u64> {

@@ -99,13 +99,18 @@ fn lines_are_counted_right_whatever_ends_them() {
     );
 }
 
-/// Bytes of an archive whose members are stored as they are.
+/// Bytes of an archive of arrays that are stored as they are.
 fn stored(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let members: Vec<_> = arrays.iter().map(|(name, bytes)| (format!("{name}.npy"), bytes)).collect();
+    archive(&members)
+}
+
+fn archive(members: &[(String, &Vec<u8>)]) -> Vec<u8> {
     use std::io::Write;
     let options = zip::write::FileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, bytes) in arrays {
-        zip.start_file(format!("{name}.npy"), options).unwrap();
+    for (name, bytes) in members {
+        zip.start_file(name.as_str(), options).unwrap();
         zip.write_all(bytes).unwrap();
     }
     zip.finish().unwrap().into_inner()
@@ -171,6 +176,49 @@ fn a_damaged_member_is_named() {
     let mut cut = bytes;
     cut[at + 1] = b'1';
     assert!(samples_error(&folder.file("s.npz", &cut), &ReadOptions::default()).contains("CRC-32"));
+}
+
+#[test]
+fn members_that_ask_for_more_than_the_format_has_are_refused() {
+    let folder = Folder::new();
+    let array = npy("|u1", "(1, 1)", &[1]);
+    let whole = stored(&[("X", array.clone())]);
+    // The version that is needed and the flags stand behind the mark of a member's header and of its directory entry.
+    let entry = whole.windows(4).position(|mark| mark == b"PK\x01\x02").unwrap();
+    for (at, value, words) in [
+        (4, 64, "a version of the format that does not exist"),
+        (entry + 6, 148, "a version of the format that does not exist"),
+        (6, 1 << 5, "claims to be a patch, or encrypted"),
+        (entry + 8, 1 << 5, "claims to be a patch, or encrypted"),
+    ] {
+        let mut damaged = whole.clone();
+        damaged[at] = value;
+        let text = samples_error(&folder.file("v.npz", damaged), &ReadOptions::default());
+        assert!(text.contains("member 'X.npy'") && text.contains(words), "{at}: {text}");
+    }
+    let two = archive(&[("X.npy".into(), &array), ("X".into(), &array)]);
+    let text = samples_error(&folder.file("two.npz", two), &ReadOptions::default());
+    assert!(text.ends_with("two members of the archive have the same name"), "{text}");
+}
+
+#[test]
+fn elements_are_no_larger_than_numpy_allows() {
+    let folder = Folder::new();
+    for descr in ["|S2147483648", "<U536870912", "|S18446744073709551615"] {
+        let text = read_labels(&folder.file("y.npy", npy(descr, "(0,)", &[])), 0, None).unwrap_err().to_string();
+        assert!(text.contains(&format!("elements of type '{descr}'")), "{text}");
+    }
+}
+
+#[test]
+fn names_of_columns_are_utf_8() {
+    let folder = Folder::new();
+    let says = "line 1: the name 'caf\u{fffd}' of column 2 is not UTF-8 text; save the file as UTF-8";
+    let table = folder.file("t.csv", b"a,b,caf\xe9\n1,2,3\n");
+    assert!(samples_error(&table, &ReadOptions::default()).contains(says));
+    assert!(rows_error(&table, &ReadOptions::default()).contains(says));
+    let edges = folder.file("e.csv", b"u,v,caf\xe9\n0,1,3\n");
+    assert!(read_graph(&edges, None, &run()).unwrap_err().to_string().contains(says));
 }
 
 #[cfg(feature = "tables")]

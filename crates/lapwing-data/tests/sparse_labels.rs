@@ -117,7 +117,7 @@ fn columns_of_text_are_read_alone() {
     assert!(text(&folder.file("e.csv", "a,y\n"), options("y", None)).ends_with("no rows after the header"));
     assert!(
         text(&folder.file("b.csv", b"y\n1\n\xff\n"), options("y", None))
-            .ends_with("line 3: the label '\u{fffd}' in column 'y' is not UTF-8 text")
+            .contains("line 3: the label '\u{fffd}' in column 'y' is not UTF-8 text; save the file as UTF-8")
     );
     assert!(text(&folder.file("y.npy", "x"), options("y", None)).contains("expected a table"));
     // Cells of other columns need not be numbers.

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes that may be held at a time.
-pub const LIMIT: usize = 256 << 20;
+pub const LIMIT: usize = 64 << 20;
 
 /// The allocator of the system up to [`LIMIT`].
 #[derive(Debug)]

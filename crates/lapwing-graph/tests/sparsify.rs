@@ -197,6 +197,67 @@ fn portions_and_threads_do_not_show() {
 }
 
 #[test]
+fn the_unit_of_the_weights_does_not_show() {
+    let graph = neighbors(200, 60);
+    let weights = |edges: Vec<Edge>, exponent: i32| -> Vec<Edge> {
+        // In two steps: 2^-1040 alone is no normal number.
+        let unit = |weight: f64| weight * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+        edges.into_iter().zip(0u32..).map(|(e, at)| Edge { weight: unit(1.0 + f64::from(at % 8)), ..e }).collect()
+    };
+    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+        let params = in_blocks(sampler, graph.n_edges(), 1000, 4);
+        let found = |exponent: i32| {
+            let edges = weights(shuffled(&graph, 5), exponent);
+            let (sparse, report) = sparsify(&EdgeSlice::new(200, &edges).unwrap(), params.clone(), &run(1)).unwrap();
+            (sparse, report.probe_ratios.unwrap(), report.warnings)
+        };
+        let (expected, ratios, _) = found(0);
+        assert!(expected.n_edges() < graph.n_edges(), "{sampler:?}");
+        for exponent in [990, 600, -600, -1022, -1040] {
+            let (sparse, other_ratios, warnings) = found(exponent);
+            assert_eq!((other_ratios, warnings), (ratios, vec![]), "{sampler:?} 2^{exponent}");
+            let [ours, theirs] = [&sparse, &expected].map(Graph::adjacency);
+            assert_eq!(ours.indices(), theirs.indices(), "{sampler:?} 2^{exponent}");
+            let unit = |weight: &f64| weight * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+            assert!(
+                ours.values().iter().eq(theirs.values().iter().map(unit).collect::<Vec<_>>().iter()),
+                "{sampler:?}"
+            );
+        }
+    }
+}
+
+/// No unit brings these together: what cannot be compared is said.
+#[test]
+fn weights_too_far_apart_end_in_order() {
+    let graph = neighbors(100, 40);
+    for (first, then) in [(1e-300, 1e300), (1e300, 1e-300), (5e-324, 1.0), (1.0, 1e300), (1e-200, 1e200)] {
+        for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+            let edges: Vec<Edge> = shuffled(&graph, 3)
+                .into_iter()
+                .enumerate()
+                .map(|(at, e)| Edge { weight: if at < graph.n_edges() / 2 { first } else { then }, ..e })
+                .collect();
+            let params = in_blocks(sampler, edges.len(), 400, 4);
+            let found = sparsify(&EdgeSlice::new(100, &edges).unwrap(), params, &run(1));
+            let (sparse, report) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    assert!(matches!(error, Error::Graph { .. }), "{sampler:?} {first} {then}: {error}");
+                    continue;
+                }
+            };
+            assert!(
+                sparse.adjacency().values().iter().all(|w| w.is_finite() && *w > 0.0),
+                "{sampler:?} {first} {then}"
+            );
+            let is_compared = report.probe_ratios.is_some_and(|[low, high]| low.is_finite() && high.is_finite());
+            assert!(is_compared || !report.warnings.is_empty(), "{sampler:?} {first} {then}: {report:?}");
+        }
+    }
+}
+
+#[test]
 fn a_long_stream_takes_few_rounds() {
     // A round is due whenever the graph has grown by as many times as the capacity exceeds the budget, not for every
     // capacity of edges.

@@ -44,7 +44,7 @@ pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
 pub use propagator::{Propagator, PropagatorParams};
-pub use scale::{Moderate, moderate, times_power};
+pub use scale::{Moderate, exponent_to_one, moderate, times_power};
 pub use sets::DisjointSets;
 pub use sketch::HadamardSketch;
 pub use symmetric::{Precision, SymmetricBlocks, SymmetricMatrix, symmetric_bytes};

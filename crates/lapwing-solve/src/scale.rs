@@ -45,6 +45,12 @@ fn exponent_for(values: &[f64]) -> i32 {
     if low >= -MODERATE && high <= MODERATE || !fits { 0 } else { exponent }
 }
 
+/// The exponent of the power of two that takes a positive weight near 1; 0 for one that is moderate.
+pub fn exponent_to_one(weight: f64) -> i32 {
+    let exponent = exponent_of(weight);
+    if exponent.abs() <= MODERATE { 0 } else { -exponent }
+}
+
 /// The exponent of a positive number, subnormal ones included.
 fn exponent_of(w: f64) -> i32 {
     let bits = |w: f64| ((w.to_bits() >> 52) & 0x7ff) as i32 - 1023;
@@ -85,6 +91,15 @@ mod tests {
         }
         let subnormal = matrix(&[5e-324, 15e-324]);
         assert_eq!(moderate(Cow::Borrowed(&subnormal)).matrix.values(), matrix(&[1.0, 3.0]).values());
+    }
+
+    #[test]
+    fn one_weight_comes_near_one() {
+        for weight in [5e-324, 1e-310, 1e-200, 1.5e-90, 1.0, 3e90, 1e200, f64::MAX] {
+            let exponent = exponent_to_one(weight);
+            assert_eq!(exponent == 0, (1e-90..=3e90).contains(&weight), "{weight}");
+            assert!(exponent == 0 || (1.0..2.0).contains(&times_power(weight, exponent)), "{weight}");
+        }
     }
 
     #[test]

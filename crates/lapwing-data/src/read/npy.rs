@@ -13,6 +13,8 @@ use crate::{Error, Result, Run, memory};
 
 /// Bytes decoded between two looks at the run's cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
+/// Bytes of an element that NumPy allows at most.
+const MOST_ITEM_BYTES: usize = i32::MAX as usize;
 
 /// Which array an error is about.
 #[derive(Clone, Copy)]
@@ -108,6 +110,9 @@ impl Dtype {
             _ => return None,
         };
         let size = if kind == Kind::Unicode { count.checked_mul(4)? } else { count };
+        if size > MOST_ITEM_BYTES {
+            return None;
+        }
         let big_endian = match order {
             "<" | "|" => false,
             ">" => true,

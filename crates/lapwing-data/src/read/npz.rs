@@ -28,6 +28,11 @@ const ENTRY_BYTES: u64 = 46;
 const END_BYTES: u64 = 22;
 const END64_BYTES: u64 = 56 + 20;
 
+/// The newest version of the ZIP format, 6.3.
+const NEWEST_VERSION: u16 = 63;
+/// Flags of members that are encrypted, or patches of other files.
+const UNKNOWN_FLAGS: u16 = 1 | 1 << 5 | 1 << 6;
+
 /// An open `.npz` file.
 pub(super) struct Archive<'a> {
     path: &'a Path,
@@ -85,6 +90,17 @@ fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u
         if own != entry.name_raw() {
             return Err(damaged("its header has another name"));
         }
+        for needs_at in [entry.header_start() + 4, entry.central_header_start() + 6] {
+            match Needs::read(&mut file, needs_at).map_err(|_| damaged("it has no header"))? {
+                Needs { version, .. } if version > NEWEST_VERSION => {
+                    return Err(damaged("it asks for a version of the format that does not exist"));
+                }
+                Needs { flags, .. } if flags & UNKNOWN_FLAGS != 0 => {
+                    return Err(damaged("it claims to be a patch, or encrypted"));
+                }
+                _ => {}
+            }
+        }
         let texts = own.len() + entry.extra_data().len() + entry.comment().len();
         end = end.max(entry.central_header_start() + ENTRY_BYTES + texts as u64);
     }
@@ -93,6 +109,22 @@ fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u
     {
         true => Ok(()),
         false => Err(Error::format(path, None, "the archive is damaged (its directory has another length)")),
+    }
+}
+
+/// What a member asks of its reader; stands in the header before it and in the directory.
+struct Needs {
+    version: u16,
+    flags: u16,
+}
+
+impl Needs {
+    fn read(file: &mut BufReader<File>, at: u64) -> std::io::Result<Self> {
+        file.seek(SeekFrom::Start(at))?;
+        let mut bytes = [0; 4];
+        file.read_exact(&mut bytes)?;
+        let [version, flags] = [[bytes[0], bytes[1]], [bytes[2], bytes[3]]].map(u16::from_le_bytes);
+        Ok(Self { version, flags })
     }
 }
 
@@ -114,7 +146,10 @@ impl<'a> Archive<'a> {
         let mut names: Vec<String> =
             zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
         names.sort();
-        if zip.len() != zip.file_names().count() {
+        // NumPy takes `X` for an array as well as `X.npy`: with both, which one is meant is unclear.
+        let is_double =
+            |name: &str| name.strip_suffix(".npy").is_some_and(|array| zip.file_names().any(|n| n == array));
+        if zip.len() != zip.file_names().count() || zip.file_names().any(is_double) {
             return Err(Error::format(path, None, "two members of the archive have the same name"));
         }
         Ok(Self { path, zip, names })

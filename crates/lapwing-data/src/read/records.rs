@@ -31,6 +31,9 @@ pub(super) struct Mark {
     pub lines: u64,
 }
 
+/// What to do about text in another encoding.
+const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
+
 /// Records of a CSV file, all of one length.
 pub(super) struct Records {
     path: PathBuf,
@@ -66,12 +69,20 @@ impl Records {
         }
         let cells = || (0..records.width).map(|at| records.cell(at));
         let is_pending = cells().all(|cell| text_of(cell).is_some_and(|text| text.parse::<f64>().is_ok()));
-        records.names = match is_pending {
-            true => (0..records.width).map(|at| at.to_string()).collect(),
-            false => cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect(),
+        let names: Result<Arc<[String]>> = match is_pending {
+            true => Ok((0..records.width).map(|at| at.to_string()).collect()),
+            false => (0..records.width).map(|at| records.name(at)).collect(),
         };
+        records.names = names?;
         records.is_pending = is_pending;
         Ok(records)
+    }
+
+    /// The text of column `at` of the header.
+    fn name(&self, at: usize) -> Result<String> {
+        let text = text_of(self.cell(at)).map(str::to_owned);
+        let shown = || shown(self.cell(at));
+        text.ok_or_else(|| self.error(format!("the name '{}' of column {at} is not UTF-8 text; {AS_UTF8}", shown())))
     }
 
     /// Opens a file that is not compressed at the start of a record.
@@ -255,7 +266,7 @@ impl Records {
     pub(super) fn label(&self, at: usize) -> Result<&str> {
         text_of(self.cell(at)).ok_or_else(|| {
             let shown = shown(self.cell(at));
-            self.error(format!("the label '{shown}' in column '{}' is not UTF-8 text", self.names[at]))
+            self.error(format!("the label '{shown}' in column '{}' is not UTF-8 text; {AS_UTF8}", self.names[at]))
         })
     }
 

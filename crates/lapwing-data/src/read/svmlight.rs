@@ -92,7 +92,7 @@ fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32
             break;
         }
         // Some programs write a byte order mark before text.
-        let text = if number == 1 { line.trim_start_matches('\u{feff}') } else { &line };
+        let text = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
         let content = text.split('#').next().unwrap_or_default();
         let mut tokens = content.split_ascii_whitespace();
         let Some(label) = tokens.next() else { continue };

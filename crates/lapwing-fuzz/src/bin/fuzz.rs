@@ -1,5 +1,6 @@
 //! Runs and supervises targets, makes seeds, reads inputs again.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -122,7 +123,8 @@ fn blind(target: &Target, time: Duration, folders: &[PathBuf]) -> Result<()> {
     }
     note_panics();
     let (bench, clock, start) = (bench()?, Clock::start(), Instant::now());
-    let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64);
+    // Another one each time, so that runs do not repeat each other.
+    let seed = RandomState::new().build_hasher().finish();
     let (mut rng, mut count) = (Rng::new(seed), 0u64);
     while start.elapsed() < time {
         let mut bytes = pool.get(rng.below(pool.len())).cloned().unwrap_or_default();

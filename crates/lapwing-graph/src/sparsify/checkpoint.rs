@@ -23,6 +23,9 @@ const KIND: &str = "sparsifier";
 /// Share of the time that writing checkpoints may take.
 const SHARE: u32 = 20;
 
+/// That of the least subnormal number.
+const MOST_EXPONENT: i32 = 1074;
+
 /// Everything but the arrays.
 #[derive(Serialize, Deserialize)]
 struct Meta {
@@ -33,6 +36,9 @@ struct Meta {
     n_old: usize,
     n_merged: usize,
     is_due: bool,
+    /// Of the unit of the weights.
+    #[serde(default)]
+    exponent: i32,
     worst: Option<(usize, f64)>,
     has_weak_cut: bool,
     /// Of the rule for edges to come: what it goes by, the importance of all edges, the unit of its resistances.
@@ -164,6 +170,7 @@ impl Sparsifier {
             n_old: self.n_old,
             n_merged: self.n_merged,
             is_due: self.is_due,
+            exponent: self.exponent,
             worst: self.worst,
             has_weak_cut: self.has_weak_cut,
             gate: self.gate.as_ref().map(|Gate { rule, .. }| {
@@ -221,11 +228,12 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
     let in_levels = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
     let n_held = (all.len() as u64).checked_sub(in_levels);
     let counted = meta.counts.rows.checked_sub(meta.counts.dropped);
-    // Edges the probes have not seen are part of what was counted.
-    let is_counted = n_held.is_some_and(|held| {
-        let new = held.checked_sub(meta.n_old as u64);
-        new.is_some_and(|new| counted.is_some_and(|counted| new <= counted))
-    });
+    // Edges the probes have not seen are part of what was counted; without probes, none were seen.
+    let is_counted = (meta.n_old == 0 || file.contains("probes"))
+        && n_held.is_some_and(|held| {
+            let new = held.checked_sub(meta.n_old as u64);
+            new.is_some_and(|new| counted.is_some_and(|counted| new <= counted))
+        });
     if !all.iter().all(is_sound) || !is_counted || meta.n_merged > sizes.len() {
         return Err(file.error("the edges of the checkpoint are damaged"));
     }
@@ -233,6 +241,10 @@ fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
         let rest = all.split_off(size as usize);
         sparsifier.levels.push(std::mem::replace(&mut all, rest));
     }
+    if meta.exponent.abs() > MOST_EXPONENT {
+        return Err(file.error("the unit of the weights is damaged"));
+    }
+    sparsifier.exponent = meta.exponent;
     sparsifier.held = all;
     (sparsifier.n_old, sparsifier.n_merged, sparsifier.is_due) = (meta.n_old, meta.n_merged, meta.is_due);
     sparsifier.counts = meta.counts;

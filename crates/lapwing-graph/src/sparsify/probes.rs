@@ -58,7 +58,7 @@ impl Probes {
     }
 
     /// Least and largest ratio of the forms of all `parts` with `weight` to those of the graph, of which `new` edges have not
-    /// been added yet.
+    /// been added yet; none where no form is a positive number.
     pub fn ratios(
         &self,
         parts: &[&[Held]],
@@ -68,7 +68,8 @@ impl Probes {
     ) -> Option<[f64; 2]> {
         let (forms, rest) = run.install(|| (self.forms_of(parts, weight), self.forms_of(&[new], |edge| edge.weight)));
         let wholes = self.forms.iter().zip(rest).map(|(seen, rest)| seen + rest);
-        let ratios = forms.iter().zip(wholes).filter(|(_, whole)| *whole > 0.0).map(|(form, whole)| form / whole);
+        let are_numbers = |(form, whole): &(&f64, f64)| form.is_finite() && whole.is_normal();
+        let ratios = forms.iter().zip(wholes).filter(are_numbers).map(|(form, whole)| form / whole);
         ratios.fold(None, |range, ratio| {
             let [low, high] = range.unwrap_or([ratio, ratio]);
             Some([ratio.min(low), ratio.max(high)])

@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use lapwing_data::hash::mix;
 use lapwing_data::{Result, Run, Stream};
+use lapwing_solve::times_power;
 use rand::{Rng, RngExt};
 use rand_distr::{Binomial, Distribution};
 use rayon::prelude::*;
@@ -28,6 +29,8 @@ use super::shares::{Gate, Rule, View, degrees};
 /// What a round knows besides the edges.
 pub(super) struct Round<'a> {
     pub params: &'a SparsifyParams,
+    /// Of the unit of the weights.
+    pub exponent: i32,
     pub sizes: Sizes,
     pub n: usize,
     /// Edges read so far.
@@ -129,7 +132,10 @@ impl Round<'_> {
 
     fn rule(&self, view: &View<'_>, outcome: &mut Outcome, run: &Run) -> Result<Rule> {
         let ridge = match self.params.sampler {
-            Sampler::Ridge => self.params.ridge.unwrap_or(RIDGE_SHARE * view.mean_degree),
+            Sampler::Ridge => {
+                let given = self.params.ridge.map(|ridge| times_power(ridge, self.exponent));
+                given.unwrap_or(RIDGE_SHARE * view.mean_degree)
+            }
             _ => 0.0,
         };
         let projections = Projections {

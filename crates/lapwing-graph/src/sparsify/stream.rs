@@ -7,11 +7,12 @@
 use std::time::Instant;
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Edge, Error, Matrix, Result, Run, check_memory};
+use lapwing_data::{Edge, Error, Matrix, Result, Run, check_memory, memory};
+use lapwing_solve::{exponent_to_one, times_power};
 
 use super::digest;
 use super::held::{Held, adjacency, sort_and_merge};
-use super::params::{Sampler, Sizes};
+use super::params::{Budget, Sampler, Sizes};
 use super::probes::{MOST_PROBES, Probes};
 use super::round::{Outcome, Round};
 use super::shares::Gate;
@@ -47,6 +48,8 @@ pub struct Sparsifier {
     pub(super) sizes: Sizes,
     pub(super) n: usize,
     pub(super) seed: u64,
+    /// All weights and forms within are times 2^`exponent`.
+    pub(super) exponent: i32,
     pub(super) held: Vec<Held>,
     /// Leading edges of `held` that have been drawn, and that the probes have seen.
     pub(super) n_old: usize,
@@ -86,6 +89,7 @@ const UNCHECKED: usize = 1 << 20;
 const MOST_PORTION: usize = 1 << 16;
 /// Bytes for each node of whatever comes out: offsets of the matrix, places to fill, degrees, components.
 const NODE_BYTES: u64 = 40;
+const EDGES_ADVICE: &str = "give it less memory, or keep fewer edges";
 const NODES_ADVICE: &str = "number the nodes from 0 without gaps, and give no more nodes than there are";
 /// Tolerance above which resistances are not to be trusted.
 const MOST_TOL: f64 = 1e-4;
@@ -106,6 +110,9 @@ impl Sparsifier {
         }
         check_memory(&format!("a sparsifier of {n_nodes} nodes"), NODE_BYTES * n_nodes as u64, NODES_ADVICE)?;
         let mut sizes = params.sizes(n_nodes)?;
+        if let Budget::Memory(bytes) = params.budget {
+            check_memory("a sparsifier of the given memory", bytes, EDGES_ADVICE)?;
+        }
         if params.sampler == Sampler::Leverage {
             sizes.capacity = u32::MAX as usize;
         }
@@ -114,6 +121,7 @@ impl Sparsifier {
             sizes,
             n: n_nodes,
             seed,
+            exponent: 0,
             held: Vec::new(),
             n_old: 0,
             is_due: false,
@@ -179,7 +187,7 @@ impl Sparsifier {
     ///
     /// # Errors
     /// [`Error::Graph`] naming the first row with an end out of range or a weight that is negative or not finite, or an
-    /// edge whose weights add up to more than double precision holds; [`Error::Interrupted`].
+    /// edge whose weights add up to more than double precision holds; [`Error::TooLarge`]; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(projections) an edge, and a round of O(capacity · projections) work whenever that many are held.
@@ -202,10 +210,16 @@ impl Sparsifier {
             }
             if self.held.len() == self.held.capacity() {
                 let room = self.held.len().max(1 << 12).min(self.block().saturating_sub(self.held.len()).max(1));
-                self.held.reserve_exact(room);
+                memory::reserve("edges held", &mut self.held, room, EDGES_ADVICE)?;
             }
             let (u, v) = (edge.u.min(edge.v), edge.u.max(edge.v));
-            self.held.push(Held { u, v, weight: edge.weight, probability: 1.0, copies });
+            let mut weight = times_power(edge.weight, self.exponent);
+            if self.exponent != 0 && !weight.is_normal() {
+                // Too far from all before: no unit brings them together.
+                self.scale(-self.exponent);
+                (weight, limit) = (edge.weight, self.limit());
+            }
+            self.held.push(Held { u, v, weight, probability: 1.0, copies });
             if self.held.len() >= limit {
                 self.admit(run);
                 if self.gate.is_none() || self.held.len() + self.portion() > self.block() {
@@ -248,6 +262,7 @@ impl Sparsifier {
         if self.is_due {
             self.end_block(run)?;
         }
+        self.center();
         self.note_new(run)?;
         for mut level in std::mem::take(&mut self.levels) {
             self.held.append(&mut level);
@@ -277,6 +292,29 @@ impl Sparsifier {
         if self.gate.is_some() { block.min(self.n_old + self.portion()) } else { block }
     }
 
+    /// Brings the largest weight near 1 if squares and inverses of weights would leave double precision, and no weight does.
+    fn center(&mut self) {
+        let weights = || self.levels.iter().flatten().chain(&self.held).map(|edge| edge.weight);
+        let most = weights().fold(0.0, f64::max);
+        let exponent = if most > 0.0 { exponent_to_one(most) } else { 0 };
+        if exponent != 0 && weights().all(|weight| times_power(weight, exponent).is_normal()) {
+            self.scale(exponent);
+        }
+    }
+
+    /// Multiplies all weights by 2^`exponent`, which graphs that are given out do not show.
+    fn scale(&mut self, exponent: i32) {
+        for edge in self.levels.iter_mut().flatten().chain(&mut self.held) {
+            edge.weight = times_power(edge.weight, exponent);
+        }
+        if let Some(probes) = &mut self.probes {
+            probes.forms.iter_mut().for_each(|form| *form = times_power(*form, exponent));
+        }
+        // It is of the unit before.
+        self.gate = None;
+        self.exponent += exponent;
+    }
+
     /// Lets go of new edges that the last round has shown to be dispensable.
     fn admit(&mut self, run: &Run) {
         let first = self.n_old;
@@ -292,6 +330,7 @@ impl Sparsifier {
 
     fn end_block(&mut self, run: &Run) -> Result<()> {
         self.is_due = true;
+        self.center();
         self.counts.peak = self.counts.peak.max(self.n_held());
         self.note_new(run)?;
         self.thin(run)?;
@@ -337,6 +376,7 @@ impl Sparsifier {
     fn round(&self) -> Round<'_> {
         Round {
             params: &self.params,
+            exponent: self.exponent,
             sizes: self.sizes,
             n: self.n,
             n_edges: self.counts.rows - self.counts.dropped,
@@ -374,7 +414,8 @@ impl Sparsifier {
     /// The graph of edges in the order of their ends.
     fn graph(&self, edges: &[Held]) -> Result<Graph> {
         let trials = f64::from(Round::trials(&self.params, self.sizes));
-        Graph::with_degrees(adjacency(self.n, edges.iter().map(|e| (e.u, e.v, e.current(trials))))?)
+        let weight = |edge: &Held| times_power(edge.current(trials), -self.exponent);
+        Graph::with_degrees(adjacency(self.n, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
     }
 
     /// Seconds since it was made, those of the processes before this one included.
@@ -388,6 +429,8 @@ impl Sparsifier {
         let trials = f64::from(Round::trials(&self.params, self.sizes));
         let is_thinned = rounds > 0;
         let probes = self.probes.as_ref().filter(|_| is_thinned);
+        let ratios = probes.and_then(|probes| probes.ratios(parts, new, |edge| edge.current(trials), run));
+        let is_compared = probes.is_none() || ratios.is_some();
         SparsifyReport {
             sampler: match self.params.sampler {
                 Sampler::Auto if self.has_weak_cut => Sampler::Streaming,
@@ -406,13 +449,13 @@ impl Sparsifier {
             rounds,
             solve_seconds,
             seconds: self.seconds(),
-            probe_ratios: probes.and_then(|probes| probes.ratios(parts, new, |edge| edge.current(trials), run)),
+            probe_ratios: ratios,
             n_probes: probes.map_or(0, |probes| probes.forms.len()),
-            warnings: self.warnings(is_thinned),
+            warnings: self.warnings(is_thinned, is_compared),
         }
     }
 
-    fn warnings(&self, is_thinned: bool) -> Vec<String> {
+    fn warnings(&self, is_thinned: bool, is_compared: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         if is_thinned && self.params.solves() && self.params.tol > MOST_TOL {
             warnings.push(format!(
@@ -427,6 +470,11 @@ impl Sparsifier {
                  tol {:.1e}: the probabilities of edges are less exact than asked",
                 self.params.tol
             ));
+        }
+        if !is_compared {
+            let words = "the sparse graph could not be compared with the whole one: all forms of the probes are 0, or beyond \
+                         double precision";
+            warnings.push(words.into());
         }
         warnings
     }

@@ -143,7 +143,7 @@ impl SizeParams {
             Some(bounds) => {
                 let held = hold_sizes(&mut rule, &scores, &bounds, run)?;
                 part = held.part(&bounds, 0);
-                warnings.extend(held.warning());
+                warnings.extend(held.warning(targets));
             }
             None => warnings.push(NO_SIZES.into()),
         }
@@ -192,7 +192,7 @@ pub(crate) fn decide<'a>(
     });
     let (rule, held, labeling, rounds) = outcome?;
     report.add_part("sizes", &held.part(bounds, rounds))?;
-    report.warnings.extend(held.warning());
+    report.warnings.extend(held.warning(problem.targets));
     if let Some(extension) = &mut fitted.extension {
         extension.replace_scores(&labeling.scores);
     }

@@ -4,7 +4,7 @@
 //! Cost: O(n·c) for each offset that is changed, typically 2 to 5 for each class. Parallel over blocks of rows; counts and order
 //! statistics do not depend on the number of threads.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -30,6 +30,8 @@ pub(crate) struct Held {
     pub n_reached: usize,
     /// Rows by which the size farthest outside its bounds misses them.
     pub miss: usize,
+    /// Of which class.
+    pub class: usize,
 }
 
 impl Held {
@@ -45,12 +47,13 @@ impl Held {
     }
 
     /// What is said if a size is missed by more than 1 % of the rows.
-    pub(super) fn warning(&self) -> Option<String> {
-        let Self { miss, n_reached, .. } = self;
+    pub(super) fn warning(&self, targets: &Targets) -> Option<String> {
+        let Self { miss, n_reached, class, .. } = self;
         (*miss as f64 > 0.01 * *n_reached as f64).then(|| {
+            let class = targets.class_name(*class);
             format!(
-                "a class misses its size by {miss} of {n_reached} rows: so many rows have equal scores, which no offset tells \
-                 apart"
+                "class {class} misses its size by {miss} of {n_reached} rows: so many rows have equal scores, which no offset \
+                 tells apart"
             )
         })
     }
@@ -74,7 +77,7 @@ pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, 
         let misses: Vec<usize> =
             (0..c).map(|k| lower[k].saturating_sub(sizes[k]).max(sizes[k].saturating_sub(upper[k]))).collect();
         let class = (1..c).fold(0, |worst, k| if misses[k] > misses[worst] { k } else { worst });
-        let held = Held { n_reached, miss: misses[class], sizes };
+        let held = Held { n_reached, miss: misses[class], class, sizes };
         let wanted = if held.sizes[class] < lower[class] { lower[class] } else { upper[class] };
         let is_enough = held.miss <= ((n_reached as f64 * SIZE_TOL) as usize).max(1);
         if best.as_ref().is_none_or(|(known, _)| held.miss < known.miss) {
@@ -84,7 +87,8 @@ pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, 
             break;
         }
     }
-    let (held, offset) = best.unwrap_or((Held { sizes: vec![0; c], n_reached: 0, miss: 0 }, rule.offset.clone()));
+    let (held, offset) =
+        best.unwrap_or((Held { sizes: vec![0; c], n_reached: 0, miss: 0, class: 0 }, rule.offset.clone()));
     rule.offset = offset;
     Ok(held)
 }

@@ -49,7 +49,7 @@ pub(super) fn refine(
         Rule { offset: vec![0.0; c], scale: start.scale.iter().map(|s| s.signum()).collect(), ..start.clone() };
     let mut labels = labels.to_vec();
     let (mut scores, mut product) = (Matrix::filled(n, c, 0.0), vec![0.0; n * c]);
-    let mut held = Held { sizes: Vec::new(), n_reached: 0, miss: 0 };
+    let mut held = Held { sizes: Vec::new(), n_reached: 0, miss: 0, class: 0 };
     let mut rounds = 0;
     while rounds < ROUNDS {
         rounds += 1;

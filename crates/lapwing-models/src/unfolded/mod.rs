@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
 use lapwing_solve::Propagator;
 
 pub use extension::{Layers, UnfoldedExtension};
@@ -64,6 +64,9 @@ use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, 
 
 /// Name of the method.
 pub const UNFOLDED: &str = "unfolded-gnn";
+
+/// Mean degree, in units of `self_loop`, below which edges hardly count.
+const MOST_FAINT: f64 = 1e-3;
 
 /// An unfolded graph network: parameters, checked.
 ///
@@ -152,6 +155,7 @@ impl UnfoldedGnn {
         let affinity = problem.graph.or(built.as_ref()).ok_or_else(missing)?;
         affinity.describe(&affinity.graph.components(), &mut report);
         notes::low_recall(&mut report, self.graph.recall_target);
+        report.warnings.extend(faint_edges(&affinity.graph, self.params.self_loop));
         if self.params.l2_reg == Some(0.0) && self.params.loss == NodeLoss::CrossEntropy {
             let reason = "l2_reg is 0: where the labelled nodes can be told apart, cross-entropy has no minimiser";
             report.warnings.push(reason.into());
@@ -252,6 +256,17 @@ impl UnfoldedGnn {
         }
         Err(Error::Internal { reason: "rounds of reweighting have no end".into() })
     }
+}
+
+/// Says when nodes hardly see their neighbors beside themselves, as the weights are in another unit than `self_loop`.
+fn faint_edges(graph: &Graph, self_loop: f64) -> Option<String> {
+    let mean = graph.degree().iter().sum::<f64>() / graph.n_samples().max(1) as f64;
+    (mean > 0.0 && mean < MOST_FAINT * self_loop).then(|| {
+        format!(
+            "self_loop is {self_loop}, but the weights of a node add up to {mean:.1e} on average: neighbors count for next \
+             to nothing; scale the weights up, or take a smaller self_loop"
+        )
+    })
 }
 
 impl UnfoldedGnn {

@@ -1,10 +1,16 @@
 //! Parquet tables.
 
+mod footer;
+mod pages;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups, RowSelection, RowSelector,
+};
+use ::parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::RowGroupMetaData;
 use arrow_array::cast::AsArray;
@@ -13,6 +19,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType};
 
+use self::pages::CheckedGroups;
 use super::columns::{self, Choice};
 use super::format::open_filled;
 use super::labels::LabelColumn;
@@ -35,7 +42,8 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let (file, _) = open_filled(path)?;
+        let (file, length) = open_filled(path)?;
+        footer::check(path, &file, length)?;
         let load = || ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| parquet_error(path, e));
         let metadata = guarded(path, load)?;
         let fields = metadata.schema().fields();
@@ -52,20 +60,25 @@ impl Table {
     pub(super) fn batches(&self, columns: &[usize], skip: u64, batch_rows: usize) -> Result<Batches> {
         let path = &self.path;
         let (file, _) = open_filled(path)?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
-        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+        let schema = self.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, columns.iter().copied());
         // The reader returns the columns in the order of the file.
         let mut in_file: Vec<usize> = columns.to_vec();
         in_file.sort_unstable();
         let places = columns.iter().map(|at| in_file.partition_point(|other| other < at)).collect();
-        let groups = builder.metadata().row_groups();
-        let (first, left) = first_group(groups.iter().map(|group| group.num_rows()), skip);
-        let mut builder = builder.with_projection(mask).with_batch_size(batch_rows);
-        if skip > 0 {
-            let groups = (first..builder.metadata().num_row_groups()).collect();
-            builder = builder.with_row_groups(groups).with_offset(usize::try_from(left).unwrap_or(usize::MAX));
-        }
-        let reader = guarded(path, || builder.build().map_err(|e| parquet_error(path, e)))?;
+        let metadata = self.metadata.metadata();
+        let (first, left) = first_group(metadata.row_groups().iter().map(|group| group.num_rows()), skip);
+        let groups = (first..metadata.num_row_groups()).collect();
+        let groups = CheckedGroups { file: Arc::new(file), metadata: metadata.clone(), groups };
+        let skipped = usize::try_from(left).unwrap_or(usize::MAX).min(groups.num_rows());
+        let selection = (skipped > 0).then(|| {
+            RowSelection::from(vec![RowSelector::skip(skipped), RowSelector::select(groups.num_rows() - skipped)])
+        });
+        let build = || {
+            let levels = parquet_to_arrow_field_levels(schema, mask, Some(self.metadata.schema().fields()))?;
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, batch_rows, selection)
+        };
+        let reader = guarded(path, || build().map_err(|e| parquet_error(path, e)))?;
         Ok(Batches { path: path.clone(), reader, places })
     }
 

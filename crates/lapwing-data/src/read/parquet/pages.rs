@@ -1,0 +1,207 @@
+//! Pages of a Parquet file on their way to the decoder of the parquet crate, which believes what pages state.
+//!
+//! Texts in a delta encoding come with streams of lengths, and the decoder takes memory for as many lengths as a stream states: a
+//! damaged one ends the process. Here a stream may not state more lengths than its page has values. Cost: a look at each page; those
+//! in the encodings `DELTA_BYTE_ARRAY` and `DELTA_LENGTH_BYTE_ARRAY`, which few programs write, are walked through by blocks.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use ::parquet::arrow::arrow_reader::RowGroups;
+use ::parquet::basic::Encoding;
+use ::parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use ::parquet::file::serialized_reader::SerializedPageReader;
+
+/// Row groups of a file whose pages are checked.
+pub(super) struct CheckedGroups {
+    pub file: Arc<File>,
+    pub metadata: Arc<ParquetMetaData>,
+    /// Numbers of the groups.
+    pub groups: Vec<usize>,
+}
+
+impl RowGroups for CheckedGroups {
+    fn num_rows(&self) -> usize {
+        self.row_groups().map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let (file, metadata) = (self.file.clone(), self.metadata.clone());
+        Ok(Box::new(Chunks { file, metadata, groups: self.groups.clone().into_iter(), column }))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(self.groups.iter().map(|&group| self.metadata.row_group(group)))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+}
+
+/// The parts of a column, one in each row group.
+struct Chunks {
+    file: Arc<File>,
+    metadata: Arc<ParquetMetaData>,
+    groups: std::vec::IntoIter<usize>,
+    column: usize,
+}
+
+impl Iterator for Chunks {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let group = self.metadata.row_group(self.groups.next()?);
+        let chunk = group.column(self.column);
+        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+        let (descr, file) = (chunk.column_descr(), self.file.clone());
+        let has_levels = [descr.max_rep_level() > 0, descr.max_def_level() > 0];
+        let pages = SerializedPageReader::new(file, chunk, rows, None);
+        Some(pages.map(|pages| Box::new(CheckedPages { pages, has_levels }) as Box<dyn PageReader>))
+    }
+}
+
+impl PageIterator for Chunks {}
+
+/// Pages of one part of a column.
+struct CheckedPages {
+    pages: SerializedPageReader<File>,
+    /// Whether repetition and definition levels stand before the values.
+    has_levels: [bool; 2],
+}
+
+impl Iterator for CheckedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        match page.as_ref().is_none_or(|page| is_sound(page, self.has_levels)) {
+            true => Ok(page),
+            false => Err(ParquetError::General("a page of texts states other lengths than it has".into())),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn supports_deferred_dictionary(&self) -> bool {
+        self.pages.supports_deferred_dictionary()
+    }
+
+    fn take_deferred_dictionary(&mut self) -> Result<Option<Page>> {
+        self.pages.take_deferred_dictionary()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+/// Whether the streams of lengths of a page state no more lengths than the page has values.
+fn is_sound(page: &Page, has_levels: [bool; 2]) -> bool {
+    let streams = match page.encoding() {
+        Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
+        // Lengths of what each text shares with the one before, and of the rest.
+        Encoding::DELTA_BYTE_ARRAY => 2,
+        _ => return true,
+    };
+    let Some(mut values) = values_of(page, has_levels) else { return false };
+    for _ in 0..streams {
+        match behind_stream(values, page.num_values().into()) {
+            Some(rest) => values = rest,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The bytes of a page behind its levels.
+fn values_of(page: &Page, has_levels: [bool; 2]) -> Option<&[u8]> {
+    let mut bytes: &[u8] = page.buffer();
+    match page {
+        Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+            bytes.get((*def_levels_byte_len as usize).checked_add(*rep_levels_byte_len as usize)?..)
+        }
+        _ => {
+            // Each kind of levels with its length before it.
+            for _ in has_levels.iter().filter(|has| **has) {
+                let (length, rest) = bytes.split_first_chunk::<4>()?;
+                bytes = rest.get(u32::from_le_bytes(*length) as usize..)?;
+            }
+            Some(bytes)
+        }
+    }
+}
+
+/// What stands behind a stream in the encoding `DELTA_BINARY_PACKED`; none if it has more than `most` numbers, or too few bytes.
+///
+/// A header (numbers in a block, parts of a block, numbers in all, the first of them), then blocks: the least difference, the bits of
+/// a difference in each part, the parts. Parts without numbers take no bytes.
+fn behind_stream(bytes: &[u8], most: u64) -> Option<&[u8]> {
+    let (block, rest) = varint(bytes)?;
+    let (parts, rest) = varint(rest)?;
+    let (count, rest) = varint(rest)?;
+    let (_first, mut rest) = varint(rest)?;
+    let in_part = block.checked_div(parts)?;
+    if count > most || parts > bytes.len() as u64 || in_part == 0 {
+        return None;
+    }
+    let mut left = count.saturating_sub(1);
+    while left > 0 {
+        let (_least, behind) = varint(rest)?;
+        let (widths, behind) = behind.split_at_checked(parts as usize)?;
+        rest = behind;
+        for &bits in widths {
+            if left == 0 {
+                break;
+            }
+            let bits = in_part.checked_mul(bits.into())?;
+            rest = rest.get(usize::try_from(bits.div_ceil(8)).ok()?..)?;
+            left = left.saturating_sub(in_part);
+        }
+    }
+    Some(rest)
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    let (number, rest) = bytes.split_at(length);
+    Some((number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_end_where_their_blocks_do() {
+        // 128 numbers in a block of 4 parts; 3 numbers: one part of 2 bits, three without numbers.
+        let short = [&[0x80, 1, 4, 3, 10, 0, 2, 0, 0, 0][..], &[0xff; 8], b"rest"].concat();
+        assert_eq!(behind_stream(&short, 3), Some(&b"rest"[..]));
+        assert_eq!(behind_stream(&short, 2), None);
+        assert_eq!(behind_stream(&short[..12], 3), None);
+        // One number has no block, none has none either.
+        assert_eq!(behind_stream(&[0x80, 1, 4, 1, 10, 7], 9), Some(&[7][..]));
+        assert_eq!(behind_stream(&[0x80, 1, 4, 0, 0], 9), Some(&[][..]));
+        // 130 numbers: a whole block of differences, and one more.
+        let long =
+            [&[0x80, 1, 4, 0x82, 1, 10][..], &[0, 1, 0, 0, 0], &[0; 4], &[0, 8, 0, 0, 0], &[0; 32], b"x"].concat();
+        assert_eq!(behind_stream(&long, 130), Some(&b"x"[..]));
+        for header in [&[0x80, 1, 0, 3, 10][..], &[0, 4, 3, 10], &[0x80, 1, 0x80, 0x80, 4, 3, 10], &[0xff; 12], &[]] {
+            assert_eq!(behind_stream(header, 1 << 40), None, "{header:?}");
+        }
+    }
+}
