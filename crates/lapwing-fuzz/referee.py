@@ -12,7 +12,8 @@ Leniencies, by design:
 - blank lines of a CSV file are no rows, a byte order mark is no text;
 - arrays: NumPy refuses objects and types that we refuse as well; more bytes behind an array are left alone by both;
 - arrays that Python 2 wrote, with shapes such as `(3L, 2L)`, are read in every version of the format;
-- `.npz`: members that are not asked for are not looked at;
+- `.npz`: members that are not asked for are not looked at, nor are cells of CSV in columns that are not asked for: these may be
+  text of any encoding;
 - Parquet: Arrow for Rust, which we use, is one of the format's own readers. What Arrow for C++ alone refuses is counted and
   no disagreement; other values are one;
 - safetensors: the settings in the metadata are ours.
@@ -165,6 +166,10 @@ def of_table(text, ours):
         raise Differs(f"{len(rows)} rows, ours {ours['shape'][0]}")
     names = ours["names"]
     header = [cell for cell in rows_of(text)[0]]
+    # Bytes that are not UTF-8 are surrogates here.
+    "".join(header).encode("utf-8")
+    if ours["label_column"] in header:
+        "".join(row[header.index(ours["label_column"])] for row in rows).encode("utf-8")
     if names is not None and set(names) <= set(header) and len(set(header)) == len(header):
         places = [header.index(name) for name in names]
         values = np.array([[number(row[at]) for at in places] for row in rows], dtype=float)
@@ -172,16 +177,16 @@ def of_table(text, ours):
 
 
 def table(data, ours):
-    of_table(data.decode("utf-8"), ours)
+    of_table(data.decode("utf-8", "surrogateescape"), ours)
 
 
 def table_gz(data, ours):
-    of_table(gzip.decompress(data).decode("utf-8"), ours)
+    table(gzip.decompress(data), ours)
 
 
 def table_zst(data, ours):
     frames = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True)
-    of_table(frames.read().decode("utf-8"), ours)
+    table(frames.read(), ours)
 
 
 def svmlight(data, ours):

@@ -199,6 +199,28 @@ fn members_that_ask_for_more_than_the_format_has_are_refused() {
     let two = archive(&[("X.npy".into(), &array), ("X".into(), &array)]);
     let text = samples_error(&folder.file("two.npz", two), &ReadOptions::default());
     assert!(text.ends_with("two members of the archive have the same name"), "{text}");
+    let text = samples_error(&folder.file("b.npz", [b"bytes before", &whole[..]].concat()), &ReadOptions::default());
+    assert!(text.ends_with("b.npz: not an .npz archive (it starts with other bytes)"), "{text}");
+}
+
+#[test]
+fn headers_that_numpy_cannot_understand_are_refused() {
+    let folder = Folder::new();
+    let says = |descr: &str, words: &str| {
+        let bytes = npy_of_literal(descr, "False", "(1,)", &[0; 12]);
+        let error = EdgeFile::open(&folder.file("e.npy", bytes), Some(9), &run()).map(drop).unwrap_err().to_string();
+        assert!(error.contains(words), "{descr}: {error}");
+    };
+    says("[('u', '<u4'), ('v', '<u4'), ('u', '<f4')]", "two fields are named 'u'");
+    says("[('u', '<u4'), ('v\0', '<u4'), ('w', '<f4')]", "a zero byte");
+}
+
+/// As in tables, where a quote opens a cell only at its start.
+#[test]
+fn a_quote_behind_a_space_opens_no_label() {
+    let folder = Folder::new();
+    let labels = read_labels(&folder.file("y.csv", " \"a\" \n\"b\"\n"), 2, None).unwrap();
+    assert_eq!(labels.classes.names(), ["\"a\"", "b"]);
 }
 
 #[test]

@@ -220,6 +220,9 @@ impl<'a, R: Read, D: Element> NpyReader<'a, R, D> {
             return Err(origin.error("the file is truncated"));
         }
         let text = read(length)?;
+        if text.contains(&0) {
+            return Err(origin.error("the header is damaged (a zero byte)"));
+        }
         let header = Header::parse(&String::from_utf8_lossy(&text)).map_err(|reason| origin.error(reason))?;
         let needs_too_much =
             || origin.error(format!("the file is truncated: shape {} needs more", header.shape_text()));

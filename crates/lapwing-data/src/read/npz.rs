@@ -28,6 +28,9 @@ const ENTRY_BYTES: u64 = 46;
 const END_BYTES: u64 = 22;
 const END64_BYTES: u64 = 56 + 20;
 
+/// Start of an archive with members, and of one without.
+const MEMBER_MARK: &[u8] = b"PK\x03\x04";
+const EMPTY_MARK: &[u8] = b"PK\x05\x06";
 /// The newest version of the ZIP format, 6.3.
 const NEWEST_VERSION: u16 = 63;
 /// Flags of members that are encrypted, or patches of other files.
@@ -112,6 +115,19 @@ fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u
     }
 }
 
+/// Refuses bytes before the archive, which ZIP allows and NumPy does not.
+fn check_start(path: &Path, mut file: &File) -> Result<()> {
+    let mut start = Vec::new();
+    file.take(MEMBER_MARK.len() as u64)
+        .read_to_end(&mut start)
+        .and_then(|_| file.rewind())
+        .map_err(|e| Error::io(path, e))?;
+    match start == MEMBER_MARK || start == EMPTY_MARK {
+        true => Ok(()),
+        false => Err(Error::format(path, None, "not an .npz archive (it starts with other bytes)")),
+    }
+}
+
 /// What a member asks of its reader; stands in the header before it and in the directory.
 struct Needs {
     version: u16,
@@ -141,6 +157,7 @@ fn own_name(file: &mut BufReader<File>, start: u64) -> std::io::Result<Vec<u8>> 
 impl<'a> Archive<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
         let (file, length) = open_filled(path)?;
+        check_start(path, &file)?;
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| zip_error(path, e))?;
         check_directory(path, &mut zip, length)?;
         let mut names: Vec<String> =

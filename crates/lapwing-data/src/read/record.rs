@@ -49,6 +49,9 @@ fn parse_fields(list: &str) -> Result<Record, String> {
             Some(padding) => (size, padding.parse().map_err(|_| damaged())?),
             None => {
                 let dtype = Dtype::named(dtype).map_err(|reason| format!("field '{name}': {reason}"))?;
+                if fields.iter().any(|field: &Field| field.name == name) {
+                    return Err(format!("two fields are named '{name}'"));
+                }
                 fields.push(Field { name: name.to_owned(), dtype, offset: size });
                 (size, dtype.size)
             }

@@ -89,8 +89,9 @@ impl<'a> Lines<'a> {
         self.number += 1;
         let read = self.reader.read_line(&mut self.line);
         let n = read.map_err(|e| read_error(self.path, self.number, e))?;
-        let line = if self.number == 1 { self.line.trim_start_matches('\u{feff}') } else { &self.line };
-        match self.fields.split(line.trim()) {
+        let mark = if self.number == 1 { "\u{feff}" } else { "" };
+        let line = self.line.strip_prefix(mark).unwrap_or(&self.line);
+        match self.fields.split(line.trim_end_matches(['\r', '\n'])) {
             true => Ok(n > 0),
             false => Err(self.error("a quote that opens in this line is not closed; labels are of one line")),
         }
