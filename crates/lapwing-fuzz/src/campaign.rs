@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::found::{Found, defects};
+use crate::found::{Found, defects, words_of};
 use crate::judge::Defect;
 use crate::replay::{HANG, LIMIT, WALL_LIMIT, files_of};
 use crate::scratch::{Scratch, WITHIN};
@@ -142,6 +142,7 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
     let folders = Folders::make(plan, target)?;
     let scratch = Scratch::new()?;
     let found = Found::open(&plan.folder, target)?;
+    forget_mended(plan, target)?;
     let mut outcome = Outcome { target: target.name, ..Outcome::default() };
     let start = Instant::now();
     for _ in 0..MOST_STARTS {
@@ -169,6 +170,19 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
     outcome.accepted = files_of(&plan.folder.join("accepted").join(target.name))?.len();
     outcome.defects = defects(&plan.folder, target)?;
     Ok(outcome)
+}
+
+/// Removes the defects of earlier campaigns that are none any more.
+fn forget_mended(plan: &Plan, target: &Target) -> io::Result<()> {
+    for (path, _) in defects(&plan.folder, target)? {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["run", target.name]).arg(&path).stdout(Stdio::null()).stderr(Stdio::null());
+        if command.status()?.success() {
+            fs::remove_file(words_of(&path))?;
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 fn command(plan: &Plan, target: &Target, folders: &Folders, scratch: &Scratch, left: Duration) -> io::Result<Command> {

@@ -70,7 +70,7 @@ impl Found {
 }
 
 /// The text beside an input.
-fn words_of(path: &Path) -> PathBuf {
+pub fn words_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".txt");
     name.into()

@@ -234,12 +234,12 @@ impl Method for SimpleHarmonic {
 
     fn plan(&self, size: &ProblemSize) -> Plan {
         let (n, c) = (size.n_samples, size.n_classes.max(2));
-        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(Program::on_graph(size), size));
+        let (q, base) = (self.size(size.n_labeled, c).min(n), base_bytes(Program::Graph, size));
         let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(&self.graph, size);
         let mut step =
             |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
         // The copy that is solved with; the basis; the blocks of a solve.
-        let basis = 8 * n * (2 * q + 56);
+        let basis = 8 * n * (2 * q + 66);
         step("eigenvectors", held + 16 * n_edges + basis + 8 * 8 * 8 * n + 60 * n);
         step("solve", held + 8 * n * (q + c) + 16 * n);
         step("decide", held + 2 * 8 * n * c + 48 * n);

@@ -110,7 +110,7 @@ pub(super) fn plan_sparse(
     let steps: Vec<PlanStep> = [
         ("neighbors", source),
         ("sparsify", held + sparsified.peak_bytes + batch),
-        ("solve", held + kept + solve),
+        ("solve", held + kept + solve + 16 * n),
         ("refine", if refine > 0 { held + kept + refine } else { 0 }),
         ("decide", held + kept + decide_bytes(size)),
     ]

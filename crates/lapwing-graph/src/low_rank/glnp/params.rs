@@ -100,7 +100,8 @@ impl GlnpParams {
         // Rows that cannot be sought are read a block for each thread ahead.
         let ahead = (4 * d).saturating_mul(n.min(BLOCK_ROWS as u64));
         let held = (arrays * 8 * n).saturating_mul(k).max(clusters + (8 * n).saturating_mul(k));
-        held.saturating_add((8 * sums).saturating_mul(slots + 8)).saturating_add(threads * (tile + ahead))
+        let working = threads.min(n.div_ceil(BLOCK_ROWS as u64));
+        held.saturating_add((8 * sums).saturating_mul(slots + 8)).saturating_add(working * (tile + ahead))
     }
 
     /// Checks the parameters against the rows to be factored.

@@ -287,12 +287,14 @@ impl Method for Eigenfunction {
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let entries = size.sparse.then_some(size.input_bytes / 8);
         let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);
+        let project = if size.sparse { 0 } else { rotation::project_bytes(size.n_features, size.threads) };
         let steps = vec![
-            step("rotate", rotate.max(8 * n * r)),
+            // Sums of blocks are small pieces, which the allocator keeps.
+            step("rotate", rotate + 8 * n * r + project),
             // A copy of a column for each thread.
             step("densities", 8 * n * (r + size.threads)),
             step("solve", 8 * n * (r + size.threads)),
-            step("apply", 8 * n * (r.min(self.params.n_eigenfunctions) + c)),
+            step("apply", 8 * n * (r.min(self.params.n_eigenfunctions) + c + 2) + project),
             step("decide", 2 * 8 * n * c + 48 * n),
         ];
         // Read to be checked, centered, rotated and labeled.

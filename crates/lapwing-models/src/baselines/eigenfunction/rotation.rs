@@ -81,12 +81,18 @@ pub(super) fn plan_bytes(n: usize, d: usize, r: usize, n_entries: Option<usize>,
     let width = (r + SPARE).min(d);
     match n_entries {
         None if d <= MOST_COVARIANCE => {
-            8 * (WAVE.min(n.div_ceil(BLOCK_ROWS)) + 3) * d * d + 24 * threads * BLOCK_ROWS * d
+            let n_blocks = n.div_ceil(BLOCK_ROWS);
+            8 * (WAVE.min(n_blocks) + 3) * d * d + 24 * threads.min(n_blocks) * BLOCK_ROWS.min(n) * d
         }
         None => 8 * (n + 4 * d) * width,
         // The transposed rows.
         Some(entries) => 8 * entries + 8 * d + 8 * (n + 4 * d) * width,
     }
+}
+
+/// Memory of a projection beyond what it returns: rows of a block, centered and packed, for each thread.
+pub(super) fn project_bytes(d: usize, threads: usize) -> usize {
+    16 * threads * BLOCK_ROWS * d
 }
 
 /// The last `r` eigenvectors, the largest first (d, r).
