@@ -51,7 +51,7 @@ impl LabelRows<'_> {
             sizes.validate(labels.classes.len())?;
         }
         let fit = self.method.fit_rows(rows.source(), &targets, session.communicator, &session.run);
-        let mut fit = fit.map_err(|error| in_words_of(&rows, error, session))?;
+        let mut fit = fit.map_err(|error| rows.explained(error, &session.run))?;
         if let Some(sizes) = &self.sizes {
             let held = fit.hold_sizes(rows.source(), sizes, &targets, &session.run);
             agree(session.communicator, held)?;
@@ -230,11 +230,6 @@ impl LabelRows<'_> {
         rows.extend(written.rows());
         session.print_summary(&rows, self.outputs.output.as_deref().is_some_and(is_stdout))
     }
-}
-
-/// An error about the rows in words of their file; that of several ranks has gone through all of them already.
-fn in_words_of(rows: &Rows, error: Error, session: &Session) -> Error {
-    if session.communicator.size() == 1 { rows.explained(error, &session.run) } else { error }
 }
 
 impl Counts {

@@ -90,7 +90,7 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
 ///
 /// Each file comes with the name it has for the user, such as `"labels"`. Files that are there are compared by device and
 /// inode, links followed; names that are not there yet by folder and name. Standard input and output (`-`) and devices
-/// such as `/dev/null` are nobody's.
+/// such as `/dev/null` are not compared.
 ///
 /// # Errors
 /// [`Error::Param`] naming the output and the file that it would replace.
