@@ -48,7 +48,8 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let labeled = size.n_labeled.max(1);
     let smooth = |rank: usize| smooth_bytes(n, rank, size.threads);
     if !is_supervised && rank > 0 && rank <= MOST_WEIGHTS {
-        step("smooth", gram + smooth(rank));
+        // Beside them, three vectors.
+        step("smooth", gram + smooth(rank) + 24 * n);
     }
     if params.ambient_reg.is_none() || params.graph_reg.is_none() {
         // Columns of the Gram matrix and their factor, or the factor that is there.
