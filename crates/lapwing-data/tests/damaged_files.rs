@@ -84,7 +84,7 @@ fn archives_with_two_members_of_one_name_are_refused() {
 #[test]
 fn no_texts_of_any_size_take_no_memory() {
     let folder = Folder::new();
-    for width in ["18446744073709551615", "18473709551615", "4"] {
+    for width in ["2147483647", "4"] {
         let path = folder.file("none.npy", npy(&format!("|S{width}"), "(0,)", &[]));
         assert_eq!(read_labels(&path, 0, None).unwrap().len(), 0, "{width}");
     }
