@@ -59,8 +59,8 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
         let left_out = 8 * (3 * columns * columns + 3 * l * columns + 4 * l * l);
         let compressed = if own > 0 { 8 * n * columns + nystrom_bytes(n, columns, 4 * n, size.threads) } else { 0 };
         let smoothed = if is_supervised || own == 0 { 0 } else { smooth(columns) };
-        // Beside a matrix in tiles, two vectors of every problem.
-        let vectors = if own > 0 { 16 * n * problems } else { 0 };
+        // Beside a matrix in tiles, vectors of every problem.
+        let vectors = if own > 0 { 48 * n * problems } else { 0 };
         step("select", gram + vectors + compressed.max(own * columns + smoothed.max(left_out)));
     }
     // Sixteen shares of a product, and the vectors of every problem.

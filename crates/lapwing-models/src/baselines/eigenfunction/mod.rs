@@ -287,7 +287,7 @@ impl Method for Eigenfunction {
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let entries = size.sparse.then_some(size.input_bytes / 8);
         let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);
-        let project = if size.sparse { 0 } else { rotation::project_bytes(size.n_features, size.threads) };
+        let project = if size.sparse { 0 } else { rotation::project_bytes(n, size.n_features, size.threads) };
         let steps = vec![
             // Sums of blocks are small pieces, which the allocator keeps.
             step("rotate", rotate + 8 * n * r + project),

@@ -82,7 +82,7 @@ pub(super) fn plan_bytes(n: usize, d: usize, r: usize, n_entries: Option<usize>,
     match n_entries {
         None if d <= MOST_COVARIANCE => {
             let n_blocks = n.div_ceil(BLOCK_ROWS);
-            8 * (WAVE.min(n_blocks) + 3) * d * d + 24 * threads.min(n_blocks) * BLOCK_ROWS.min(n) * d
+            8 * (2 * WAVE.min(n_blocks) + 3) * d * d + 24 * threads.min(n_blocks) * BLOCK_ROWS.min(n) * d
         }
         None => 8 * (n + 4 * d) * width,
         // The transposed rows.
@@ -90,9 +90,10 @@ pub(super) fn plan_bytes(n: usize, d: usize, r: usize, n_entries: Option<usize>,
     }
 }
 
-/// Memory of a projection beyond what it returns: rows of a block, centered and packed, for each thread.
-pub(super) fn project_bytes(d: usize, threads: usize) -> usize {
-    16 * threads * BLOCK_ROWS * d
+/// Memory of a projection beyond what it returns: rows of a block, centered and packed, for each thread, and as much that the
+/// allocator keeps.
+pub(super) fn project_bytes(n: usize, d: usize, threads: usize) -> usize {
+    32 * threads.min(n.div_ceil(BLOCK_ROWS)) * BLOCK_ROWS.min(n) * d
 }
 
 /// The last `r` eigenvectors, the largest first (d, r).
