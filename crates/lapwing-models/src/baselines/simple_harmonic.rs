@@ -239,7 +239,7 @@ impl Method for SimpleHarmonic {
         let mut step =
             |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
         // The copy that is solved with; the basis; the blocks of a solve.
-        let basis = 8 * n * (2 * q + 66);
+        let basis = 8 * n * (2 * q + 70);
         step("eigenvectors", held + 16 * n_edges + basis + 8 * 8 * 8 * n + 60 * n);
         step("solve", held + 8 * n * (q + c) + 16 * n);
         step("decide", held + 2 * 8 * n * c + 48 * n);
