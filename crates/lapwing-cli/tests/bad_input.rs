@@ -2,15 +2,11 @@
 
 mod common;
 
-use common::{Folder, clouds, npy, truncate};
+use common::{Folder, assert_says, clouds, npy, truncate};
 
 const LABEL: &str = "--label-column kind -o out.csv";
 
 #[track_caller]
-fn assert_says(message: &str, parts: &[&str]) {
-    parts.iter().for_each(|part| assert!(message.contains(part), "'{part}' is not in: {message}"));
-}
-
 /// The message about a table.
 fn about_table(table: &str, options: &str) -> String {
     let folder = Folder::new();

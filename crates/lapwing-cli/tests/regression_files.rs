@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Folder, Noise, clouds, npy};
+use common::{Folder, Noise, assert_says, clouds, npy};
 
 const LABEL: &str = "label t.csv --label-column kind";
 
@@ -60,8 +60,7 @@ fn outputs_that_would_replace_inputs_or_each_other() {
         ("compare x.npy --labels r.html --labeled 6 --report r.html", "--report is r.html", "--labels (r.html), which"),
     ];
     for (arguments, output, other) in cases {
-        let message = folder.error(arguments);
-        assert!(message.contains(output) && message.contains(other), "{arguments}: {message}");
+        assert_says(&folder.error(arguments), &[output, other]);
         assert_eq!(contents(&folder), before, "{arguments}");
     }
 }

@@ -2,15 +2,11 @@
 
 mod common;
 
-use common::{Folder, clouds, npy};
+use common::{Folder, assert_says, clouds, npy};
 
 const LABEL: &str = "--label-column kind -o out.csv";
 
 #[track_caller]
-fn assert_says(message: &str, parts: &[&str]) {
-    parts.iter().for_each(|part| assert!(message.contains(part), "'{part}' is not in: {message}"));
-}
-
 #[test]
 fn an_open_quote_names_its_line() {
     let folder = Folder::new();

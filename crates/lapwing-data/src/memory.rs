@@ -2,8 +2,8 @@
 //!
 //! A system that hands out more than it has lets a large allocation succeed and ends the process when it is filled. So what
 //! is large is first held against what is free of the machine and of the control group of the process (the limit of a
-//! container). The process's own limits (`ulimit -v`) are asked by taking the memory for a moment: what the allocator keeps
-//! for later use counts against them, and is free. Cost: some 50 µs for a request of at least 1 MiB.
+//! container). The process's own limits (`ulimit -v`) are tested by allocating the bytes and freeing them at once: memory that
+//! the allocator keeps for reuse counts toward these limits, and yet it is free. Cost: some 50 µs for a request of at least 1 MiB.
 
 use std::fs::read_to_string;
 

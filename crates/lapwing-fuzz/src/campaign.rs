@@ -172,7 +172,7 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
     Ok(outcome)
 }
 
-/// Removes the defects of earlier campaigns that are none any more.
+/// Removes inputs of earlier campaigns that no longer show a defect.
 fn forget_mended(plan: &Plan, target: &Target) -> io::Result<()> {
     for (path, _) in defects(&plan.folder, target)? {
         let mut command = Command::new(std::env::current_exe()?);

@@ -89,6 +89,11 @@ impl From<Output> for Ran {
     }
 }
 
+/// A message must hold all of these parts.
+pub fn assert_says(message: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(message.contains(part), "'{part}' is not in: {message}"));
+}
+
 /// Numbers that look random and are the same each time.
 pub struct Noise(pub u64);
 

@@ -128,7 +128,7 @@ fn check_start(path: &Path, mut file: &File) -> Result<()> {
     }
 }
 
-/// What a member asks of its reader; stands in the header before it and in the directory.
+/// The version and the flags of a member. Its own header and the directory both state them.
 struct Needs {
     version: u16,
     flags: u16,

@@ -23,7 +23,7 @@ const KIND: &str = "sparsifier";
 /// Share of the time that writing checkpoints may take.
 const SHARE: u32 = 20;
 
-/// That of the least subnormal number.
+/// Takes the smallest subnormal number to 1.
 const MOST_EXPONENT: i32 = 1074;
 
 /// Everything but the arrays.
@@ -36,7 +36,7 @@ struct Meta {
     n_old: usize,
     n_merged: usize,
     is_due: bool,
-    /// Of the unit of the weights.
+    /// Weights are multiplied by 2^`exponent`.
     #[serde(default)]
     exponent: i32,
     worst: Option<(usize, f64)>,

@@ -29,7 +29,7 @@ use super::shares::{Gate, Rule, View, degrees};
 /// What a round knows besides the edges.
 pub(super) struct Round<'a> {
     pub params: &'a SparsifyParams,
-    /// Of the unit of the weights.
+    /// Weights are multiplied by 2^`exponent`.
     pub exponent: i32,
     pub sizes: Sizes,
     pub n: usize,

@@ -48,7 +48,7 @@ pub struct Sparsifier {
     pub(super) sizes: Sizes,
     pub(super) n: usize,
     pub(super) seed: u64,
-    /// All weights and forms within are times 2^`exponent`.
+    /// Weights and forms of the probes are stored multiplied by 2^`exponent`.
     pub(super) exponent: i32,
     pub(super) held: Vec<Held>,
     /// Leading edges of `held` that have been drawn, and that the probes have seen.
@@ -98,8 +98,12 @@ impl Sparsifier {
     /// A sparsifier of a graph of `n_nodes` nodes, with the seed of `run`.
     ///
     /// # Errors
-    /// [`Error::Param`] for a parameter outside its range; [`Error::TooLarge`] for a memory too small for the nodes.
+    /// [`Error::Param`] for a parameter outside its range; [`Error::TooLarge`] for a memory too small for the nodes, or larger than
+    /// what is free.
     pub fn new(n_nodes: usize, params: SparsifyParams, run: &Run) -> Result<Self> {
+        if let Budget::Memory(bytes) = params.budget {
+            check_memory("a sparsifier of the given memory", bytes, EDGES_ADVICE)?;
+        }
         Self::of_seed(n_nodes, params, run.seed)
     }
 
@@ -110,9 +114,6 @@ impl Sparsifier {
         }
         check_memory(&format!("a sparsifier of {n_nodes} nodes"), NODE_BYTES * n_nodes as u64, NODES_ADVICE)?;
         let mut sizes = params.sizes(n_nodes)?;
-        if let Budget::Memory(bytes) = params.budget {
-            check_memory("a sparsifier of the given memory", bytes, EDGES_ADVICE)?;
-        }
         if params.sampler == Sampler::Leverage {
             sizes.capacity = u32::MAX as usize;
         }
@@ -215,7 +216,7 @@ impl Sparsifier {
             let (u, v) = (edge.u.min(edge.v), edge.u.max(edge.v));
             let mut weight = times_power(edge.weight, self.exponent);
             if self.exponent != 0 && !weight.is_normal() {
-                // Too far from all before: no unit brings them together.
+                // No unit suits this weight and the earlier ones: go back to the weights as they came.
                 self.scale(-self.exponent);
                 (weight, limit) = (edge.weight, self.limit());
             }
@@ -292,7 +293,8 @@ impl Sparsifier {
         if self.gate.is_some() { block.min(self.n_old + self.portion()) } else { block }
     }
 
-    /// Brings the largest weight near 1 if squares and inverses of weights would leave double precision, and no weight does.
+    /// Scales all weights by a power of two that brings the largest near 1. Does nothing where the largest is moderate, or where
+    /// another weight would become subnormal.
     fn center(&mut self) {
         let weights = || self.levels.iter().flatten().chain(&self.held).map(|edge| edge.weight);
         let most = weights().fold(0.0, f64::max);
@@ -302,7 +304,7 @@ impl Sparsifier {
         }
     }
 
-    /// Multiplies all weights by 2^`exponent`, which graphs that are given out do not show.
+    /// Multiplies all weights by 2^`exponent`. Graphs that are returned have the original unit.
     fn scale(&mut self, exponent: i32) {
         for edge in self.levels.iter_mut().flatten().chain(&mut self.held) {
             edge.weight = times_power(edge.weight, exponent);
@@ -310,7 +312,7 @@ impl Sparsifier {
         if let Some(probes) = &mut self.probes {
             probes.forms.iter_mut().for_each(|form| *form = times_power(*form, exponent));
         }
-        // It is of the unit before.
+        // It was computed in the unit before.
         self.gate = None;
         self.exponent += exponent;
     }
@@ -472,8 +474,8 @@ impl Sparsifier {
             ));
         }
         if !is_compared {
-            let words = "the sparse graph could not be compared with the whole one: all forms of the probes are 0, or beyond \
-                         double precision";
+            let words = "the sparse graph could not be compared with the input graph: the quadratic forms of all probe \
+                         vectors are 0 or overflow";
             warnings.push(words.into());
         }
         warnings

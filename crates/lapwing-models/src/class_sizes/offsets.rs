@@ -30,7 +30,7 @@ pub(crate) struct Held {
     pub n_reached: usize,
     /// Rows by which the size farthest outside its bounds misses them.
     pub miss: usize,
-    /// Of which class.
+    /// The class that misses its size by so many.
     pub class: usize,
 }
 

@@ -107,10 +107,12 @@ pub(super) fn plan_sparse(
     let is_thinned = sparsified.n_kept < n_edges;
     let refine =
         if is_thinned && refinements > 0 { batch + 16 * sparsified.n_kept + 7 * 8 * n * (c - 1) + 60 * n } else { 0 };
+    // Two vectors more than the solve allocates, as measured.
+    let remaining = 16 * n;
     let steps: Vec<PlanStep> = [
         ("neighbors", source),
         ("sparsify", held + sparsified.peak_bytes + batch),
-        ("solve", held + kept + solve + 16 * n),
+        ("solve", held + kept + solve + remaining),
         ("refine", if refine > 0 { held + kept + refine } else { 0 }),
         ("decide", held + kept + decide_bytes(size)),
     ]

@@ -48,7 +48,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let labeled = size.n_labeled.max(1);
     let smooth = |rank: usize| smooth_bytes(n, rank, size.threads);
     if !is_supervised && rank > 0 && rank <= MOST_WEIGHTS {
-        // Beside them, three vectors.
+        // Three vectors besides, as measured.
         step("smooth", gram + smooth(rank) + 24 * n);
     }
     if params.ambient_reg.is_none() || params.graph_reg.is_none() {
@@ -59,7 +59,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
         let left_out = 8 * (3 * columns * columns + 3 * l * columns + 4 * l * l);
         let compressed = if own > 0 { 8 * n * columns + nystrom_bytes(n, columns, 4 * n, size.threads) } else { 0 };
         let smoothed = if is_supervised || own == 0 { 0 } else { smooth(columns) };
-        // Beside a matrix in tiles, vectors of every problem.
+        // Six vectors of every problem beside a matrix in tiles, as measured.
         let vectors = if own > 0 { 48 * n * problems } else { 0 };
         step("select", gram + vectors + compressed.max(own * columns + smoothed.max(left_out)));
     }

@@ -65,7 +65,7 @@ use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, 
 /// Name of the method.
 pub const UNFOLDED: &str = "unfolded-gnn";
 
-/// Mean degree, in units of `self_loop`, below which edges hardly count.
+/// Mean degree, as a share of `self_loop`, below which edges have next to no effect.
 const MOST_FAINT: f64 = 1e-3;
 
 /// An unfolded graph network: parameters, checked.
@@ -258,7 +258,7 @@ impl UnfoldedGnn {
     }
 }
 
-/// Says when nodes hardly see their neighbors beside themselves, as the weights are in another unit than `self_loop`.
+/// A warning if degrees are so small beside `self_loop` that edges have next to no effect.
 fn faint_edges(graph: &Graph, self_loop: f64) -> Option<String> {
     let mean = graph.degree().iter().sum::<f64>() / graph.n_samples().max(1) as f64;
     (mean > 0.0 && mean < MOST_FAINT * self_loop).then(|| {

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::varint;
 use crate::{Error, Result, memory};
 
 /// Ends every Parquet file whose footer is not encrypted.
@@ -16,7 +17,7 @@ const TAIL_BYTES: u64 = 8;
 /// Structures within structures: the format has some ten.
 const MOST_DEPTH: u32 = 64;
 
-/// Refuses a footer with a list that is longer than the footer. Whatever else is wrong is left to the crate.
+/// Refuses a footer with a list that is longer than the footer. The crate reports any other damage.
 pub(super) fn check(path: &Path, file: &File, length: u64) -> Result<()> {
     let Some(bytes) = read(file, length).map_err(|e| Error::io(path, e))? else { return Ok(()) };
     match (Walk { left: &bytes? }).structure(0) {
@@ -75,15 +76,9 @@ impl Walk<'_> {
     }
 
     fn varint(&mut self) -> Walked<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(Flaw::Other)
+        let (value, rest) = varint(self.left).ok_or(Flaw::Other)?;
+        self.left = rest;
+        Ok(value)
     }
 
     fn structure(&mut self, depth: u32) -> Walked {

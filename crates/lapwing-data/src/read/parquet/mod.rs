@@ -193,6 +193,13 @@ fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|_| Err(Error::format(path, None, "the file is damaged (its pages contradict its header)")))
 }
 
+/// An unsigned number of seven bits a byte (LEB128), and the bytes after it.
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let length = 1 + bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    let (number, rest) = bytes.split_at(length);
+    Some((number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)), rest))
+}
+
 pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {
     let reason = match error {
         ParquetError::EOF(_) => "the file is truncated".to_owned(),

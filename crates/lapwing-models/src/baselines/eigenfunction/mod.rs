@@ -289,7 +289,7 @@ impl Method for Eigenfunction {
         let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);
         let project = if size.sparse { 0 } else { rotation::project_bytes(n, size.n_features, size.threads) };
         let steps = vec![
-            // Sums of blocks are small pieces, which the allocator keeps.
+            // The allocator still keeps the sums of blocks when rows are projected.
             step("rotate", rotate + 8 * n * r + project),
             // A copy of a column for each thread.
             step("densities", 8 * n * (r + size.threads)),

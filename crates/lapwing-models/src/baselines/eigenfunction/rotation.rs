@@ -90,8 +90,8 @@ pub(super) fn plan_bytes(n: usize, d: usize, r: usize, n_entries: Option<usize>,
     }
 }
 
-/// Memory of a projection beyond what it returns: rows of a block, centered and packed, for each thread, and as much that the
-/// allocator keeps.
+/// Memory of a projection beyond what it returns: rows of a block, centered and packed, for each thread; twice,
+/// because the allocator keeps what is freed.
 pub(super) fn project_bytes(n: usize, d: usize, threads: usize) -> usize {
     32 * threads.min(n.div_ceil(BLOCK_ROWS)) * BLOCK_ROWS.min(n) * d
 }
