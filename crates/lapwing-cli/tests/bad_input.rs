@@ -6,7 +6,6 @@ use common::{Folder, assert_says, clouds, npy, truncate};
 
 const LABEL: &str = "--label-column kind -o out.csv";
 
-#[track_caller]
 /// The message about a table.
 fn about_table(table: &str, options: &str) -> String {
     let folder = Folder::new();

@@ -6,7 +6,6 @@ use common::{Folder, assert_says, clouds, npy};
 
 const LABEL: &str = "--label-column kind -o out.csv";
 
-#[track_caller]
 #[test]
 fn an_open_quote_names_its_line() {
     let folder = Folder::new();

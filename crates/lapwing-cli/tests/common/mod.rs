@@ -90,6 +90,7 @@ impl From<Output> for Ran {
 }
 
 /// A message must hold all of these parts.
+#[track_caller]
 pub fn assert_says(message: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(message.contains(part), "'{part}' is not in: {message}"));
 }
