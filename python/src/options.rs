@@ -3,7 +3,7 @@
 use lapwing::data::{Error, Result, parse_choice};
 use lapwing::graph::low_rank::{GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
 use lapwing::graph::sparsify::{Budget, Sampler, SparsifyParams};
-use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, Widths, ZeroRows};
+use lapwing::graph::{GraphParams, KnnMethod, Metric, Symmetrize, Weighting, Widths, ZeroRows};
 use lapwing::models::baselines::EigenfunctionParams;
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::lapsvm::{
@@ -220,7 +220,7 @@ impl GraphOptions {
             weights: Weighting::parse(&self.weights)?,
             symmetrize: Symmetrize::parse(&self.symmetrize)?,
             bandwidth: self.bandwidth,
-            builder: KnnBuilder::parse(&self.method)?,
+            builder: KnnMethod::parse(&self.method)?,
             recall_target: self.recall_target,
             zero_rows: ZeroRows::parse(&self.zero_rows)?,
             ..GraphParams::default()

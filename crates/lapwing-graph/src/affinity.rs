@@ -1,76 +1,13 @@
 //! From neighbours to an affinity graph: weights, widths, symmetrisation.
 
-use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run, parse_choice};
-use serde::{Deserialize, Serialize};
+use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run};
 
-use crate::knn::{KnnBuilder, KnnParams, KnnReport, Metric, Neighbors, ZeroRows, memory};
-use crate::learn::{LearnModel, LearnParams, LearnReport, NeighborTable, learn_from_table, learn_graph};
+use crate::knn::{KnnReport, Neighbors};
+use crate::learn::{LearnModel, LearnReport, NeighborTable, learn_from_table, learn_graph};
 use crate::relation::{Incoming, assemble, merge};
-use crate::{Components, Graph, KnnEdges, kneighbors};
-
-/// How a distance becomes an edge weight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weighting {
-    /// exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbour, h the bandwidth (Zelnik-Manor & Perona 2004,
-    /// who have h = 1).
-    #[default]
-    SelfTuning,
-    /// exp(−d²/(2σ²)) with one σ.
-    Gaussian,
-    /// max(0, 1 − d), for the cosine metric.
-    Cosine,
-    /// 1 for every edge.
-    Binary,
-    /// Learned from the distances by the log-degree model ([`crate::learn`]); which pairs are edges is learned as well.
-    Learned,
-    /// Learned by the l2-degree model.
-    LearnedL2,
-}
-
-/// How the directed neighbour relation becomes undirected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Symmetrize {
-    /// Edge if either row names the other; the larger weight.
-    Union,
-    /// (W + Wᵀ) / 2: an edge only one row names counts half. Default: fewer errors than the union on most data sets of
-    /// `docs/results.md`.
-    #[default]
-    Mean,
-    /// Edge only if both rows name each other; the smaller weight.
-    Mutual,
-}
-
-/// How to build an affinity graph from features.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GraphParams {
-    /// Neighbours of each row; default 15.
-    pub n_neighbors: usize,
-    /// Distance; default Euclidean.
-    pub metric: Metric,
-    /// Edge weights; default self-tuning, which needs no parameter.
-    pub weights: Weighting,
-    /// Symmetrisation; default mean.
-    pub symmetrize: Symmetrize,
-    /// Width of the weights, > 0. Gaussian: σ in the unit of distances, `None` for the median distance to the last
-    /// neighbour. Self-tuning: the factor h on each row's own width, `None` for [`SELF_TUNING_BANDWIDTH`].
-    pub bandwidth: Option<f64>,
-    /// Which neighbour search; default whichever is faster.
-    pub builder: KnnBuilder,
-    /// Share of true neighbours the approximate search must find, in (0, 1]; default 0.95.
-    pub recall_target: f64,
-    /// Rows of zeros under the cosine metric; default an error.
-    #[serde(default)]
-    pub zero_rows: ZeroRows,
-    /// How weights are learned, where they are.
-    #[serde(default)]
-    pub learn: LearnParams,
-}
-
-/// Default h of the self-tuning weights: exp(−4d²/(σᵢσⱼ)) gives fewer errors than Zelnik-Manor & Perona's
-/// exp(−d²/(σᵢσⱼ)) on most data sets of `docs/results.md` from three labels per class on.
-pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
+use crate::{
+    Components, Graph, GraphParams, KnnEdges, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, kneighbors,
+};
 
 /// Kernel width of each row, as the weights used it; needed again to weigh new points.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,87 +31,6 @@ pub struct AffinityGraph {
     pub knn: Option<KnnReport>,
     /// How the weights were learned, where they were.
     pub learned: Option<LearnReport>,
-}
-
-impl Default for GraphParams {
-    fn default() -> Self {
-        Self {
-            n_neighbors: 15,
-            metric: Metric::default(),
-            weights: Weighting::default(),
-            symmetrize: Symmetrize::default(),
-            bandwidth: None,
-            builder: KnnBuilder::default(),
-            recall_target: 0.95,
-            zero_rows: ZeroRows::default(),
-            learn: LearnParams::default(),
-        }
-    }
-}
-
-impl GraphParams {
-    /// Checks every parameter against its range.
-    ///
-    /// # Errors
-    /// [`Error::Param`] naming the first one outside.
-    pub fn validate(&self) -> Result<()> {
-        self.knn().validate()?;
-        if let Some(sigma) = self.bandwidth {
-            if !(sigma > 0.0 && sigma.is_finite()) {
-                return Err(Error::param("bandwidth", sigma, "a positive number"));
-            }
-            if !matches!(self.weights, Weighting::SelfTuning | Weighting::Gaussian) {
-                let expected = format!("no value: {} weights have none", self.weights.name());
-                return Err(Error::param("bandwidth", sigma, expected));
-            }
-        }
-        if self.weights.model().is_some() {
-            self.learn.validate()?;
-            if self.symmetrize != Symmetrize::default() {
-                let expected = "mean, the default: learned weights are symmetric as they are";
-                return Err(Error::param("symmetrize", self.symmetrize.name(), expected));
-            }
-        }
-        if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
-            return Err(Error::param("weights", "cosine", "the cosine metric with cosine weights"));
-        }
-        if self.metric == Metric::InnerProduct && self.weights != Weighting::Binary {
-            let expected = "binary with the inner-product metric, whose distances may be negative";
-            return Err(Error::param("weights", self.weights.name(), expected));
-        }
-        Ok(())
-    }
-
-    /// The search that `n` rows of `d` columns get.
-    pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnBuilder {
-        if is_sparse { KnnBuilder::Exact } else { self.builder.choose(n, d, self.n_neighbors) }
-    }
-
-    /// Whether there are so many neighbours that the edges are found without lists of candidates.
-    pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
-        let is_learned = self.weights.model().is_some();
-        self.search(n, d, is_sparse) == KnnBuilder::Exact && self.n_neighbors > memory::MOST_NEIGHBORS && !is_learned
-    }
-
-    /// The search for the neighbours of new rows among `n` fitted ones.
-    pub fn knn_of_new(&self, n: usize) -> KnnParams {
-        let n_neighbors = match self.weights.model() {
-            Some(_) => self.learn.n_allowed_of_new(self.n_neighbors),
-            None => self.n_neighbors,
-        };
-        KnnParams { n_neighbors: n_neighbors.min(n), ..self.knn() }
-    }
-
-    /// The neighbour search these parameters ask for; learned graphs look further, see [`LearnParams`].
-    pub fn knn(&self) -> KnnParams {
-        KnnParams {
-            n_neighbors: self.n_neighbors,
-            metric: self.metric,
-            builder: self.builder,
-            recall_target: self.recall_target,
-            zero_rows: self.zero_rows,
-        }
-    }
 }
 
 impl AffinityGraph {
@@ -383,29 +239,6 @@ pub(crate) fn single(weight: f64) -> f64 {
 }
 
 impl Weighting {
-    const NAMES: [(&str, Self); 6] = [
-        ("self-tuning", Self::SelfTuning),
-        ("gaussian", Self::Gaussian),
-        ("cosine", Self::Cosine),
-        ("binary", Self::Binary),
-        ("learned", Self::Learned),
-        ("learned-l2", Self::LearnedL2),
-    ];
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("weights", name, &Self::NAMES)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, weighting)| *weighting == self).map_or("", |(name, _)| name)
-    }
-}
-
-impl Weighting {
     /// The model by which weights are learned, where they are.
     pub fn model(self) -> Option<LearnModel> {
         match self {
@@ -422,22 +255,6 @@ impl From<LearnModel> for Weighting {
             LearnModel::Log => Self::Learned,
             LearnModel::L2 => Self::LearnedL2,
         }
-    }
-}
-
-impl Symmetrize {
-    const NAMES: [(&str, Self); 3] = [("union", Self::Union), ("mean", Self::Mean), ("mutual", Self::Mutual)];
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("symmetrize", name, &Self::NAMES)
-    }
-
-    fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, way)| *way == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -12,17 +12,17 @@ pub mod knn;
 mod knn_edges;
 pub mod learn;
 pub mod low_rank;
+mod params;
 mod plan;
 mod relation;
 pub mod sparsify;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
-pub use affinity::{
-    AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,
-};
+pub use affinity::{AffinityGraph, Widths, affinity_graph, weigh};
 pub use graph::Graph;
-pub use knn::{Cells, KnnBuilder, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query};
+pub use knn::{Cells, KnnReport, NeighborIndex, Neighbors, kneighbors, query};
 pub use knn_edges::KnnEdges;
 pub use lapwing_solve::Components;
+pub use params::{GraphParams, KnnMethod, KnnParams, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, ZeroRows};
 pub use plan::{GraphPlan, graph_bytes};

@@ -1,8 +1,8 @@
-//! What building a graph will need, added up from what the builders allocate.
+//! What building a graph will need, added up from what the searches allocate.
 
 use lapwing_data::Edge;
 
-use crate::knn::{KnnBuilder, KnnParams, memory};
+use crate::knn::{KnnMethod, KnnParams, memory};
 use crate::learn::learn_bytes;
 use crate::{GraphParams, KnnEdges};
 
@@ -42,7 +42,7 @@ impl GraphParams {
         let search_bytes = match n_entries {
             // Tails, their index, and heads: 3 to 8 bytes per entry of text.
             Some(entries) => (8 + 6 + 8) * entries + 12 * n + exact,
-            None if self.builder.choose(n, d, k) == KnnBuilder::Partitions => {
+            None if self.knn_method.choose(n, d, k) == KnnMethod::Partitions => {
                 // Short rows may turn out too coarse for bytes.
                 let is_rounded = memory::may_round(d) && d >= 64;
                 let kept = memory::partition_width(k, memory::may_round(d), self.recall_target);

@@ -137,7 +137,7 @@ fn every_sampler_is_right_in_the_mean() {
     let form = |graph: &Graph, x: &[f64]| -> f64 {
         shuffled(graph, 0).iter().map(|e| e.weight * (x[e.u as usize] - x[e.v as usize]).powi(2)).sum()
     };
-    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+    for sampler in Sampler::ALL.iter().copied() {
         let budget = 90;
         let params = SparsifyParams { hysteresis: 1.0, ..in_blocks(sampler, m, budget, 5) };
         let found: Vec<Vec<f64>> = (0..200)
@@ -161,7 +161,7 @@ fn every_sampler_is_right_in_the_mean() {
 fn components_are_kept_whatever_is_drawn() {
     for (name, graph) in nasty_graphs() {
         let expected = graph.components();
-        for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+        for sampler in Sampler::ALL.iter().copied() {
             let params = SparsifyParams { budget: Budget::Edges(1), sampler, ..SparsifyParams::default() };
             let (sparse, _) = sparsified(&graph, params, 3);
             if sampler != Sampler::KelnerLevin {
@@ -175,7 +175,7 @@ fn components_are_kept_whatever_is_drawn() {
 fn portions_and_threads_do_not_show() {
     let graph = neighbors(300, 60);
     let edges = shuffled(&graph, 5);
-    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+    for sampler in Sampler::ALL.iter().copied() {
         let params = in_blocks(sampler, edges.len(), 1500, 4);
         let result = |threads: usize, portion: usize| {
             let run = Run::new(Some(threads), 9).unwrap();
@@ -204,7 +204,7 @@ fn the_unit_of_the_weights_does_not_show() {
         let unit = |weight: f64| weight * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
         edges.into_iter().zip(0u32..).map(|(e, at)| Edge { weight: unit(1.0 + f64::from(at % 8)), ..e }).collect()
     };
-    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+    for sampler in Sampler::ALL.iter().copied() {
         let params = in_blocks(sampler, graph.n_edges(), 1000, 4);
         let found = |exponent: i32| {
             let edges = weights(shuffled(&graph, 5), exponent);
@@ -232,7 +232,7 @@ fn the_unit_of_the_weights_does_not_show() {
 fn weights_too_far_apart_end_in_order() {
     let graph = neighbors(100, 40);
     for (first, then) in [(1e-300, 1e300), (1e300, 1e-300), (5e-324, 1.0), (1.0, 1e300), (1e-200, 1e200)] {
-        for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+        for sampler in Sampler::ALL.iter().copied() {
             let edges: Vec<Edge> = shuffled(&graph, 3)
                 .into_iter()
                 .enumerate()
@@ -369,7 +369,7 @@ fn loops_and_zeros_are_counted_and_repeated_edges_add_up() {
 fn bytes_go_on_to_the_same_result() {
     let graph = neighbors(300, 60);
     let edges = shuffled(&graph, 5);
-    for sampler in Sampler::names().map(|name| Sampler::parse(name).unwrap()) {
+    for sampler in Sampler::ALL.iter().copied() {
         let params = in_blocks(sampler, edges.len(), 1200, 8);
         let mut sparsifier = Sparsifier::new(300, params, &run(4)).unwrap();
         let (first, rest) = edges.split_at(edges.len() / 2 + 17);

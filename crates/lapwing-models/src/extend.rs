@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use lapwing_data::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::learn::single_node_weights;
 use lapwing_graph::{
-    AffinityGraph, Cells, GraphParams, KnnBuilder, KnnParams, Metric, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH,
+    AffinityGraph, Cells, GraphParams, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH,
     Weighting, Widths, ZeroRows, query,
 };
 use rayon::prelude::*;
@@ -261,7 +261,7 @@ impl<'a> NeighborExtension<'a> {
             n_neighbors: 1,
             metric,
             weights: Weighting::Binary,
-            builder: KnnBuilder::Exact,
+            knn_method: KnnMethod::Exact,
             zero_rows,
             ..GraphParams::default()
         };

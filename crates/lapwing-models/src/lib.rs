@@ -18,13 +18,13 @@ pub mod low_rank;
 mod method;
 pub mod metrics;
 mod model;
-mod named;
 mod notes;
+mod registry;
 mod resident;
 pub mod split;
 pub mod unfolded;
 
-pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, WithSizes};
+pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{
@@ -32,9 +32,8 @@ pub use harmonic::{
 };
 pub use labeling::{Labeling, Rule};
 pub use lapsvm::{KernelExtension, LapSvm, LapSvmParams};
-pub use low_rank::{FACTOR_METHODS, LowRank, LowRankExtension, LowRankParams, RowFit};
-pub use method::{
-    Fitted, FittedRegression, METHODS, Method, MethodOptions, Plan, PlanStep, Problem, ProblemSize, method,
-};
+pub use low_rank::{LowRank, LowRankExtension, LowRankParams, RowFit};
+pub use method::{Fitted, FittedRegression, Method, Plan, PlanStep, Problem, ProblemSize};
 pub use model::Model;
+pub use registry::{METHODS, MethodParams, MethodSpec, Settings, method, method_names};
 pub use unfolded::{UnfoldedExtension, UnfoldedGnn, UnfoldedParams};

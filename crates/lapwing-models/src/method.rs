@@ -1,4 +1,4 @@
-//! What all methods share: the problem they are given, the plan they make, the result they return, and their names.
+//! What all methods share: the problem they are given, the plan they make, and the result they return.
 
 use std::sync::Arc;
 
@@ -6,103 +6,8 @@ use lapwing_data::{EdgeSource, Error, Features, Matrix, Report, Result, Run, Tar
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
-use crate::baselines::{
-    EIGENFUNCTION, Eigenfunction, EigenfunctionParams, NEAREST_LABEL, NearestLabel, NearestLabelParams,
-    SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
-};
-use crate::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
-use crate::lapsvm::{LAPRLS, LAPSVM};
-use crate::low_rank::LOW_RANK;
 use crate::resident::{Program, base_bytes};
-use crate::unfolded::UNFOLDED;
-use crate::{
-    Extension, Labeling, LapSvm, LapSvmParams, LowRank, LowRankParams, Rule, SizeParams, UnfoldedGnn, UnfoldedParams,
-    WithSizes,
-};
-
-/// Names of the methods, as on the command line.
-pub const METHODS: &[&str] = &[
-    "harmonic",
-    "sparse-harmonic",
-    LOW_RANK,
-    "anchor",
-    "nystrom",
-    "glnp",
-    LAPSVM,
-    LAPRLS,
-    UNFOLDED,
-    EIGENFUNCTION,
-    SUBSAMPLING,
-    SIMPLE_HARMONIC,
-    NEAREST_LABEL,
-];
-
-/// Parameters of every method; each takes what concerns it.
-#[derive(Clone, Debug, Default)]
-pub struct MethodOptions {
-    /// The graph, for methods that use one.
-    pub graph: GraphParams,
-    /// Harmonic propagation.
-    pub harmonic: HarmonicParams,
-    /// Sparsifying, for harmonic propagation on a sparsified graph.
-    pub sparse: SparseHarmonicParams,
-    /// Low-rank propagation.
-    pub low_rank: LowRankParams,
-    /// Laplacian SVM and least squares.
-    pub lapsvm: LapSvmParams,
-    /// Unfolded graph networks.
-    pub unfolded: UnfoldedParams,
-    /// Harmonic propagation among a sample of the rows.
-    pub subsampling: SubsamplingParams,
-    /// Least squares on smooth eigenvectors of the graph.
-    pub simple_harmonic: SimpleHarmonicParams,
-    /// Eigenfunctions of the density.
-    pub eigenfunction: EigenfunctionParams,
-}
-
-/// The method of that name. [`Decision::Sizes`] among the parameters of harmonic propagation holds for all methods.
-///
-/// # Errors
-/// [`Error::Param`] listing the known names, or naming a parameter outside its range.
-pub fn method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
-    let HarmonicParams { decision, class_prior, sizes, .. } = &options.harmonic;
-    let method = bare_method(name, options)?;
-    // Harmonic propagation decides itself; all others are held to sizes afterwards.
-    if *decision != Decision::Sizes || ["harmonic", "sparse-harmonic"].contains(&name) {
-        return Ok(method);
-    }
-    let params = SizeParams { class_prior: class_prior.clone(), options: *sizes };
-    Ok(Box::new(WithSizes::new(method, params)?))
-}
-
-fn bare_method(name: &str, options: &MethodOptions) -> Result<Box<dyn Method>> {
-    match name {
-        "harmonic" => Ok(Box::new(Harmonic::new(options.harmonic.clone(), options.graph.clone())?)),
-        "sparse-harmonic" => {
-            let harmonic = Harmonic::new(options.harmonic.clone(), options.graph.clone())?;
-            Ok(Box::new(SparseHarmonic::new(harmonic, options.sparse.clone())?))
-        }
-        LAPSVM => Ok(Box::new(LapSvm::new(options.lapsvm.clone(), options.graph.clone())?)),
-        LAPRLS => Ok(Box::new(LapSvm::least_squares(options.lapsvm.clone(), options.graph.clone())?)),
-        UNFOLDED => Ok(Box::new(UnfoldedGnn::new(options.unfolded.clone(), options.graph.clone())?)),
-        EIGENFUNCTION => Ok(Box::new(Eigenfunction::new(options.eigenfunction.clone())?)),
-        SUBSAMPLING => Ok(Box::new(Subsampling::new(
-            options.subsampling.clone(),
-            // Sizes are those among all rows.
-            HarmonicParams { decision: options.harmonic.decision.without_sizes(), ..options.harmonic.clone() },
-            options.graph.clone(),
-        )?)),
-        SIMPLE_HARMONIC => Ok(Box::new(SimpleHarmonic::new(options.simple_harmonic.clone(), options.graph.clone())?)),
-        NEAREST_LABEL => {
-            let GraphParams { metric, zero_rows, .. } = options.graph;
-            Ok(Box::new(NearestLabel::new(NearestLabelParams { metric, zero_rows })))
-        }
-        _ => match LowRank::named(name, &options.low_rank)? {
-            Some(low_rank) => Ok(Box::new(low_rank)),
-            None => Err(Error::param("method", format!("'{name}'"), format!("one of {}", METHODS.join(", ")))),
-        },
-    }
-}
+use crate::{Extension, Labeling, Rule};
 
 /// What is to be labeled: features, a graph, or both (the graph then is the features' own, built before).
 #[derive(Clone, Copy)]

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::baselines::{EIGENFUNCTION, EigenfunctionExtension};
 use crate::{
-    Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, METHODS, NeighborExtension, Rule,
-    UnfoldedExtension,
+    Extension, KernelExtension, Labeling, LazyIndex, LowRankExtension, NeighborExtension, Rule, UnfoldedExtension,
+    method_names,
 };
 
 /// A fitted classifier for new rows.
@@ -142,7 +142,7 @@ impl Model<'_> {
     /// [`Error::Io`], [`Error::Format`] for truncated or foreign files, [`Error::Version`] for newer ones.
     pub fn load(path: &Path) -> Result<Model<'static>> {
         let file = ModelFile::load(path)?;
-        file.expect_kind(METHODS)?;
+        file.expect_kind(&method_names().collect::<Vec<_>>())?;
         let meta: Meta = read_settings(&file)?;
         let (rule, c) = (&meta.rule, meta.classes.len());
         let is_rule = c > 0 && rule.temperature.is_none_or(|t| t > 0.0) && rule.scale.iter().all(|scale| *scale >= 0.0);
@@ -312,14 +312,14 @@ mod tests {
     use lapwing_graph::testkit::{blobs, dense_values};
 
     use super::*;
-    use crate::{Fitted, MethodOptions, Problem, method};
+    use crate::{Fitted, MethodParams, Problem, method};
 
     fn fitted<'a>(features: &'a Features<'a>, run: &Run) -> Model<'a> {
         let labels =
             Labels::from_texts((0..features.n_rows()).map(|i| if i < 6 { ["a", "b", "c"][i % 3] } else { "" }), None);
         let targets = Targets::one_hot(&labels, None).unwrap();
         let problem = Problem { features: Some(features), ..Problem::new(&targets) };
-        model_of(method("harmonic", &MethodOptions::default()).unwrap().fit(&problem, run).unwrap(), &labels)
+        model_of(method("harmonic", &MethodParams::default()).unwrap().fit(&problem, run).unwrap(), &labels)
     }
 
     fn model_of<'a>(fitted: Fitted<'a>, labels: &Labels) -> Model<'a> {
@@ -370,7 +370,7 @@ mod tests {
         let new =
             Features::from_f64(500, 4, dense_values(&features)[..2000].iter().map(|v| v + 0.1).collect()).unwrap();
         let mut model = fitted(&features, &run);
-        neighbors(&mut model).graph.builder = lapwing_graph::KnnBuilder::Partitions;
+        neighbors(&mut model).graph.knn_method = lapwing_graph::KnnMethod::Partitions;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.lapwing");
         let expected = model.predict(&new, &run).unwrap();
@@ -394,7 +394,7 @@ mod tests {
         let targets = Targets::one_hot(&labels, None).unwrap();
         let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
         let model = |certify, tol| {
-            let mut options = MethodOptions::default();
+            let mut options = MethodParams::default();
             (options.harmonic.certify, options.harmonic.tol) = (certify, tol);
             let fitted = method("harmonic", &options).unwrap().fit(&problem, &run).unwrap();
             model_of(fitted, &labels)

@@ -95,7 +95,9 @@ mod tests {
 
     use super::*;
     use crate::harmonic::{Harmonic, HarmonicParams};
-    use crate::{LapSvm, LapSvmParams, METHODS, MethodOptions, Problem, UnfoldedGnn, UnfoldedParams, method, unfolded};
+    use crate::{
+        LapSvm, LapSvmParams, MethodParams, Problem, UnfoldedGnn, UnfoldedParams, method, method_names, unfolded,
+    };
 
     const N: usize = 60;
 
@@ -120,7 +122,7 @@ mod tests {
     }
 
     fn warnings(name: &str, targets: &Targets, graph: Option<&AffinityGraph>) -> Vec<String> {
-        let (features, options) = (features(), MethodOptions::default());
+        let (features, options) = (features(), MethodParams::default());
         let method = method(name, &options).unwrap();
         let problem = Problem { features: Some(&features), graph, ..Problem::new(targets) };
         method.fit(&problem, &run()).unwrap().report.warnings
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn a_single_class_is_called_by_its_name() {
         let (spam, targets) = ("all labels are of one class, 'spam': every row will get it", labels([Some("spam"); 2]));
-        for name in METHODS {
+        for name in method_names() {
             let warnings = warnings(name, &targets, None);
             assert_eq!(warnings.iter().filter(|text| *text == spam).count(), 1, "{name}: {warnings:?}");
         }
@@ -179,8 +181,8 @@ mod tests {
             assert_eq!((report.n_classes, report.n_labeled), (n_classes, 12), "{name}");
             assert!(report.peak_bytes > Some(0) && !report.phases.is_empty(), "{name}: {report:?}");
         };
-        for name in METHODS {
-            check(&method(name, &MethodOptions::default()).unwrap().fit(&problem, &run).unwrap().report, name, Some(2));
+        for name in method_names() {
+            check(&method(name, &MethodParams::default()).unwrap().fit(&problem, &run).unwrap().report, name, Some(2));
         }
         let values: Vec<f64> = (0..N).map(|row| if row.is_multiple_of(5) { row as f64 } else { f64::NAN }).collect();
         let targets = Targets::regression(&values, None).unwrap();

@@ -14,7 +14,7 @@
 //! (given[0], given[1]) = (Some(0), Some(1));
 //! let targets = Targets::one_hot(&Labels::from_integers(given), None)?;
 //! let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
-//! let fitted = method("harmonic", &MethodOptions::default())?.fit(&problem, &Run::new(None, 0)?)?;
+//! let fitted = method("harmonic", &MethodParams::default())?.fit(&problem, &Run::new(None, 0)?)?;
 //! let right = (0..400).filter(|&row| fitted.labeling.labels[row] == row as u32 % 2).count();
 //! assert_eq!(right, 400);
 //! # Ok::<(), lapwing::Error>(())
@@ -34,7 +34,7 @@ pub mod prelude {
     pub use lapwing_data::{CancelToken, Features, Labels, Matrix, Report, Run, Targets};
     pub use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
     pub use lapwing_models::{
-        Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodOptions, Model, Problem, method,
+        Fitted, Harmonic, HarmonicParams, Labeling, Method, MethodParams, Model, Problem, method,
     };
 }
 

@@ -1,7 +1,7 @@
 //! Parameters of the graph and of the methods.
 
 use clap::Args;
-use lapwing::graph::{GraphParams, KnnBuilder, Metric, Symmetrize, Weighting, ZeroRows};
+use lapwing::graph::{GraphParams, KnnMethod, Metric, Symmetrize, Weighting, ZeroRows};
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::{
     Certify, Clamp, Decision, Form, HarmonicParams, LabelsDrawn, MethodOptions, SizeOptions, SizeParams,
@@ -42,8 +42,8 @@ pub struct GraphOptions {
     pub symmetrize: Symmetrize,
 
     /// Neighbour search; auto takes the faster one
-    #[arg(long, default_value = "auto", value_parser = choice(&["auto", "exact", "partitions"], KnnBuilder::parse), conflicts_with = "graph")]
-    pub knn: KnnBuilder,
+    #[arg(long, default_value = "auto", value_parser = choice(&["auto", "exact", "partitions"], KnnMethod::parse), conflicts_with = "graph")]
+    pub knn: KnnMethod,
 
     /// Share of true neighbours that an approximate search must find
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = real, conflicts_with = "graph")]

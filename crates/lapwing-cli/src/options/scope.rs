@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use lapwing::graph::{GraphParams, KnnBuilder, Metric, Weighting};
+use lapwing::graph::{GraphParams, KnnMethod, Metric, Weighting};
 use lapwing::models::harmonic::ClassPrior;
 use lapwing::models::lapsvm::{KernelKind, KernelSolver, Stopping};
 use lapwing::models::low_rank::FactorKind;
@@ -140,7 +140,7 @@ fn has_widths(graph: &GraphParams) -> bool {
 }
 
 fn may_miss(graph: &GraphParams) -> bool {
-    graph.builder != KnnBuilder::Exact
+    graph.builder != KnnMethod::Exact
 }
 
 fn is_cosine(graph: &GraphParams) -> bool {

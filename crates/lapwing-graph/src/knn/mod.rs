@@ -9,60 +9,20 @@ pub(crate) mod exact;
 mod from_row;
 mod index;
 mod kernels;
-mod metric;
 pub(crate) mod pairs;
 mod partitions;
 mod recall;
 mod rows;
 mod zero_rows;
 
-use lapwing_data::{Error, Features, Result, Run, check_memory, parse_choice};
+use lapwing_data::params::Parameters;
+use lapwing_data::{Error, Features, Result, Run, check_memory};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
 use distance::Distances;
 pub use index::{Cells, NeighborIndex};
-pub use metric::{Metric, ZeroRows};
-
-/// Which neighbour search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KnnBuilder {
-    /// Whichever is faster for the size.
-    #[default]
-    Auto,
-    /// All distances.
-    Exact,
-    /// Overlapping partitions, repeated until the measured recall reaches its target.
-    Partitions,
-}
-
-/// What neighbours to search and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KnnParams {
-    /// Neighbours of each row, at least 1 and below the number of rows.
-    pub n_neighbors: usize,
-    /// Distance.
-    pub metric: Metric,
-    /// Search.
-    pub builder: KnnBuilder,
-    /// Share of true neighbours to reach, in (0, 1]; exact searches ignore it.
-    pub recall_target: f64,
-    /// Rows of zeros under the cosine metric.
-    pub zero_rows: ZeroRows,
-}
-
-impl Default for KnnParams {
-    fn default() -> Self {
-        Self {
-            n_neighbors: 15,
-            metric: Metric::Euclidean,
-            builder: KnnBuilder::Auto,
-            recall_target: 0.95,
-            zero_rows: ZeroRows::Error,
-        }
-    }
-}
 
 /// Neighbours of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +39,7 @@ pub struct Neighbors {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KnnReport {
     /// `exact` or `partitions`.
-    pub builder: &'static str,
+    pub method: &'static str,
     /// Share of true neighbours found: 1 if exact, else measured on a sample of rows.
     pub recall: f64,
     /// Standard error of the measured recall; 0 if exact.
@@ -108,16 +68,16 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
         Features::Sparse(sparse) => {
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
         }
-        Features::Dense(dense) => match params.builder.choose(n, dense.n_cols(), k) {
+        Features::Dense(dense) => match params.method.choose(n, dense.n_cols(), k) {
             // Too few rows beside those of zeros for a search of their own.
-            KnnBuilder::Partitions if n - zeros.len() <= k => {
+            KnnMethod::Partitions if n - zeros.len() <= k => {
                 exact::search((features, dense), (features, dense), true, params, run)
                     .map(|found| (found, KnnReport::exact()))?
             }
-            KnnBuilder::Partitions if params.metric.is_distance() && zeros.is_empty() => {
+            KnnMethod::Partitions if params.metric.is_distance() && zeros.is_empty() => {
                 partitions::search(features, dense, params, run)?
             }
-            KnnBuilder::Partitions if params.metric.is_distance() => {
+            KnnMethod::Partitions if params.metric.is_distance() => {
                 // Rows of zeros would be in everybody's way: the others are searched by themselves.
                 let (kept, others) = zero_rows::without(dense, &zeros)?;
                 let Features::Dense(rows) = &others else {
@@ -126,12 +86,12 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
                 let (found, report) = partitions::search(&others, rows, params, run)?;
                 (zero_rows::spread(&found, &kept, n), report)
             }
-            KnnBuilder::Partitions => {
+            KnnMethod::Partitions => {
                 // Pairs within overlapping pieces say nothing about products: rows ask an index instead.
                 let index = NeighborIndex::build(features, params, run)?;
                 let Cells { recall, recall_error, .. } = *index.cells();
                 let report =
-                    KnnReport { builder: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
+                    KnnReport { method: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
                 (index.all(features, params, run)?, report)
             }
             _ => (exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact()),
@@ -284,13 +244,7 @@ impl KnnParams {
     /// # Errors
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
-        if self.n_neighbors == 0 {
-            return Err(Error::param("n_neighbors", 0, "at least 1"));
-        }
-        if !(self.recall_target > 0.0 && self.recall_target <= 1.0) {
-            return Err(Error::param("recall_target", self.recall_target, "above 0 and at most 1"));
-        }
-        Ok(())
+        self.check_ranges()
     }
 
     /// Checks the parameters and the rows to be searched, as every query does, where the first query comes later.
@@ -373,11 +327,11 @@ pub(crate) fn check_lists<D: Copy + Into<f64>>(k: usize, indices: &[u32], distan
 
 impl KnnReport {
     pub(crate) fn exact() -> Self {
-        Self { builder: "exact", recall: 1.0, recall_error: 0.0, repetitions: 0, n_duplicate_rows: 0 }
+        Self { method: "exact", recall: 1.0, recall_error: 0.0, repetitions: 0, n_duplicate_rows: 0 }
     }
 }
 
-impl KnnBuilder {
+impl KnnMethod {
     /// The search `Auto` stands for at that size: partitions once all pairs would cost about a second. Their leaves of
     /// some hundred rows have no room for very many neighbours.
     pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
@@ -387,16 +341,6 @@ impl KnnBuilder {
             Self::Auto => Self::Exact,
             chosen => chosen,
         }
-    }
-}
-
-impl KnnBuilder {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("method", name, &[("auto", Self::Auto), ("exact", Self::Exact), ("partitions", Self::Partitions)])
     }
 }
 
@@ -413,8 +357,8 @@ mod tests {
         Run::new(Some(2), 0).unwrap()
     }
 
-    fn params(k: usize, metric: Metric, builder: KnnBuilder) -> KnnParams {
-        KnnParams { n_neighbors: k, metric, builder, recall_target: 0.99, ..Default::default() }
+    fn params(k: usize, metric: Metric, method: KnnMethod) -> KnnParams {
+        KnnParams { n_neighbors: k, metric, method, recall_target: 0.99, ..Default::default() }
     }
 
     #[test]
@@ -423,13 +367,13 @@ mod tests {
             for (n, d) in [(40, 3), (700, 17), (1100, 5)] {
                 let features = blobs(n, d, 4);
                 let expected = brute_force(&features, 7, metric);
-                let (found, report) = kneighbors(&features, &params(7, metric, KnnBuilder::Exact), &run()).unwrap();
+                let (found, report) = kneighbors(&features, &params(7, metric, KnnMethod::Exact), &run()).unwrap();
                 assert_eq!(report.recall, 1.0);
                 let values = dense_values(&features);
                 let entries: Vec<(u32, u32, f32)> =
                     (0..n * d).map(|at| ((at / d) as u32, (at % d) as u32, values[at] as f32)).collect();
                 let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
-                let (from_sparse, _) = kneighbors(&sparse, &params(7, metric, KnnBuilder::Exact), &run()).unwrap();
+                let (from_sparse, _) = kneighbors(&sparse, &params(7, metric, KnnMethod::Exact), &run()).unwrap();
                 for at in 0..n * 7 {
                     for found in [&found, &from_sparse] {
                         assert!(
@@ -448,9 +392,9 @@ mod tests {
     fn partitions_reach_their_recall_in_few_and_many_columns() {
         for (d, metric) in [(8, Metric::Euclidean), (120, Metric::Euclidean), (120, Metric::Cosine)] {
             let features = blobs(6000, d, 6);
-            let (found, report) = kneighbors(&features, &params(10, metric, KnnBuilder::Partitions), &run()).unwrap();
+            let (found, report) = kneighbors(&features, &params(10, metric, KnnMethod::Partitions), &run()).unwrap();
             found.check().unwrap();
-            let exact = kneighbors(&features, &params(10, metric, KnnBuilder::Exact), &run()).unwrap().0;
+            let exact = kneighbors(&features, &params(10, metric, KnnMethod::Exact), &run()).unwrap().0;
             let hits = (0..6000)
                 .flat_map(|row| {
                     let truth: Vec<u32> = exact.row(row).map(|e| e.0).collect();
@@ -473,8 +417,8 @@ mod tests {
         let bytes = Features::from_u8(6000, 30, bytes).unwrap();
         for (features, k) in [(bytes, 10), (blobs(6000, 6, 4), 100)] {
             let (found, report) =
-                kneighbors(&features, &params(k, Metric::Euclidean, KnnBuilder::Partitions), &run()).unwrap();
-            assert!(report.recall >= 0.99 && report.builder == "partitions", "{report:?}");
+                kneighbors(&features, &params(k, Metric::Euclidean, KnnMethod::Partitions), &run()).unwrap();
+            assert!(report.recall >= 0.99 && report.method == "partitions", "{report:?}");
             found.check().unwrap();
         }
     }
@@ -483,14 +427,13 @@ mod tests {
     fn any_number_of_threads_gives_the_same_bits() {
         let long = blobs(3000, 100, 3);
         let features = blobs(5000, 20, 3);
-        for (features, builder) in
-            [(&features, KnnBuilder::Exact), (&features, KnnBuilder::Partitions), (&long, KnnBuilder::Partitions)]
+        for (features, method) in
+            [(&features, KnnMethod::Exact), (&features, KnnMethod::Partitions), (&long, KnnMethod::Partitions)]
         {
             let found: Vec<_> = [1, 2, 7]
                 .iter()
                 .map(|&t| {
-                    kneighbors(features, &params(8, Metric::Euclidean, builder), &Run::new(Some(t), 5).unwrap())
-                        .unwrap()
+                    kneighbors(features, &params(8, Metric::Euclidean, method), &Run::new(Some(t), 5).unwrap()).unwrap()
                 })
                 .collect();
             assert!(found[0] == found[1] && found[1] == found[2]);
@@ -500,8 +443,8 @@ mod tests {
     #[test]
     fn duplicates_are_counted_and_do_not_break_the_carving() {
         let features = Features::from_f32(5000, 2, vec![1.0; 10_000]).unwrap();
-        for builder in [KnnBuilder::Exact, KnnBuilder::Partitions] {
-            let (found, report) = kneighbors(&features, &params(3, Metric::Euclidean, builder), &run()).unwrap();
+        for method in [KnnMethod::Exact, KnnMethod::Partitions] {
+            let (found, report) = kneighbors(&features, &params(3, Metric::Euclidean, method), &run()).unwrap();
             found.check().unwrap();
             assert_eq!(report.n_duplicate_rows, 5000);
         }
@@ -511,7 +454,7 @@ mod tests {
     fn far_from_the_origin_distances_keep_their_digits() {
         let values: Vec<f64> = dense_values(&blobs(300, 4, 2)).iter().map(|v| v + 1e7).collect();
         let features = Features::from_f64(300, 4, values).unwrap();
-        let (found, _) = kneighbors(&features, &params(5, Metric::Euclidean, KnnBuilder::Exact), &run()).unwrap();
+        let (found, _) = kneighbors(&features, &params(5, Metric::Euclidean, KnnMethod::Exact), &run()).unwrap();
         assert_eq!(found.indices, brute_force(&features, 5, Metric::Euclidean).indices);
     }
 
@@ -519,11 +462,11 @@ mod tests {
     fn bad_input_is_named() {
         let features = blobs(10, 2, 1);
         let text = |r: Result<(Neighbors, KnnReport)>| r.unwrap_err().to_string();
-        let auto = |k| params(k, Metric::Euclidean, KnnBuilder::Auto);
+        let auto = |k| params(k, Metric::Euclidean, KnnMethod::Auto);
         assert!(text(kneighbors(&features, &auto(10), &run())).contains("n_neighbors is 10; expected below"));
         assert!(text(kneighbors(&features, &auto(0), &run())).contains("n_neighbors is 0"));
         let zero = Features::from_f32(3, 2, vec![1.0, 2.0, 0.0, 0.0, 3.0, 1.0]).unwrap();
-        assert!(text(kneighbors(&zero, &params(1, Metric::Cosine, KnnBuilder::Auto), &run())).contains("row 1"));
+        assert!(text(kneighbors(&zero, &params(1, Metric::Cosine, KnnMethod::Auto), &run())).contains("row 1"));
         let other = blobs(4, 3, 1);
         assert!(query(&features, &other, &auto(2), &run()).unwrap_err().to_string().contains("2 columns"));
         assert!(query(&features, &blobs(4, 2, 1), &auto(11), &run()).unwrap_err().to_string().contains("10"));
@@ -535,7 +478,7 @@ mod tests {
         let mut values = vec![0.5f32; 6];
         values[4] = 1e30;
         let far = Features::from_f32(2, 3, values).unwrap();
-        let auto = params(3, Metric::Euclidean, KnnBuilder::Auto);
+        let auto = params(3, Metric::Euclidean, KnnMethod::Auto);
         let text = query(&features, &far, &auto, &run()).unwrap_err().to_string();
         assert!(text.starts_with("row 1 of features holds values so large"), "{text}");
         let entries: Vec<(u32, u32, f32)> = (0..20).map(|row| (row, row % 4, 1e25 * (row + 1) as f32)).collect();
@@ -550,7 +493,7 @@ mod tests {
     #[test]
     fn queries_include_equal_rows() {
         let features = blobs(50, 3, 2);
-        let found = query(&features, &features, &params(1, Metric::Euclidean, KnnBuilder::Auto), &run()).unwrap();
+        let found = query(&features, &features, &params(1, Metric::Euclidean, KnnMethod::Auto), &run()).unwrap();
         assert!(found.indices.iter().enumerate().all(|(row, &id)| row == id as usize));
         assert!(found.distances.iter().all(|&d| d == 0.0));
     }

@@ -99,7 +99,7 @@ mod tests {
     use lapwing_data::Csr;
 
     use super::*;
-    use crate::knn::{KnnBuilder, KnnParams, kneighbors, query};
+    use crate::knn::{KnnMethod, KnnParams, kneighbors, query};
     use crate::testkit::{blobs, dense_values};
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
         // Enough neighbours that zero rows are among them.
         let refused = KnnParams { n_neighbors: 55, metric: Metric::Cosine, ..KnnParams::default() };
-        let allowed = KnnParams { zero_rows: ZeroRows::Allow, builder: KnnBuilder::Exact, ..refused.clone() };
+        let allowed = KnnParams { zero_rows: ZeroRows::Allow, method: KnnMethod::Exact, ..refused.clone() };
         for features in [&dense, &sparse] {
             let text = kneighbors(features, &refused, &run).unwrap_err().to_string();
             assert!(text.starts_with("row 4 of features holds only zeros"), "{text}");

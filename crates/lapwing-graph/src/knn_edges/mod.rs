@@ -19,11 +19,12 @@ use lapwing_data::{Edge, EdgeReader, EdgeSource, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::Graph;
-use crate::affinity::{AffinityGraph, GraphParams, Widths};
+use crate::GraphParams;
+use crate::affinity::{AffinityGraph, Widths};
 use crate::knn::exact::pairs_within::{PairsWithin, Thresholds};
 use crate::knn::exact::signed::distance_of;
 use crate::knn::exact::thresholds::{AllPairs, tile_rows};
-use crate::knn::{KnnBuilder, KnnReport, Neighbors, kneighbors, memory};
+use crate::knn::{KnnMethod, KnnReport, Neighbors, kneighbors, memory};
 use crate::knn_edges::pieces::{Found, Held, Weigher};
 use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
 use crate::relation::sort_by_row;
@@ -37,11 +38,11 @@ const MOST_HELD_BYTES: usize = 256 << 20;
 /// # Example
 /// ```
 /// use lapwing_data::{EdgeSource, Features, Run};
-/// use lapwing_graph::{GraphParams, KnnBuilder, KnnEdges, affinity_graph};
+/// use lapwing_graph::{GraphParams, KnnMethod, KnnEdges, affinity_graph};
 ///
 /// let run = Run::new(None, 0)?;
 /// let rows = Features::from_f32(6, 1, vec![0.0, 1.0, 3.0, 10.0, 11.0, 13.0])?;
-/// let params = GraphParams { n_neighbors: 3, builder: KnnBuilder::Exact, ..GraphParams::default() };
+/// let params = GraphParams { n_neighbors: 3, knn_method: KnnMethod::Exact, ..GraphParams::default() };
 /// let edges = KnnEdges::new(&rows, &params, &run)?;
 /// // Degrees, a few edges at a time.
 /// let (mut degree, mut block, mut reader) = ([0.0; 6], Vec::new(), edges.open(&run)?);
@@ -204,9 +205,9 @@ fn compared_bytes(n: usize, d: usize, n_entries: Option<usize>) -> (usize, usize
 /// Whether neighbours are held.
 fn is_held(n: usize, d: usize, is_sparse: bool, params: &GraphParams) -> bool {
     let k = params.n_neighbors;
-    let builder = params.search(n, d, is_sparse);
+    let method = params.search(n, d, is_sparse);
     let is_small = k <= memory::MOST_NEIGHBORS && n.saturating_mul(8 * k) <= MOST_HELD_BYTES;
-    builder == KnnBuilder::Partitions || (is_small && params.builder != KnnBuilder::Exact)
+    method == KnnMethod::Partitions || (is_small && params.knn_method != KnnMethod::Exact)
 }
 
 impl EdgeSource for KnnEdges<'_> {
@@ -239,10 +240,10 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::affinity::{Symmetrize, Weighting};
     use crate::knn::{Metric, ZeroRows};
     use crate::testkit::{blobs, dense_values};
     use crate::{Graph, affinity_graph};
+    use crate::{Symmetrize, Weighting};
 
     const WEIGHTS: [Weighting; 4] = [Weighting::SelfTuning, Weighting::Gaussian, Weighting::Cosine, Weighting::Binary];
     const WAYS: [Symmetrize; 3] = [Symmetrize::Union, Symmetrize::Mean, Symmetrize::Mutual];
@@ -290,13 +291,13 @@ mod tests {
     fn assert_all_same(features: &Features<'_>, k: usize, metric: Metric, zero_rows: ZeroRows) {
         for weights in WEIGHTS {
             for symmetrize in WAYS {
-                let builder = KnnBuilder::Exact;
+                let knn_method = KnnMethod::Exact;
                 let params = GraphParams {
                     n_neighbors: k,
                     metric,
                     weights,
                     symmetrize,
-                    builder,
+                    knn_method,
                     zero_rows,
                     ..GraphParams::default()
                 };
@@ -369,7 +370,7 @@ mod tests {
         }
         let features = Features::Sparse(Arc::new(Csr::from_entries(n as usize, d as usize, &entries).unwrap()));
         let params = GraphParams { n_neighbors: 50, metric: Metric::Cosine, ..GraphParams::default() };
-        let params = GraphParams { zero_rows: ZeroRows::Allow, builder: KnnBuilder::Exact, ..params };
+        let params = GraphParams { zero_rows: ZeroRows::Allow, knn_method: KnnMethod::Exact, ..params };
         assert_same(&features, &params, 2);
         assert_same(&features, &GraphParams { metric: Metric::Euclidean, ..params }, 2);
     }
@@ -391,9 +392,9 @@ mod tests {
     #[test]
     fn neighbors_that_are_held_give_the_affinity_graph() {
         let features = blobs(3000, 8, 6);
-        for builder in [KnnBuilder::Auto, KnnBuilder::Partitions] {
+        for knn_method in [KnnMethod::Auto, KnnMethod::Partitions] {
             for symmetrize in WAYS {
-                let params = GraphParams { symmetrize, builder, ..GraphParams::default() };
+                let params = GraphParams { symmetrize, knn_method, ..GraphParams::default() };
                 assert!(is_held(3000, 8, false, &params));
                 assert_same(&features, &params, 2);
             }
@@ -457,8 +458,8 @@ mod tests {
             let n = values.len() / d;
             let k = 1 + (share * (n - 2) as f64) as usize;
             let features = Features::from_f32(n, d, values[..n * d].iter().map(|&v| v.into()).collect()).unwrap();
-            let (symmetrize, weights, builder) = (WAYS[way], WEIGHTS[weight], KnnBuilder::Exact);
-            let params = GraphParams { n_neighbors: k, symmetrize, weights, builder, ..GraphParams::default() };
+            let (symmetrize, weights, knn_method) = (WAYS[way], WEIGHTS[weight], KnnMethod::Exact);
+            let params = GraphParams { n_neighbors: k, symmetrize, weights, knn_method, ..GraphParams::default() };
             if params.validate().is_ok() {
                 assert_same(&features, &params, 1);
                 assert_same(&sparse_of(&features), &params, 1);

@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use lapwing_data::{Edge, Result, Run};
 
-use crate::affinity::{GraphParams, Symmetrize, Weighting, Widths};
+use crate::affinity::Widths;
 use crate::knn::Neighbors;
 use crate::knn::exact::pairs_within::{PairsWithin, Piece, Wanted};
+use crate::{GraphParams, Symmetrize, Weighting};
 
 /// Neighbours that are weighed as one piece of work.
 const HELD_PIECE: usize = 1 << 18;

@@ -35,6 +35,7 @@ mod weights;
 
 use std::time::Instant;
 
+use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Features, Phase, Result, Run};
 
 use crate::knn::{KnnReport, kneighbors, sorted_neighbors};
@@ -101,7 +102,7 @@ pub fn learn_graph(
     start: Option<&[f64]>,
     run: &Run,
 ) -> Result<LearnedGraph> {
-    params.validate()?;
+    params.check_ranges()?;
     let mut clock = Clock::default();
     let n = features.n_rows();
     let knn = params.learn_search(n)?;
@@ -131,7 +132,7 @@ pub fn learn_from_table<R: SquaredDistance>(
     start: Option<&[f64]>,
     run: &Run,
 ) -> Result<LearnedGraph> {
-    params.validate()?;
+    params.check_ranges()?;
     table.check()?;
     if params.learn.repair {
         return Err(Error::param("repair", true, "false without features, among which more neighbors could be found"));
@@ -154,7 +155,7 @@ pub fn learn_weights<R: SquaredDistance>(
     start: Option<&[f64]>,
     run: &Run,
 ) -> Result<(LearnedWeights, LearnReport)> {
-    params.validate()?;
+    params.check_ranges()?;
     let Some(sparsity) = params.sparsity else {
         return Err(Error::param("sparsity", "auto", "a number: only neighbors of rows tell what it should be"));
     };

@@ -1,32 +1,31 @@
 //! What a graph is learned with.
 
-use lapwing_data::{Error, Result, parse_choice};
+use lapwing_data::params::{above, at_least};
+use lapwing_data::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 use crate::{GraphParams, KnnParams, Metric};
 
-/// What is asked of the degrees of a learned graph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LearnModel {
-    /// −α·Σ log dᵢ: every row has a positive degree, whatever its distances.
-    #[default]
-    Log,
-    /// (a/2)·‖d‖² at total degree n: degrees are alike, and rows far from all others may have none.
-    L2,
+choices! {
+    /// Model of the degrees of a learned graph.
+    pub enum LearnModel("model", default Log) {
+        /// −α·Σ log dᵢ: every row has a positive degree, whatever its distances.
+        Log = "log",
+        /// (a/2)·‖d‖² at total degree n: degrees are alike, and rows far from all others may have none.
+        L2 = "l2",
+    }
 }
 
-/// How the weights are found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LearnSolver {
-    /// Newton.
-    #[default]
-    Auto,
-    /// Damped Newton on the dual.
-    Newton,
-    /// Forward-backward-forward primal-dual iteration, the paper's.
-    PrimalDual,
+choices! {
+    /// How the weights of a learned graph are found.
+    pub enum LearnSolver("solver", default Auto) {
+        /// Newton.
+        Auto = "auto",
+        /// Damped Newton on the dual.
+        Newton = "newton",
+        /// Forward-backward-forward primal-dual iteration, the paper's; for comparison.
+        PrimalDual = "primal-dual",
+    }
 }
 
 /// How the ends of the rows' intervals of sparsity are averaged.
@@ -39,38 +38,24 @@ pub enum SparsityMean {
     Geometric,
 }
 
-/// How a graph is learned, beside the number of neighbours wanted and the model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LearnParams {
-    /// r ≥ 1: as many as r times the neighbours wanted of each row (at least one more than wanted) may carry weight; `None`
-    /// allows all pairs. Default 3 (Kalofolias & Perraudin 2019, section 3).
-    pub support_factor: Option<f64>,
-    /// θ > 0, the larger the sparser; `None`, the default, from the number of neighbours.
-    pub sparsity: Option<f64>,
-    /// δ > 0 that all weights are multiplied by; default 1.
-    pub scale: f64,
-    /// Default Newton.
-    pub solver: LearnSolver,
-    /// Duality gap at which the solver stops, relative to the size of the objective's terms, in (0, 1); default 1e-8.
-    pub tol: f64,
-    /// Most steps; `None`, the default, is 100 for Newton and 10,000 for primal-dual.
-    pub max_iter: Option<usize>,
-    /// Whether pairs that were not allowed but would carry weight are looked for and added; default false.
-    pub repair: bool,
-}
-
-impl Default for LearnParams {
-    fn default() -> Self {
-        Self {
-            support_factor: Some(3.0),
-            sparsity: None,
-            scale: 1.0,
-            solver: LearnSolver::default(),
-            tol: 1e-8,
-            max_iter: None,
-            repair: false,
-        }
+parameters! {
+    /// How a graph is learned, beside the number of neighbors wanted and the model.
+    pub struct LearnParams {
+        /// Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; none
+        /// allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).
+        support_factor: Option<f64> = Some(3.0), or "none", in at_least(1.0);
+        /// Sparsity θ of the graph. The larger, the sparser; auto derives it from the number of neighbors.
+        sparsity: Option<f64> = None, or "auto", in above(0.0);
+        /// Factor δ of all learned weights.
+        scale: f64 = 1.0, in above(0.0);
+        /// How the weights are found.
+        solver: LearnSolver = LearnSolver::Auto;
+        /// Duality gap at which the solver stops, relative to the size of the objective's terms.
+        tol: f64 = 1e-8, in above(0.0).below(1.0);
+        /// Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.
+        max_iter: Option<usize> = None, or "auto", in at_least(1.0);
+        /// Whether pairs that were not allowed but would carry weight are looked for and added.
+        repair: bool = false;
     }
 }
 
@@ -103,33 +88,6 @@ impl LearnParams {
             LearnModel::Log => alpha * (normalized - n as f64 * self.scale.ln()),
             LearnModel::L2 => alpha * normalized,
         }
-    }
-
-    /// Checks every parameter against its range.
-    ///
-    /// # Errors
-    /// [`Error::Param`] naming the first one outside.
-    pub fn validate(&self) -> Result<()> {
-        if let Some(factor) = self.support_factor
-            && !(factor >= 1.0 && factor.is_finite())
-        {
-            return Err(Error::param("support_factor", factor, "a number of at least 1"));
-        }
-        let positive = [("sparsity", self.sparsity), ("scale", Some(self.scale))];
-        for (name, value) in positive {
-            if let Some(value) = value
-                && !(value > 0.0 && value.is_finite())
-            {
-                return Err(Error::param(name, value, "a positive number"));
-            }
-        }
-        if !(self.tol > 0.0 && self.tol < 1.0) {
-            return Err(Error::param("tol", self.tol, "between 0 and 1"));
-        }
-        if self.max_iter == Some(0) {
-            return Err(Error::param("max_iter", 0, "at least 1"));
-        }
-        Ok(())
     }
 
     /// Most steps.
@@ -179,26 +137,7 @@ pub(crate) fn learn_bytes(n: usize, k: usize) -> usize {
     n.saturating_mul(k).saturating_mul(8 + 20 + 16) + n.saturating_mul(120)
 }
 
-impl LearnModel {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("model", name, &[("log", Self::Log), ("l2", Self::L2)])
-    }
-}
-
 impl LearnSolver {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        let names = [("auto", Self::Auto), ("newton", Self::Newton), ("primal-dual", Self::PrimalDual)];
-        parse_choice("solver", name, &names)
-    }
-
     /// What `Auto` stands for.
     pub(super) fn resolved(self) -> Self {
         if self == Self::Auto { Self::Newton } else { self }

@@ -7,7 +7,7 @@ use super::primal_dual::{Iterate, norm_bound};
 use super::*;
 use crate::golden::golden;
 use crate::testkit::{blobs, dense_values};
-use crate::{KnnBuilder, Metric, Weighting, affinity_graph};
+use crate::{KnnMethod, Metric, Weighting, affinity_graph};
 
 fn run() -> Run {
     Run::new(Some(2), 0).unwrap()
@@ -393,7 +393,7 @@ fn cosine_distances_are_those_of_unit_rows() {
     let params = GraphParams {
         n_neighbors: 4,
         weights: Weighting::Learned,
-        builder: KnnBuilder::Exact,
+        knn_method: KnnMethod::Exact,
         ..GraphParams::default()
     };
     let euclidean = learn_graph(&unit, &params, None, &run()).unwrap();

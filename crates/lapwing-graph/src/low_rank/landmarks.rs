@@ -13,7 +13,8 @@
 //!
 //! Cost: O(s·d) memory and (rounds + 1)·O(s·k·d) time for a sample of s rows. Parallel over rows of the sample.
 
-use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, check_memory, gather_finite, parse_choice};
+use lapwing_data::params::{Domain, Number, ParameterType, Value, above};
+use lapwing_data::{Error, Features, Result, RowSource, Run, Stream, check_memory, choices, gather_finite};
 use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
@@ -37,24 +38,13 @@ const FEW_ROWS_PER_LANDMARK: usize = 5;
 /// Rows of the sample between which the median distance is taken.
 const MEDIAN_ROWS: usize = 2000;
 
-/// Where landmarks come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LandmarkRule {
-    /// Centers of k-means among a sample: the default, several points more accurate.
-    #[default]
-    KMeans,
-    /// Rows drawn without replacement.
-    Uniform,
-}
-
-impl LandmarkRule {
-    /// The rule of that name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the names.
-    pub fn parse(text: &str) -> Result<Self> {
-        parse_choice("landmarks", text, &[("kmeans", Self::KMeans), ("uniform", Self::Uniform)])
+choices! {
+    /// Where landmarks come from.
+    pub enum LandmarkRule("landmarks", default KMeans) {
+        /// Centers of k-means among a sample of the rows; several points more accurate.
+        KMeans = "kmeans",
+        /// Rows drawn without replacement.
+        Uniform = "uniform",
     }
 }
 
@@ -92,18 +82,29 @@ impl LandmarkBandwidth {
             },
         }
     }
+}
 
-    /// Checks the range.
-    ///
-    /// # Errors
-    /// [`Error::Param`].
-    pub fn validate(&self) -> Result<()> {
-        match *self {
-            Self::Value(width) if !(width > 0.0 && width.is_finite()) => {
-                Err(Error::param("bandwidth", width, "auto, median, knn:K or a positive number"))
-            }
-            Self::Neighbors(0) => Err(Error::param("bandwidth", "knn:0", "knn:K with K of at least 1")),
-            _ => Ok(()),
+impl ParameterType for LandmarkBandwidth {
+    fn domain() -> Domain {
+        let domain = Domain::of_number(Number::Real).within(above(0.0)).or_words(&["auto", "median"]);
+        Domain { pattern: Some("knn:K"), ..domain }
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::None => Some(Self::Auto),
+            Value::Word(word) => Self::parse(word).ok(),
+            number => f64::from_value(number).map(Self::Value),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::Word("auto".into()),
+            Self::Median => Value::Word("median".into()),
+            Self::Neighbors(k) => Value::Word(format!("knn:{k}")),
+            Self::Value(width) => Value::Real(*width),
+            Self::None => Value::None,
         }
     }
 }
@@ -529,7 +530,7 @@ mod tests {
         let text = RowSample::draw(&bad, 2, &run).unwrap_err().to_string();
         assert!(text.starts_with("row 1 of features holds NaN (column 1)"), "{text}");
         for text in ["auto", "median", "knn:7", "0.25"] {
-            LandmarkBandwidth::parse(text).unwrap().validate().unwrap();
+            LandmarkBandwidth::parse(text).unwrap();
         }
         assert!(LandmarkBandwidth::parse("knn:0").is_err() && LandmarkBandwidth::parse("-1").is_err());
     }

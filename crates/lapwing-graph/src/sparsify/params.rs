@@ -1,34 +1,37 @@
 //! What a sparsifier is asked, and what it says afterwards.
 
-use lapwing_data::{Edge, Error, Result, parse_choice};
+use lapwing_data::params::{
+    Domain, Number, Parameter, ParameterType, Parameters, Value, above, at_least, mismatch, unknown,
+};
+use lapwing_data::{Edge, Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 use super::held::{Held, adjacency_bytes};
 use super::read::AHEAD_BYTES;
 
-/// How the edges to be kept are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sampler {
-    /// By leverage, block by block: keep an edge with a probability proportional to its weight times its effective
-    /// resistance. The default; safe where few edges hold parts of the graph together.
-    #[default]
-    Streaming,
-    /// The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its errors mended:
-    /// copies of edges, no spanning forest, no hysteresis.
-    KelnerLevin,
-    /// By leverage, all edges at once: they must fit in memory.
-    Leverage,
-    /// All edges alike: no system is solved; for dense graphs without weak cuts.
-    Uniform,
-    /// By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage within a constant on expanders; no system is solved.
-    Degree,
-    /// Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for spanners).
-    Bundle,
-    /// By ridge leverage, blocks merged in pairs (Calandriello, Koutis, Lazaric & Valko 2018): for systems L + ρI.
-    Ridge,
-    /// By degree where a pilot finds no weak cut, else by leverage.
-    Auto,
+choices! {
+    /// How the edges of a sparsifier are drawn.
+    pub enum Sampler("sampler", default Streaming) {
+        /// By leverage score, block by block: an edge is kept with a probability proportional to its weight times its
+        /// effective resistance. Safe where few edges hold parts of the graph together.
+        Streaming = "streaming",
+        /// The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its errors mended:
+        /// copies of edges, no spanning forest, no hysteresis.
+        KelnerLevin = "kelner-levin",
+        /// By leverage score, all edges at once: they must fit in memory.
+        Leverage = "leverage",
+        /// All edges alike: no system is solved; for dense graphs without weak cuts.
+        Uniform = "uniform",
+        /// By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is solved.
+        Degree = "degree",
+        /// Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
+        /// spanners).
+        Bundle = "bundle",
+        /// By ridge leverage score, blocks merged in pairs (Calandriello, Koutis, Lazaric & Valko 2018): for systems L + ρI.
+        Ridge = "ridge",
+        /// By degree where a pilot finds no weak cut, else by leverage score.
+        Auto = "auto",
+    }
 }
 
 /// How many edges to keep.
@@ -43,40 +46,92 @@ pub enum Budget {
     Memory(u64),
 }
 
-/// How to sparsify.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SparsifyParams {
-    /// How edges are drawn; default streaming.
-    pub sampler: Sampler,
-    /// How many are kept; default a distortion of 0.5.
-    pub budget: Budget,
-    /// Edges held before they are thinned, at least twice the budget; default four times. More room means fewer rounds,
-    /// less distortion and less work for each edge.
-    pub capacity: Option<usize>,
-    /// Random projections that resistances are estimated by, 1 to 1024; default 32. Their relative standard deviation is
-    /// √(2/projections); below 24 it dominates the distortion.
-    pub n_projections: usize,
-    /// Probabilities are lowered only by more than this factor, at least 1; default 1.5: estimates are noisy, and a running
-    /// minimum would drift down. Three quarters of capacity over budget at most count.
-    pub hysteresis: f64,
-    /// Relative residual of the systems solved for resistances, in (0, 1); default 1e-6. Above 1e-4 edges over weak cuts are
-    /// taken for dispensable.
-    pub tol: f64,
-    /// ρ > 0 of the ridge sampler; default a tenth of the mean weighted degree.
-    pub ridge: Option<f64>,
+parameters! {
+    /// How to sparsify.
+    pub struct SparsifyParams {
+        /// How edges are drawn.
+        sampler: Sampler = Sampler::Streaming;
+        /// Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds, less
+        /// distortion and less work for each edge.
+        capacity: Option<usize> = None, or "auto", in at_least(0.0);
+        /// Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
+        /// projections it dominates the distortion.
+        n_projections: usize = 32, in at_least(1.0).at_most(1024.0);
+        /// ρ, added to the diagonal of the Laplacian by the ridge sampler. Auto is a tenth of the mean weighted degree.
+        ridge: Option<f64> = None, or "auto", in above(0.0), if [sampler: "ridge"];
+    }
+    parts {
+        /// How many edges are kept; default a distortion of 0.5.
+        budget: Budget,
+    }
+    extra {
+        /// Probabilities are lowered only by more than this factor, at least 1; default 1.5: estimates are noisy, and a running
+        /// minimum would drift down. At most three quarters of capacity over budget count.
+        hysteresis: f64 = 1.5,
+        /// Relative residual of the systems solved for resistances, in (0, 1); default 1e-6. Above 1e-4 edges over weak cuts are
+        /// taken for dispensable.
+        tol: f64 = 1e-6,
+    }
 }
 
-impl Default for SparsifyParams {
+/// Distortion where no budget is given.
+const TYPICAL_DISTORTION: f64 = 0.5;
+
+impl Default for Budget {
     fn default() -> Self {
-        Self {
-            sampler: Sampler::default(),
-            budget: Budget::Distortion(0.5),
-            capacity: None,
-            n_projections: 32,
-            hysteresis: 1.5,
-            tol: 1e-6,
-            ridge: None,
+        Self::Distortion(TYPICAL_DISTORTION)
+    }
+}
+
+/// A budget is one of three parameters, which exclude each other.
+const BUDGETS: [&str; 3] = ["distortion", "edge_budget", "memory"];
+
+impl Parameters for Budget {
+    fn list(&self) -> Vec<Parameter> {
+        let of = |name, doc: &str, number, range, excludes| Parameter {
+            name,
+            doc: doc.into(),
+            domain: Domain::of_number(number).within(range).or_words(&["none"]),
+            default: Value::Word("none".into()),
+            cases: Vec::new(),
+            excludes,
+        };
+        let distortion = "Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as \
+                          measurements tell. 0.5 where no budget is given.";
+        let memory = "Keep as many edges as can be worked with in so many bytes.";
+        vec![
+            of(BUDGETS[0], distortion, Number::Real, above(0.0).below(10.0), &["edge_budget", "memory"]),
+            of(BUDGETS[1], "Keep about so many edges.", Number::Count, at_least(1.0), &["distortion", "memory"]),
+            of(BUDGETS[2], memory, Number::Bytes, at_least(1.0), &["distortion", "edge_budget"]),
+        ]
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        let given = match self {
+            Self::Distortion(distortion) => (BUDGETS[0], Value::Real(*distortion)),
+            Self::Edges(edges) => (BUDGETS[1], Value::Count(*edges as u64)),
+            Self::Memory(bytes) => (BUDGETS[2], Value::Count(*bytes)),
+        };
+        BUDGETS.contains(&name).then(|| if name == given.0 { given.1 } else { Value::Word("none".into()) })
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<()> {
+        let none = Value::Word("none".into());
+        if *value == Value::None || *value == none {
+            // The budget of that name is taken back.
+            if self.get(name).is_some_and(|given| given != none) {
+                *self = Self::default();
+            }
+            return Ok(());
         }
+        let given = match name {
+            "distortion" => f64::from_value(value).map(Self::Distortion),
+            "edge_budget" => usize::from_value(value).map(Self::Edges),
+            "memory" => u64::from_value(value).map(Self::Memory),
+            _ => return Err(unknown(name, BUDGETS.into_iter())),
+        };
+        *self = given.ok_or_else(|| mismatch(self, name, value))?;
+        Ok(())
     }
 }
 
@@ -172,25 +227,12 @@ impl SparsifyParams {
     /// # Errors
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
-        match self.budget {
-            Budget::Distortion(d) if !(d > 0.0 && d < 10.0) => {
-                return Err(Error::param("distortion", d, "above 0 and below 10"));
-            }
-            Budget::Edges(0) => return Err(Error::param("edge_budget", 0, "at least 1")),
-            Budget::Memory(0) => return Err(Error::param("memory", 0, "at least 1 byte")),
-            _ => {}
-        }
-        if !(1..=1024).contains(&self.n_projections) {
-            return Err(Error::param("n_projections", self.n_projections, "between 1 and 1024"));
-        }
+        self.check_ranges()?;
         if !(self.hysteresis >= 1.0 && self.hysteresis.is_finite()) {
             return Err(Error::param("hysteresis", self.hysteresis, "at least 1"));
         }
         if !(self.tol > 0.0 && self.tol < 1.0) {
             return Err(Error::param("tol", self.tol, "above 0 and below 1"));
-        }
-        if let Some(ridge) = self.ridge.filter(|ridge| !(*ridge > 0.0 && ridge.is_finite())) {
-            return Err(Error::param("ridge", ridge, "a positive number"));
         }
         Ok(())
     }
@@ -267,37 +309,6 @@ impl SparsifyParams {
         let capacity = capacity.max(edge_budget.saturating_add(2 * n)).min(u32::MAX as usize);
         let hysteresis = self.hysteresis.min(0.75 * capacity as f64 / edge_budget as f64).max(1.0);
         Ok(Sizes { edge_budget, capacity, columns, hysteresis })
-    }
-}
-
-impl Sampler {
-    const NAMES: [(&str, Self); 8] = [
-        ("streaming", Self::Streaming),
-        ("kelner-levin", Self::KelnerLevin),
-        ("leverage", Self::Leverage),
-        ("uniform", Self::Uniform),
-        ("degree", Self::Degree),
-        ("bundle", Self::Bundle),
-        ("ridge", Self::Ridge),
-        ("auto", Self::Auto),
-    ];
-
-    /// Names of all, as on the command line.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::NAMES.iter().map(|(name, _)| *name)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, sampler)| *sampler == self).map_or("", |(name, _)| name)
-    }
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("sampler", name, &Self::NAMES)
     }
 }
 

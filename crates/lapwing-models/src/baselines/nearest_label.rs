@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Result, Run, peak_memory_bytes};
+use lapwing_data::{Result, Run, parameters, peak_memory_bytes};
 use lapwing_graph::{GraphParams, Metric, ZeroRows};
 
 use crate::resident::{Program, base_bytes};
@@ -21,13 +21,14 @@ use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemS
 /// Name of the method.
 pub const NEAREST_LABEL: &str = "nearest-label";
 
-/// Parameters of the nearest label.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NearestLabelParams {
-    /// Distance; default Euclidean.
-    pub metric: Metric,
-    /// Rows of zeros under the cosine metric; default an error.
-    pub zero_rows: ZeroRows,
+parameters! {
+    /// Parameters of the nearest label.
+    pub struct NearestLabelParams {
+        /// Distance between rows.
+        metric: Metric = Metric::Euclidean;
+        /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row.
+        zero_rows: ZeroRows = ZeroRows::Error, if [metric: "cosine"];
+    }
 }
 
 /// Classifier by the nearest labeled row.

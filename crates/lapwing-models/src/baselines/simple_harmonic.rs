@@ -20,12 +20,12 @@
 //!
 //! For few labels [`Harmonic`](crate::Harmonic) is the better one, and cheaper: it has no q to choose.
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, peak_memory_bytes};
+use lapwing_data::params::{Parameters, above, at_least};
+use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, parameters, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::harmonic::{PlannedGraph, kept_rows, plan_graph, submatrix};
 use crate::resident::{Program, base_bytes};
@@ -39,22 +39,16 @@ const MOST_TYPICAL: usize = 100;
 /// Singular values of U_S this far below the largest are rounding of the eigenvectors.
 const CUTOFF: f64 = 1e-6;
 
-/// Parameters of Simple-HFS.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SimpleHarmonicParams {
-    /// q, eigenvectors, at least 1 and at most n. `None` ("auto"): the least of l/2, 3·√l and 100 for l labeled rows, but
-    /// at least one for each class.
-    pub n_eigenvectors: Option<usize>,
-    /// Residual ‖Lu − λu‖ / λ of each eigenvector, in (0, 1); default 1e-8.
-    pub tol: f64,
-    /// Most steps of the search for eigenvectors; default 1,000.
-    pub max_iter: usize,
-}
-
-impl Default for SimpleHarmonicParams {
-    fn default() -> Self {
-        let EigenParams { tol, max_iter, .. } = EigenParams::default();
-        Self { n_eigenvectors: None, tol, max_iter }
+parameters! {
+    /// Parameters of Simple-HFS.
+    pub struct SimpleHarmonicParams {
+        /// Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows, but
+        /// at least one for each class.
+        n_eigenvectors: Option<usize> = None, or "auto", in at_least(1.0);
+        /// Residual ‖Lu − λu‖ / λ of each eigenvector.
+        tol: f64 = 1e-8, in above(0.0).below(1.0);
+        /// Most steps of the search for eigenvectors.
+        max_iter: usize = 1000, in at_least(1.0);
     }
 }
 
@@ -89,15 +83,7 @@ impl SimpleHarmonic {
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
     pub fn new(params: SimpleHarmonicParams, graph: GraphParams) -> Result<Self> {
-        if params.n_eigenvectors == Some(0) {
-            return Err(Error::param("n_eigenvectors", 0, "at least 1"));
-        }
-        if !(params.tol > 0.0 && params.tol < 1.0) {
-            return Err(Error::param("tol", params.tol, "a number between 0 and 1"));
-        }
-        if params.max_iter == 0 {
-            return Err(Error::param("max_iter", 0, "at least 1"));
-        }
+        params.check_ranges()?;
         graph.validate()?;
         Ok(Self { params, graph })
     }

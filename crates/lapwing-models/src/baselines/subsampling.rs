@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, peak_memory_bytes};
+use lapwing_data::params::{Parameters, at_least};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, parameters, peak_memory_bytes};
 use lapwing_graph::GraphParams;
 use rand::seq::index;
-use serde::{Deserialize, Serialize};
 
 use crate::resident::{Program, base_bytes};
 use crate::{
@@ -28,12 +28,13 @@ pub const SUBSAMPLING: &str = "subsampling";
 const TYPICAL_ROWS: usize = 2000;
 const ROWS_PER_LABEL: usize = 4;
 
-/// Parameters of subsampling.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SubsamplingParams {
-    /// s, rows in the graph, at least the labeled ones; above n it means all. `None` ("auto"): the larger of 2000 and
-    /// four times the labeled rows.
-    pub n_subsample: Option<usize>,
+parameters! {
+    /// Parameters of harmonic propagation among a sample of the rows.
+    pub struct SubsamplingParams {
+        /// Rows in the graph, at least the labeled ones. More than all rows means all; auto is the larger of 2000 and four times
+        /// the labeled rows.
+        n_subsample: Option<usize> = None, or "auto", in at_least(1.0);
+    }
 }
 
 /// Harmonic classifier on a sample of the rows: parameters, checked.
@@ -68,9 +69,7 @@ impl Subsampling {
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
     pub fn new(params: SubsamplingParams, harmonic: HarmonicParams, graph: GraphParams) -> Result<Self> {
-        if params.n_subsample == Some(0) {
-            return Err(Error::param("n_subsample", 0, "at least the number of labeled rows"));
-        }
+        params.check_ranges()?;
         Ok(Self { params, harmonic: Harmonic::new(harmonic, graph.clone())?, graph })
     }
 

@@ -1,12 +1,13 @@
 //! What holds for all of the baselines: two blobs, threads, models, refusals; and least squares on dense eigenvectors.
 
+use lapwing_data::params::Parameters;
 use lapwing_data::{ClassNames, Csr, Labels, Targets};
 use lapwing_graph::testkit::{blobs, dense_values, nasty_graphs};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::dense::{eigen_symmetric, least_squares};
 
 use super::*;
-use crate::{Method, MethodOptions, Model, ProblemSize, method};
+use crate::{Method, MethodParams, Model, ProblemSize, method};
 
 const NAMES: [&str; 4] = [EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL];
 
@@ -15,8 +16,8 @@ fn run() -> Run {
 }
 
 /// One label for each of two far groups, and a few functions of each kind.
-fn options() -> MethodOptions {
-    let mut options = MethodOptions::default();
+fn options() -> MethodParams {
+    let mut options = MethodParams::default();
     options.subsampling.n_subsample = Some(100);
     options.simple_harmonic.n_eigenvectors = Some(2);
     options.eigenfunction.n_eigenfunctions = 1;
@@ -53,7 +54,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     for features in &rows {
         let problem = Problem { features: Some(features), ..Problem::new(&targets) };
         for name in NAMES {
-            let method = method(name, &MethodOptions::default()).unwrap();
+            let method = method(name, &MethodParams::default()).unwrap();
             let fitted = [1, 2, 7].map(|t| method.fit(&problem, &Run::new(Some(t), 5).unwrap()).unwrap());
             for other in &fitted[1..] {
                 assert_eq!(fitted[0].labeling.scores, other.labeling.scores, "{name}");
@@ -123,8 +124,8 @@ fn a_graph_alone_is_enough_for_one_of_them() {
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    let text = |options: &MethodOptions, name: &str| method(name, options).err().unwrap().to_string();
-    let mut bad = MethodOptions::default();
+    let text = |options: &MethodParams, name: &str| method(name, options).err().unwrap().to_string();
+    let mut bad = MethodParams::default();
     bad.subsampling.n_subsample = Some(0);
     (bad.simple_harmonic.n_eigenvectors, bad.eigenfunction.clip) = (Some(0), 50.0);
     assert!(text(&bad, SUBSAMPLING).starts_with("n_subsample is 0"));
@@ -142,7 +143,7 @@ fn parameters_out_of_range_are_named() {
     for (expected, spoil) in cases {
         let mut params = EigenfunctionParams::default();
         spoil(&mut params);
-        let text = params.validate().unwrap_err().to_string();
+        let text = params.check_ranges().unwrap_err().to_string();
         assert!(text.starts_with(expected), "{text}");
     }
     let simple = |tol, max_iter| SimpleHarmonicParams { tol, max_iter, ..SimpleHarmonicParams::default() };
@@ -254,7 +255,7 @@ fn plans_have_steps_and_grow_with_the_rows() {
         threads: 2,
     };
     for name in NAMES {
-        let method = method(name, &MethodOptions::default()).unwrap();
+        let method = method(name, &MethodParams::default()).unwrap();
         let (small, large) = (method.plan(&size(20_000)), method.plan(&size(200_000)));
         assert!(small.peak_bytes < large.peak_bytes && large.peak_bytes > 200 * 200_000, "{name}");
         assert_eq!(large.steps.iter().map(|step| step.peak_bytes).max(), Some(large.peak_bytes));

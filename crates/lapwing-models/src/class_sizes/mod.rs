@@ -23,8 +23,8 @@ mod with_sizes;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Matrix, Result, Run, Targets, parse_choice, peak_memory_bytes};
-use serde::{Deserialize, Serialize};
+use lapwing_data::params::{Parameters, at_least};
+use lapwing_data::{Matrix, Result, Run, Targets, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
 pub(crate) use self::bounds::{SizeBounds, are_spread, label_counts};
@@ -37,27 +37,63 @@ use crate::{Fitted, Labeling, Problem, Rule};
 /// Rows of one unit of work.
 const BLOCK_ROWS: usize = 2048;
 
-/// How the labeled rows were chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LabelsDrawn {
-    /// Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a component of
-    /// the graph has far more labels than its share of the rows; else random.
-    #[default]
-    Auto,
-    /// At random among all rows, so that their shares estimate the sizes of the classes.
-    Random,
-    /// About as many of every class, whatever its size.
-    Balanced,
+choices! {
+    /// How the labeled rows were chosen.
+    pub enum LabelsDrawn("labels_drawn", default Auto) {
+        /// Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a component of
+        /// the graph has far more labels than its share of the rows; else random.
+        Auto = "auto",
+        /// At random among all rows, so that their shares estimate the sizes of the classes.
+        Random = "random",
+        /// About as many of every class, whatever its size.
+        Balanced = "balanced",
+    }
 }
 
-/// What sizes are held to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SizeOptions {
-    /// How far a size may be from a given share, as a share of the rows, in [0, 1); default 0.
-    pub slack: f64,
-    /// How the labeled rows were chosen, where no shares are given; default auto.
-    pub labels_drawn: LabelsDrawn,
+parameters! {
+    /// What sizes of classes are held to.
+    pub struct SizeOptions {
+        /// How far the size of a class may be from its given share, as a share of the rows.
+        size_slack: f64 = 0.0, in at_least(0.0).below(1.0), if [decision: "sizes"] [class_prior: "given"];
+        /// How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
+        /// are given.
+        labels_drawn: LabelsDrawn = LabelsDrawn::Auto;
+    }
+}
+
+choices! {
+    /// How a method that is not harmonic propagation decides.
+    pub enum Sizing("decision", default Auto) {
+        /// As the method does by itself.
+        Auto = "auto",
+        /// Largest score after offsets at which each class has a size within bounds.
+        Sizes = "sizes",
+    }
+}
+
+parameters! {
+    /// Whether the labels of a method are held to sizes of classes, and which.
+    pub struct SizingParams {
+        /// How scores become a class.
+        decision: Sizing = Sizing::Auto;
+        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
+        /// estimates them from the given labels.
+        class_prior: ClassPrior = ClassPrior::Labeled, if [decision: "sizes"];
+        /// How far the size of a class may be from its given share, as a share of the rows.
+        size_slack: f64 = 0.0, in at_least(0.0).below(1.0), if [decision: "sizes"] [class_prior: "given"];
+        /// How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
+        /// are given.
+        labels_drawn: LabelsDrawn = LabelsDrawn::Auto, if [decision: "sizes"];
+    }
+}
+
+impl SizingParams {
+    /// The sizes that labels are held to, if they are.
+    pub fn sizes(&self) -> Option<SizeParams> {
+        let Self { class_prior, size_slack, labels_drawn, .. } = self.clone();
+        let options = SizeOptions { size_slack, labels_drawn };
+        (self.decision == Sizing::Sizes).then_some(SizeParams { class_prior, options })
+    }
 }
 
 /// Bounds on the sizes of classes.
@@ -70,34 +106,12 @@ pub struct SizeParams {
 }
 
 impl LabelsDrawn {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        let known = [("auto", Self::Auto), ("random", Self::Random), ("balanced", Self::Balanced)];
-        parse_choice("labels_drawn", name, &known)
-    }
-
     /// Never `Auto`: what the counts of the labels (c) say, if it was left to them.
     pub(crate) fn resolved(self, counts: &[usize]) -> Self {
         match self {
             Self::Auto if are_balanced(counts) => Self::Balanced,
             Self::Auto => Self::Random,
             known => known,
-        }
-    }
-}
-
-impl SizeOptions {
-    /// Checks the slack.
-    ///
-    /// # Errors
-    /// [`Error::Param`] unless it is in [0, 1).
-    pub fn validate(&self) -> Result<()> {
-        match (0.0..1.0).contains(&self.slack) {
-            true => Ok(()),
-            false => Err(Error::param("size_slack", self.slack, "at least 0 and below 1")),
         }
     }
 }
@@ -123,7 +137,7 @@ impl SizeParams {
     pub fn validate(&self, n_classes: usize) -> Result<()> {
         self.class_prior.validate()?;
         self.class_prior.shares(&vec![0.0; n_classes])?;
-        self.options.validate()
+        self.options.check_ranges()
     }
 
     /// Labels of rows with `scores` (n, c), the offsets of `rule` moved so that every class gets its size; rows of NaN take no part.
@@ -157,7 +171,7 @@ impl SizeParams {
         match &self.class_prior {
             ClassPrior::Given(_) => {
                 let shares = self.class_prior.shares(&targets.mean())?;
-                Ok(Some(SizeBounds::around(&shares, self.options.slack, &counts)))
+                Ok(Some(SizeBounds::around(&shares, self.options.size_slack, &counts)))
             }
             ClassPrior::Labeled => match self.options.labels_drawn.resolved(&counts) {
                 LabelsDrawn::Balanced => Ok(None),

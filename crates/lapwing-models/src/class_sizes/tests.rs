@@ -182,7 +182,7 @@ fn refinement_finds_groups_of_the_given_sizes() {
 #[test]
 fn shares_are_checked_before_anything_else() {
     let text = |prior: Vec<f64>, slack: f64| {
-        let options = SizeOptions { slack, ..SizeOptions::default() };
+        let options = SizeOptions { size_slack: slack, ..SizeOptions::default() };
         SizeParams { class_prior: ClassPrior::Given(prior), options }.validate(2).unwrap_err().to_string()
     };
     assert!(text(vec![0.5, 0.4], 0.0).contains("add up to 1"));

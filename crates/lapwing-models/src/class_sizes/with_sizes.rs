@@ -1,5 +1,6 @@
 //! [`WithSizes`]: any method that has scores, its labels held to class sizes.
 
+use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Result, Run};
 
 use super::{NO_SIZES, SizeParams, decide};
@@ -25,7 +26,7 @@ impl WithSizes {
     /// [`Error::Param`] for shares that do not add up to 1, a slack outside its range, or a method without scores.
     pub fn new(inner: Box<dyn Method>, params: SizeParams) -> Result<Self> {
         params.class_prior.validate()?;
-        params.options.validate()?;
+        params.options.check_ranges()?;
         if inner.name() == crate::baselines::NEAREST_LABEL {
             let expected = "auto for nearest-label, which has no scores to shift";
             return Err(Error::param("decision", "sizes", expected));

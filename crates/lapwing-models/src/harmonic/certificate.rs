@@ -9,11 +9,11 @@
 //!
 //! Cost: O(n·c) and O(c²·s²) for each system.
 
-use lapwing_data::{Matrix, Result, Targets, parse_choice};
+use lapwing_data::{Matrix, Result, Targets, choices};
 use lapwing_graph::Components;
 use lapwing_solve::{ErrorBounds, Goal, LaplacianInfo, RowError, Settled};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Decision, HarmonicParams};
 use crate::Rule;
@@ -26,27 +26,16 @@ const SMALL_ERROR: f64 = 1e-4;
 /// Roundings of scores and standings, for each class.
 const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
-/// Whether labels are certified to be those of the exact solution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Certify {
-    /// The solve goes on until its residual is within the tolerance and every label is certified, or no more can be. Off for a
-    /// tolerance above 1e-4. The default.
-    #[default]
-    Auto,
-    /// The solve ends as soon as every label is certified, whatever its residual.
-    First,
-    /// Not.
-    Off,
-}
-
-impl Certify {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`lapwing_data::Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("certify", name, &[("auto", Self::Auto), ("first", Self::First), ("off", Self::Off)])
+choices! {
+    /// Whether labels are certified to be those of the exact solution of the graph.
+    pub enum Certify("certify", default Auto) {
+        /// The solve goes on until its residual is within the tolerance and every label is certified, or no more can be. Off
+        /// for a tolerance above 1e-4.
+        Auto = "auto",
+        /// The solve ends as soon as every label is certified, whatever its residual.
+        First = "first",
+        /// No label is certified.
+        Off = "off",
     }
 }
 

@@ -220,7 +220,7 @@ impl Harmonic {
 
     /// Bounds of the class sizes that the decision holds them to.
     fn size_bounds(&self, targets: &Targets, is_spread: bool, report: &mut Report) -> Result<Option<SizeBounds>> {
-        let params = SizeParams { class_prior: self.params.class_prior.clone(), options: self.params.sizes };
+        let params = SizeParams { class_prior: self.params.class_prior.clone(), options: self.params.sizes.clone() };
         match self.params.decision {
             Decision::Sizes => {
                 let bounds = params.bounds(targets)?;

@@ -1,6 +1,7 @@
 //! Parameters of the harmonic methods.
 
-use lapwing_data::{Error, Result, parse_choice};
+use lapwing_data::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
+use lapwing_data::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 use super::Certify;
@@ -9,52 +10,49 @@ use crate::SizeOptions;
 /// How far the sum of given shares may be from 1.
 const PRIOR_TOL: f64 = 1e-6;
 
-/// Which harmonic function.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// Stable-HFS: zero mean over the rows of each component of the graph (Calandriello et al. 2015).
-    Stable,
-    /// Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when clamped hard.
-    Plain,
-    /// The default. Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-    /// Regression of 5 values or more: chosen with γ by cross-validation over them; of fewer, stable.
-    #[default]
-    Auto,
+choices! {
+    /// Which harmonic function.
+    pub enum Form("form", default Auto) {
+        /// Classification: plain, with a weight of smoothness for the number of labels and how they were drawn. Regression of 5
+        /// values or more: chosen together with the weight of smoothness by cross-validation; of fewer, stable.
+        Auto = "auto",
+        /// Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al. 2015).
+        Stable = "stable",
+        /// Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
+        Plain = "plain",
+    }
 }
 
-/// Whether given labels are kept exactly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Clamp {
-    /// Labels are fitted, with weight against smoothness.
-    #[default]
-    Soft,
-    /// Labels are kept exactly (plain form only).
-    Hard,
+choices! {
+    /// Whether given labels are kept exactly.
+    pub enum Clamp("clamp", default Soft) {
+        /// Labels are fitted, with a weight against smoothness; a given label may be overruled.
+        Soft = "soft",
+        /// Labels are kept exactly (plain form only).
+        Hard = "hard",
+    }
 }
 
-/// How scores become a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decision {
-    /// The default. For [`Form::Auto`]: `RowMean` unless the leave-one-out scores of the labels speak for `Centered`, and
-    /// class sizes within what the labels allow where these look drawn at random. For other forms: `Centered`.
-    #[default]
-    Auto,
-    /// Largest score above the labeled mean.
-    Centered,
-    /// Largest score above the mean over the rows of its component; for the stable form the same as `Centered`.
-    RowMean,
-    /// Largest score.
-    Argmax,
-    /// Largest score after class mass normalization to the prior (plain form only).
-    Mass,
-    /// Largest score after offsets at which each class has a size within bounds: [`SizeParams`](crate::SizeParams).
-    Sizes,
+choices! {
+    /// How scores become a class.
+    pub enum Decision("decision", default Auto) {
+        /// For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class sizes
+        /// within what the labels allow where these look drawn at random. For other forms: centered.
+        Auto = "auto",
+        /// Largest score above the mean of the labels.
+        Centered = "centered",
+        /// Largest score above the mean over the rows of its component; for the stable form the same as centered.
+        RowMean = "row-mean",
+        /// Largest score.
+        Argmax = "argmax",
+        /// Largest score after class mass normalization to the prior (plain form only).
+        Mass = "mass",
+        /// Largest score after offsets at which each class has a size within bounds.
+        Sizes = "sizes",
+    }
 }
 
-/// Class prior: what rows no label reaches are given, and what the mass decision aims at.
+/// Shares of the classes: what rows no label reaches are given, and what the decisions `mass` and `sizes` aim at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassPrior {
@@ -65,65 +63,33 @@ pub enum ClassPrior {
     Given(Vec<f64>),
 }
 
-/// Parameters of the harmonic methods.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HarmonicParams {
-    /// γ, weight of fᵀLf against the label term, > 0; infinity drops the label term (f = L⁺ỹ, stable form). `None`
-    /// ("auto"), in units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain,
-    /// 0.01; form auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
-    pub graph_reg: Option<f64>,
-    /// Which harmonic function; default auto.
-    pub form: Form,
-    /// Clamping; default soft.
-    pub clamp: Clamp,
-    /// Decision rule; default auto.
-    pub decision: Decision,
-    /// Sizes of classes for [`Decision::Sizes`]: slack, and how labels were drawn.
-    pub sizes: SizeOptions,
-    /// Class prior; default the labeled frequencies.
-    pub class_prior: ClassPrior,
-    /// Relative residual at which a column counts as solved, in (0, 1); default 1e-6.
-    pub tol: f64,
-    /// Most iterations of the solver; default 10,000.
-    pub max_iter: usize,
-    /// Whether labels are certified to be those of the exact solution of the graph; default `Auto`.
-    #[serde(default)]
-    pub certify: Certify,
-}
-
-impl Default for HarmonicParams {
-    fn default() -> Self {
-        Self {
-            graph_reg: None,
-            form: Form::default(),
-            clamp: Clamp::default(),
-            decision: Decision::default(),
-            sizes: SizeOptions::default(),
-            class_prior: ClassPrior::default(),
-            tol: 1e-6,
-            max_iter: 10_000,
-            certify: Certify::default(),
-        }
+parameters! {
+    /// Parameters of the harmonic methods.
+    pub struct HarmonicParams {
+        /// Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
+        /// units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
+        /// auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+        graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
+        /// Which harmonic function.
+        form: Form = Form::Auto;
+        /// Whether given labels are kept exactly (hard, with form plain) or may be overruled (soft).
+        clamp: Clamp = Clamp::Soft;
+        /// How scores become a class.
+        decision: Decision = Decision::Auto;
+        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
+        /// takes the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions
+        /// mass and sizes aim at it.
+        class_prior: ClassPrior = ClassPrior::Labeled;
+        /// Relative residual at which the solver stops.
+        tol: f64 = 1e-6, in above(0.0).below(1.0);
+        /// Most iterations of the solver.
+        max_iter: usize = 10_000, in at_least(1.0);
+        /// Whether labels are certified to be those of the exact solution of the graph.
+        certify: Certify = Certify::Auto;
     }
-}
-
-impl Form {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("form", name, &[("stable", Self::Stable), ("plain", Self::Plain), ("auto", Self::Auto)])
-    }
-}
-
-impl Clamp {
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("clamp", name, &[("soft", Self::Soft), ("hard", Self::Hard)])
+    parts {
+        /// Sizes of classes for the decision `sizes`: slack, and how labels were drawn.
+        sizes: SizeOptions
     }
 }
 
@@ -131,22 +97,6 @@ impl Decision {
     /// The same, `Auto` for `Sizes`.
     pub(crate) fn without_sizes(self) -> Self {
         if self == Self::Sizes { Self::Auto } else { self }
-    }
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        let known = [
-            ("auto", Self::Auto),
-            ("centered", Self::Centered),
-            ("row-mean", Self::RowMean),
-            ("argmax", Self::Argmax),
-            ("mass", Self::Mass),
-            ("sizes", Self::Sizes),
-        ];
-        parse_choice("decision", name, &known)
     }
 }
 
@@ -165,18 +115,10 @@ impl HarmonicParams {
     /// # Errors
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
-        if let Some(reg) = self.graph_reg
-            && (reg.is_nan() || reg <= 0.0)
-        {
-            let hint = if reg == 0.0 { "; for 0, clamp the labels hard" } else { "" };
-            return Err(Error::param("graph_reg", reg, format!("a number above 0, inf, or auto{hint}")));
+        if self.graph_reg == Some(0.0) {
+            return Err(Error::param("graph_reg", 0, "a number above 0, inf, or auto; for 0, clamp the labels hard"));
         }
-        if !(self.tol > 0.0 && self.tol < 1.0) {
-            return Err(Error::param("tol", self.tol, "a number between 0 and 1"));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", 0, "at least 1"));
-        }
+        self.check_ranges()?;
         if self.graph_reg == Some(f64::INFINITY) && self.form == Form::Plain {
             return Err(Error::param("graph_reg", "inf", "a finite number with the plain form"));
         }
@@ -201,9 +143,31 @@ impl HarmonicParams {
                 "sizes with the stable form: its scores add up to zero over the rows, so that scaling them sets no size",
             ));
         }
-        self.sizes.validate()?;
         self.class_prior.validate()?;
         Ok(())
+    }
+}
+
+impl ParameterType for ClassPrior {
+    fn domain() -> Domain {
+        let numbers = Domain::of_number(Number::Real).within(above(0.0)).or_words(&["labeled"]);
+        Domain { is_list: true, ..numbers }
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::List(shares) => Some(Self::Given(shares.clone())),
+            Value::None => Some(Self::Labeled),
+            Value::Word(word) if word == "labeled" => Some(Self::Labeled),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Labeled => Value::Word("labeled".into()),
+            Self::Given(shares) => Value::List(shares.clone()),
+        }
     }
 }
 

@@ -8,7 +8,8 @@
 
 use std::path::PathBuf;
 
-use lapwing_data::{EdgeSource, Error, Features, Report, Result, Run};
+use lapwing_data::params::at_least;
+use lapwing_data::{EdgeSource, Error, Features, Report, Result, Run, parameters};
 use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges, affinity_graph};
 
@@ -16,17 +17,23 @@ use super::refine::Refiner;
 use super::{Clamp, Harmonic, Solved, plan};
 use crate::{Fitted, Method, Plan, Problem, ProblemSize};
 
-/// Parameters of harmonic propagation on a sparsified graph, besides those of the function and the graph.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SparseHarmonicParams {
-    /// The sparsifier.
-    pub sparsify: SparsifyParams,
-    /// Passes over the edges that refine the solution; `None` takes 3 where they can be read again, else 0. From features the
-    /// pairs within reach are found anew in each.
-    pub refinements: Option<usize>,
-    /// File that keeps the sparsifier while it reads, to go on from after the process was stopped; default none. For edges
-    /// that can be read again. It stays when the fit has ended, for the caller to remove.
-    pub checkpoint: Option<PathBuf>,
+parameters! {
+    /// Parameters of harmonic propagation on a sparsified graph, besides those of the function and the graph.
+    pub struct SparseHarmonicParams {
+        /// Passes over the edges that refine the labels on the whole graph. Auto is 3 where the edges can be read again, else 0.
+        /// From features the pairs within reach are found anew in each.
+        refinements: Option<usize> = None, or "auto", in at_least(0.0);
+    }
+    parts {
+        /// The sparsifier.
+        sparsify: SparsifyParams
+    }
+    extra {
+        /// File that keeps the sparsifier while it reads, to go on from after the process was stopped; default none. For edges
+        /// that can be read again. It stays when the fit has ended, for the caller to remove.
+        #[serde(skip)]
+        checkpoint: Option<PathBuf> = None
+    }
 }
 
 /// Passes for edges that can be read again. On the spam mails of `docs/results/sparse-hfs.md` two bring a loss of 1.5 points

@@ -470,7 +470,7 @@ fn parts_and_nearly_separate_parts_keep_their_own_labels() {
         let labels_drawn = if bridge > 0.0 { LabelsDrawn::Balanced } else { LabelsDrawn::Auto };
         let sizes = SizeOptions { labels_drawn, ..SizeOptions::default() };
         let wrong = |params: HarmonicParams| {
-            let params = HarmonicParams { sizes, ..params };
+            let params = HarmonicParams { sizes: sizes.clone(), ..params };
             let labeling =
                 Harmonic::new(params, GraphParams::default()).unwrap().fit(&problem, &run()).unwrap().labeling;
             (0..700).filter(|&row| i64::from(labeling.labels[row]) != truth(row)).count()

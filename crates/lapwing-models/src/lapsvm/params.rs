@@ -1,79 +1,73 @@
 //! Parameters of Laplacian SVM and Laplacian regularised least squares.
 
-use lapwing_data::{Error, Result};
+use lapwing_data::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
+use lapwing_data::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
-
-/// How similar two rows are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KernelKind {
-    /// exp(−|x − x′|²/(2σ²)).
-    #[default]
-    Rbf,
-    /// (xᵀx′)^degree.
-    Poly,
-    /// xᵀx′.
-    Linear,
-    /// Features are similarities to the rows of the fit: (n, n) to fit, (m, n) to predict.
-    Precomputed,
-    /// The first, by similarities to landmarks (Nyström), for any number of rows.
-    LowRank,
+choices! {
+    /// How similar two rows are.
+    pub enum KernelKind("kernel", default Rbf) {
+        /// exp(−|x − x′|²/(2σ²)), σ the bandwidth.
+        Rbf = "rbf",
+        /// (xᵀx′)^degree.
+        Poly = "poly",
+        /// xᵀx′.
+        Linear = "linear",
+        /// Features are similarities to the rows of the fit: (n, n) to fit (with graph_reg 0, or a graph), (m, n) to predict.
+        Precomputed = "precomputed",
+        /// The rbf kernel by similarities to landmarks (Nyström), for any number of rows.
+        LowRank = "low-rank",
+    }
 }
 
-/// Which Laplacian.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LaplacianKind {
-    /// I − D^(−1/2)·W·D^(−1/2); a node without edges counts as 1.
-    #[default]
-    Normalized,
-    /// D − W.
-    Combinatorial,
+choices! {
+    /// Which Laplacian of the graph.
+    pub enum LaplacianKind("laplacian", default Normalized) {
+        /// I − D^(−1/2)·W·D^(−1/2); a node without edges counts as 1.
+        Normalized = "normalized",
+        /// D − W.
+        Combinatorial = "combinatorial",
+    }
 }
 
-/// How the problem is solved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KernelSolver {
-    /// Newton where a factorisation is cheap, conjugate gradients elsewhere.
-    #[default]
-    Auto,
-    /// Newton on matrices of labelled rows, or of weights where there are fewer; least squares in closed form.
-    Newton,
-    /// Preconditioned conjugate gradients with exact line search.
-    Cg,
-    /// The hinge loss instead of the squared hinge, in the dual.
-    Dual,
+choices! {
+    /// How the problem of a kernel machine is solved.
+    pub enum KernelSolver("solver", default Auto) {
+        /// Newton where a factorization is cheap, conjugate gradients elsewhere.
+        Auto = "auto",
+        /// Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
+        Newton = "newton",
+        /// Preconditioned conjugate gradients with exact line search.
+        Cg = "cg",
+        /// The hinge loss instead of the squared hinge, in the dual (lapsvm).
+        Dual = "dual",
+    }
 }
 
-/// When conjugate gradients stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stopping {
-    /// When hardly an unlabeled row changes sides, or its class, any more, and the objective hardly falls.
-    #[default]
-    Stability,
-    /// When the error on a validation set no longer falls.
-    Validation,
-    /// When both hold at the same check.
-    Mixed,
-    /// When the gradient has vanished.
-    Gradient,
+choices! {
+    /// When conjugate gradients stop.
+    pub enum Stopping("stopping", default Stability) {
+        /// When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
+        Stability = "stability",
+        /// When the error on a validation set no longer falls.
+        Validation = "validation",
+        /// When both hold at the same check.
+        Mixed = "mixed",
+        /// When the gradient has vanished.
+        Gradient = "gradient",
+    }
 }
 
-/// What numbers a Gram matrix is stored as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GramPrecision {
-    /// Double up to 4,096 rows, single beyond.
-    #[default]
-    Auto,
-    /// f32.
-    Single,
-    /// f64.
-    Double,
+choices! {
+    /// Precision in which a Gram matrix is stored.
+    pub enum GramPrecision("precision", default Auto) {
+        /// Double up to 4,096 rows, single beyond.
+        Auto = "auto",
+        /// 32 bits.
+        Single = "single",
+        /// 64 bits.
+        Double = "double",
+    }
 }
 
 /// Landmarks of a kernel of low rank.
@@ -94,84 +88,77 @@ pub const EXACT_ROWS: usize = 30_000;
 /// Landmarks that are taken by default.
 pub const TYPICAL_LANDMARKS: usize = 500;
 
-/// Parameters of the kernel methods on a graph (Melacci & Belkin, JMLR 12, 2011), with defaults of our measurements where the
-/// paper selects.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LapSvmParams {
-    /// Kernel; default rbf.
-    pub kernel: KernelKind,
-    /// σ of the rbf kernel, > 0, in the unit of distances. `None` ("auto"): half the median distance of two rows.
-    pub bandwidth: Option<f64>,
-    /// Degree of the polynomial kernel, from 1 to 100; default 3.
-    pub degree: u32,
-    /// Landmarks that stand for an rbf or polynomial kernel, from 1 to 2,048; default auto.
-    pub n_landmarks: KernelLandmarks,
-    /// γ_A, weight of the norm in the space of the kernel, > 0. `None` ("auto"): by cross-validation where every class has
-    /// two labels, else 1e-4 of the mean similarity of a row with itself.
-    pub ambient_reg: Option<f64>,
-    /// γ_I, weight of fᵀL^p f, ≥ 0; 0 leaves the supervised machine. `None` ("auto"): by cross-validation likewise, else
-    /// the number of labels over the number of rows.
-    pub graph_reg: Option<f64>,
-    /// Which Laplacian; default normalized.
-    pub laplacian: LaplacianKind,
-    /// p, power of the Laplacian, from 1 to 100; default 1.
-    pub laplacian_power: usize,
-    /// Whether a bias is fitted; default false. It costs nothing in the norm, and is not smoothed.
-    pub bias: bool,
-    /// How it is solved; default auto.
-    pub solver: KernelSolver,
-    /// When conjugate gradients stop; default by stability.
-    pub stopping: Stopping,
-    /// η, largest share of unlabelled rows that change sides between checks of stable labels, in (0, 1); default 0.015 (the
-    /// paper's).
-    pub stability_tol: f64,
-    /// θ, iterations between checks, at least 1. `None` ("auto"): √n / 2, the paper's.
-    pub check_every: Option<usize>,
-    /// Share of the labelled rows whose labels are held back for validation where no rows are given for it, in (0, 1);
-    /// default 0.2.
-    pub validation_share: f64,
-    /// Gradient √(gᵀKg) relative to that of zero which ends any iteration, in (0, 1); default 1e-8. The dual ends where no
-    /// optimality condition is violated by more than √tol.
-    pub tol: f64,
-    /// Most iterations; default 10,000.
-    pub max_iter: usize,
-    /// What the Gram matrix is stored as; default auto.
-    pub precision: GramPrecision,
-    /// Most bytes that the Gram matrix may take; above, it is made block by block in every product. `None`: half of what
-    /// the machine has free.
-    pub memory: Option<u64>,
-}
-
-impl Default for LapSvmParams {
-    fn default() -> Self {
-        Self {
-            kernel: KernelKind::default(),
-            bandwidth: None,
-            degree: 3,
-            n_landmarks: KernelLandmarks::default(),
-            ambient_reg: None,
-            graph_reg: None,
-            laplacian: LaplacianKind::default(),
-            laplacian_power: 1,
-            bias: false,
-            solver: KernelSolver::default(),
-            stopping: Stopping::default(),
-            stability_tol: 0.015,
-            check_every: None,
-            validation_share: 0.2,
-            tol: 1e-8,
-            max_iter: 10_000,
-            precision: GramPrecision::default(),
-            memory: None,
-        }
+parameters! {
+    /// Parameters of the kernel methods on a graph (Melacci & Belkin, JMLR 12, 2011), with defaults of our measurements where the
+    /// paper selects.
+    pub struct LapSvmParams {
+        /// Kernel: how similar two rows are.
+        kernel: KernelKind = KernelKind::Rbf;
+        /// Width σ of the rbf kernel, in the unit of distances. Auto is half the median distance of two rows.
+        bandwidth: Option<f64> = None, or "auto", in above(0.0), if [kernel: "rbf", "low-rank"];
+        /// Degree of the polynomial kernel.
+        degree: u32 = 3, in at_least(1.0).at_most(100.0), if [kernel: "poly"];
+        /// Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows and
+        /// 500 beyond.
+        n_landmarks: KernelLandmarks = KernelLandmarks::Auto, if [kernel: "rbf", "poly", "low-rank"];
+        /// Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
+        /// labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
+        ambient_reg: Option<f64> = None, or "auto", in above(0.0);
+        /// Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation where
+        /// every class has two labels, and is the number of labels over the number of rows elsewhere.
+        graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
+        /// Laplacian of the graph.
+        laplacian: LaplacianKind = LaplacianKind::Normalized;
+        /// Power p of the Laplacian.
+        laplacian_power: usize = 1, in at_least(1.0).at_most(100.0);
+        /// Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
+        bias: bool = false;
+        /// How the problem is solved.
+        solver: KernelSolver = KernelSolver::Auto;
+        /// When conjugate gradients stop.
+        stopping: Stopping = Stopping::Stability, if [solver: "auto", "cg"];
+        /// Largest share η of unlabeled rows that may change sides between checks of stable labels. The default is the
+        /// paper's.
+        stability_tol: f64 = 0.015, in above(0.0).below(1.0), if [stopping: "stability", "mixed"] [solver: "auto", "cg"];
+        /// Iterations θ between checks. Auto is √n / 2 for n rows, the paper's.
+        check_every: Option<usize> = None, or "auto", in at_least(1.0), if [solver: "auto", "cg"];
+        /// Share of the labels that is held back for validation where no rows are given for it.
+        validation_share: f64 = 0.2, in above(0.0).below(1.0), if [stopping: "validation", "mixed"] [solver: "auto", "cg"];
+        /// Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition is
+        /// violated by more than √tol.
+        tol: f64 = 1e-8, in above(0.0).below(1.0);
+        /// Most iterations.
+        max_iter: usize = 10_000, in at_least(1.0);
+        /// Precision in which the Gram matrix is stored.
+        precision: GramPrecision = GramPrecision::Auto;
+        /// Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+        memory: Option<u64> = None, or "auto", in at_least(0.0);
     }
 }
 
-named!(KernelKind, "kernel", "rbf" => Rbf, "poly" => Poly, "linear" => Linear, "precomputed" => Precomputed, "low-rank" => LowRank);
-named!(LaplacianKind, "laplacian", "normalized" => Normalized, "combinatorial" => Combinatorial);
-named!(KernelSolver, "solver", "auto" => Auto, "newton" => Newton, "cg" => Cg, "dual" => Dual);
-named!(Stopping, "stopping", "stability" => Stability, "validation" => Validation, "mixed" => Mixed, "gradient" => Gradient);
-named!(GramPrecision, "precision", "auto" => Auto, "single" => Single, "double" => Double);
+impl ParameterType for KernelLandmarks {
+    fn domain() -> Domain {
+        let most = at_least(1.0).at_most(MOST_LANDMARKS as f64);
+        Domain::of_number(Number::Count).within(most).or_words(&["auto", "none"])
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::None => Some(Self::All),
+            Value::Word(word) if word == "auto" => Some(Self::Auto),
+            Value::Word(word) if word == "none" => Some(Self::All),
+            number => usize::from_value(number).map(Self::Count),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::Word("auto".into()),
+            Self::Count(count) => Value::Count(*count as u64),
+            Self::All => Value::Word("none".into()),
+        }
+    }
+}
 
 impl LapSvmParams {
     /// Checks every parameter against its range.
@@ -179,44 +166,7 @@ impl LapSvmParams {
     /// # Errors
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
-        let positive = [("bandwidth", self.bandwidth), ("ambient_reg", self.ambient_reg)];
-        if let Some((name, Some(value))) =
-            positive.into_iter().find(|(_, v)| v.is_some_and(|v| !(v > 0.0 && v.is_finite())))
-        {
-            return Err(Error::param(name, value, "a positive number, or auto"));
-        }
-        if let Some(reg) = self.graph_reg.filter(|reg| !(*reg >= 0.0 && reg.is_finite())) {
-            return Err(Error::param("graph_reg", reg, "a number of at least 0, or auto"));
-        }
-        let shares =
-            [("stability_tol", self.stability_tol), ("validation_share", self.validation_share), ("tol", self.tol)];
-        if let Some((name, value)) = shares.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
-            return Err(Error::param(name, value, "a number between 0 and 1"));
-        }
-        let landmarks = if let KernelLandmarks::Count(count) = self.n_landmarks { count } else { 1 };
-        let counts = [
-            ("degree", self.degree as usize),
-            ("check_every", self.check_every.unwrap_or(1)),
-            ("max_iter", self.max_iter),
-            ("laplacian_power", self.laplacian_power),
-            ("n_landmarks", landmarks),
-        ];
-        if let Some((name, value)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            return Err(Error::param(name, value, "at least 1"));
-        }
-        if self.degree > 100 {
-            return Err(Error::param("degree", self.degree, "at most 100"));
-        }
-        if self.laplacian_power > 100 {
-            return Err(Error::param("laplacian_power", self.laplacian_power, "at most 100"));
-        }
-        if landmarks > MOST_LANDMARKS {
-            return Err(Error::param(
-                "n_landmarks",
-                landmarks,
-                format!("at most {MOST_LANDMARKS}: an eigenproblem of them is solved"),
-            ));
-        }
+        self.check_ranges()?;
         if self.n_landmarks == KernelLandmarks::All && self.kernel == KernelKind::LowRank {
             return Err(Error::param("n_landmarks", "none", "a number, or kernel rbf"));
         }
@@ -224,7 +174,7 @@ impl LapSvmParams {
     }
 }
 
-/// Most landmarks.
+/// Most landmarks: an eigenproblem of them is solved.
 const MOST_LANDMARKS: usize = 2048;
 /// Most weights of a factor for which matrices of them are formed.
 pub(super) const MOST_WEIGHTS: usize = 8192;

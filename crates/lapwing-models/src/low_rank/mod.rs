@@ -62,8 +62,6 @@ const MOST_WIDTHS: f64 = 1500.0;
 const LABEL_ROWS: usize = 1 << 16;
 /// Name of the method.
 pub const LOW_RANK: &str = "low-rank";
-/// Names of the factors, which as methods are low-rank propagation with that one.
-pub const FACTOR_METHODS: &[&str] = &["anchor", "nystrom", "glnp"];
 
 /// Classifier by low-rank label propagation: parameters, checked.
 ///
@@ -130,22 +128,12 @@ impl LowRank {
         Ok(Self { name: LOW_RANK, params, given: None })
     }
 
-    /// The method by its name: `low-rank`, or that of a factor, which then is the one; `None` for other methods.
+    /// The method under the name of one factor, which takes the place of the one in the parameters.
     ///
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
-    pub fn named(name: &str, params: &LowRankParams) -> Result<Option<Self>> {
-        if name == LOW_RANK {
-            return Self::new(params.clone()).map(Some);
-        }
-        if !FACTOR_METHODS.contains(&name) {
-            return Ok(None);
-        }
-        let factor = FactorKind::parse(name)?;
-        if ![FactorKind::default(), factor].contains(&params.factor) {
-            return Err(Error::param("factor", params.factor.name(), format!("that of the method {name}, or none")));
-        }
-        Ok(Some(Self { name: factor.name(), ..Self::new(LowRankParams { factor, ..params.clone() })? }))
+    pub fn of_factor(factor: FactorKind, params: &LowRankParams) -> Result<Self> {
+        Ok(Self { name: factor.name(), ..Self::new(LowRankParams { factor, ..params.clone() })? })
     }
 
     /// Parameters.

@@ -365,9 +365,6 @@ fn confidence_does_not_depend_on_the_number_of_rows() {
 fn a_checkpoint_is_of_all_rows() {
     let kept = LowRankParams { checkpoint: Some("sums".into()), fit_rows: Some(10), ..LowRankParams::default() };
     assert!(LowRank::new(kept).unwrap_err().to_string().starts_with("checkpoint is given"));
-    let other = LowRankParams { factor: FactorKind::Glnp, ..LowRankParams::default() };
-    assert!(LowRank::named("nystrom", &other).unwrap_err().to_string().starts_with("factor is glnp"));
-    assert!(LowRank::named("glnp", &other).unwrap().is_some() && LowRank::named("harmonic", &other).unwrap().is_none());
 }
 
 #[test]

@@ -1,60 +1,58 @@
 //! Parameters of unfolded graph networks.
 
-use lapwing_data::{Error, Result};
+use lapwing_data::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
+use lapwing_data::{Error, Result, choices, parameters};
 use lapwing_solve::PropagatorParams;
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
-
-/// What is minimised over the labelled nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NodeLoss {
-    /// Σ mᵤ·(logsumexp zᵤ − yᵤᵀzᵤ).
-    #[default]
-    CrossEntropy,
-    /// ½·Σ mᵤ·‖zᵤ − yᵤ‖².
-    Mse,
+choices! {
+    /// What is minimized over the labeled nodes.
+    pub enum NodeLoss("loss", default CrossEntropy) {
+        /// Σ mᵤ·(logsumexp zᵤ − yᵤᵀzᵤ).
+        CrossEntropy = "cross-entropy",
+        /// ½·Σ mᵤ·‖zᵤ − yᵤ‖².
+        Mse = "mse",
+    }
 }
 
-/// How the weights are found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LayerSolver {
-    /// Whichever is estimated to be fastest; the estimates are reported.
-    #[default]
-    Auto,
-    /// Features are smoothed once, one solve for each column or labelled node, and a linear model fitted to them.
-    Direct,
-    /// The same smoothed roughly, for a preconditioner; iterations on the graph itself.
-    RoughPcg,
-    /// HERTA: smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations on the graph itself.
-    Herta,
-    /// The same, on the sparsified graph first, as long as that takes the weights nearer (the mixed strategy of the paper).
-    HertaMixed,
-    /// Iterations on the graph, with estimates of the diagonal for a preconditioner.
-    MatrixFree,
-    /// Gradient descent.
-    Gd,
-    /// Adam.
-    Adam,
+choices! {
+    /// How the weights of the layer are found.
+    pub enum LayerSolver("solver", default Auto) {
+        /// Whichever is estimated to be fastest; the estimates are reported.
+        Auto = "auto",
+        /// Features are smoothed once, one solve for each column or labeled node, and a linear model is fitted to them.
+        Direct = "direct",
+        /// Features are smoothed roughly, for a preconditioner; iterations on the graph itself.
+        RoughPcg = "rough-pcg",
+        /// HERTA: features are smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations on the
+        /// graph itself.
+        Herta = "herta",
+        /// HERTA, with iterations on the sparsified graph first, as long as they bring the weights nearer (the mixed strategy of
+        /// the paper).
+        HertaMixed = "herta-mixed",
+        /// Iterations on the graph, with estimates of the diagonal for a preconditioner.
+        MatrixFree = "matrix-free",
+        /// Gradient descent.
+        Gd = "gd",
+        /// Adam.
+        Adam = "adam",
+    }
 }
 
-/// What iterates where there is a preconditioner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LayerOptimizer {
-    /// Conjugate gradients for squares, L-BFGS for cross-entropy.
-    #[default]
-    Auto,
-    /// Conjugate gradients on the normal equations, for squares.
-    Cg,
-    /// L-BFGS with an exact line search.
-    Lbfgs,
-    /// Gradient descent, as published.
-    Gd,
-    /// Adam on the preconditioned weights, as published.
-    Adam,
+choices! {
+    /// What iterates where there is a preconditioner.
+    pub enum LayerOptimizer("optimizer", default Auto) {
+        /// Conjugate gradients for squares, L-BFGS for cross-entropy.
+        Auto = "auto",
+        /// Conjugate gradients on the normal equations, for squares.
+        Cg = "cg",
+        /// L-BFGS with an exact line search.
+        Lbfgs = "l-bfgs",
+        /// Gradient descent, as published.
+        Gd = "gd",
+        /// Adam on the preconditioned weights, as published.
+        Adam = "adam",
+    }
 }
 
 /// Rows of the Hadamard sketch that a preconditioner is made from.
@@ -70,10 +68,28 @@ pub enum SketchSize {
     Rows(usize),
 }
 
-named!(NodeLoss, "loss", "cross-entropy" => CrossEntropy, "mse" => Mse);
-named!(LayerSolver, "solver", "auto" => Auto, "direct" => Direct, "rough-pcg" => RoughPcg, "herta" => Herta,
-    "herta-mixed" => HertaMixed, "matrix-free" => MatrixFree, "gd" => Gd, "adam" => Adam);
-named!(LayerOptimizer, "optimizer", "auto" => Auto, "cg" => Cg, "l-bfgs" => Lbfgs, "gd" => Gd, "adam" => Adam);
+impl ParameterType for SketchSize {
+    fn domain() -> Domain {
+        Domain::of_number(Number::Count).within(at_least(1.0)).or_words(&["auto", "none"])
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::None => Some(Self::None),
+            Value::Word(word) if word == "auto" => Some(Self::Auto),
+            Value::Word(word) if word == "none" => Some(Self::None),
+            number => usize::from_value(number).map(Self::Rows),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::Word("auto".into()),
+            Self::None => Value::Word("none".into()),
+            Self::Rows(rows) => Value::Count(*rows as u64),
+        }
+    }
+}
 
 impl NodeLoss {
     /// Default ρ where `spread` is the squared distance of smoothed rows from their mean, times the trust in each, all together.
@@ -93,74 +109,52 @@ impl NodeLoss {
     }
 }
 
-/// How an unfolded graph network is made and trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UnfoldedParams {
-    /// λ ≥ 0, weight of smoothness over the graph; `None`, the default: the best of 1, 2, 5, 10 and 20 for labels that are held
-    /// out, and 10 where a class has fewer than three labels. 0 leaves a linear model of the features.
-    pub graph_reg: Option<f64>,
-    /// What is added to every degree, above 0; default 1 (Yang et al. 2021).
-    pub self_loop: f64,
-    /// Loss; default cross-entropy.
-    pub loss: NodeLoss,
-    /// ρ ≥ 0 of (ρ/2)·‖W‖², beside sums (not means) over the labelled nodes; `None`: [`NodeLoss::typical_reg`] times the mean
-    /// squared length of the labelled rows of Q = H⁻¹X, less what they have of H⁻¹1, to which a constant is smoothed: scale and
-    /// shifts of the features have no part in it.
-    pub l2_reg: Option<f64>,
-    /// How weights are found; default auto.
-    pub solver: LayerSolver,
-    /// What iterates in `Direct`, `RoughPcg`, `Herta`, `HertaMixed` and `MatrixFree`; default auto.
-    pub optimizer: LayerOptimizer,
-    /// So many steps of the unfolding in the place of the exact solution; default none.
-    pub steps: Option<usize>,
-    /// α of the unfolding, in (0, 2/(1 + 2λ)); default 1/(1 + λ).
-    pub step_size: Option<f64>,
-    /// Units of a hidden layer, with rectifiers; default none: f is linear.
-    pub hidden: Option<usize>,
-    /// p in (0, 2) of edges that are reweighted by how far their ends came apart; default none.
-    pub attention: Option<f64>,
-    /// A constant column beside the features; default true.
-    pub bias: bool,
-    /// Step of gradient descent and Adam, above 0; default by rule: 2/(ν₁ + ν_d) of estimated extreme eigenvalues, 0.05 for
-    /// Adam.
-    pub learning_rate: Option<f64>,
-    /// Share of the edges that HERTA keeps, in (0, 1]; default by rule: 6n·(1 + λ/20) edges where that is less than half of
-    /// all, else all.
-    pub edges: Option<f64>,
-    /// Rows of HERTA's sketch; default auto.
-    pub sketch_size: SketchSize,
-    /// Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated, in (0, 1); default 1e-6. With a hidden layer it
-    /// stops when ten steps together lower the loss by less than √tol of it.
-    pub tol: f64,
-    /// Most iterations; default 1,000.
-    pub max_iter: usize,
+parameters! {
+    /// How an unfolded graph network is made and trained.
+    pub struct UnfoldedParams {
+        /// Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and 20
+        /// for labels that are held out, and 10 where a class has fewer than three labels.
+        graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
+        /// What is added to every degree (Yang et al. 2021 have 1).
+        self_loop: f64 = 1.0, in above(0.0);
+        /// What is minimized over the labeled nodes.
+        loss: NodeLoss = NodeLoss::CrossEntropy;
+        /// Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1 for
+        /// cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.
+        l2_reg: Option<f64> = None, or "auto", in at_least(0.0);
+        /// How the weights are found.
+        solver: LayerSolver = LayerSolver::Auto;
+        /// What iterates in solvers with a preconditioner.
+        optimizer: LayerOptimizer = LayerOptimizer::Auto;
+        /// Steps of the unfolding. Exact solves the propagation instead.
+        steps: Option<usize> = None, or "exact", in at_least(0.0);
+        /// Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ).
+        step_size: Option<f64> = None, or "auto", in above(0.0), if [steps: "given"];
+        /// Units of a hidden layer, with rectifiers. None leaves the network linear.
+        hidden: Option<usize> = None, or "none", in at_least(1.0).at_most(4096.0);
+        /// Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
+        /// keeps the weights.
+        attention: Option<f64> = None, or "none", in above(0.0).below(2.0);
+        /// Whether there is a constant column beside the features.
+        bias: bool = true;
+        /// Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam.
+        learning_rate: Option<f64> = None, or "auto", in above(0.0), if [solver: "gd", "adam"], if [optimizer: "gd", "adam"],
+            if [hidden: "given"];
+        /// Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all.
+        edges: Option<f64> = None, or "auto", in above(0.0).at_most(1.0), if [solver: "auto", "herta", "herta-mixed"];
+        /// Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
+        /// none.
+        sketch_size: SketchSize = SketchSize::Auto, if [solver: "auto", "herta", "herta-mixed"];
+        /// Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten steps
+        /// together lower the loss by less than √tol of it.
+        tol: f64 = 1e-6, in above(0.0).below(1.0);
+        /// Most iterations of the training.
+        max_iter: usize = 1000, in at_least(1.0);
+    }
 }
 
 /// Default step of Adam.
 pub(super) const TYPICAL_ADAM: f64 = 0.05;
-
-impl Default for UnfoldedParams {
-    fn default() -> Self {
-        Self {
-            graph_reg: None,
-            self_loop: 1.0,
-            loss: NodeLoss::default(),
-            l2_reg: None,
-            solver: LayerSolver::default(),
-            optimizer: LayerOptimizer::default(),
-            steps: None,
-            step_size: None,
-            hidden: None,
-            attention: None,
-            bias: true,
-            learning_rate: None,
-            edges: None,
-            sketch_size: SketchSize::default(),
-            tol: 1e-6,
-            max_iter: 1000,
-        }
-    }
-}
 
 impl UnfoldedParams {
     /// Checks every parameter against its range.
@@ -168,35 +162,13 @@ impl UnfoldedParams {
     /// # Errors
     /// [`Error::Param`] naming the first one outside.
     pub fn validate(&self) -> Result<()> {
+        self.check_ranges()?;
         match self.graph_reg {
             Some(_) => self.propagation().validate()?,
             // The least that is tried leaves most room for a step size.
             None => {
                 self.with_graph_reg(CANDIDATES.into_iter().fold(f64::INFINITY, f64::min)).propagation().validate()?
             }
-        }
-        if let Some(reg) = self.l2_reg.filter(|reg| !(*reg >= 0.0 && reg.is_finite())) {
-            return Err(Error::param("l2_reg", reg, "a number of at least 0, or auto"));
-        }
-        if let Some(rate) = self.learning_rate.filter(|rate| !(*rate > 0.0 && rate.is_finite())) {
-            return Err(Error::param("learning_rate", rate, "a positive number, or auto"));
-        }
-        if let Some(share) = self.edges.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            return Err(Error::param("edges", share, "above 0 and at most 1, or auto"));
-        }
-        if let Some(power) = self.attention.filter(|power| !(*power > 0.0 && *power < 2.0)) {
-            return Err(Error::param("attention", power, "above 0 and below 2, or none"));
-        }
-        if !(self.tol > 0.0 && self.tol < 1.0) {
-            return Err(Error::param("tol", self.tol, "a number between 0 and 1"));
-        }
-        let rows = if let SketchSize::Rows(rows) = self.sketch_size { rows } else { 1 };
-        let counts = [("hidden", self.hidden.unwrap_or(1)), ("sketch_size", rows), ("max_iter", self.max_iter)];
-        if let Some((name, value)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            return Err(Error::param(name, value, "at least 1"));
-        }
-        if self.hidden.is_some_and(|units| units > MOST_UNITS) {
-            return Err(Error::param("hidden", self.hidden.unwrap_or(0), format!("at most {MOST_UNITS}")));
         }
         if self.loss == NodeLoss::CrossEntropy && self.optimizer == LayerOptimizer::Cg {
             return Err(Error::param("optimizer", "cg", "auto, l-bfgs, gd or adam: cg is for loss mse"));
@@ -229,6 +201,3 @@ impl UnfoldedParams {
 
 /// λ that are tried where none is given, the default first: the one for few labels, where there is nothing to choose by.
 pub(super) const CANDIDATES: [f64; 5] = [10.0, 1.0, 2.0, 5.0, 20.0];
-
-/// Most units of a hidden layer.
-const MOST_UNITS: usize = 4096;

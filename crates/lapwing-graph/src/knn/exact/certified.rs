@@ -351,7 +351,7 @@ mod tests {
     use lapwing_data::Csr;
 
     use super::*;
-    use crate::knn::{KnnBuilder, Metric, kneighbors, query};
+    use crate::knn::{KnnMethod, Metric, kneighbors, query};
     use crate::testkit::{blobs, brute_force, dense_values};
 
     fn run() -> Run {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn params(k: usize, metric: Metric) -> KnnParams {
-        KnnParams { n_neighbors: k, metric, builder: KnnBuilder::Exact, ..KnnParams::default() }
+        KnnParams { n_neighbors: k, metric, method: KnnMethod::Exact, ..KnnParams::default() }
     }
 
     fn sparse(features: &Features<'_>) -> Features<'static> {

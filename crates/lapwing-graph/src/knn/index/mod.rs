@@ -30,7 +30,7 @@ use crate::knn::kernels::lists::{EMPTY, id_of};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
 use crate::knn::rows::{Frame, Rows, half_squared, products};
 use crate::knn::zero_rows;
-use crate::knn::{KnnBuilder, KnnParams, Metric, Neighbors};
+use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
 
 /// Fitted rows whose true neighbours tell how many cells to visit.
 const SAMPLE: usize = 500;
@@ -73,7 +73,7 @@ impl NeighborIndex {
     /// Whether an index is worth its making: where [`crate::knn::kneighbors`] searches by partitions.
     pub fn pays(features: &Features<'_>, params: &KnnParams) -> bool {
         let Features::Dense(dense) = features else { return false };
-        params.builder.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnBuilder::Partitions
+        params.method.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnMethod::Partitions
     }
 
     /// Carves dense `features` and measures how many cells have to be visited for the recall asked for.
@@ -414,8 +414,8 @@ mod tests {
     use crate::knn::{kneighbors, query};
     use crate::testkit::{blobs, dense_values};
 
-    fn params(metric: Metric, builder: KnnBuilder) -> KnnParams {
-        KnnParams { n_neighbors: 10, metric, builder, ..KnnParams::default() }
+    fn params(metric: Metric, method: KnnMethod) -> KnnParams {
+        KnnParams { n_neighbors: 10, metric, method, ..KnnParams::default() }
     }
 
     /// Rows `rows` of `features`, as they are.
@@ -435,7 +435,7 @@ mod tests {
         let all = blobs(9000, 8, 5);
         let (train, new) = (part(&all, 0..8000), part(&all, 8000..9000));
         for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
-            let params = params(metric, KnnBuilder::Partitions);
+            let params = params(metric, KnnMethod::Partitions);
             let index = NeighborIndex::build(&train, &params, &run).unwrap();
             assert!(index.cells().recall >= 0.95 && index.cells().n_probes < index.cells().len(), "{metric:?}");
             let found = index.query(&train, &new, &params, &run).unwrap();
@@ -450,7 +450,7 @@ mod tests {
     fn answers_do_not_depend_on_threads_or_batches() {
         let all = blobs(6000, 5, 4);
         let (train, new) = (part(&all, 0..5000), part(&all, 5000..6000));
-        let params = params(Metric::Euclidean, KnnBuilder::Partitions);
+        let params = params(Metric::Euclidean, KnnMethod::Partitions);
         let answer = |threads: usize, step: usize| {
             let run = Run::new(Some(threads), 3).unwrap();
             let index = NeighborIndex::build(&train, &params, &run).unwrap();
@@ -468,7 +468,7 @@ mod tests {
     fn equal_rows_are_found_in_the_cells_they_fill() {
         let run = Run::new(Some(2), 3).unwrap();
         let train = Features::from_f32(3000, 2, vec![0.3; 6000]).unwrap();
-        let params = params(Metric::Euclidean, KnnBuilder::Partitions);
+        let params = params(Metric::Euclidean, KnnMethod::Partitions);
         let index = NeighborIndex::build(&train, &params, &run).unwrap();
         let found = index.query(&train, &part(&train, 0..20), &params, &run).unwrap();
         assert!(found.distances.iter().all(|&distance| distance == 0.0));
@@ -478,7 +478,7 @@ mod tests {
     #[test]
     fn few_rows_and_rows_of_zeros_make_an_index_too() {
         let run = Run::new(Some(2), 3).unwrap();
-        let euclidean = params(Metric::Euclidean, KnnBuilder::Partitions);
+        let euclidean = params(Metric::Euclidean, KnnMethod::Partitions);
         assert!(NeighborIndex::build(&blobs(1, 2, 1), &euclidean, &run).is_err());
         let index = NeighborIndex::build(&blobs(2, 2, 1), &euclidean, &run).unwrap();
         assert_eq!(index.cells().recall, 1.0);
@@ -486,7 +486,7 @@ mod tests {
         values[..1200].fill(0.0);
         let train = Features::from_f64(3000, 4, values).unwrap();
         let cosine =
-            KnnParams { zero_rows: crate::knn::ZeroRows::Allow, ..params(Metric::Cosine, KnnBuilder::Partitions) };
+            KnnParams { zero_rows: crate::knn::ZeroRows::Allow, ..params(Metric::Cosine, KnnMethod::Partitions) };
         let index = NeighborIndex::build(&train, &cosine, &run).unwrap();
         assert!(index.cells().recall >= 0.95, "{:?}", index.cells().recall);
         let found = index.query(&train, &train, &cosine, &run).unwrap();
@@ -497,10 +497,10 @@ mod tests {
     fn large_products_are_found_by_partitions() {
         let run = Run::new(Some(2), 3).unwrap();
         let features = blobs(6000, 6, 5);
-        let params = |builder| params(Metric::InnerProduct, builder);
-        let (found, report) = kneighbors(&features, &params(KnnBuilder::Partitions), &run).unwrap();
+        let params = |method| params(Metric::InnerProduct, method);
+        let (found, report) = kneighbors(&features, &params(KnnMethod::Partitions), &run).unwrap();
         found.check().unwrap();
-        let exact = kneighbors(&features, &params(KnnBuilder::Exact), &run).unwrap().0;
+        let exact = kneighbors(&features, &params(KnnMethod::Exact), &run).unwrap().0;
         assert!(report.recall >= 0.95 && shared(&found, &exact) > 0.93, "{report:?}");
     }
 

@@ -165,7 +165,7 @@ impl<S: Source> Search<'_, S> {
         let points = Points::prepare(&self.source, Some(&order.rows), run)?;
         let width = list_width(self.params.n_neighbors, self.is_rounded, target);
         let mut lists = SharedLists::new(points.n, width);
-        let mut report = KnnReport { builder: "partitions", recall: 0.0, ..KnnReport::exact() };
+        let mut report = KnnReport { method: "partitions", recall: 0.0, ..KnnReport::exact() };
         let mut snapshot = None;
         while let Some(joined) = partition.take() {
             let before = report.recall;

@@ -1,88 +1,54 @@
 //! What global linear neighbourhoods are asked.
 
-use lapwing_data::{Error, Result, parse_choice};
-use serde::{Deserialize, Serialize};
+use lapwing_data::params::{Parameters, at_least};
+use lapwing_data::{Error, Result, choices, parameters};
 
 use super::rows::{BLOCK_ROWS, n_slots, tile_rows};
 
-/// How Q is brought down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GlnpSolver {
-    /// Accelerated projected gradient with a quadratic upper bound and restarts. The default: lowest Q for the passes spent.
-    #[default]
-    #[serde(rename = "apgd")]
-    AcceleratedGradient,
-    /// Multiplicative updates: a third of the memory and no step to choose, but slow after the first few. Negative data is
-    /// shifted by its minimum, which makes it another problem.
-    #[serde(rename = "mu")]
-    Multiplicative,
-    /// The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for comparison.
-    #[serde(rename = "apgd-paper")]
-    PaperGradient,
+choices! {
+    /// How the objective Q of a learned factor is minimized.
+    pub enum GlnpSolver("glnp_solver", default AcceleratedGradient) {
+        /// Accelerated projected gradient with a quadratic upper bound and restarts: lowest Q for the passes spent.
+        AcceleratedGradient = "apgd",
+        /// Multiplicative updates: a third of the memory and no step to choose, but slow after the first few. Negative data
+        /// is moved up by its minimum, which makes it another problem.
+        Multiplicative = "mu",
+        /// The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for comparison.
+        PaperGradient = "apgd-paper",
+    }
 }
 
-/// Where F starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GlnpStart {
-    /// At the clusters of given centers: Q starts at their inertia. The default.
-    #[default]
-    #[serde(rename = "kmeans")]
-    KMeans,
-    /// Uniform in (0, 1], scaled: close to a saddle where all columns are alike, which takes tens of iterations to leave;
-    /// a large `tol` ends there.
-    #[serde(rename = "uniform")]
-    Uniform,
+choices! {
+    /// Where a learned factor F starts.
+    pub enum GlnpStart("glnp_start", default KMeans) {
+        /// At the clusters of k-means: Q starts at their inertia.
+        KMeans = "kmeans",
+        /// Uniform in (0, 1], scaled: close to a saddle where all columns are alike, which takes tens of iterations to leave;
+        /// a large tolerance ends there.
+        Uniform = "uniform",
+    }
 }
 
-/// Parameters of global linear neighbourhoods.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GlnpParams {
-    /// k, columns of F, between 1 and n; default 100.
-    pub rank: usize,
-    /// How Q is brought down; default accelerated gradient.
-    pub solver: GlnpSolver,
-    /// Where F starts; default at clusters.
-    pub start: GlnpStart,
-    /// Iterations at most, default 100; 0 leaves F at its start.
-    pub max_iter: usize,
-    /// Ends where the last five iterations together have lowered Q by no more than this share of ‖X‖², or, in the published
-    /// algorithm, where one has changed it by no more; in [0, 1), default 1e-5.
-    pub tol: f64,
-    /// Bytes that may be allocated; default none, which is no limit.
-    pub memory: Option<u64>,
-}
-
-impl Default for GlnpParams {
-    fn default() -> Self {
-        Self {
-            rank: 100,
-            solver: GlnpSolver::default(),
-            start: GlnpStart::default(),
-            max_iter: 100,
-            tol: 1e-5,
-            memory: None,
-        }
+parameters! {
+    /// Parameters of global linear neighborhoods.
+    pub struct GlnpParams {
+        /// k, columns of the factor F. At most the number of rows.
+        rank: usize = 100, in at_least(1.0);
+        /// How the objective is minimized.
+        solver: GlnpSolver = GlnpSolver::AcceleratedGradient;
+        /// Where the factor starts.
+        start: GlnpStart = GlnpStart::KMeans;
+        /// Most iterations. 0 leaves the factor at its start.
+        max_iter: usize = 100, in at_least(0.0);
+        /// Share of ‖X‖² by which the last five iterations together must lower the objective, or by which one iteration of the
+        /// published algorithm must change it. Less ends the iteration.
+        tol: f64 = 1e-5, in at_least(0.0).below(1.0);
+        /// Most bytes that may be allocated.
+        memory: Option<u64> = None, or "none", in at_least(1.0);
     }
 }
 
 impl GlnpParams {
-    /// Checks every parameter against its range.
-    ///
-    /// # Errors
-    /// [`Error::Param`] naming the first one outside.
-    pub fn validate(&self) -> Result<()> {
-        if self.rank == 0 {
-            return Err(Error::param("rank", 0, "at least 1"));
-        }
-        if !(self.tol >= 0.0 && self.tol < 1.0) {
-            return Err(Error::param("tol", self.tol, "at least 0 and below 1"));
-        }
-        if self.memory == Some(0) {
-            return Err(Error::param("memory", 0, "at least 1 byte"));
-        }
-        Ok(())
-    }
-
     /// Most bytes allocated at a time for features (n, d) on so many threads, besides the features themselves: 8·n·k for
     /// each of 3 arrays with accelerated gradients, 1 with multiplicative updates, 4 with the published algorithm, and
     /// 8·(d·k + 2k²) for each of up to 64 partial sums.
@@ -106,7 +72,7 @@ impl GlnpParams {
 
     /// Checks the parameters against the rows to be factored.
     pub(super) fn fit_to(&self, n: usize, d: usize, threads: usize) -> Result<()> {
-        self.validate()?;
+        self.check_ranges()?;
         if n == 0 || d == 0 {
             return Err(Error::shape("features", "at least one row and one column", format!("{n} × {d}")));
         }
@@ -125,62 +91,17 @@ impl GlnpParams {
     }
 }
 
-impl GlnpSolver {
-    const NAMES: [(&str, Self); 3] =
-        [("apgd", Self::AcceleratedGradient), ("mu", Self::Multiplicative), ("apgd-paper", Self::PaperGradient)];
-
-    /// Names of all, as on the command line.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::NAMES.iter().map(|(name, _)| *name)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, solver)| *solver == self).map_or("", |(name, _)| name)
-    }
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("glnp solver", name, &Self::NAMES)
-    }
-}
-
-impl GlnpStart {
-    const NAMES: [(&str, Self); 2] = [("kmeans", Self::KMeans), ("uniform", Self::Uniform)];
-
-    /// Names of all, as on the command line.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::NAMES.iter().map(|(name, _)| *name)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, start)| *start == self).map_or("", |(name, _)| name)
-    }
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("glnp start", name, &Self::NAMES)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_are_those_of_files() {
-        for name in GlnpSolver::names() {
+        for name in GlnpSolver::NAMES.iter().copied() {
             let solver = GlnpSolver::parse(name).unwrap();
             assert_eq!((solver.name(), serde_json::to_value(solver).unwrap().as_str()), (name, Some(name)));
         }
-        for name in GlnpStart::names() {
+        for name in GlnpStart::NAMES.iter().copied() {
             let start = GlnpStart::parse(name).unwrap();
             assert_eq!((start.name(), serde_json::to_value(start).unwrap().as_str()), (name, Some(name)));
         }
@@ -192,7 +113,7 @@ mod tests {
     fn parameters_outside_their_range_are_named() {
         let text = |params: GlnpParams| params.fit_to(50, 3, 2).unwrap_err().to_string();
         let default = || GlnpParams { rank: 5, ..GlnpParams::default() };
-        assert_eq!(text(GlnpParams { rank: 0, ..default() }), "rank is 0; expected at least 1");
+        assert_eq!(text(GlnpParams { rank: 0, ..default() }), "rank is 0; expected a whole number of at least 1");
         assert!(text(GlnpParams { rank: 51, ..default() }).starts_with("rank is 51; expected at most 50"));
         assert!(text(GlnpParams { tol: f64::NAN, ..default() }).starts_with("tol is NaN"));
         assert!(text(GlnpParams { memory: Some(0), ..default() }).starts_with("memory is 0"));

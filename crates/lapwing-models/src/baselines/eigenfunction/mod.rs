@@ -33,11 +33,11 @@ mod density;
 mod extension;
 mod rotation;
 
-use lapwing_data::{Error, Features, Matrix, Result, Run, Targets, check_memory, peak_memory_bytes};
+use lapwing_data::params::{Parameters, above, at_least};
+use lapwing_data::{Features, Matrix, Result, Run, Targets, check_memory, parameters, peak_memory_bytes};
 use lapwing_graph::GraphParams;
 use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 pub use extension::{EigenfunctionExtension, EigenfunctionParts};
 
@@ -57,68 +57,25 @@ const LEAST_EIGENVALUE: f64 = 1e-10;
 /// An axis this much shorter than the longest is constant but for rounding.
 const LEAST_EXTENT: f64 = 1e-10;
 
-/// Parameters of the eigenfunctions; the numbers of functions and axes are round ones of ours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EigenfunctionParams {
-    /// q, functions, at least 1; fewer where there are not so many. Default 64.
-    pub n_eigenfunctions: usize,
-    /// r, principal axes, at least 1; above d it means d. `None` ("auto"): the smaller of d and 64.
-    pub n_components: Option<usize>,
-    /// b, bins of a histogram, at least 2; default 50.
-    pub n_bins: usize,
-    /// σ, width of the kernel in units of the mean distance of bins, above 0; default 0.2.
-    pub relative_bandwidth: f64,
-    /// ε, added to the share of every bin, above 0; default 0.1.
-    pub density_floor: f64,
-    /// Percent of the rows that are clipped at either end of an axis, in [0, 50); default 2.5.
-    pub clip: f64,
-    /// w, weight of the labels against smoothness, above 0; default 100.
-    pub fit_weight: f64,
-    /// Whether a constant is fitted too; default yes.
-    pub constant: bool,
-}
-
-impl Default for EigenfunctionParams {
-    fn default() -> Self {
-        Self {
-            n_eigenfunctions: 64,
-            n_components: None,
-            n_bins: 50,
-            relative_bandwidth: 0.2,
-            density_floor: 0.1,
-            clip: 2.5,
-            fit_weight: 100.0,
-            constant: true,
-        }
-    }
-}
-
-impl EigenfunctionParams {
-    /// Checks every parameter against its range.
-    ///
-    /// # Errors
-    /// [`Error::Param`] naming the first one outside.
-    pub fn validate(&self) -> Result<()> {
-        let counts = [
-            ("n_eigenfunctions", self.n_eigenfunctions, 1),
-            ("n_components", self.n_components.unwrap_or(1), 1),
-            ("n_bins", self.n_bins, 2),
-        ];
-        if let Some((name, value, least)) = counts.into_iter().find(|(_, value, least)| value < least) {
-            return Err(Error::param(name, value, format!("at least {least}")));
-        }
-        let positive = [
-            ("relative_bandwidth", self.relative_bandwidth),
-            ("density_floor", self.density_floor),
-            ("fit_weight", self.fit_weight),
-        ];
-        if let Some((name, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && value.is_finite())) {
-            return Err(Error::param(name, value, "a positive number"));
-        }
-        if !(self.clip >= 0.0 && self.clip < 50.0) {
-            return Err(Error::param("clip", self.clip, "a percentage of at least 0 and below 50"));
-        }
-        Ok(())
+parameters! {
+    /// Parameters of the eigenfunctions; the numbers of functions and axes are round ones of ours.
+    pub struct EigenfunctionParams {
+        /// Functions q. Fewer where there are not so many.
+        n_eigenfunctions: usize = 64, in at_least(1.0);
+        /// Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.
+        n_components: Option<usize> = None, or "auto", in at_least(1.0);
+        /// Bins b of the histogram along an axis.
+        n_bins: usize = 50, in at_least(2.0);
+        /// Width σ of the kernel between bins, in units of their mean distance.
+        relative_bandwidth: f64 = 0.2, in above(0.0);
+        /// What is added to the share of every bin, ε.
+        density_floor: f64 = 0.1, in above(0.0);
+        /// Percent of the rows that are clipped at either end of an axis.
+        clip: f64 = 2.5, in at_least(0.0).below(50.0);
+        /// Weight w of the given labels against smoothness.
+        fit_weight: f64 = 100.0, in above(0.0);
+        /// Whether a constant is fitted too.
+        constant: bool = true;
     }
 }
 
@@ -152,7 +109,7 @@ impl Eigenfunction {
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
     pub fn new(params: EigenfunctionParams) -> Result<Self> {
-        params.validate()?;
+        params.check_ranges()?;
         Ok(Self { params })
     }
 

@@ -1,0 +1,178 @@
+//! Values that a parameter takes.
+
+use super::Value;
+
+/// What a number counts or measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// A whole number of things.
+    Count,
+    /// A whole number of bytes.
+    Bytes,
+    /// A real number.
+    Real,
+}
+
+/// An interval of numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    low: Option<(f64, bool)>,
+    high: Option<(f64, bool)>,
+    is_infinite_allowed: bool,
+}
+
+/// Numbers above `low`.
+pub const fn above(low: f64) -> Range {
+    Range { low: Some((low, false)), high: None, is_infinite_allowed: false }
+}
+
+/// Numbers of at least `low`.
+pub const fn at_least(low: f64) -> Range {
+    Range { low: Some((low, true)), high: None, is_infinite_allowed: false }
+}
+
+impl Range {
+    /// Less the numbers of at least `high`.
+    pub const fn below(self, high: f64) -> Self {
+        Self { high: Some((high, false)), ..self }
+    }
+
+    /// Less the numbers above `high`.
+    pub const fn at_most(self, high: f64) -> Self {
+        Self { high: Some((high, true)), ..self }
+    }
+
+    /// With infinity.
+    pub const fn or_infinite(self) -> Self {
+        Self { is_infinite_allowed: true, ..self }
+    }
+
+    fn has(&self, x: f64) -> bool {
+        let above = self.low.is_none_or(|(low, is_in)| x > low || (is_in && x == low));
+        let below = self.high.is_none_or(|(high, is_in)| x < high || (is_in && x == high));
+        above && below && (x.is_finite() || (self.is_infinite_allowed && x == f64::INFINITY))
+    }
+
+    /// The bounds in words, with a space before them.
+    fn bounds(&self, prefix: &str) -> String {
+        let low = self.low.map(|(x, is_in)| format!("{} {}", if is_in { "at least" } else { "above" }, plain(x)));
+        let high = self.high.map(|(x, is_in)| format!("{} {}", if is_in { "at most" } else { "below" }, plain(x)));
+        let bounds: Vec<String> = low.into_iter().chain(high).collect();
+        let of = if bounds.first().is_some_and(|b| b.starts_with("at ")) { prefix } else { "" };
+        if bounds.is_empty() { String::new() } else { format!(" {of}{}", bounds.join(" and ")) }
+    }
+
+    /// The interval as mathematicians write it; empty where every number is allowed.
+    pub fn interval(&self) -> String {
+        if self.low.is_none() && self.high.is_none() {
+            return String::new();
+        }
+        let low =
+            self.low.map_or("(−∞".into(), |(x, is_in)| format!("{}{}", if is_in { '[' } else { '(' }, plain(x)));
+        let high = match self.high {
+            Some((x, is_in)) => format!("{}{}", plain(x), if is_in { ']' } else { ')' }),
+            None => format!("∞{}", if self.is_infinite_allowed { ']' } else { ')' }),
+        };
+        format!("{low}, {high}")
+    }
+}
+
+/// A number as it is typed: large whole numbers with commas, small fractions with an exponent.
+fn plain(x: f64) -> String {
+    if x.fract() == 0.0 && x.abs() >= 1e4 && x.abs() < 1e15 {
+        let digits = format!("{x}");
+        let mut text = String::new();
+        for (place, digit) in digits.chars().enumerate() {
+            if place > 0 && (digits.len() - place) % 3 == 0 {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        return text;
+    }
+    super::value::real_text(x)
+}
+
+/// Values that a parameter takes: numbers within a range, words, lists, or true and false.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Domain {
+    /// The kind of numbers, if it takes any.
+    pub number: Option<Number>,
+    /// Where numbers must lie; for a list, each of them.
+    pub range: Range,
+    /// Whether it takes a list of numbers.
+    pub is_list: bool,
+    /// Whether it is true or false.
+    pub is_flag: bool,
+    /// Words that it takes, with their meanings where they are choices.
+    pub words: Vec<(&'static str, String)>,
+    /// Form of further words, such as `knn:K`.
+    pub pattern: Option<&'static str>,
+}
+
+impl Domain {
+    /// Numbers.
+    pub fn of_number(number: Number) -> Self {
+        Self { number: Some(number), ..Self::default() }
+    }
+
+    /// This with further words.
+    #[must_use]
+    pub fn or_words(mut self, words: &[&'static str]) -> Self {
+        self.words.extend(words.iter().map(|word| (*word, String::new())));
+        self
+    }
+
+    /// This with numbers in that range alone.
+    #[must_use]
+    pub fn within(self, range: Range) -> Self {
+        Self { range, ..self }
+    }
+
+    /// Whether it has that word.
+    pub fn has_word(&self, word: &str) -> bool {
+        let prefix = self.pattern.and_then(|pattern| pattern.split_once(':'));
+        self.words.iter().any(|(known, _)| *known == word)
+            || prefix.is_some_and(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(':')))
+    }
+
+    /// Whether it has that value.
+    pub fn has(&self, value: &Value) -> bool {
+        match value {
+            Value::None => true,
+            Value::Flag(_) => self.is_flag,
+            Value::Word(word) => self.has_word(word),
+            Value::Count(count) => self.range.has(*count as f64),
+            Value::Real(x) => self.range.has(*x),
+            Value::List(list) => list.iter().all(|x| self.range.has(*x)),
+        }
+    }
+
+    /// What is expected, in words: "a number above 0, inf, or auto".
+    pub fn expected(&self) -> String {
+        let mut text = match (self.is_flag, self.number) {
+            (true, _) => return "true or false".into(),
+            (false, None) if self.pattern.is_none() => {
+                let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
+                return format!("one of {}", words.join(", "));
+            }
+            (false, None) => String::new(),
+            (false, Some(_)) if self.is_list => format!("numbers{}", self.range.bounds("of ")),
+            (false, Some(Number::Real)) => format!("a number{}", self.range.bounds("of ")),
+            (false, Some(Number::Count)) => format!("a whole number{}", self.range.bounds("of ")),
+            (false, Some(Number::Bytes)) => format!("a number of bytes{}", self.range.bounds("of ")),
+        };
+        let infinity = self.range.is_infinite_allowed.then_some("inf");
+        let others: Vec<&str> =
+            infinity.into_iter().chain(self.pattern).chain(self.words.iter().map(|(word, _)| *word)).collect();
+        if let Some((last, first)) = others.split_last() {
+            for word in first {
+                text.push_str(", ");
+                text.push_str(word);
+            }
+            text.push_str(", or ");
+            text.push_str(last);
+        }
+        text
+    }
+}

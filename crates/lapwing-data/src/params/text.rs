@@ -1,0 +1,97 @@
+//! Numbers and names as they are typed.
+
+/// Largest count: beyond it doubles skip whole numbers.
+const MOST: f64 = (1u64 << 53) as f64;
+/// A number that is not NaN; `inf` is one.
+pub fn real(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(x) if !x.is_nan() => Ok(x),
+        _ => Err("expected a number".into()),
+    }
+}
+
+/// A whole number, perhaps in thousands (k), millions (M), or thousands of millions (G), or as a power of ten: `15`, `100k`,
+/// `2.5M`, `1e6`.
+pub fn count(text: &str) -> Result<usize, String> {
+    const EXPECTED: &str = "expected a whole number, at least 0, such as 15, 100k or 2M";
+    let text = text.trim();
+    if let Ok(count) = text.parse() {
+        return Ok(count);
+    }
+    let (digits, unit) = split_unit(text);
+    let unit = match unit {
+        None => 1.0,
+        Some('k') => 1e3,
+        Some('m') => 1e6,
+        Some('g') => 1e9,
+        Some(_) => return Err(EXPECTED.into()),
+    };
+    scaled(digits, unit).and_then(|number| usize::try_from(number).ok()).ok_or_else(|| EXPECTED.into())
+}
+
+/// A number of bytes, perhaps in units of 2¹⁰ (k), 2²⁰ (M), 2³⁰ (G) or 2⁴⁰ (T), of which each may be followed by B or iB.
+pub fn byte_count(text: &str) -> Result<u64, String> {
+    const EXPECTED: &str = "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)";
+    let text = text.trim();
+    if let Ok(bytes) = text.parse() {
+        return Ok(bytes);
+    }
+    let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let text = text.strip_suffix('i').unwrap_or(text);
+    let (digits, unit) = split_unit(text);
+    let shift = match unit {
+        None => 0,
+        Some('k') => 10,
+        Some('m') => 20,
+        Some('g') => 30,
+        Some(_) => 40,
+    };
+    scaled(digits, (1u64 << shift) as f64).ok_or_else(|| EXPECTED.into())
+}
+
+/// The digits before a unit, and the unit in small letters.
+fn split_unit(text: &str) -> (&str, Option<char>) {
+    match text.chars().last().map(|unit| unit.to_ascii_lowercase()) {
+        Some(unit @ ('k' | 'm' | 'g' | 't')) => (&text[..text.len() - 1], Some(unit)),
+        _ => (text, None),
+    }
+}
+
+/// A decimal number times a unit, where that is whole.
+fn scaled(digits: &str, unit: f64) -> Option<u64> {
+    let starts_well = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let number = digits.parse::<f64>().ok().filter(|_| starts_well)? * unit;
+    (number <= MOST && number.fract() == 0.0).then_some(number as u64)
+}
+
+/// The nearest of the `known` names, if one is near enough to be what was meant.
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let near = known.iter().map(|known| (strsim::damerau_levenshtein(name, known), *known));
+    near.min_by_key(|(distance, _)| *distance).filter(|(distance, known)| distance * 3 <= known.len()).map(|(_, k)| k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_come_in_decimal_units() {
+        let counts = ["0", "17", "3k", "3K", "2.5m", "2M", "5G", "1e6", "1.5e3"].map(|text| count(text).unwrap());
+        assert_eq!(counts, [0, 17, 3000, 3000, 2_500_000, 2_000_000, 5_000_000_000, 1_000_000, 1500]);
+        assert_eq!(count(&usize::MAX.to_string()), Ok(usize::MAX));
+        for text in ["", "k", "-3", "1.5", "1.0005k", "2T", "2kB", "1e300", "inf", "nan", "2é", "+k", "1_000"] {
+            assert!(count(text).unwrap_err().contains("100k"), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_come_in_binary_units() {
+        let bytes = ["17", "3k", "3K", "2m", "2M", "5G", "1T", "1.5G", "2GB", "2GiB", "1e6", "7B"]
+            .map(|text| byte_count(text).unwrap());
+        let (k, m, g) = (1u64 << 10, 1 << 20, 1 << 30);
+        assert_eq!(bytes, [17, 3 * k, 3 * k, 2 * m, 2 * m, 5 * g, g << 10, 3 * g / 2, 2 * g, 2 * g, 1_000_000, 7]);
+        for text in ["", "G", "-1", "0.3", "99999999T", "2é", "iB"] {
+            assert!(byte_count(text).unwrap_err().contains("512M"), "{text}");
+        }
+    }
+}

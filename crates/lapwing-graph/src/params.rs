@@ -1,0 +1,199 @@
+//! Parameters of neighbor searches and of affinity graphs.
+
+use lapwing_data::params::{Parameters, above, at_least};
+use lapwing_data::{Error, Result, choices, parameters};
+
+use crate::knn::memory;
+use crate::learn::LearnParams;
+
+choices! {
+    /// Distance between rows.
+    pub enum Metric("metric", default Euclidean) {
+        /// ‖x − y‖.
+        Euclidean = "euclidean",
+        /// 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
+        Cosine = "cosine",
+        /// −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and a row need not
+        /// be nearest to itself.
+        InnerProduct = "inner-product",
+    }
+}
+
+choices! {
+    /// What becomes of rows of zeros under the cosine metric; other metrics have nothing against them.
+    pub enum ZeroRows("zero_rows", default Error) {
+        /// They are an error that names the first one.
+        Error = "error",
+        /// They are at distance 1 from every row, as if orthogonal to it.
+        Allow = "allow",
+    }
+}
+
+choices! {
+    /// Which neighbor search.
+    pub enum KnnMethod("knn_method", default Auto) {
+        /// Whichever is faster for the size.
+        Auto = "auto",
+        /// All distances.
+        Exact = "exact",
+        /// Overlapping partitions, repeated until the measured recall reaches its target.
+        Partitions = "partitions",
+    }
+}
+
+choices! {
+    /// How a distance becomes an edge weight.
+    pub enum Weighting("weights", default SelfTuning) {
+        /// exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor & Perona 2004,
+        /// who have h = 1).
+        SelfTuning = "self-tuning",
+        /// exp(−d²/(2σ²)) with one σ, the bandwidth.
+        Gaussian = "gaussian",
+        /// max(0, 1 − d), for the cosine metric.
+        Cosine = "cosine",
+        /// 1 for every edge.
+        Binary = "binary",
+        /// Learned from the distances by the log-degree model, under which the features are smooth; which pairs are edges is
+        /// learned as well.
+        Learned = "learned",
+        /// Learned by the l2-degree model.
+        LearnedL2 = "learned-l2",
+    }
+}
+
+choices! {
+    /// How the directed neighbor relation becomes an undirected graph.
+    pub enum Symmetrize("symmetrize", default Mean) {
+        /// An edge if either row is a neighbor of the other; the larger weight.
+        Union = "union",
+        /// (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
+        /// `docs/results.md`.
+        Mean = "mean",
+        /// An edge only if each row is a neighbor of the other; the smaller weight.
+        Mutual = "mutual",
+    }
+}
+
+parameters! {
+    /// What neighbors to search and how.
+    pub struct KnnParams {
+        /// Neighbors of each row. Below the number of rows.
+        n_neighbors: usize = 15, in at_least(1.0);
+        /// Distance between rows.
+        metric: Metric = Metric::Euclidean;
+        /// Neighbor search. Auto takes the faster one.
+        method: KnnMethod = KnnMethod::Auto;
+        /// Share of the true neighbors that an approximate search must find.
+        recall_target: f64 = 0.95, in above(0.0).at_most(1.0), if [method: "auto", "partitions"];
+        /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row.
+        zero_rows: ZeroRows = ZeroRows::Error, if [metric: "cosine"];
+    }
+}
+
+parameters! {
+    /// How to build an affinity graph from features.
+    pub struct GraphParams {
+        /// Neighbors of each row. Below the number of rows.
+        n_neighbors: usize = 15, in at_least(1.0);
+        /// Distance between rows.
+        metric: Metric = Metric::Euclidean;
+        /// How a distance becomes an edge weight.
+        weights: Weighting = Weighting::SelfTuning;
+        /// How the directed neighbor relation becomes an undirected graph.
+        symmetrize: Symmetrize = Symmetrize::Mean;
+        /// Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
+        /// neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5).
+        bandwidth: Option<f64> = None, or "auto", in above(0.0), if [weights: "self-tuning", "gaussian"];
+        /// Neighbor search. Auto takes the faster one.
+        knn_method: KnnMethod = KnnMethod::Auto;
+        /// Share of the true neighbors that an approximate search must find.
+        recall_target: f64 = 0.95, in above(0.0).at_most(1.0), if [knn_method: "auto", "partitions"];
+        /// Rows of zeros under the cosine metric: an error, or at distance 1 from every row.
+        zero_rows: ZeroRows = ZeroRows::Error, if [metric: "cosine"];
+    }
+    extra {
+        /// How weights are learned, where they are.
+        learn: LearnParams = LearnParams::default()
+    }
+}
+
+/// Default h of the self-tuning weights: exp(−4d²/(σᵢσⱼ)) gives fewer errors than Zelnik-Manor & Perona's
+/// exp(−d²/(σᵢσⱼ)) on most data sets of `docs/results.md` from three labels per class on.
+pub const SELF_TUNING_BANDWIDTH: f64 = 0.5;
+
+impl Metric {
+    /// The squared Euclidean distance that a distance stands for: d², or 2d = ‖x/‖x‖ − y/‖y‖‖² of d = 1 − cos.
+    pub(crate) fn squared(self, d: f32) -> f32 {
+        match self {
+            Self::Cosine => 2.0 * d.max(0.0),
+            Self::Euclidean | Self::InnerProduct => d * d,
+        }
+    }
+
+    /// Whether no distance is below 0, so that rows at distance 0 are as near as can be.
+    pub(crate) fn is_distance(self) -> bool {
+        self != Self::InnerProduct
+    }
+}
+
+impl GraphParams {
+    /// Checks every parameter against its range, and against the others.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the first one that is wrong.
+    pub fn validate(&self) -> Result<()> {
+        self.check_ranges()?;
+        if let Some(sigma) = self.bandwidth
+            && !matches!(self.weights, Weighting::SelfTuning | Weighting::Gaussian)
+        {
+            let expected = format!("auto: {} weights have none", self.weights.name());
+            return Err(Error::param("bandwidth", sigma, expected));
+        }
+        if self.weights.model().is_some() {
+            self.learn.check_ranges()?;
+            if self.symmetrize != Symmetrize::default() {
+                let expected = "mean, the default: learned weights are symmetric as they are";
+                return Err(Error::param("symmetrize", self.symmetrize.name(), expected));
+            }
+        }
+        if self.weights == Weighting::Cosine && self.metric != Metric::Cosine {
+            return Err(Error::param("weights", "cosine", "the cosine metric with cosine weights"));
+        }
+        if self.metric == Metric::InnerProduct && self.weights != Weighting::Binary {
+            let expected = "binary with the inner-product metric, whose distances may be negative";
+            return Err(Error::param("weights", self.weights.name(), expected));
+        }
+        Ok(())
+    }
+
+    /// The search that `n` rows of `d` columns get.
+    pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnMethod {
+        if is_sparse { KnnMethod::Exact } else { self.knn_method.choose(n, d, self.n_neighbors) }
+    }
+
+    /// Whether there are so many neighbors that the edges are found without lists of candidates.
+    pub(crate) fn is_wide(&self, n: usize, d: usize, is_sparse: bool) -> bool {
+        let is_learned = self.weights.model().is_some();
+        self.search(n, d, is_sparse) == KnnMethod::Exact && self.n_neighbors > memory::MOST_NEIGHBORS && !is_learned
+    }
+
+    /// The search for the neighbors of new rows among `n` fitted ones.
+    pub fn knn_of_new(&self, n: usize) -> KnnParams {
+        let n_neighbors = match self.weights.model() {
+            Some(_) => self.learn.n_allowed_of_new(self.n_neighbors),
+            None => self.n_neighbors,
+        };
+        KnnParams { n_neighbors: n_neighbors.min(n), ..self.knn() }
+    }
+
+    /// The neighbor search these parameters ask for; learned graphs look further, see [`LearnParams`].
+    pub fn knn(&self) -> KnnParams {
+        KnnParams {
+            n_neighbors: self.n_neighbors,
+            metric: self.metric,
+            method: self.knn_method,
+            recall_target: self.recall_target,
+            zero_rows: self.zero_rows,
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! The methods by name, with the parameters of each.
+//!
+//! [`METHODS`] is the one list of methods: the program, the Python package and the documentation read it. [`Settings`] are the
+//! parameters of one method under the names by which users know them; they are made of the structs in [`MethodParams`].
+
+use lapwing_data::params::{Condition, Parameter, Parameters, Value, nearest, unknown};
+use lapwing_data::{Error, Result};
+use lapwing_graph::GraphParams;
+
+use crate::baselines::{
+    EIGENFUNCTION, Eigenfunction, EigenfunctionParams, NEAREST_LABEL, NearestLabel, NearestLabelParams,
+    SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
+};
+use crate::harmonic::{Decision, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams};
+use crate::lapsvm::{LAPRLS, LAPSVM};
+use crate::low_rank::{FactorKind, LOW_RANK};
+use crate::unfolded::UNFOLDED;
+use crate::{
+    LapSvm, LapSvmParams, LowRank, LowRankParams, Method, SizeParams, SizingParams, UnfoldedGnn, UnfoldedParams,
+    WithSizes,
+};
+
+/// Parameters of every method; each takes what concerns it.
+#[derive(Clone, Debug, Default)]
+pub struct MethodParams {
+    /// The graph, for methods that use one.
+    pub graph: GraphParams,
+    /// Harmonic propagation.
+    pub harmonic: HarmonicParams,
+    /// Sparsifying, for harmonic propagation on a sparsified graph.
+    pub sparse: SparseHarmonicParams,
+    /// Low-rank propagation.
+    pub low_rank: LowRankParams,
+    /// Laplacian SVM and least squares.
+    pub lapsvm: LapSvmParams,
+    /// Unfolded graph networks.
+    pub unfolded: UnfoldedParams,
+    /// Harmonic propagation among a sample of the rows.
+    pub subsampling: SubsamplingParams,
+    /// Least squares on smooth eigenvectors of the graph.
+    pub simple_harmonic: SimpleHarmonicParams,
+    /// Eigenfunctions of the density.
+    pub eigenfunction: EigenfunctionParams,
+    /// The nearest labeled row.
+    pub nearest_label: NearestLabelParams,
+    /// Sizes of classes, for all methods but harmonic propagation, which has them among its own parameters.
+    pub sizing: SizingParams,
+}
+
+/// A method: its name, what it is for, and its parameters.
+#[derive(Debug)]
+pub struct MethodSpec {
+    /// Name, in the program, in model files and in reports.
+    pub name: &'static str,
+    /// When to take it, in one sentence.
+    pub summary: &'static str,
+    /// Its page in the documentation.
+    pub page: &'static str,
+    /// Its estimators in Python.
+    pub estimators: &'static [&'static str],
+    parts: &'static [Part],
+    /// The factor that the method stands for.
+    factor: Option<FactorKind>,
+}
+
+/// A struct of parameters that a method uses.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    of: fn(&MethodParams) -> &dyn Parameters,
+    of_mut: fn(&mut MethodParams) -> &mut dyn Parameters,
+    /// Names that differ, in the struct and among the method's parameters.
+    renamed: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! part {
+    ($field:ident $(, $from:literal => $to:literal)*) => {
+        Part {
+            of: |params| &params.$field,
+            of_mut: |params| &mut params.$field,
+            renamed: &[$( ($from, $to) ),*],
+        }
+    };
+}
+
+const GRAPH: Part = part!(graph);
+const SIZING: Part = part!(sizing);
+/// The graph of a kernel machine, whose bandwidth is that of the kernel.
+const GRAPH_BESIDE_KERNEL: Part = part!(graph, "bandwidth" => "graph_bandwidth");
+
+const fn spec(
+    name: &'static str,
+    parts: &'static [Part],
+    estimators: &'static [&'static str],
+    page: &'static str,
+    summary: &'static str,
+) -> MethodSpec {
+    MethodSpec { name, summary, page, estimators, parts, factor: None }
+}
+
+const fn low_rank(
+    name: &'static str,
+    factor: Option<FactorKind>,
+    estimators: &'static [&'static str],
+    summary: &'static str,
+) -> MethodSpec {
+    MethodSpec { name, summary, page: "low-rank", estimators, parts: &[part!(low_rank), SIZING], factor }
+}
+
+/// All methods.
+pub const METHODS: &[MethodSpec] = &[
+    spec(
+        "harmonic",
+        &[GRAPH, part!(harmonic)],
+        &["HarmonicClassifier", "HarmonicRegressor"],
+        "harmonic",
+        "Harmonic functions on the neighbor graph: the default, accurate up to some millions of rows",
+    ),
+    spec(
+        "sparse-harmonic",
+        &[GRAPH, part!(harmonic), part!(sparse)],
+        &["SparseHarmonicClassifier"],
+        "sparse-harmonic",
+        "Harmonic functions on a sparsified graph: for more edges than fit in memory",
+    ),
+    low_rank(
+        LOW_RANK,
+        None,
+        &["LowRankPropagationClassifier"],
+        "Propagation through landmarks: for any number of rows, which are never held in memory",
+    ),
+    low_rank("anchor", Some(FactorKind::Anchor), &[], "low-rank with the anchor graph"),
+    low_rank("nystrom", Some(FactorKind::Nystrom), &[], "low-rank with the Nyström factor"),
+    low_rank("glnp", Some(FactorKind::Glnp), &[], "low-rank with a factor learned by global linear neighborhoods"),
+    spec(
+        LAPSVM,
+        &[part!(lapsvm), GRAPH_BESIDE_KERNEL, SIZING],
+        &["LaplacianSVC"],
+        "lapsvm",
+        "A support vector machine that is smooth on the graph: for a kernel that fits the data, and cheap prediction",
+    ),
+    spec(
+        LAPRLS,
+        &[part!(lapsvm), GRAPH_BESIDE_KERNEL, SIZING],
+        &["LaplacianRidgeClassifier", "LaplacianRidgeRegressor"],
+        "lapsvm",
+        "Least squares with a kernel, smooth on the graph: as lapsvm, in closed form",
+    ),
+    spec(
+        UNFOLDED,
+        &[part!(unfolded), GRAPH, SIZING],
+        &["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"],
+        "unfolded-gnn",
+        "An unfolded graph network: for features and a graph that say different things, such as citations",
+    ),
+    spec(
+        EIGENFUNCTION,
+        &[part!(eigenfunction), SIZING],
+        &["baselines.EigenfunctionClassifier"],
+        "baselines",
+        "Eigenfunctions of the density along principal axes: a fast baseline without a graph",
+    ),
+    spec(
+        SUBSAMPLING,
+        &[part!(subsampling), GRAPH, part!(harmonic)],
+        &["baselines.SubsamplingHarmonicClassifier"],
+        "baselines",
+        "Harmonic functions among a sample of the rows, spread to the others: a baseline",
+    ),
+    spec(
+        SIMPLE_HARMONIC,
+        &[part!(simple_harmonic), GRAPH, SIZING],
+        &["baselines.SimpleHarmonicClassifier"],
+        "baselines",
+        "Least squares on smooth eigenvectors of the graph: a baseline",
+    ),
+    spec(
+        NEAREST_LABEL,
+        &[part!(nearest_label), SIZING],
+        &["baselines.NearestLabelClassifier"],
+        "baselines",
+        "The label of the nearest labeled row: the baseline that every other method should beat",
+    ),
+];
+
+/// Names of all methods.
+pub fn method_names() -> impl Iterator<Item = &'static str> {
+    METHODS.iter().map(|spec| spec.name)
+}
+
+impl MethodSpec {
+    /// The method of that name.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming the nearest known name, or all of them.
+    pub fn named(name: &str) -> Result<&'static Self> {
+        METHODS.iter().find(|spec| spec.name == name).ok_or_else(|| {
+            let known: Vec<&str> = method_names().collect();
+            let hint = nearest(name, &known).map(|near| format!("; the nearest is {near}")).unwrap_or_default();
+            Error::param("method", format!("'{name}'"), format!("one of {}{hint}", known.join(", ")))
+        })
+    }
+
+    /// Whether it is another name for low-rank propagation with one factor.
+    pub fn is_factor(&self) -> bool {
+        self.factor.is_some()
+    }
+
+    /// Whether a parameter among its own, with a fixed factor, can ever have an effect; what it needs besides the factor.
+    fn kept(&self, mut parameter: Parameter) -> Option<Parameter> {
+        let Some(factor) = self.factor else { return Some(parameter) };
+        let of_factor = |condition: &Condition| condition.parameter == "factor";
+        let holds = |condition: &Condition| !of_factor(condition) || condition.values.contains(&factor.name());
+        let had_cases = !parameter.cases.is_empty();
+        parameter.cases.retain(|case| case.iter().all(holds));
+        let never = had_cases && parameter.cases.is_empty();
+        parameter.cases.iter_mut().for_each(|case| case.retain(|condition| !of_factor(condition)));
+        parameter.cases.retain(|case| !case.is_empty());
+        (!never && parameter.name != "factor").then_some(parameter)
+    }
+}
+
+/// The parameters of one method by the names that users know.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    spec: &'static MethodSpec,
+    /// The structs that the parameters are in.
+    pub params: MethodParams,
+}
+
+impl Settings {
+    /// The defaults of the method of that name.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown name.
+    pub fn new(method: &str) -> Result<Self> {
+        let spec = MethodSpec::named(method)?;
+        let mut params = MethodParams::default();
+        params.low_rank.factor = spec.factor.unwrap_or_default();
+        Ok(Self { spec, params })
+    }
+
+    /// The method that they are of.
+    pub fn spec(&self) -> &'static MethodSpec {
+        self.spec
+    }
+
+    /// The method with these parameters.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn method(&self) -> Result<Box<dyn Method>> {
+        method(self.spec.name, &self.params)
+    }
+
+    /// Low-rank propagation with these parameters, if the method is that.
+    ///
+    /// # Errors
+    /// [`Error::Param`] naming a parameter outside its range.
+    pub fn low_rank(&self) -> Result<Option<LowRank>> {
+        let is_low_rank = self.spec.name == LOW_RANK || self.spec.is_factor();
+        is_low_rank.then(|| low_rank_of(self.spec, &self.params)).transpose()
+    }
+
+    /// The sizes that the labels of the method are held to after the fit; none for methods that decide by themselves.
+    pub fn sizes(&self) -> Option<SizeParams> {
+        sizes(self.spec.name, &self.params)
+    }
+}
+
+impl Part {
+    /// The name in the struct of a parameter of the method.
+    fn inner<'n>(&self, name: &'n str) -> Option<&'n str> {
+        match self.renamed.iter().find(|(inner, outer)| *inner == name || *outer == name) {
+            Some((inner, outer)) if *outer == name => Some(inner),
+            Some(_) => None,
+            None => Some(name),
+        }
+    }
+
+    fn list(&self, params: &MethodParams) -> Vec<Parameter> {
+        let mut list = (self.of)(params).list();
+        for (inner, outer) in self.renamed {
+            list.iter_mut().filter(|parameter| parameter.name == *inner).for_each(|p| p.name = outer);
+        }
+        list
+    }
+}
+
+impl Parameters for Settings {
+    fn list(&self) -> Vec<Parameter> {
+        let mut list: Vec<Parameter> = Vec::new();
+        for parameter in self.spec.parts.iter().flat_map(|part| part.list(&self.params)) {
+            // A name that several structs have is one parameter, set in all of them.
+            if !list.iter().any(|known| known.name == parameter.name) {
+                list.extend(self.spec.kept(parameter));
+            }
+        }
+        list
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        self.spec.parts.iter().find_map(|part| (part.of)(&self.params).get(part.inner(name)?))
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<()> {
+        let list = self.list();
+        if !list.iter().any(|parameter| parameter.name == name) {
+            return Err(unknown(name, list.iter().map(|parameter| parameter.name)));
+        }
+        for part in self.spec.parts {
+            if let Some(inner) = part.inner(name)
+                && (part.of)(&self.params).get(inner).is_some()
+            {
+                (part.of_mut)(&mut self.params).set(inner, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The method of that name.
+///
+/// # Errors
+/// [`Error::Param`] listing the known names, or naming a parameter outside its range.
+pub fn method(name: &str, params: &MethodParams) -> Result<Box<dyn Method>> {
+    let method = bare_method(MethodSpec::named(name)?, params)?;
+    match sizes(name, params) {
+        Some(sizes) => Ok(Box::new(WithSizes::new(method, sizes)?)),
+        None => Ok(method),
+    }
+}
+
+fn sizes(name: &str, params: &MethodParams) -> Option<SizeParams> {
+    match name {
+        // Harmonic propagation decides by itself.
+        "harmonic" | "sparse-harmonic" => None,
+        SUBSAMPLING => {
+            let HarmonicParams { decision, class_prior, sizes, .. } = &params.harmonic;
+            let sizes = SizeParams { class_prior: class_prior.clone(), options: sizes.clone() };
+            (*decision == Decision::Sizes).then_some(sizes)
+        }
+        _ => params.sizing.sizes(),
+    }
+}
+
+/// Low-rank propagation, under the name of its factor where the method has one.
+fn low_rank_of(spec: &MethodSpec, params: &MethodParams) -> Result<LowRank> {
+    match spec.factor {
+        Some(factor) => LowRank::of_factor(factor, &params.low_rank),
+        None => LowRank::new(params.low_rank.clone()),
+    }
+}
+
+fn bare_method(spec: &MethodSpec, params: &MethodParams) -> Result<Box<dyn Method>> {
+    let graph = || params.graph.clone();
+    let harmonic = || Harmonic::new(params.harmonic.clone(), graph());
+    Ok(match spec.name {
+        "harmonic" => Box::new(harmonic()?),
+        "sparse-harmonic" => Box::new(SparseHarmonic::new(harmonic()?, params.sparse.clone())?),
+        LAPSVM => Box::new(LapSvm::new(params.lapsvm.clone(), graph())?),
+        LAPRLS => Box::new(LapSvm::least_squares(params.lapsvm.clone(), graph())?),
+        UNFOLDED => Box::new(UnfoldedGnn::new(params.unfolded.clone(), graph())?),
+        EIGENFUNCTION => Box::new(Eigenfunction::new(params.eigenfunction.clone())?),
+        SUBSAMPLING => {
+            // Sizes are those among all rows.
+            let decision = params.harmonic.decision.without_sizes();
+            let harmonic = HarmonicParams { decision, ..params.harmonic.clone() };
+            Box::new(Subsampling::new(params.subsampling.clone(), harmonic, graph())?)
+        }
+        SIMPLE_HARMONIC => Box::new(SimpleHarmonic::new(params.simple_harmonic.clone(), graph())?),
+        NEAREST_LABEL => Box::new(NearestLabel::new(params.nearest_label.clone())),
+        _ => Box::new(low_rank_of(spec, params)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use lapwing_data::params::set_all;
+
+    use super::*;
+
+    #[test]
+    fn every_method_can_be_made_from_its_own_defaults() {
+        for spec in METHODS {
+            let mut settings = Settings::new(spec.name).unwrap();
+            let list = settings.list();
+            let names: Vec<&str> = list.iter().map(|parameter| parameter.name).collect();
+            let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+            assert_eq!(distinct.len(), names.len(), "{}: {names:?}", spec.name);
+            for parameter in &list {
+                assert_eq!(settings.get(parameter.name).as_ref(), Some(&parameter.default), "{}", parameter.name);
+                settings.set(parameter.name, &parameter.default).unwrap();
+                assert!(parameter.summary().len() > 8, "{} of {}", parameter.name, spec.name);
+                for condition in parameter.cases.iter().flatten() {
+                    assert!(names.contains(&condition.parameter), "{} needs {condition:?}", parameter.name);
+                }
+            }
+            assert_eq!(settings.method().unwrap().name(), spec.name);
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_method() {
+        let mut settings = Settings::new("lapsvm").unwrap();
+        settings.set("bandwidth", &Value::Real(2.0)).unwrap();
+        settings.set("graph_bandwidth", &Value::Real(0.3)).unwrap();
+        assert_eq!((settings.params.lapsvm.bandwidth, settings.params.graph.bandwidth), (Some(2.0), Some(0.3)));
+        assert!(settings.set("n_landmark", &Value::Count(1)).unwrap_err().to_string().contains("n_landmarks"));
+        assert!(Settings::new("lapsvn").unwrap_err().to_string().contains("the nearest is lapsvm"));
+    }
+
+    #[test]
+    fn a_method_of_one_factor_has_the_parameters_of_that_factor() {
+        let names = |method: &str| {
+            Settings::new(method).unwrap().list().iter().map(|parameter| parameter.name).collect::<Vec<_>>()
+        };
+        assert!(names("nystrom").contains(&"rcond") && !names("nystrom").contains(&"n_nearest"));
+        assert!(names("anchor").contains(&"n_nearest") && !names("anchor").contains(&"glnp_tol"));
+        assert!(!names("glnp").contains(&"factor") && names("low-rank").contains(&"factor"));
+        let rcond = Settings::new("nystrom").unwrap().list().into_iter().find(|p| p.name == "rcond").unwrap();
+        assert_eq!(rcond.needs(str::to_owned), None);
+    }
+
+    #[test]
+    fn a_prior_is_one_parameter_of_propagation_and_of_sizes() {
+        let mut settings = Settings::new("low-rank").unwrap();
+        let prior = Value::List(vec![0.25, 0.75]);
+        set_all(&mut settings, [("class_prior", &prior), ("decision", &Value::Word("sizes".into()))]).unwrap();
+        assert_eq!(settings.params.low_rank.class_prior, settings.params.sizing.class_prior);
+        assert!(settings.sizes().is_some() && Settings::new("low-rank").unwrap().sizes().is_none());
+    }
+}
