@@ -3,11 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use clap::CommandFactory;
 use lapwing::data::read::join_columns;
 use lapwing::data::{BadColumn, BadColumns, Error};
 
-use crate::{Cli, DONE, ERROR, INTERRUPTED, usage};
+use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};
 
 /// What ends a command early.
 #[derive(Debug)]
@@ -99,15 +98,12 @@ fn drop_list(bad: &BadColumns) -> String {
 /// The option that sets a parameter of the library, as it is typed; the parameter's own name if there is none.
 fn option_name(parameter: &str) -> String {
     let long = match parameter {
-        "n_neighbors" => "neighbors".into(),
-        "builder" => "knn".into(),
         "n_labeled" => "labeled".into(),
-        "n_projections" => "projections".into(),
         "number of nodes" => "nodes".into(),
         other => other.replace('_', "-"),
     };
-    let is_option = Cli::command().get_subcommands().any(|c| c.get_arguments().any(|a| a.get_long() == Some(&long)));
-    if is_option { format!("--{long}") } else { parameter.into() }
+    let is_option = |command: &clap::Command| command.get_arguments().any(|a| a.get_long() == Some(&long));
+    if command_of_all().get_subcommands().any(is_option) { format!("--{long}") } else { parameter.into() }
 }
 
 #[cfg(test)]
@@ -117,8 +113,8 @@ mod tests {
     #[test]
     fn parameters_are_named_as_they_are_typed() {
         let text = |name: &str| Failure::from(Error::param(name, 0, "more")).text().unwrap();
-        assert_eq!(text("n_neighbors"), "--neighbors is 0; expected more");
+        assert_eq!(text("n_neighbors"), "--n-neighbors is 0; expected more");
         assert_eq!(text("graph_reg"), "--graph-reg is 0; expected more");
-        assert_eq!(text("rank"), "rank is 0; expected more");
+        assert_eq!(text("no_option"), "no_option is 0; expected more");
     }
 }

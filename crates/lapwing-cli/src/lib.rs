@@ -27,9 +27,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lapwing::data::{Communicator, Error};
 
-use crate::commands::{compare, completions, demo, graph, label, predict, sparsify};
+use crate::commands::{compare, completions, demo, graph, label, methods, predict, sparsify};
 use crate::failure::Failure;
-use crate::options::Given;
+use crate::options::Subject;
 use crate::ranks::Ranks;
 
 /// Exit code: all done.
@@ -66,6 +66,7 @@ enum Command {
     Label(label::Label),
     Predict(predict::Predict),
     Compare(compare::Compare),
+    Methods(methods::Methods),
     Graph(graph::Graph),
     Sparsify(sparsify::Sparsify),
     Completions(completions::Completions),
@@ -88,25 +89,56 @@ pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode
     heap::return_freed_memory();
     let ranks = Ranks::new(communicator, threads);
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let result = parse(&arguments).and_then(|(cli, given)| run(&cli.command, &given, &ranks));
+    let result = parse(&arguments).and_then(|(cli, subject)| run(&cli.command, &subject, &ranks));
     end_by(communicator, &result)
 }
 
-/// The command of these arguments, the program's name first, and which of its options were given.
-fn parse(arguments: &[OsString]) -> Result<(Cli, Given), Failure> {
+/// The command of these arguments, the program's name first, and what its parameters belong to, with their values.
+fn parse(arguments: &[OsString]) -> Result<(Cli, Subject), Failure> {
+    let is_command = |word: &&OsString| Cli::command().get_subcommands().any(|c| c.get_name() == word.as_os_str());
+    let name = arguments.iter().skip(1).find(is_command).map(|name| name.to_string_lossy().into_owned());
+    let mut subject = Subject::new(name.as_deref().unwrap_or_default(), arguments);
+    let called = name.as_deref().map_or_else(|| "lapwing".into(), |name| format!("lapwing {name}"));
+    let failure = |error: clap::Error| match unknown_option(&error).and_then(|option| subject.misplaced(&option)) {
+        Some(reason) => Failure::Usage(reason),
+        None => Failure::Parse { error, command: called.clone() },
+    };
+    let mut command = whole_command(name.as_deref(), &subject);
+    let matches = command.try_get_matches_from_mut(arguments).map_err(failure)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| failure(error.format(&mut command)))?;
+    if let Some((_, matches)) = matches.subcommand() {
+        subject.read(matches)?;
+    }
+    Ok((cli, subject))
+}
+
+/// The program's commands; `name` is the one whose parameters are those of `subject`.
+fn whole_command(name: Option<&str>, subject: &Subject) -> clap::Command {
     // Wherever a number is expected, one below 0 is a number too and gets the option's own answer.
     let takes_numbers = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
         true => argument.allow_negative_numbers(true),
         false => argument,
     };
-    let mut command = Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(takes_numbers));
-    let is_command = |word: &&OsString| command.get_subcommands().any(|known| known.get_name() == word.as_os_str());
-    let name = arguments.iter().skip(1).find(is_command).map(|name| name.to_string_lossy());
-    let called = name.map_or_else(|| "lapwing".into(), |name| format!("lapwing {name}"));
-    let failure = |error| Failure::Parse { error, command: called.clone() };
-    let matches = command.try_get_matches_from_mut(arguments).map_err(failure)?;
-    let cli = Cli::from_arg_matches(&matches).map_err(|error| failure(error.format(&mut command)))?;
-    Ok((cli, matches.subcommand().map(|(_, matches)| Given::of(matches)).unwrap_or_default()))
+    let command = match name {
+        Some(name) => Cli::command().mut_subcommand(name, |command| subject.add_to(command)),
+        None => Cli::command(),
+    };
+    command.mut_subcommands(|subcommand| subcommand.mut_args(takes_numbers))
+}
+
+/// The program's commands with the parameters of every method: for completions, and to know which parameters are options.
+fn command_of_all() -> clap::Command {
+    let add = |command: clap::Command| Subject::of_all(command.get_name()).add_to(command);
+    Cli::command().mut_subcommands(add)
+}
+
+/// The option that a command does not have, where that is what is wrong.
+fn unknown_option(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => Some(option.clone()),
+        _ => None,
+    }
 }
 
 /// Ends the work of this rank as the program does: waits for the others, prints the first failure at rank 0, and returns
@@ -129,18 +161,20 @@ fn end_by(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) ->
     ending.code.into()
 }
 
-fn run(command: &Command, given: &Given, ranks: &Ranks) -> Result<Outcome, Failure> {
+fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, Failure> {
     if !matches!(command, Command::Label(_)) {
         ranks.refuse_many("this command", "only label runs across ranks")?;
     }
-    match command {
-        Command::Demo(demo) => demo.run(),
-        Command::Label(label) => label.run(given, ranks),
-        Command::Predict(predict) => predict.run(),
-        Command::Compare(compare) => compare.run(given),
-        Command::Graph(graph) => graph.run(given),
-        Command::Sparsify(sparsify) => sparsify.run(),
-        Command::Completions(completions) => completions.run(),
+    match (command, subject) {
+        (Command::Demo(demo), _) => demo.run(),
+        (Command::Label(label), Subject::Method(settings)) => label.run(settings, ranks),
+        (Command::Predict(predict), _) => predict.run(),
+        (Command::Compare(compare), Subject::Methods(methods)) => compare.run(methods),
+        (Command::Methods(methods), _) => methods.run(),
+        (Command::Graph(graph), Subject::Graph(params)) => graph.run(params),
+        (Command::Sparsify(sparsify), Subject::Sparsifier(params)) => sparsify.run(params),
+        (Command::Completions(completions), _) => completions.run(),
+        _ => Err(Error::Internal { reason: "a command without its parameters".into() }.into()),
     }
 }
 
@@ -207,11 +241,7 @@ mod tests {
         assert!(all.len() > 40, "{all:?}");
         for line in &all {
             let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            let used = parse(&words).and_then(|(cli, given)| match &cli.command {
-                Command::Label(label) => label.check_used(&given),
-                Command::Compare(compare) => compare.check_used(&given).map(drop),
-                _ => Ok(()),
-            });
+            let used = parse(&words);
             if let Err(failure) = used
                 && failure.code() != DONE
             {

@@ -68,24 +68,27 @@ pub struct MethodSpec {
 struct Part {
     of: fn(&MethodParams) -> &dyn Parameters,
     of_mut: fn(&mut MethodParams) -> &mut dyn Parameters,
+    /// What the parameters are of, as a heading.
+    heading: &'static str,
     /// Names that differ, in the struct and among the method's parameters.
     renamed: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! part {
-    ($field:ident $(, $from:literal => $to:literal)*) => {
+    ($field:ident, $heading:literal $(, $from:literal => $to:literal)*) => {
         Part {
             of: |params| &params.$field,
             of_mut: |params| &mut params.$field,
+            heading: $heading,
             renamed: &[$( ($from, $to) ),*],
         }
     };
 }
 
-const GRAPH: Part = part!(graph);
-const SIZING: Part = part!(sizing);
+const GRAPH: Part = part!(graph, "Graph");
+const SIZING: Part = part!(sizing, "Class sizes");
 /// The graph of a kernel machine, whose bandwidth is that of the kernel.
-const GRAPH_BESIDE_KERNEL: Part = part!(graph, "bandwidth" => "graph_bandwidth");
+const GRAPH_BESIDE_KERNEL: Part = part!(graph, "Graph", "bandwidth" => "graph_bandwidth");
 
 const fn spec(
     name: &'static str,
@@ -103,21 +106,28 @@ const fn low_rank(
     estimators: &'static [&'static str],
     summary: &'static str,
 ) -> MethodSpec {
-    MethodSpec { name, summary, page: "low-rank", estimators, parts: &[part!(low_rank), SIZING], factor }
+    MethodSpec {
+        name,
+        summary,
+        page: "low-rank",
+        estimators,
+        parts: &[part!(low_rank, "Low-rank propagation"), SIZING],
+        factor,
+    }
 }
 
 /// All methods.
 pub const METHODS: &[MethodSpec] = &[
     spec(
         "harmonic",
-        &[GRAPH, part!(harmonic)],
+        &[GRAPH, part!(harmonic, "Harmonic propagation")],
         &["HarmonicClassifier", "HarmonicRegressor"],
         "harmonic",
         "Harmonic functions on the neighbor graph: the default, accurate up to some millions of rows",
     ),
     spec(
         "sparse-harmonic",
-        &[GRAPH, part!(harmonic), part!(sparse)],
+        &[GRAPH, part!(harmonic, "Harmonic propagation"), part!(sparse, "Sparsifier")],
         &["SparseHarmonicClassifier"],
         "sparse-harmonic",
         "Harmonic functions on a sparsified graph: for more edges than fit in memory",
@@ -133,49 +143,49 @@ pub const METHODS: &[MethodSpec] = &[
     low_rank("glnp", Some(FactorKind::Glnp), &[], "low-rank with a factor learned by global linear neighborhoods"),
     spec(
         LAPSVM,
-        &[part!(lapsvm), GRAPH_BESIDE_KERNEL, SIZING],
+        &[part!(lapsvm, "Kernel machine"), GRAPH_BESIDE_KERNEL, SIZING],
         &["LaplacianSVC"],
         "lapsvm",
         "A support vector machine that is smooth on the graph: for a kernel that fits the data, and cheap prediction",
     ),
     spec(
         LAPRLS,
-        &[part!(lapsvm), GRAPH_BESIDE_KERNEL, SIZING],
+        &[part!(lapsvm, "Kernel machine"), GRAPH_BESIDE_KERNEL, SIZING],
         &["LaplacianRidgeClassifier", "LaplacianRidgeRegressor"],
         "lapsvm",
         "Least squares with a kernel, smooth on the graph: as lapsvm, in closed form",
     ),
     spec(
         UNFOLDED,
-        &[part!(unfolded), GRAPH, SIZING],
+        &[part!(unfolded, "Unfolded graph network"), GRAPH, SIZING],
         &["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"],
         "unfolded-gnn",
         "An unfolded graph network: for features and a graph that say different things, such as citations",
     ),
     spec(
         EIGENFUNCTION,
-        &[part!(eigenfunction), SIZING],
+        &[part!(eigenfunction, "Eigenfunctions"), SIZING],
         &["baselines.EigenfunctionClassifier"],
         "baselines",
         "Eigenfunctions of the density along principal axes: a fast baseline without a graph",
     ),
     spec(
         SUBSAMPLING,
-        &[part!(subsampling), GRAPH, part!(harmonic)],
+        &[part!(subsampling, "Subsampling"), GRAPH, part!(harmonic, "Harmonic propagation")],
         &["baselines.SubsamplingHarmonicClassifier"],
         "baselines",
         "Harmonic functions among a sample of the rows, spread to the others: a baseline",
     ),
     spec(
         SIMPLE_HARMONIC,
-        &[part!(simple_harmonic), GRAPH, SIZING],
+        &[part!(simple_harmonic, "Eigenvectors"), GRAPH, SIZING],
         &["baselines.SimpleHarmonicClassifier"],
         "baselines",
         "Least squares on smooth eigenvectors of the graph: a baseline",
     ),
     spec(
         NEAREST_LABEL,
-        &[part!(nearest_label), SIZING],
+        &[part!(nearest_label, "Nearest label"), SIZING],
         &["baselines.NearestLabelClassifier"],
         "baselines",
         "The label of the nearest labeled row: the baseline that every other method should beat",
@@ -242,6 +252,22 @@ impl Settings {
     /// The method that they are of.
     pub fn spec(&self) -> &'static MethodSpec {
         self.spec
+    }
+
+    /// What a parameter is of: `Graph`, `Kernel machine`, …; empty if there is none of that name.
+    pub fn heading(&self, name: &str) -> &'static str {
+        self.holder(name).map_or("", |part| part.heading)
+    }
+
+    /// Whether a parameter says how the graph is built from features.
+    pub fn builds_graph(&self, name: &str) -> bool {
+        self.heading(name) == GRAPH.heading
+    }
+
+    /// The first struct that has a parameter.
+    fn holder(&self, name: &str) -> Option<&'static Part> {
+        let has = |part: &&Part| part.inner(name).is_some_and(|name| (part.of)(&self.params).get(name).is_some());
+        self.spec.parts.iter().find(has)
     }
 
     /// The method with these parameters.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lapwing::data::{Labels, Report, Run, peak_memory_bytes};
-use lapwing::models::{Certify, CompareParams, CompareRow, FACTOR_METHODS, METHODS, Method, compare};
+use lapwing::models::{Certify, CompareParams, CompareRow, Method, Settings, compare, method_names};
 use serde_json::json;
 
 use crate::Outcome;
@@ -13,9 +13,7 @@ use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::html::{ComparePage, stage_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{
-    self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used, method_by_options,
-};
+use crate::options::{self, DataOptions, LabelOptions, RunOptions};
 use crate::output::{Written, json_object};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
@@ -48,11 +46,8 @@ pub struct Compare {
 
     /// Methods, separated by commas [default: all but factors by their names; with --graph, those that need no features]
     #[arg(long, value_name = "M1,M2,…", value_delimiter = ',', help_heading = "Comparison")]
-    #[arg(value_parser = PossibleValuesParser::new(METHODS))]
+    #[arg(value_parser = PossibleValuesParser::new(method_names()))]
     methods: Vec<String>,
-
-    #[command(flatten)]
-    choices: MethodChoices,
 
     /// Write a report with a plot: one file, nothing is loaded from elsewhere
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
@@ -67,9 +62,9 @@ pub struct Compare {
 }
 
 impl Compare {
-    pub fn run(&self, given: &Given) -> Result<Outcome, Failure> {
+    pub fn run(&self, methods: &[Settings]) -> Result<Outcome, Failure> {
         check_label_source(&self.data, &self.labels)?;
-        let methods = self.check_used(given)?;
+        let methods = self.methods(methods)?;
         let session = Session::start(&self.run)?;
         let inputs = self.labels.files(self.data.files(Files::default()));
         inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
@@ -100,33 +95,21 @@ impl Compare {
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
-    /// The methods that are compared; refuses options that none of them uses.
-    pub fn check_used(&self, given: &Given) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let methods = self.methods()?;
-        let names: Vec<&str> = match self.methods.as_slice() {
-            [] => methods.iter().map(|method| method.name()).collect(),
-            names => names.iter().map(String::as_str).collect(),
-        };
-        check_used(given, &names, &self.choices)?;
-        Ok(methods)
-    }
-
-    fn methods(&self) -> Result<Vec<Box<dyn Method>>, Failure> {
-        let mut options = self.choices.options();
-        // Nobody asks labels of a comparison whether they are certain.
-        options.harmonic.certify = Certify::Off;
-        if self.methods.is_empty() {
-            // All that can do with what there is.
-            // Factors by their names are low-rank again, with options that may be those of another.
-            let names = METHODS.iter().filter(|name| !FACTOR_METHODS.contains(name));
-            let all = names.map(|name| Ok(method_by_options(name, &options)?)).collect::<Result<Vec<_>, Failure>>()?;
-            return Ok(all.into_iter().filter(|method| self.data.check_method(&**method).is_ok()).collect());
+    /// The methods that are compared; where none are named, all that can do with what there is.
+    fn methods(&self, methods: &[Settings]) -> Result<Vec<Box<dyn Method>>, Failure> {
+        let mut kept = Vec::new();
+        for settings in methods {
+            let mut settings = settings.clone();
+            // Nobody reads in a comparison whether labels are certain.
+            settings.params.harmonic.certify = Certify::Off;
+            let method = settings.method()?;
+            match self.data.check_method(&*method) {
+                Ok(()) => kept.push(method),
+                Err(failure) if !self.methods.is_empty() => return Err(failure),
+                Err(_) => {}
+            }
         }
-        let named = |name: &String| {
-            let method = method_by_options(name, &options)?;
-            self.data.check_method(&*method).map(|()| method)
-        };
-        self.methods.iter().map(named).collect()
+        Ok(kept)
     }
 
     fn read(&self, run: &Run) -> Result<(Input, Labels), Failure> {

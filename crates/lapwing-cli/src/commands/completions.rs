@@ -1,11 +1,11 @@
 //! `lapwing completions`: a script that completes commands and options in a shell.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::{Shell, generate};
 
 use crate::failure::Failure;
 use crate::session::print;
-use crate::{Cli, Outcome};
+use crate::{Outcome, command_of_all};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ pub struct Completions {
 impl Completions {
     pub fn run(&self) -> Result<Outcome, Failure> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "lapwing", &mut script);
+        generate(self.shell, &mut command_of_all(), "lapwing", &mut script);
         print(&String::from_utf8_lossy(&script))?;
         Ok(Outcome::Done)
     }

@@ -9,7 +9,7 @@ use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Error, Features, Labels, Report, Targets};
 use lapwing::models::metrics::accuracy;
 use lapwing::models::split::keep_labels_per_class;
-use lapwing::models::{HarmonicParams, MethodOptions, method};
+use lapwing::models::{HarmonicParams, MethodParams, method};
 
 use super::finished::Finished;
 use crate::Outcome;
@@ -57,7 +57,7 @@ impl Demo {
         let given = keep_labels_per_class(&truth, LABELS_PER_CLASS, 0, &session.run)?;
         let targets = Targets::one_hot(&given, None)?;
         let input = Input::of_features(features);
-        let fitted = method("harmonic", &MethodOptions::default())?.fit(&input.problem(&targets), &session.run)?;
+        let fitted = method("harmonic", &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
         let hidden = accuracy(&truth.index, &fitted.labeling.labels, |row| given.index[row] < 0);
 
         let mut result = Finished::new(&session, &input, &given, fitted, before, Unreached::Empty);

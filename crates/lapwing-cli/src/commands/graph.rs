@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::html::{GraphPage, stage_page};
 use crate::input::Input;
-use crate::options::{DataOptions, Given, GraphOptions, LearnOptions, RunOptions, check_used_by_graph};
+use crate::options::{DataOptions, GraphSettings, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, row};
@@ -23,7 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   lapwing graph vectors.npy -o graph.npz          build a graph, describe it, and keep it
   lapwing graph flowers.csv --drop species -k 10   describe the graph of some columns
-  lapwing graph vectors.npy --learn log --neighbors 10 -o graph.npz
+  lapwing graph vectors.npy --weights learned -k 10 -o graph.npz
                                                    learn the graph, about ten edges a row, instead of building it
   lapwing graph --graph edges.csv --json           describe a graph that is there already";
 
@@ -33,12 +33,6 @@ Examples:
 pub struct Graph {
     #[command(flatten)]
     data: DataOptions,
-
-    #[command(flatten)]
-    graph: GraphOptions,
-
-    #[command(flatten)]
-    learn: LearnOptions,
 
     /// Where the graph goes: .npz for scipy, or edges as .parquet, .csv or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
@@ -57,15 +51,9 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn run(&self, given: &Given) -> Result<Outcome, Failure> {
-        let params = self.learn.add_to(self.graph.params());
+    pub fn run(&self, settings: &GraphSettings) -> Result<Outcome, Failure> {
+        let params = GraphParams { learn: settings.1.clone(), ..settings.0.clone() };
         params.validate()?;
-        let of_learning = LearnOptions::FIELDS.iter().find(|option| given.has(option));
-        if let (None, Some(option)) = (params.weights.model(), of_learning) {
-            let option = option.replace('_', "-");
-            return Err(Failure::usage(format!("--{option} is for graphs that are learned, with --learn log or l2")));
-        }
-        check_used_by_graph(given, &params)?;
         self.data.check()?;
         self.data.check_one()?;
         if self.writes_to_stdout() && self.run.json {
@@ -144,7 +132,7 @@ fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams)
         report.choose("bandwidth", *width);
     }
     if let Some(knn) = &affinity.knn {
-        report.choose("knn", knn.builder);
+        report.choose("knn", knn.method);
     }
     affinity.describe(&affinity.graph.components(), report);
 }

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
-use lapwing::models::{LowRank, METHODS, Method, MethodOptions, method};
+use lapwing::models::{LowRank, Method, Settings, SizeParams, method_names};
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;
@@ -16,9 +16,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
-use crate::options::{
-    self, DataOptions, Given, LabelOptions, MethodChoices, RunOptions, check_used, failure_in_words_of,
-};
+use crate::options::{self, DataOptions, LabelOptions, RunOptions};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::ranks::Ranks;
 use crate::rows::are_rows;
@@ -55,12 +53,10 @@ pub struct Label {
     #[command(flatten)]
     labels: LabelOptions,
 
-    /// How to label
-    #[arg(long, default_value = "harmonic", value_parser = PossibleValuesParser::new(METHODS), help_heading = "Method")]
+    /// How to label; lapwing methods lists the methods, --method NAME --help the parameters of one
+    #[arg(long, default_value = "harmonic", value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
+    #[arg(value_name = "NAME", hide_possible_values = true)]
     method: String,
-
-    #[command(flatten)]
-    choices: MethodChoices,
 
     #[command(flatten)]
     stream: StreamOptions,
@@ -119,28 +115,20 @@ pub struct OutputOptions {
 }
 
 impl Label {
-    pub fn run(&self, given: &Given, ranks: &Ranks) -> Result<Outcome, Failure> {
+    pub fn run(&self, settings: &Settings, ranks: &Ranks) -> Result<Outcome, Failure> {
         self.check()?;
-        self.check_used(given)?;
-        let mut options = self.choices.options();
-        options.sparse.checkpoint.clone_from(&self.stream.checkpoint);
-        options.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
-        let low_rank = LowRank::named(&self.method, &options.low_rank)?;
+        let mut settings = settings.clone();
+        settings.params.sparse.checkpoint.clone_from(&self.stream.checkpoint);
+        settings.params.low_rank.checkpoint.clone_from(&self.stream.checkpoint);
+        let low_rank = settings.low_rank()?;
         if let (Some(method), Some(path)) = (&low_rank, &self.data.data)
             && !self.outputs.plan
             && self.data.check_method(method).map(|()| true)?
             && self.reads_rows(path, ranks)?
         {
-            return self
-                .run_rows(method, path, &Session::across(&self.run, ranks)?)
-                .map_err(|failure| failure_in_words_of(&self.method, failure));
+            return self.run_rows(method, path, settings.sizes(), &Session::across(&self.run, ranks)?);
         }
-        self.run_held(&options, low_rank.is_some(), ranks).map_err(|failure| failure_in_words_of(&self.method, failure))
-    }
-
-    /// Refuses options that the method does not use.
-    pub fn check_used(&self, given: &Given) -> Result<(), Failure> {
-        check_used(given, &[&self.method], &self.choices)
+        self.run_held(&settings, low_rank.is_some(), ranks)
     }
 
     /// Whether rows are read in blocks; several processes can do nothing else.
@@ -157,21 +145,26 @@ impl Label {
     }
 
     /// For rows that are read in blocks.
-    fn run_rows(&self, method: &LowRank, path: &Path, session: &Session) -> Result<Outcome, Failure> {
+    fn run_rows(
+        &self,
+        method: &LowRank,
+        path: &Path,
+        sizes: Option<SizeParams>,
+        session: &Session,
+    ) -> Result<Outcome, Failure> {
         self.files().check()?;
         let checkpoint = self.stream.checkpoint.as_deref();
         let (data, labels, outputs) = (&self.data, &self.labels, &self.outputs);
-        let sizes = self.choices.harmonic.sizes();
         LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(session)
     }
 
     /// For everything that is held while it is labelled.
-    fn run_held(&self, options: &MethodOptions, is_low_rank: bool, ranks: &Ranks) -> Result<Outcome, Failure> {
+    fn run_held(&self, settings: &Settings, is_low_rank: bool, ranks: &Ranks) -> Result<Outcome, Failure> {
         ranks.refuse_many(&format!("--method {}", self.method), "low-rank methods run across ranks")?;
-        let method = method(&self.method, options)?;
+        let method = settings.method()?;
         self.data.check_method(&*method)?;
         if !is_low_rank {
-            self.check_stream(&*method)?;
+            self.check_stream(&*method, settings)?;
         }
         let session = Session::across(&self.run, ranks)?;
         if self.outputs.plan {
@@ -194,7 +187,7 @@ impl Label {
             result.stage_model(path, names, standardizer)?;
         }
         if let Some(path) = &self.outputs.report {
-            result.stage_report(path, &self.data.title(), self.choices.harmonic.tol)?;
+            result.stage_report(path, &self.data.title(), settings.params.harmonic.tol)?;
         }
         let printed = last.map_or(Ok(()), |path| result.stage_labels(path, self.outputs.probabilities));
         publish_after(printed, || result.publish())?;
@@ -226,7 +219,7 @@ impl Label {
     }
 
     /// Refuses what edges that are read as a stream cannot have.
-    fn check_stream(&self, method: &dyn Method) -> Result<(), Failure> {
+    fn check_stream(&self, method: &dyn Method, settings: &Settings) -> Result<(), Failure> {
         let StreamOptions { nodes, checkpoint } = &self.stream;
         let given = [("--nodes", nodes.is_some()), ("--checkpoint", checkpoint.is_some())];
         if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given && !method.reads_streams()) {
@@ -238,7 +231,7 @@ impl Label {
                 None => Ok(()),
             };
         };
-        if self.choices.sparse.refinements.is_some_and(|passes| passes > 0) && is_once(edges) {
+        if settings.params.sparse.refinements.is_some_and(|passes| passes > 0) && is_once(edges) {
             return Err(Failure::usage(
                 "--refinements needs edges that can be read again, not a pipe or standard input",
             ));

@@ -7,6 +7,7 @@ mod finished;
 pub mod graph;
 pub mod label;
 mod label_rows;
+pub mod methods;
 mod plan;
 pub mod predict;
 pub mod sparsify;

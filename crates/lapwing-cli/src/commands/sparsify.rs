@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files};
 use crate::input::{check_checkpoint, is_matrix};
-use crate::options::{self, RunOptions, SparsifyOptions};
+use crate::options::{self, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{of_cost, of_graph, of_sparsifier, row};
@@ -53,9 +53,6 @@ pub struct Sparsify {
     nodes: Option<usize>,
 
     #[command(flatten)]
-    sparsify: SparsifyOptions,
-
-    #[command(flatten)]
     outputs: OutputOptions,
 
     #[command(flatten)]
@@ -86,8 +83,7 @@ struct Sparsified {
 }
 
 impl Sparsify {
-    pub fn run(&self) -> Result<Outcome, Failure> {
-        let params = self.sparsify.params();
+    pub fn run(&self, params: &SparsifyParams) -> Result<Outcome, Failure> {
         params.validate()?;
         self.check()?;
         let session = Session::start(&self.run)?;
@@ -96,7 +92,7 @@ impl Sparsify {
         files.write("--checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING).check()?;
         let mut report = Report::default();
         let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
-        let work = || sparsified(&*source, params, checkpoint.as_ref(), &mut report, &session);
+        let mut work = || sparsified(&*source, params.clone(), checkpoint.as_ref(), &mut report, &session);
         let found = match &checkpoint {
             // Files of checkpoints are to be whole.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::number::count;
+use super::count;
 
 /// Threads, seed, and how the program speaks.
 #[derive(Args)]

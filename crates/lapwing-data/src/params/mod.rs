@@ -105,7 +105,9 @@ impl Parameter {
     pub fn has_effect(&self, get: impl Fn(&str) -> Option<Value>) -> bool {
         let holds = |condition: &Condition| match get(condition.parameter) {
             Some(Value::Word(word)) => condition.values.contains(&word.as_str()),
-            Some(Value::None) | None => false,
+            // A parameter that the others do not have leaves nothing to hold.
+            None => true,
+            Some(Value::None) => false,
             Some(_) => condition.values.contains(&GIVEN),
         };
         self.cases.is_empty() || self.cases.iter().any(|case| case.iter().all(holds))
@@ -147,6 +149,26 @@ pub trait Parameters {
             }
             _ => Ok(()),
         })
+    }
+}
+
+/// Two structs of parameters as one; a name that both have is that of the first.
+#[derive(Clone, Debug, Default)]
+pub struct Both<A, B>(pub A, pub B);
+
+impl<A: Parameters, B: Parameters> Parameters for Both<A, B> {
+    fn list(&self) -> Vec<Parameter> {
+        let mut list = self.0.list();
+        list.extend(self.1.list());
+        list
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        self.0.get(name).or_else(|| self.1.get(name))
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<()> {
+        if self.0.get(name).is_some() { self.0.set(name, value) } else { self.1.set(name, value) }
     }
 }
 

@@ -43,19 +43,19 @@ parameters! {
     pub struct LearnParams {
         /// Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; none
         /// allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).
-        support_factor: Option<f64> = Some(3.0), or "none", in at_least(1.0);
+        support_factor: Option<f64> = Some(3.0), or "none", in at_least(1.0), if [weights: "learned", "learned-l2"];
         /// Sparsity θ of the graph. The larger, the sparser; auto derives it from the number of neighbors.
-        sparsity: Option<f64> = None, or "auto", in above(0.0);
+        sparsity: Option<f64> = None, or "auto", in above(0.0), if [weights: "learned", "learned-l2"];
         /// Factor δ of all learned weights.
-        scale: f64 = 1.0, in above(0.0);
+        scale: f64 = 1.0, in above(0.0), if [weights: "learned", "learned-l2"];
         /// How the weights are found.
-        solver: LearnSolver = LearnSolver::Auto;
+        solver: LearnSolver = LearnSolver::Auto, if [weights: "learned", "learned-l2"];
         /// Duality gap at which the solver stops, relative to the size of the objective's terms.
-        tol: f64 = 1e-8, in above(0.0).below(1.0);
+        tol: f64 = 1e-8, in above(0.0).below(1.0), if [weights: "learned", "learned-l2"];
         /// Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.
-        max_iter: Option<usize> = None, or "auto", in at_least(1.0);
+        max_iter: Option<usize> = None, or "auto", in at_least(1.0), if [weights: "learned", "learned-l2"];
         /// Whether pairs that were not allowed but would carry weight are looked for and added.
-        repair: bool = false;
+        repair: bool = false, if [weights: "learned", "learned-l2"];
     }
 }
 

@@ -1,0 +1,129 @@
+//! `lapwing methods`: what there is to choose from, and the parameters of one method.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use lapwing::data::params::{Parameter, Parameters};
+use lapwing::models::{METHODS, MethodSpec, Settings, method_names};
+use serde_json::{Value as Json, json};
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::options::option;
+use crate::session::print;
+
+const EXAMPLES: &str = "\
+Examples:
+  lapwing methods                     the methods, and when to take which
+  lapwing methods lapsvm              every parameter of lapsvm: default, range and meaning
+  lapwing methods lapsvm --json       the same for programs; the names are those of --params FILE and of Python";
+
+/// List the methods, or the parameters of one
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Methods {
+    /// The method
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(method_names()), hide_possible_values = true)]
+    method: Option<String>,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+impl Methods {
+    pub fn run(&self) -> Result<Outcome, Failure> {
+        let text = match (&self.method, self.json) {
+            (None, false) => list(),
+            (None, true) => pretty(&METHODS.iter().map(method_json).collect::<Vec<_>>().into()),
+            (Some(name), false) => page(&Settings::new(name)?),
+            (Some(name), true) => pretty(&settings_json(&Settings::new(name)?)),
+        };
+        print(&text)?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn pretty(value: &Json) -> String {
+    format!("{value:#}\n")
+}
+
+fn list() -> String {
+    let width = method_names().map(str::len).max().unwrap_or(0);
+    let line = |spec: &MethodSpec| format!("{:width$}  {}\n", spec.name, spec.summary);
+    METHODS.iter().map(line).collect::<String>() + "\nlapwing methods NAME lists the parameters of a method.\n"
+}
+
+/// The parameters of a method, each with its default, range, choices and meaning.
+fn page(settings: &Settings) -> String {
+    let spec = settings.spec();
+    let mut text = format!("{}: {}.\n", spec.name, spec.summary);
+    if !spec.estimators.is_empty() {
+        text += &format!("In Python: {}.\n", spec.estimators.join(", "));
+    }
+    let mut heading = "";
+    for parameter in settings.list() {
+        if settings.heading(parameter.name) != heading {
+            heading = settings.heading(parameter.name);
+            text += &format!("\n{heading}\n");
+        }
+        text += &entry(&parameter);
+    }
+    text
+}
+
+fn entry(parameter: &Parameter) -> String {
+    let mut text = format!("  {}  (default {})\n", option(parameter.name), parameter.default);
+    for line in wrapped(&parameter.doc) {
+        text += &format!("      {line}\n");
+    }
+    text += &format!("      Value: {}.\n", parameter.domain.expected());
+    for (word, doc) in parameter.domain.words.iter().filter(|(_, doc)| !doc.is_empty()) {
+        let mut lines = wrapped(doc).into_iter();
+        text += &format!("        {word}: {}\n", lines.next().unwrap_or_default());
+        lines.for_each(|line| text += &format!("          {line}\n"));
+    }
+    if let Some(needs) = parameter.needs(option) {
+        text += &format!("      Needs {needs}.\n");
+    }
+    text
+}
+
+/// Columns of a line of text.
+const WIDTH: usize = 92;
+
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + word.chars().count() < WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+fn method_json(spec: &MethodSpec) -> Json {
+    json!({"name": spec.name, "summary": spec.summary, "estimators": spec.estimators})
+}
+
+fn settings_json(settings: &Settings) -> Json {
+    let parameter = |parameter: Parameter| {
+        json!({
+            "name": parameter.name,
+            "option": option(parameter.name),
+            "group": settings.heading(parameter.name),
+            "default": parameter.default.to_json(),
+            "expected": parameter.domain.expected(),
+            "words": parameter.domain.words.iter().map(|(word, _)| word).collect::<Vec<_>>(),
+            "needs": parameter.needs(option),
+            "doc": parameter.doc,
+        })
+    };
+    let spec = settings.spec();
+    let parameters: Vec<Json> = settings.list().into_iter().map(parameter).collect();
+    json!({"name": spec.name, "summary": spec.summary, "estimators": spec.estimators, "parameters": parameters})
+}

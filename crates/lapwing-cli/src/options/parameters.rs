@@ -1,0 +1,74 @@
+//! Options made from declared parameters: one option for each, with its default, its values and its meaning.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgMatches};
+use lapwing::data::params::{Number, Parameter, Value};
+
+/// The option of a parameter as it is typed.
+pub fn option(parameter: &str) -> String {
+    format!("--{}", parameter.replace('_', "-"))
+}
+
+/// An option for each of the parameters, under the heading of each.
+pub fn arguments<'p>(parameters: impl IntoIterator<Item = (&'p Parameter, &'static str)>) -> Vec<Arg> {
+    parameters.into_iter().map(|(parameter, heading)| argument(parameter).help_heading(heading)).collect()
+}
+
+fn argument(parameter: &Parameter) -> Arg {
+    let domain = parameter.domain.clone();
+    let argument = Arg::new(parameter.name)
+        .long(parameter.option())
+        .help(help(parameter))
+        .long_help(long_help(parameter))
+        .hide_short_help(true)
+        .allow_hyphen_values(domain.is_list)
+        .conflicts_with_all(parameter.excludes);
+    if domain.is_flag {
+        let parse = move |text: &str| Value::parse(text, &domain);
+        return argument.num_args(0..=1).require_equals(true).default_missing_value("true").value_parser(parse);
+    }
+    let argument = match parameter.name {
+        "n_neighbors" => argument.short('k'),
+        _ => argument,
+    };
+    let argument = argument.value_name(value_name(parameter));
+    match domain.number.is_none() && domain.pattern.is_none() {
+        true => {
+            let values = domain.words.into_iter().map(|(word, doc)| PossibleValue::new(word).help(doc));
+            argument.value_parser(PossibleValuesParser::new(values).map(Value::Word))
+        }
+        false => argument.value_parser(move |text: &str| Value::parse(text, &domain)),
+    }
+}
+
+/// The summary, and the default.
+fn help(parameter: &Parameter) -> String {
+    format!("{} [default: {}]", parameter.summary(), parameter.default)
+}
+
+/// The whole meaning, the default, the range, and what the parameter needs.
+fn long_help(parameter: &Parameter) -> String {
+    let needs = parameter.needs(option).map(|needs| format!(" Needs {needs}.")).unwrap_or_default();
+    let interval = parameter.domain.range.interval();
+    let range = if interval.is_empty() { interval } else { format!(", range: {interval}") };
+    format!("{}{needs} [default: {}{range}]", parameter.doc, parameter.default)
+}
+
+fn value_name(parameter: &Parameter) -> &'static str {
+    match (parameter.domain.number, parameter.domain.is_list) {
+        (_, true) => "X1,X2,…",
+        (Some(Number::Count), _) => "N",
+        (Some(Number::Bytes), _) => "BYTES",
+        (Some(Number::Real), _) => "X",
+        (None, _) => "CHOICE",
+    }
+}
+
+/// Values that were typed, by the names of their parameters.
+pub fn typed<'p>(
+    matches: &ArgMatches,
+    parameters: impl IntoIterator<Item = &'p Parameter>,
+) -> Vec<(&'static str, Value)> {
+    let value = |name: &'static str| Some((name, matches.try_get_one::<Value>(name).ok()??.clone()));
+    parameters.into_iter().filter_map(|parameter| value(parameter.name)).collect()
+}

@@ -1,0 +1,359 @@
+//! What the parameters of a command belong to: a method, several methods, a graph or a sparsifier.
+//!
+//! The method is looked for among the arguments before they are parsed, so that `label --method NAME` has the options of that
+//! method and no others.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::PathBufValueParser;
+use clap::{Arg, ArgMatches, Command};
+use lapwing::data::params::{Both, Parameter, Parameters, Value, set_all};
+use lapwing::data::{Error, Result};
+use lapwing::graph::GraphParams;
+use lapwing::graph::learn::LearnParams;
+use lapwing::graph::sparsify::SparsifyParams;
+use lapwing::models::{MethodSpec, Settings, method_names};
+use serde_json::{Map, Value as Json};
+
+use super::parameters::{arguments, option, typed};
+use crate::failure::Failure;
+
+/// How a graph is built, or learned.
+pub type GraphSettings = Both<GraphParams, LearnParams>;
+
+/// Method of `label` where none is named.
+const TYPICAL_METHOD: &str = "harmonic";
+/// Name of the option for a file of parameters.
+const PARAMS: &str = "params";
+
+/// What the parameters of a command belong to.
+#[derive(Debug)]
+pub enum Subject {
+    /// A command without parameters.
+    None,
+    /// The method of `label`.
+    Method(Box<Settings>),
+    /// The methods of `compare`.
+    Methods(Vec<Settings>),
+    /// Every method, for lists of all options.
+    All(Vec<Settings>),
+    /// The graph of `graph`.
+    Graph(Box<GraphSettings>),
+    /// The sparsifier of `sparsify`.
+    Sparsifier(Box<SparsifyParams>),
+}
+
+impl Subject {
+    /// The subject of these arguments, with the defaults of its parameters; `command` is their subcommand.
+    pub fn new(command: &str, arguments: &[OsString]) -> Self {
+        let settings = |name: &str| Settings::new(name).ok();
+        match command {
+            "label" => {
+                let named = after("--method", arguments).and_then(|name| settings(&name));
+                named.or_else(|| settings(TYPICAL_METHOD)).map_or(Self::None, |settings| Self::Method(settings.into()))
+            }
+            "compare" => {
+                let named = after("--methods", arguments).unwrap_or_default();
+                let named: Vec<Settings> = named.split(',').filter_map(settings).collect();
+                let all = || lapwing::models::METHODS.iter().filter(|spec| !spec.is_factor());
+                Self::Methods(if named.is_empty() { all().filter_map(|s| settings(s.name)).collect() } else { named })
+            }
+            "graph" => Self::Graph(Box::default()),
+            "sparsify" => Self::Sparsifier(Box::default()),
+            _ => Self::None,
+        }
+    }
+
+    /// What has the parameters of every method that a command may run.
+    pub fn of_all(command: &str) -> Self {
+        match command {
+            "label" | "compare" => Self::All(method_names().filter_map(|name| Settings::new(name).ok()).collect()),
+            _ => Self::new(command, &[]),
+        }
+    }
+
+    /// Its parameters, and the heading of each. Of several methods: those that mean the same for all that have them.
+    fn list(&self) -> Vec<(Parameter, &'static str)> {
+        let under = |list: Vec<Parameter>, heading| list.into_iter().map(|p| (p, heading)).collect::<Vec<_>>();
+        match self {
+            Self::None => Vec::new(),
+            Self::Method(settings) => headed(settings),
+            Self::Methods(methods) | Self::All(methods) => {
+                let mut list: Vec<(Parameter, &'static str)> = Vec::new();
+                for (parameter, heading) in methods.iter().flat_map(headed) {
+                    let is_new = !list.iter().any(|(known, _)| known.name == parameter.name);
+                    if is_new && (matches!(self, Self::All(_)) || !is_ambiguous(methods, parameter.name)) {
+                        list.push((parameter, heading));
+                    }
+                }
+                list
+            }
+            Self::Graph(both) => [under(both.0.list(), "Graph"), under(both.1.list(), "Learning")].concat(),
+            Self::Sparsifier(params) => under(params.list(), "Sparsifier"),
+        }
+    }
+
+    /// `command` with an option for each parameter, and one for a file of them.
+    pub fn add_to(&self, command: Command) -> Command {
+        let list = self.list();
+        if list.is_empty() {
+            return command;
+        }
+        let takes_graph = !matches!(self, Self::Sparsifier(_));
+        let builds_graph =
+            |argument: &Arg| argument.get_help_heading().is_some_and(|h| ["Graph", "Learning"].contains(&h));
+        let conflicting = |argument: Arg| match takes_graph && builds_graph(&argument) {
+            true => argument.conflicts_with("graph"),
+            false => argument,
+        };
+        let file = Arg::new(PARAMS)
+            .long(PARAMS)
+            .value_name("FILE.json")
+            .value_parser(PathBufValueParser::new())
+            .hide_short_help(true)
+            .help_heading("Method")
+            .help(match self {
+                Self::Methods(_) => {
+                    r#"Parameters by method, as JSON: {"harmonic": {"tol": 1e-8}}; options override them"#
+                }
+                _ => r#"Parameters as JSON, by name: {"n_neighbors": 10}; options override them"#,
+            });
+        let options = arguments(list.iter().map(|(parameter, heading)| (parameter, *heading)));
+        command.args(options.into_iter().map(conflicting)).arg(file)
+    }
+
+    /// Takes the values that were given: those of the file, then those of the options.
+    pub fn read(&mut self, matches: &ArgMatches) -> Result<(), Failure> {
+        let list = self.list();
+        let given = typed(matches, list.iter().map(|(parameter, _)| parameter));
+        let path = matches.try_get_one::<PathBuf>(PARAMS).ok().flatten();
+        let of_file = path.map(|path| read_object(path)).transpose()?;
+        if let Self::Methods(methods) = self {
+            return read_methods(methods, path.zip(of_file), &given);
+        }
+        let label = if let Self::Method(settings) = self { Some(settings.spec().name) } else { None };
+        let params: &mut dyn Parameters = match self {
+            Self::None | Self::Methods(_) | Self::All(_) => return Ok(()),
+            Self::Method(settings) => &mut **settings,
+            Self::Graph(both) => &mut **both,
+            Self::Sparsifier(params) => &mut **params,
+        };
+        if let Some((path, object)) = path.zip(of_file) {
+            set_from(params, path, &object)?;
+        }
+        set_all(params, given.iter().map(|(name, value)| (*name, value)))?;
+        match without_effect(params, &given) {
+            Some((name, needs)) => Err(Failure::usage(match label {
+                Some(method) => format!("{} changes nothing for the method {method} without {needs}", option(name)),
+                None => format!("{} changes nothing without {needs}", option(name)),
+            })),
+            None => Ok(()),
+        }
+    }
+
+    /// Why an option that the command does not have is none of its own; `None` if no method has such an option.
+    pub fn misplaced(&self, argument: &str) -> Option<String> {
+        let name = argument.strip_prefix("--")?.split('=').next()?.replace('-', "_");
+        let typed = option(&name);
+        match self {
+            Self::Method(settings) => {
+                let users = methods_with(&name);
+                let users = in_words(&users)?;
+                Some(format!("{typed} is no option of the method {}; it is an option of {users}", settings.spec().name))
+            }
+            Self::Methods(methods) if is_ambiguous(methods, &name) => {
+                let example = methods.iter().find(|method| method.get(&name).is_some())?.spec().name;
+                Some(format!(
+                    "{typed} means different things for the methods compared; give it by --params FILE, as \
+                     {{\"{example}\": {{\"{name}\": …}}}}"
+                ))
+            }
+            Self::Methods(_) => {
+                let users = in_words(&methods_with(&name))?;
+                Some(format!("{typed} is no option of the methods compared; it is an option of {users}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn headed(settings: &Settings) -> Vec<(Parameter, &'static str)> {
+    let heading = |parameter: Parameter| {
+        let heading = settings.heading(parameter.name);
+        (parameter, heading)
+    };
+    settings.list().into_iter().map(heading).collect()
+}
+
+/// Methods that have a parameter of that name.
+fn methods_with(name: &str) -> Vec<&'static str> {
+    let has = |method: &&str| {
+        Settings::new(method).is_ok_and(|settings| settings.list().iter().any(|parameter| parameter.name == name))
+    };
+    method_names().filter(has).collect()
+}
+
+/// Names as part of a sentence; `None` if there are none.
+fn in_words(names: &[&str]) -> Option<String> {
+    match names {
+        [] => None,
+        [only] => Some((*only).into()),
+        [first @ .., last] => Some(format!("{} and {last}", first.join(", "))),
+    }
+}
+
+/// Whether a name means different things for these methods.
+fn is_ambiguous(methods: &[Settings], name: &str) -> bool {
+    let lists: Vec<Vec<Parameter>> = methods.iter().map(Settings::list).collect();
+    let mut docs = lists.iter().flatten().filter(|parameter| parameter.name == name).map(|parameter| &parameter.doc);
+    let first = docs.next();
+    docs.any(|doc| Some(doc) != first)
+}
+
+/// The first of the given parameters that has no effect, and what it needs.
+fn without_effect(params: &dyn Parameters, given: &[(&'static str, Value)]) -> Option<(&'static str, String)> {
+    let list = params.list();
+    let idle = |parameter: &&Parameter| {
+        given.iter().any(|(name, _)| *name == parameter.name) && !parameter.has_effect(|name| params.get(name))
+    };
+    list.iter().find(idle).and_then(|parameter| Some((parameter.name, parameter.needs(option)?)))
+}
+
+/// Takes the values of several methods.
+fn read_methods(
+    methods: &mut [Settings],
+    of_file: Option<(&PathBuf, Map<String, Json>)>,
+    given: &[(&'static str, Value)],
+) -> Result<(), Failure> {
+    if let Some((path, object)) = of_file {
+        for (name, values) in &object {
+            let Json::Object(values) = values else {
+                return Err(file_error(path, format!("'{name}' holds no object of parameters")).into());
+            };
+            MethodSpec::named(name).map_err(|error| file_error(path, error.to_string()))?;
+            for settings in methods.iter_mut().filter(|settings| settings.spec().name == name) {
+                set_from(settings, path, values)?;
+            }
+        }
+    }
+    for (name, value) in given {
+        let has = |settings: &&mut Settings| settings.list().iter().any(|parameter| parameter.name == *name);
+        methods.iter_mut().filter(has).try_for_each(|settings| settings.set(name, value))?;
+        let uses = |settings: &Settings| {
+            settings.get(name).is_some() && without_effect(settings, &[(name, value.clone())]).is_none()
+        };
+        if !methods.iter().any(uses)
+            && let Some((_, needs)) = methods.iter().find_map(|s| without_effect(s, &[(name, value.clone())]))
+        {
+            let typed = option(name);
+            return Err(Failure::usage(format!("{typed} changes nothing for the methods compared without {needs}")));
+        }
+    }
+    Ok(())
+}
+
+fn file_error(path: &Path, reason: String) -> Error {
+    Error::Format { path: path.into(), line: None, reason }
+}
+
+/// The JSON object in a file.
+fn read_object(path: &Path) -> Result<Map<String, Json>> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+    match serde_json::from_str(&text) {
+        Ok(Json::Object(object)) => Ok(object),
+        Ok(_) => Err(file_error(path, r#"expected a JSON object, such as {"n_neighbors": 10}"#.into())),
+        Err(error) => Err(file_error(path, error.to_string())),
+    }
+}
+
+/// Gives parameters the values of an object.
+fn set_from(params: &mut dyn Parameters, path: &Path, object: &Map<String, Json>) -> Result<()> {
+    let in_file = |error: Error| file_error(path, error.to_string());
+    let value = |(name, json): (&String, &Json)| Ok((name.clone(), Value::from_json(name, json).map_err(in_file)?));
+    let values: Vec<(String, Value)> = object.iter().map(value).collect::<Result<_>>()?;
+    set_all(params, values.iter().map(|(name, value)| (name.as_str(), value))).map_err(in_file)
+}
+
+/// The value of an option among arguments that are not parsed yet.
+fn after(option: &str, arguments: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let equals = words.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
+    let next = words.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]);
+    equals.or(next).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(arguments: &str) -> Result<Settings, String> {
+        let words: Vec<OsString> =
+            format!("lapwing label in.csv -o out.csv {arguments}").split(' ').map(Into::into).collect();
+        match crate::parse(&words) {
+            Ok((_, Subject::Method(settings))) => Ok(*settings),
+            Ok(_) => Err("no method".into()),
+            Err(failure) => Err(failure.text().unwrap_or_default()),
+        }
+    }
+
+    #[test]
+    fn each_method_has_its_own_options() {
+        let refused = [
+            (
+                "--method lapsvm --n-nearest 3",
+                "--n-nearest is no option of the method lapsvm; it is an option of low-rank and anchor",
+            ),
+            ("--degree 2", "--degree is no option of the method harmonic; it is an option of lapsvm and laprls"),
+            ("--method nearest-label --n-neighbors 7", "it is an option of harmonic"),
+            ("--method lapsvm --degree 2", "--degree changes nothing for the method lapsvm without --kernel poly"),
+            ("--method low-rank --rcond 1e-3", "without --factor nystrom"),
+            ("--method lapsvm --class-prior 0.5,0.5", "without --decision sizes"),
+            ("--method lapsvm --decision argmax", "[possible values: auto, sizes]"),
+            ("--size-slack 0.1", "without --decision sizes and --class-prior a number"),
+            ("--bandwidth 2 --weights binary", "without --weights self-tuning or gaussian"),
+            ("--method sparse-harmonic --edge-budget 7 --memory 1G", "cannot be used with"),
+            ("--tol 2", "--tol is 2; expected a number above 0 and below 1"),
+        ];
+        for (arguments, part) in refused {
+            let text =
+                settings(arguments).and_then(|s| s.method().map(drop).map_err(|e| Failure::from(e).text().unwrap()));
+            let text = text.expect_err(arguments);
+            assert!(text.contains(part), "{arguments}: {text}");
+        }
+    }
+
+    #[test]
+    fn options_set_parameters() {
+        let taken = [
+            "--tol 1e-3 --max-iter 9 --graph-reg 2 -k 3 --bandwidth 2 --class-prior 0.5,0.5",
+            "--method lapsvm --graph-reg 2 --degree 2 --kernel poly --decision sizes --class-prior 0.5,0.5 --bias",
+            "--method unfolded-gnn --graph-reg 2 --loss mse --steps 3 --step-size 0.1 --bias=false",
+            "--method low-rank --factor nystrom --rcond 1e-3 --class-prior 0.5,0.5",
+            "--method nystrom --rcond 1e-3 --n-landmarks 2k",
+            "--method sparse-harmonic --edge-budget 700 --tol 1e-3",
+            "--method nearest-label --metric cosine --zero-rows allow",
+            "--form auto --decision auto",
+        ];
+        for arguments in taken {
+            settings(arguments).unwrap_or_else(|text| panic!("{arguments}: {text}")).method().unwrap();
+        }
+        let machine = settings("--method lapsvm --bandwidth 2 --graph-bandwidth 0.3 --memory 2G").unwrap().params;
+        assert_eq!((machine.lapsvm.bandwidth, machine.graph.bandwidth), (Some(2.0), Some(0.3)));
+        assert_eq!(machine.lapsvm.memory, Some(2 << 30));
+        assert_eq!(settings("--method nystrom --n-landmarks 2k").unwrap().params.low_rank.n_landmarks, 2000);
+    }
+
+    #[test]
+    fn methods_that_are_compared_share_what_means_the_same() {
+        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(Into::into).collect() };
+        let subject = |line: &str| Subject::new("compare", &words(line));
+        let names = |subject: &Subject| subject.list().iter().map(|(parameter, _)| parameter.name).collect::<Vec<_>>();
+        let both = subject("compare --methods harmonic,lapsvm");
+        assert!(names(&both).contains(&"n_neighbors") && names(&both).contains(&"degree"));
+        assert!(!names(&both).contains(&"tol") && !names(&both).contains(&"bandwidth"));
+        assert!(both.misplaced("--tol=3").unwrap().contains("means different things"));
+        assert!(names(&subject("compare --methods=harmonic,sparse-harmonic")).contains(&"tol"));
+        assert!(both.misplaced("--n-landmarks-of").is_none());
+    }
+}
