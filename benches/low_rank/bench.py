@@ -151,7 +151,7 @@ def beside_numpy(args: argparse.Namespace, folder: Path) -> tuple[list[Record], 
         width = keep_landmarks(model, landmarks)
         peer = [sys.executable, Path(__file__).with_name("peer.py"), setting[1], data, labels, landmarks, found]
         for _ in range(args.repeats):
-            record = label(source, out, *setting, "--landmark-bandwidth", width)
+            record = label(source, out, *setting, "--bandwidth", width)
             own = labels_of(out)
             results.append({"of": [name, "lapwing"], **record, "accuracy": rows.accuracy(own), "same": 1.0})
             for program, threads in [("NumPy, chunks in threads", CORES), ("NumPy, products in threads", 1)]:

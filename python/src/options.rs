@@ -220,7 +220,7 @@ impl GraphOptions {
             weights: Weighting::parse(&self.weights)?,
             symmetrize: Symmetrize::parse(&self.symmetrize)?,
             bandwidth: self.bandwidth,
-            builder: KnnMethod::parse(&self.method)?,
+            knn_method: KnnMethod::parse(&self.method)?,
             recall_target: self.recall_target,
             zero_rows: ZeroRows::parse(&self.zero_rows)?,
             ..GraphParams::default()
@@ -260,7 +260,7 @@ impl HarmonicOptions {
             clamp: Clamp::parse(&self.clamp)?,
             decision: Decision::parse(&self.decision)?,
             class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
-            sizes: SizeOptions { slack: self.size_slack, labels_drawn: LabelsDrawn::parse(&self.labels_drawn)? },
+            sizes: SizeOptions { size_slack: self.size_slack, labels_drawn: LabelsDrawn::parse(&self.labels_drawn)? },
             tol: self.tol,
             max_iter: count("max_iter", self.max_iter)?,
             certify: Certify::parse(&self.certify)?,
@@ -274,7 +274,7 @@ impl SizesInput {
         let labels_drawn = LabelsDrawn::parse(&self.labels_drawn)?;
         Ok(SizeParams {
             class_prior: self.class_prior.clone().map_or(ClassPrior::Labeled, ClassPrior::Given),
-            options: SizeOptions { slack: self.size_slack, labels_drawn },
+            options: SizeOptions { size_slack: self.size_slack, labels_drawn },
         })
     }
 }
@@ -363,7 +363,7 @@ pub fn graph_dict<'py>(py: Python<'py>, params: &GraphParams) -> PyResult<Bound<
     dict.set_item("weights", name(&params.weights))?;
     dict.set_item("symmetrize", name(&params.symmetrize))?;
     dict.set_item("bandwidth", params.bandwidth)?;
-    dict.set_item("method", name(&params.builder))?;
+    dict.set_item("method", name(&params.knn_method))?;
     dict.set_item("recall_target", params.recall_target)?;
     dict.set_item("zero_rows", name(&params.zero_rows))?;
     Ok(dict)

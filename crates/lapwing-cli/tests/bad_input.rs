@@ -40,8 +40,8 @@ fn no_labels() {
 
 #[test]
 fn too_many_neighbors() {
-    assert_says(&about_table(&clouds(15, 2), LABEL), &["--neighbors is 15"]);
-    assert_says(&about_table(&clouds(60, 2), &format!("{LABEL} -k 0")), &["--neighbors is 0"]);
+    assert_says(&about_table(&clouds(15, 2), LABEL), &["--n-neighbors is 15"]);
+    assert_says(&about_table(&clouds(60, 2), &format!("{LABEL} -k 0")), &["--n-neighbors is 0"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn options_that_contradict_each_other() {
     says("label in.csv --graph edges.csv --labels edges.csv -o out.csv", &["DATA", "--graph"]);
     says("label --graph edges.csv --label-column kind -o out.csv", &["--labels FILE"]);
     says("label --graph edges.csv --labels in.csv --columns a -o out.csv", &["--columns", "features"]);
-    says("label --graph edges.csv --labels in.csv -k 5 -o out.csv", &["--neighbors", "--graph"]);
+    says("label --graph edges.csv --labels in.csv -k 5 -o out.csv", &["--n-neighbors", "--graph"]);
     says("label --graph edges.csv --labels in.csv --model m -o out.csv", &["--model", "features"]);
     says("label in.npy --label-column kind -o out.csv", &["--label-column", "--labels FILE"]);
     says("label in.csv --label-column kind", &["--output"]);

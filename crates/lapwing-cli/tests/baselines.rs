@@ -12,7 +12,7 @@ fn every_baseline_labels_and_keeps_a_model() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(300, 3));
     folder.write("new.csv", clouds(40, 0));
-    let few = ["--eigenfunctions 6", "--subsample 60", "--eigenvectors 3", ""];
+    let few = ["--n-eigenfunctions 6", "--n-subsample 60", "--n-eigenvectors 3", ""];
     for (method, few) in METHODS.into_iter().zip(few) {
         let run = format!(
             "label in.csv --label-column kind --method {method} {few} --seed 1 -o {method}.csv --model m.lapwing"

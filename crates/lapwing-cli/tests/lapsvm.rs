@@ -9,7 +9,7 @@ fn both_methods_label_and_keep_a_model() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(300, 6));
     folder.write("new.csv", clouds(40, 0));
-    let kinds = ["", "--kernel poly --degree 2", "--kernel low-rank --kernel-landmarks 30", "--kernel linear --bias"];
+    let kinds = ["", "--kernel poly --degree 2", "--kernel low-rank --n-landmarks 30", "--kernel linear --bias"];
     for (method, kind) in ["lapsvm", "laprls"].iter().flat_map(|method| kinds.iter().map(move |kind| (method, kind))) {
         let run = format!("label in.csv --label-column kind --method {method} {kind} -o out.csv --model m.lapwing");
         let object = folder.ok(&format!("{run} --report r.html --json --seed 1")).json();
@@ -28,9 +28,9 @@ fn both_methods_label_and_keep_a_model() {
 fn every_solver_is_at_hand() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(300, 9));
-    for solver in ["newton", "cg", "dual", "cg --stopping validation", "cg --stopping mixed", "cg --gram-memory 0"] {
+    for solver in ["newton", "cg", "dual", "cg --stopping validation", "cg --stopping mixed", "cg --memory 0"] {
         let run =
-            format!("label in.csv --label-column kind --method lapsvm --kernel-solver {solver} -o out.csv --json");
+            format!("label in.csv --label-column kind --method lapsvm --solver {solver} -o out.csv --json");
         let object = folder.ok(&run).json();
         assert_eq!(object["parts"]["lapsvm"]["solver"], solver.split(' ').next().unwrap());
     }
@@ -45,7 +45,7 @@ fn plans_say_where_the_gram_matrix_goes() {
     let plan =
         |options: &str| folder.ok(&format!("label in.csv --label-column kind --method lapsvm {options} --plan")).stdout;
     assert!(plan("").contains("kernel "));
-    assert!(plan("--gram-memory 0").contains("not stored: made in every product"));
+    assert!(plan("--memory 0").contains("not stored: made in every product"));
     assert!(plan("--kernel low-rank").contains("landmarks"));
     let peak = |options: &str| {
         let run = format!("label in.csv --label-column kind --method lapsvm {options} --plan --json");
@@ -66,12 +66,12 @@ fn what_cannot_be_is_told_before_anything_is_read() {
     assert!(
         refused(&format!("{label} lapsvm --ambient-reg 0")).contains("--ambient-reg is 0; expected a positive number")
     );
-    assert!(refused(&format!("{label} lapsvm --kernel-bandwidth -1")).contains("expected a positive number"));
+    assert!(refused(&format!("{label} lapsvm --bandwidth -1")).contains("expected a positive number"));
     assert!(
-        refused(&format!("{label} lapsvm --kernel-landmarks few")).contains("expected auto, none or a whole number")
+        refused(&format!("{label} lapsvm --n-landmarks few")).contains("expected auto, none or a whole number")
     );
-    assert!(refused(&format!("{label} laprls --kernel-solver dual")).contains("--kernel-solver is dual"));
-    assert!(refused(&format!("{label} lapsvm --gradient-tol 2")).contains("--gradient-tol is 2"));
+    assert!(refused(&format!("{label} laprls --solver dual")).contains("--solver is dual"));
+    assert!(refused(&format!("{label} lapsvm --tol 2")).contains("--tol is 2"));
     let graph = "label --graph nowhere.npz --labels none.csv --method lapsvm -o out.csv";
     assert!(refused(graph).contains("the method lapsvm needs features, not a graph"));
 }

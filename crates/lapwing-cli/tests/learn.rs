@@ -9,7 +9,7 @@ fn graph_learns_describes_and_writes() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(300, 3));
     for model in ["log", "l2"] {
-        let run = format!("graph in.csv --drop kind --learn {model} --neighbors 8");
+        let run = format!("graph in.csv --drop kind --weights {model} --n-neighbors 8");
         let ran = folder.ok(&format!("{run} -o graph.npz --report r.html"));
         for part in ["neighbours of a row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
             assert!(ran.stdout.contains(part) && folder.read("r.html").contains(part), "{part}: {}", ran.stdout);
@@ -33,7 +33,7 @@ fn repairs_and_full_support_agree() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(200, 3));
     let edges = |options: &str| {
-        let run = format!("graph in.csv --drop kind --learn log -k 6 --sparsity 4 --tol 1e-13 --json {options}");
+        let run = format!("graph in.csv --drop kind --weights learned -k 6 --sparsity 4 --tol 1e-13 --json {options}");
         folder.ok(&run).json()["graph"]["learned"].clone()
     };
     let (full, repaired) = (edges("--support-factor inf"), edges("--support-factor 1 --repair"));
@@ -67,14 +67,14 @@ fn options_that_cannot_be_are_named() {
     folder.write("in.csv", clouds(30, 3));
     let text = folder.error("graph in.csv --drop kind --repair");
     assert!(text.contains("--repair is for graphs that are learned"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --learn log -k 29");
-    assert!(text.contains("--neighbors is 29; expected at most 28"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --learn log -k 3 --support-factor 0.2");
+    let text = folder.error("graph in.csv --drop kind --weights learned -k 29");
+    assert!(text.contains("--n-neighbors is 29; expected at most 28"), "{text}");
+    let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --support-factor 0.2");
     assert!(text.contains("--support-factor is 0.2"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --learn log -k 3 --tol 2");
+    let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --tol 2");
     assert!(text.contains("--tol is 2"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --learn log -k 3 --bandwidth 2");
+    let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --bandwidth 2");
     assert!(text.contains("learned weights have none"), "{text}");
-    let ran = folder.run("graph in.csv --drop kind --learn log -k 3 --max-iter 1 --tol 1e-14 --strict");
+    let ran = folder.run("graph in.csv --drop kind --weights learned -k 3 --max-iter 1 --tol 1e-14 --strict");
     assert!(ran.code == Some(1) && ran.stderr.contains("stopped after 1 steps"), "{ran:?}");
 }

@@ -115,8 +115,8 @@ fn a_checkpoint_is_no_other_file() {
     }
     let refused = lapwing(&folder, &format!("{common} --checkpoint sums --fit-rows 100"));
     assert!(refused.code == Some(2) && refused.stderr.contains("--checkpoint is given"), "{}", refused.stderr);
-    let refused = lapwing(&folder, &format!("{common} --landmark-bandwidth 1e-9"));
-    assert!(refused.stderr.contains("--landmark-bandwidth is 1.0e-9"), "{}", refused.stderr);
+    let refused = lapwing(&folder, &format!("{common} --bandwidth 1e-9"));
+    assert!(refused.stderr.contains("--bandwidth is 1.0e-9"), "{}", refused.stderr);
     assert!(read(&folder, "array.npy") == before && !folder.path().join("out.npy").exists());
 }
 

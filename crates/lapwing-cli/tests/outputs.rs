@@ -77,7 +77,7 @@ fn interrupt_ends_within_a_second() {
     let (n, d) = (30_000, 512);
     folder.write("big.npy", npy(n, d, (0..n * d).map(|_| noise.next() as f32)));
     folder.write("labels.csv", "0,a\n1,b\n");
-    let arguments = "label big.npy --labels labels.csv -o out.csv --knn exact --progress json";
+    let arguments = "label big.npy --labels labels.csv -o out.csv --knn-method exact --progress json";
     let mut child = folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Into the neighbour search, which takes many seconds here.
     wait_for(child.stderr.as_mut().unwrap(), r#""phase":"graph""#);

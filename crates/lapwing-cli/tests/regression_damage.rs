@@ -67,7 +67,7 @@ fn methods_under_limits_of_memory_end_in_order() {
         "nystrom",
         "glnp",
         "lapsvm",
-        "lapsvm --kernel-solver newton --kernel-landmarks none",
+        "lapsvm --solver newton --n-landmarks none",
         "laprls",
         "unfolded-gnn",
         "eigenfunction",
@@ -89,16 +89,16 @@ fn every_count_ends_soon_or_is_refused() {
     folder.write("x.csv", clouds(90, 5));
     let options = [
         ("harmonic", "-k --max-iter"),
-        ("sparse-harmonic", "--edge-budget --capacity --projections --refinements --memory"),
+        ("sparse-harmonic", "--edge-budget --capacity --n-projections --refinements --memory"),
         ("low-rank", "--n-landmarks --fit-rows"),
         ("anchor", "--n-landmarks --n-nearest"),
         ("glnp", "--n-landmarks --glnp-max-iter"),
-        ("lapsvm", "--kernel-landmarks --laplacian-power --check-every --max-iter --gram-memory"),
+        ("lapsvm", "--n-landmarks --laplacian-power --check-every --max-iter --memory"),
         ("lapsvm --kernel poly", "--degree"),
-        ("unfolded-gnn", "--unfolding --hidden --sketch-size --train-max-iter"),
-        ("eigenfunction", "--eigenfunctions --components --bins"),
-        ("subsampling", "--subsample"),
-        ("simple-harmonic", "--eigenvectors --max-iter"),
+        ("unfolded-gnn", "--steps --hidden --sketch-size --max-iter"),
+        ("eigenfunction", "--n-eigenfunctions --n-components --n-bins"),
+        ("subsampling", "--n-subsample"),
+        ("simple-harmonic", "--n-eigenvectors --max-iter"),
     ];
     for (method, options) in options {
         for option in options.split(' ') {
@@ -122,7 +122,7 @@ fn many_more_columns_than_rows_take_no_minutes() {
     let mut noise = common::Noise(5);
     folder.write("x.npy", npy(n, d, (0..n * d).map(|at| (at / d % 2) as f32 + noise.next() as f32)));
     folder.write("known.csv", "0,a\n1,b\n2,a\n3,b\n");
-    for options in ["", "--components 4000"] {
+    for options in ["", "--n-components 4000"] {
         let arguments = format!("label x.npy --labels known.csv --method eigenfunction {options} -o out.csv");
         let ran = limited(&folder, "ulimit -t 60", &arguments);
         assert!(matches!(ran.code, Some(0 | 1)), "{options}: {ran:?}");

@@ -30,8 +30,8 @@ fn options_that_the_method_does_not_use_are_refused() {
     folder.ok(&format!("{compare} --kernel linear --tol 1e-4 --repeats 1"));
     let message = folder.error("graph t.csv --drop kind --sparsity 0.1");
     assert!(message.contains("--sparsity is for graphs that are learned"), "{message}");
-    let message = folder.error("graph t.csv --drop kind --knn exact --recall-target 0.9");
-    assert_eq!(message, "--recall-target changes nothing without --knn auto or partitions");
+    let message = folder.error("graph t.csv --drop kind --knn-method exact --recall-target 0.9");
+    assert_eq!(message, "--recall-target changes nothing without --knn-method auto or partitions");
     // Given, though as it is by default.
     assert!(folder.error("graph t.csv --drop kind --tol 1e-8").contains("--tol is for graphs that are learned"));
 }
@@ -43,12 +43,12 @@ fn numbers_take_units_everywhere() {
     folder.ok("graph t.csv --drop kind -o e.csv");
     folder.ok("sparsify e.csv -o s.npz --edge-budget 0.1k --nodes 90");
     folder.ok("sparsify e.csv -o s.npz --memory 64MiB");
-    folder.ok(&format!("{LABEL} --method lapsvm --gram-memory 1M --max-iter 1k --kernel-solver cg"));
+    folder.ok(&format!("{LABEL} --method lapsvm --memory 1M --max-iter 1k --solver cg"));
     folder.ok(&format!("{LABEL} --method low-rank --n-landmarks 0.02k --fit-rows 1e3"));
     for (options, option) in [
-        ("-k 15q", "--neighbors"),
+        ("-k 15q", "--n-neighbors"),
         ("--max-iter 1.5", "--max-iter"),
-        ("--method lapsvm --gram-memory lots", "--gram-memory"),
+        ("--method lapsvm --memory lots", "--memory"),
         ("--method low-rank --n-landmarks 1T", "--n-landmarks"),
     ] {
         let ran = folder.run(&format!("{LABEL} {options}"));
@@ -60,7 +60,7 @@ fn numbers_take_units_everywhere() {
 fn numbers_below_zero_get_the_answer_of_their_option() {
     let folder = folder();
     for (options, start) in [
-        ("-k -3", "error: invalid value '-3' for '--neighbors <K>': expected a whole number, at least 0"),
+        ("-k -3", "error: invalid value '-3' for '--n-neighbors <K>': expected a whole number, at least 0"),
         ("--max-iter -1", "error: invalid value '-1' for '--max-iter <N>': expected a whole number, at least 0"),
         ("--tol -1", "error: --tol is -1; expected a number between 0 and 1"),
         ("--method low-rank --n-landmarks -5", "error: invalid value '-5' for '--n-landmarks <K>'"),

@@ -27,17 +27,17 @@ fn compare_and_label_name_the_same_options() {
     let folder = Folder::new();
     folder.write("in.csv", table("ham", "spam"));
     let cases = [
-        ("lapsvm", "--gradient-tol 2", "--gradient-tol is 2;"),
-        ("laprls", "--gradient-tol 2", "--gradient-tol is 2;"),
-        ("lapsvm", "--kernel-landmarks 9000", "--kernel-landmarks is 9000;"),
-        ("unfolded-gnn", "--train-tol 0", "--train-tol is 0;"),
-        ("unfolded-gnn", "--kept-edges 2", "--kept-edges is 2;"),
-        ("simple-harmonic", "--eigenvectors 0", "--eigenvectors is 0;"),
-        ("simple-harmonic", "--eigenvectors 61", "--eigenvectors is 61;"),
-        ("eigenfunction", "--bins 1", "--bins is 1;"),
-        ("subsampling", "--subsample 0", "--subsample is 0;"),
+        ("lapsvm", "--tol 2", "--tol is 2;"),
+        ("laprls", "--tol 2", "--tol is 2;"),
+        ("lapsvm", "--n-landmarks 9000", "--n-landmarks is 9000;"),
+        ("unfolded-gnn", "--tol 0", "--tol is 0;"),
+        ("unfolded-gnn", "--edges 2", "--edges is 2;"),
+        ("simple-harmonic", "--n-eigenvectors 0", "--n-eigenvectors is 0;"),
+        ("simple-harmonic", "--n-eigenvectors 61", "--n-eigenvectors is 61;"),
+        ("eigenfunction", "--n-bins 1", "--n-bins is 1;"),
+        ("subsampling", "--n-subsample 0", "--n-subsample is 0;"),
         // Found by the fit, not before.
-        ("subsampling", "--subsample 1", "--subsample is 1;"),
+        ("subsampling", "--n-subsample 1", "--n-subsample is 1;"),
     ];
     for (method, options, said) in cases {
         let input = format!("in.csv --label-column kind {options}");

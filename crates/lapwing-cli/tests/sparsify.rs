@@ -141,7 +141,7 @@ fn bad_input_is_named() {
     says("edges.csv --distortion 0", &["--distortion is 0"]);
     says("edges.csv --edge-budget 0", &["--edge-budget is 0"]);
     says("edges.csv --edge-budget 50 --capacity 60", &["--capacity is 60", "100"]);
-    says("edges.csv --projections 0", &["--projections is 0"]);
+    says("edges.csv --n-projections 0", &["--n-projections is 0"]);
     says("edges.csv --memory 1k", &["needs"]);
     says("edges.csv --nodes 99999999999", &["--nodes is 99999999999"]);
     says("- --checkpoint c", &["--checkpoint needs a file of edges", "cannot be read again"]);

@@ -45,20 +45,20 @@ fn features_and_a_graph_go_together() {
 fn every_solver_is_at_hand() {
     let folder = rings();
     for options in [
-        "--layer-solver direct",
-        "--layer-solver rough-pcg --loss mse",
-        "--layer-solver herta --kept-edges 0.9 --sketch-size 8",
-        "--layer-solver herta --layer-optimizer adam --sketch-size none",
-        "--layer-solver matrix-free --l2-reg 0.5",
-        "--layer-solver gd",
-        "--layer-solver adam --learning-rate 0.1",
-        "--unfolding 6 --step-size 0.3",
-        "--hidden 4 --train-max-iter 30",
-        "--attention 1 --no-layer-bias --self-loop 0.5",
+        "--solver direct",
+        "--solver rough-pcg --loss mse",
+        "--solver herta --edges 0.9 --sketch-size 8",
+        "--solver herta --optimizer adam --sketch-size none",
+        "--solver matrix-free --l2-reg 0.5",
+        "--solver gd",
+        "--solver adam --learning-rate 0.1",
+        "--steps 6 --step-size 0.3",
+        "--hidden 4 --max-iter 30",
+        "--attention 1 --bias=false --self-loop 0.5",
     ] {
         let run = format!("label nodes.csv --graph edges.csv --labels known.csv --method unfolded-gnn {options}");
         let object = folder.ok(&format!("{run} --json -o out.csv")).json();
-        if let Some(solver) = options.strip_prefix("--layer-solver ") {
+        if let Some(solver) = options.strip_prefix("--solver ") {
             assert_eq!(object["parts"]["unfolded"]["solver"], solver.split(' ').next().unwrap());
         }
     }
@@ -83,9 +83,9 @@ fn what_cannot_be_is_refused() {
     let text = |options: &str| folder.error(&format!("{base} {options}"));
     assert!(text("--method harmonic").contains("leave DATA or --graph out"));
     assert!(text("--method low-rank").contains("leave --graph out"));
-    assert!(text("--method unfolded-gnn --layer-solver herta --kept-edges 2").contains("kept-edges is 2"));
-    assert!(text("--method unfolded-gnn --train-tol 0").contains("train-tol is 0"));
-    assert!(text("--method unfolded-gnn --layer-optimizer cg").contains("layer-optimizer is cg"));
+    assert!(text("--method unfolded-gnn --solver herta --edges 2").contains("kept-edges is 2"));
+    assert!(text("--method unfolded-gnn --tol 0").contains("train-tol is 0"));
+    assert!(text("--method unfolded-gnn --optimizer cg").contains("layer-optimizer is cg"));
     folder.write("few.csv", "side,noise\n1.0,2.0\n-1.0,0.0\n");
     let few = folder.error("label few.csv --graph edges.csv --labels known.csv --method unfolded-gnn -o out.csv");
     assert!(few.contains("edges.csv"), "{few}");

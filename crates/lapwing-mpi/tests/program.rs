@@ -89,7 +89,7 @@ fn signals_to_mpirun_end_the_work_and_leave_nothing() {
         let table: String = (0..n).map(|at| row(at).join(",") + "\n").collect();
         std::fs::write(folder.path().join("big.csv"), table).unwrap();
         std::fs::write(folder.path().join("labels.csv"), "0,a\n1,b\n").unwrap();
-        let arguments = "label big.csv --labels labels.csv --knn exact -k 200 -o out.csv --model model";
+        let arguments = "label big.csv --labels labels.csv --knn-method exact -k 200 -o out.csv --model model";
         let job = Job::start(mpirun(1, program()).args(arguments.split_whitespace()).current_dir(folder.path()));
         std::thread::sleep(std::time::Duration::from_secs(2));
         Command::new("kill").args([signal, &job.id().to_string()]).status().unwrap();

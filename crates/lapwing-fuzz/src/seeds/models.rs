@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lapwing_data::{Csr, Features, Labels, Result, Standardizer, Targets};
-use lapwing_models::{METHODS, MethodOptions, Model, Problem, method};
+use lapwing_models::{MethodParams, Model, Problem, method, method_names};
 
 use super::Seed;
 use crate::Bench;
@@ -31,7 +31,7 @@ pub fn models(bench: &Bench) -> Vec<Seed> {
     ];
     let mut seeds = Vec::new();
     if let Ok(features) = Features::from_f32(ROWS, COLUMNS, singles) {
-        seeds.extend(METHODS.iter().filter_map(|name| seed(bench, name, name, &features)));
+        seeds.extend(method_names().filter_map(|name| seed(bench, name, name, &features)));
     }
     for (kind, features) in kinds {
         let named = features.ok().and_then(|features| seed(bench, "harmonic", &format!("harmonic-{kind}"), &features));
@@ -59,7 +59,7 @@ fn fitted(bench: &Bench, name: &str, features: &Features<'_>) -> Result<Vec<u8>>
     let labels = Labels::from_texts((0..ROWS).map(|row| if row < 6 { ["a", "b"][row % 2] } else { "" }), None);
     let targets = Targets::one_hot(&labels, None)?;
     let problem = Problem { features: Some(features), ..Problem::new(&targets) };
-    let mut options = MethodOptions::default();
+    let mut options = MethodParams::default();
     (options.graph.n_neighbors, options.low_rank.n_landmarks) = (5, 4);
     let fitted = method(name, &options)?.fit(&problem, bench.run())?;
     let extension = fitted.extension.ok_or_else(|| lapwing_data::Error::labels("no extension"))?;
