@@ -60,7 +60,7 @@ mod tests {
         let (line, hints) = said("lapwing lable");
         assert!(line.contains("lable") && hints[0].contains("'label'"), "{line} {hints:?}");
         let (line, _) = said("lapwing label in.csv -o out.csv -k -3");
-        assert!(line.starts_with("invalid value '-3' for '--n-neighbors <K>': expected a whole number"), "{line}");
+        assert!(line.starts_with("invalid value '-3' for '--n-neighbors <N>': expected a whole number"), "{line}");
         let (line, hints) = said("lapwing sparsify e.npy -o o.npz --edge-budget 100q");
         assert!(line.contains("'100q' for '--edge-budget <N>': expected a whole number"), "{line}");
         assert_eq!(hints, ["lapwing sparsify --help describes every option"]);

@@ -60,7 +60,7 @@ fn numbers_take_units_everywhere() {
 fn numbers_below_zero_get_the_answer_of_their_option() {
     let folder = folder();
     for (options, start) in [
-        ("-k -3", "error: invalid value '-3' for '--n-neighbors <K>': expected a whole number, at least 0"),
+        ("-k -3", "error: invalid value '-3' for '--n-neighbors <N>': expected a whole number, at least 0"),
         ("--max-iter -1", "error: invalid value '-1' for '--max-iter <N>': expected a whole number, at least 0"),
         ("--tol -1", "error: --tol is -1; expected a number between 0 and 1"),
         ("--method low-rank --n-landmarks -5", "error: invalid value '-5' for '--n-landmarks <K>'"),

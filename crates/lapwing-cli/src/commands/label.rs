@@ -22,6 +22,13 @@ use crate::ranks::Ranks;
 use crate::rows::are_rows;
 use crate::session::Session;
 
+const MORE: &str = "\
+Example:
+  lapwing label flowers.csv --label-column species -o labels.csv
+      label the rows whose species is empty
+
+lapwing label --help describes every option, with examples; lapwing methods lists the methods.";
+
 const EXAMPLES: &str = "\
 Examples:
   lapwing label flowers.csv --label-column species -o labelled.csv
@@ -45,7 +52,7 @@ Examples:
 /// row: its number, label, confidence (the share of that label, between 0 and 1), whether any label reaches it and, for
 /// harmonic methods, whether the label is certified to be that of the exact solution.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = MORE, after_long_help = EXAMPLES)]
 pub struct Label {
     #[command(flatten)]
     data: DataOptions,
@@ -73,12 +80,12 @@ pub struct Label {
 #[command(next_help_heading = "Sparsifier")]
 struct StreamOptions {
     /// sparse-harmonic with --graph: nodes of the graph [default: found by reading the edges once more]
-    #[arg(long, value_name = "N", requires = "graph", value_parser = options::count)]
+    #[arg(long, value_name = "N", requires = "graph", value_parser = options::count, hide_short_help = true)]
     nodes: Option<usize>,
 
     /// sparse-harmonic with --graph, and low-rank: keep in this file what was read so far, and go on from it if it is
     /// there; removed at the end
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     checkpoint: Option<PathBuf>,
 }
 
@@ -95,6 +102,7 @@ pub struct OutputOptions {
 
     /// What rows get that no label reaches: no label, or the most frequent class of the prior
     #[arg(long, value_enum, default_value = "empty", hide_possible_values = true, value_name = "empty|prior")]
+    #[arg(hide_short_help = true)]
     pub unreached: Unreached,
 
     /// Write a report to look at in a browser: one file, nothing is loaded from elsewhere
@@ -106,7 +114,7 @@ pub struct OutputOptions {
     pub model: Option<PathBuf>,
 
     /// Exit with code 1 if the solver did not converge, rows are not reached by any label, or labels are undecided
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
 
     /// Print rows, edges, memory and passes over the input, and stop

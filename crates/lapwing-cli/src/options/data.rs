@@ -133,7 +133,7 @@ pub struct LabelOptions {
     pub labels: Option<PathBuf>,
 
     /// Text that marks rows without a label [default: empty, -1, -1.0, nan, null, none, na]
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     pub unlabeled: Option<String>,
 }
 

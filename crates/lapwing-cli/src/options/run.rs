@@ -9,11 +9,11 @@ use super::count;
 #[command(next_help_heading = "Run")]
 pub struct RunOptions {
     /// Seed of every random choice; the same seed gives the same bytes with any number of threads
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub seed: u64,
 
     /// Worker threads [default: every processor this process may use]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, hide_short_help = true)]
     pub threads: Option<usize>,
 
     /// Print one JSON object instead of a table
@@ -21,7 +21,7 @@ pub struct RunOptions {
     pub json: bool,
 
     /// Progress on standard error [default: bar on a terminal, else none]
-    #[arg(long, value_enum, value_name = "STYLE")]
+    #[arg(long, value_enum, value_name = "STYLE", hide_short_help = true)]
     pub progress: Option<ProgressStyle>,
 
     /// No warnings, no progress bar
