@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
@@ -351,7 +352,8 @@ def effective_resistances(
     n_projections : int, default=200
         Projections; the relative standard deviation of a resistance is √(2 / n_projections).
     tol : float in (0, 1), default=1e-6
-        Relative residual of the systems of the projections. Above 1e-4 resistances over weak cuts come out too small.
+        Relative residual of the systems of the projections. Above 1e-4 resistances over weak cuts come out too small. A
+        ``ConvergenceWarning`` tells where it was not reached.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the projections.
     n_jobs : int or None, default=None
@@ -378,7 +380,9 @@ def effective_resistances(
     projection = (integer("n_projections", n_projections), number("tol", tol)) if method == "projection" else None
     adjacency = (A if isinstance(A, Graph) else Graph.from_scipy(A)).to_scipy()
     upper = sp.csr_array(sp.triu(adjacency, k=1))
-    upper.data = _lapwing.effective_resistances(csr_parts(adjacency, np.float64), projection, control)
+    upper.data, unconverged = _lapwing.effective_resistances(csr_parts(adjacency, np.float64), projection, control)
+    for warning in unconverged:
+        warnings.warn(warning, ConvergenceWarning, stacklevel=2)
     return sp.csr_array(upper + upper.T)
 
 

@@ -184,7 +184,7 @@ struct PairsProblem<'a> {
 impl PairsProblem<'_> {
     fn solve<R: SquaredDistance>(&self, squared: &[R], run: &Run) -> Result<(Vec<f64>, Vec<f64>, LearnReport)> {
         Report::default().time("learn", run, |_| {
-            let support = Support::of_edges(self.n, self.edges, squared, run)?;
+            let support = Support::from_edges(self.n, self.edges, squared, run)?;
             let (found, report) = weigh(&support, self.model, self.params, self.start, run)?;
             let weights = found.weights(self.edges, squared, run);
             Ok((weights, found.start().to_vec(), report))

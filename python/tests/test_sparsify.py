@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from lapwing import HarmonicClassifier
 from lapwing.graph import Graph, StreamingSparsifier, effective_resistances, knn_graph, sparsify
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 SAMPLERS = ["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"]
 
@@ -263,6 +263,8 @@ def test_resistances_are_those_of_the_pseudoinverse():
     np.testing.assert_array_equal(again.data, projected.data)
     n_components = len(set(Graph.from_scipy(A).components()))
     assert abs((sp.triu(A).multiply(found)).sum() - (60 - n_components)) < 1e-8
+    with pytest.warns(ConvergenceWarning, match="the resistances are less exact than asked"):
+        effective_resistances(A, method="projection", tol=1e-30)
     for options, message in [
         ({"method": "best"}, "method is 'best'"),
         ({"method": "projection", "n_projections": 0}, "n_projections is 0"),

@@ -29,8 +29,7 @@ fn every_solver_is_at_hand() {
     let folder = Folder::new();
     folder.write("in.csv", clouds(300, 9));
     for solver in ["newton", "cg", "dual", "cg --stopping validation", "cg --stopping mixed", "cg --memory 0"] {
-        let run =
-            format!("label in.csv --label-column kind --method lapsvm --solver {solver} -o out.csv --json");
+        let run = format!("label in.csv --label-column kind --method lapsvm --solver {solver} -o out.csv --json");
         let object = folder.ok(&run).json();
         assert_eq!(object["parts"]["lapsvm"]["solver"], solver.split(' ').next().unwrap());
     }
@@ -67,9 +66,7 @@ fn what_cannot_be_is_told_before_anything_is_read() {
         refused(&format!("{label} lapsvm --ambient-reg 0")).contains("--ambient-reg is 0; expected a positive number")
     );
     assert!(refused(&format!("{label} lapsvm --bandwidth -1")).contains("expected a positive number"));
-    assert!(
-        refused(&format!("{label} lapsvm --n-landmarks few")).contains("expected auto, none or a whole number")
-    );
+    assert!(refused(&format!("{label} lapsvm --n-landmarks few")).contains("expected auto, none or a whole number"));
     assert!(refused(&format!("{label} laprls --solver dual")).contains("--solver is dual"));
     assert!(refused(&format!("{label} lapsvm --tol 2")).contains("--tol is 2"));
     let graph = "label --graph nowhere.npz --labels none.csv --method lapsvm -o out.csv";

@@ -9,7 +9,7 @@ use crate::{
     Components, Graph, GraphParams, KnnEdges, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, kneighbors,
 };
 
-/// Kernel width of each row, as the weights used it; needed again to weigh new points.
+/// Kernel widths of the weights; new points are weighed by the same widths.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Widths {
     /// h·σᵢ of each row (n).
@@ -20,16 +20,16 @@ pub enum Widths {
     None,
 }
 
-/// A graph built from features, with what is needed to attach new points to it.
+/// A graph, and what attaching new points to it needs.
 #[derive(Clone, Debug)]
 pub struct AffinityGraph {
     /// The graph.
     pub graph: Graph,
     /// Kernel widths.
     pub widths: Widths,
-    /// How the neighbours were found; `None` for a graph that was given.
+    /// Report of the neighbour search; `None` for a graph that was given.
     pub knn: Option<KnnReport>,
-    /// How the weights were learned, where they were.
+    /// Report of the learning, for learned weights.
     pub learned: Option<LearnReport>,
 }
 
@@ -39,30 +39,29 @@ impl AffinityGraph {
         Self { graph, widths: Widths::None, knn: None, learned: None }
     }
 
-    /// Puts what there is to say into a report: the summary, and what to look at where weights were learned; `components` are
-    /// the graph's own.
+    /// Adds the summary and the warnings to a report; `components` are those of the graph.
     pub fn describe(&self, components: &Components, report: &mut Report) {
         report.graph = Some(self.summary(components));
         report.warnings.extend(self.learned.iter().flat_map(LearnReport::warnings));
-        report
-            .warnings
-            .extend(self.knn.as_ref().and_then(|knn| duplicates(knn.n_duplicate_rows, self.graph.n_samples())));
+        report.warnings.extend(self.knn.as_ref().and_then(|knn| duplicates(knn, self.graph.n_samples())));
     }
 
-    /// What there is to say about graph and search; `components` are the graph's own.
+    /// Summary of the graph, the search and the learning; `components` are those of the graph.
     pub fn summary(&self, components: &Components) -> GraphSummary {
+        let knn = self.knn.as_ref();
         GraphSummary {
-            recall: self.knn.as_ref().map(|knn| knn.recall),
-            recall_error: self.knn.as_ref().map(|knn| knn.recall_error),
-            n_duplicate_rows: self.knn.as_ref().map(|knn| knn.n_duplicate_rows),
+            recall: knn.map(|knn| knn.recall),
+            recall_error: knn.map(|knn| knn.recall_error),
+            n_duplicate_rows: knn.map(|knn| knn.n_duplicate_rows),
             learned: self.learned.as_ref().and_then(|learned| serde_json::to_value(learned).ok()),
             ..self.graph.summary(components)
         }
     }
 }
 
-/// What to look at where most rows have no other neighbours than their equals.
-fn duplicates(n_rows: usize, n: usize) -> Option<String> {
+/// A warning where most rows equal all their neighbours.
+fn duplicates(knn: &KnnReport, n: usize) -> Option<String> {
+    let n_rows = knn.n_duplicate_rows;
     (n_rows > n / 2).then(|| {
         format!(
             "{n_rows} of {n} rows equal all their neighbors, so that their distances say nothing; if the rows should \
@@ -78,8 +77,8 @@ fn duplicates(n_rows: usize, n: usize) -> Option<String> {
 /// Those of [`kneighbors`] and [`weigh`].
 ///
 /// # Complexity
-/// That of the search, and O(n·k). Beyond 125 neighbours lists of candidates do not pay: every pair of rows is looked at
-/// twice, as [`KnnEdges`] does.
+/// That of the search, and O(n·k). Beyond 125 neighbours the distance of every pair of rows is computed twice, as [`KnnEdges`]
+/// does, instead of keeping lists of candidates.
 pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) -> Result<AffinityGraph> {
     params.validate()?;
     if params.weights.model().is_some() {
@@ -95,13 +94,12 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
     Ok(AffinityGraph { graph, widths, knn: Some(report), learned: None })
 }
 
-/// Turns neighbours into a weighted graph; also returns the kernel widths it used. Where weights are learned, the
-/// neighbours are those that are allowed: more than the `n_neighbors` wanted.
+/// The weighted graph of `neighbors`, and its kernel widths. Learned weights take the neighbours as the allowed pairs: more than
+/// the requested `n_neighbors`.
 ///
 /// # Errors
-/// Those of [`learn_from_table`] where weights are learned;
-/// [`Error::Param`] naming a bandwidth so small that a row loses all its weight to underflow; [`Error::Graph`] for
-/// neighbours that are not a search's result (out of range, a row its own neighbour, distances that are not).
+/// Those of [`learn_from_table`] for learned weights; [`Error::Param`] naming a bandwidth so small that all weights of a row
+/// underflow; [`Error::Graph`] for invalid neighbours (out of range, a row its own neighbour, invalid distances).
 ///
 /// # Complexity
 /// O(n·k) time; 8 bytes per neighbour for the transposed relation and 12 per stored edge for the graph.
@@ -109,7 +107,7 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
     params.validate()?;
     neighbors.check()?;
     if params.weights.model().is_some() {
-        let table = NeighborTable::of_neighbors(neighbors, params.metric, run)?;
+        let table = NeighborTable::from_neighbors(neighbors, params.metric, run)?;
         let learned = learn_from_table(table, params, None, run)?;
         return Ok((learned.graph, Widths::One(learned.report.sparsity)));
     }
@@ -122,29 +120,29 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
     weighted(neighbors, params, run)
 }
 
-/// [`weigh`] for neighbours and parameters known to be in order.
+/// [`weigh`] without checks of neighbours and parameters.
 fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
-    let widths = Widths::of(neighbors.last(), params);
+    let widths = Widths::from_last(neighbors.last(), params);
     widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
     let adjacency = run.install(|| symmetrized(&neighbors, params, &widths))?;
     drop(neighbors);
-    // Symmetric and positive as it was made: no need to look again.
+    // Symmetric and positive by construction.
     Ok((Graph::from_clean(adjacency), widths))
 }
 
-/// exp(−x) is cut off here, so that no edge of the self-tuning weights vanishes and no row falls off the graph: an
-/// outlier at the rim of a dense cluster keeps a thread of weight 2·10⁻²².
+/// Largest x of the self-tuning weights exp(−x), so that no edge vanishes and no row loses all edges: an outlier beside a dense
+/// cluster keeps an edge of weight 2·10⁻²².
 const MOST_DECAY: f64 = 50.0;
 
 impl Widths {
     /// The widths of rows at distances `last` to their last neighbours (n).
-    pub(crate) fn of(last: Vec<f32>, params: &GraphParams) -> Self {
+    pub(crate) fn from_last(last: Vec<f32>, params: &GraphParams) -> Self {
         match params.weights {
             Weighting::Cosine | Weighting::Binary | Weighting::Learned | Weighting::LearnedL2 => Self::None,
             Weighting::Gaussian => Self::One(params.bandwidth.unwrap_or_else(|| positive_median(&last).into())),
             Weighting::SelfTuning => {
                 let mut widths = last;
-                // A row whose neighbours are all its duplicates has no width of its own.
+                // A row that equals all its neighbours has no width of its own.
                 let typical = positive_median(&widths);
                 let h = params.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
                 widths.iter_mut().for_each(|width| *width = h * if *width > 0.0 { *width } else { typical });
@@ -153,8 +151,8 @@ impl Widths {
         }
     }
 
-    /// Weight at `distance` between rows of widths `a` and `b`; the widths matter to the self-tuning weights only. Weights
-    /// that are learned are no function of one distance.
+    /// Weight at `distance` between rows of widths `a` and `b`, which only self-tuning weights use. Learned weights are not a
+    /// function of one distance.
     pub fn weight(&self, weights: Weighting, distance: f32, a: f32, b: f32) -> f64 {
         let d = f64::from(distance);
         match (weights, self) {
@@ -165,11 +163,11 @@ impl Widths {
         }
     }
 
-    /// Weight of the edge between two rows at `distance` where the first names the second; `other` is the distance by
-    /// which the second names the first, if it does. 0 stands for no edge.
+    /// Weight of the edge between two rows, 0 for no edge. The second row is a neighbour of the first at `distance`; `other` is the
+    /// distance at which the first is a neighbour of the second, if it is.
     pub(crate) fn edge(&self, params: &GraphParams, rows: (usize, usize), distance: f32, other: Option<f32>) -> f64 {
         let w = |d: f32| self.weight(params.weights, d, self.of_row(rows.0), self.of_row(rows.1));
-        // Distances from elsewhere may differ by a rounding from one side to the other; the graph must not.
+        // Given distances may differ by rounding between the two directions; the weights must not.
         single(match (params.symmetrize, other) {
             (Symmetrize::Mutual, None) => 0.0,
             (Symmetrize::Mean, None) => w(distance) / 2.0,
@@ -180,8 +178,8 @@ impl Widths {
         })
     }
 
-    /// Checks that no row, each at its distance to its `nearest` one, loses all its weight to underflow; a mutual graph
-    /// may leave a row alone, underflow may not.
+    /// Checks, from the distance of every row to its nearest neighbour, that no row loses all its weight to underflow. A mutual
+    /// graph may have rows without edges, but not because of underflow.
     ///
     /// # Errors
     /// [`Error::Param`] naming the width and the first such row.
@@ -197,7 +195,7 @@ impl Widths {
         }
     }
 
-    /// Width of a fitted row, where rows have their own.
+    /// Width of a fitted row; 1 where rows have no widths of their own.
     pub fn of_row(&self, row: usize) -> f32 {
         if let Self::PerRow(widths) = self { widths[row] } else { 1.0 }
     }
@@ -213,10 +211,10 @@ fn positive_median(values: &[f32]) -> f32 {
     *positive.select_nth_unstable_by(middle, f32::total_cmp).1
 }
 
-/// Merges each row's neighbours with the rows that name it.
+/// Merges the neighbours of each row with the rows that have it as a neighbour.
 fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> Result<Csr<f64>> {
     let n = neighbors.n_samples();
-    let incoming = Incoming::of(&neighbors.indices, &neighbors.distances, neighbors.n_neighbors);
+    let incoming = Incoming::new(&neighbors.indices, &neighbors.distances, neighbors.n_neighbors);
     let (indptr, indices, values) = assemble(n, |own: &mut Vec<(u32, f32)>, row, emit| {
         own.clear();
         own.extend(neighbors.row(row));
@@ -231,8 +229,8 @@ fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> 
     Csr::new(n, n, indptr, indices, values)
 }
 
-/// Rounded to a number that four bytes hold, where it stays a normal one: distances have no more digits, and solvers keep
-/// such weights in half the space.
+/// Rounds to single precision, unless the result would be subnormal. Distances have no more digits, and solvers keep such weights
+/// in half the space.
 pub(crate) fn single(weight: f64) -> f64 {
     let rounded = weight as f32;
     if rounded.is_normal() { rounded.into() } else { weight }

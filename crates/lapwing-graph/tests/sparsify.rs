@@ -387,6 +387,29 @@ fn bytes_go_on_to_the_same_result() {
     }
 }
 
+/// Checkpoints of an earlier version, after 200 edges or with a round that was interrupted; see `tests/golden/README.md`.
+#[test]
+fn golden_checkpoints_go_on_to_the_same_result() {
+    let all: Vec<Edge> =
+        (0..24).flat_map(|u| (0..u).map(move |v| Edge { u, v, weight: f64::from(1 + (7 * u + v) % 5) })).collect();
+    let edges: Vec<Edge> = (0..all.len()).map(|at| all[at * 37 % all.len()]).collect();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let (budget, capacity, n_projections) = (Budget::Edges(30), Some(80), 4);
+    for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Uniform, Sampler::Ridge, Sampler::Auto] {
+        let params = SparsifyParams { sampler, budget, capacity, n_projections, ..SparsifyParams::default() };
+        let (expected, whole) = sparsify(&EdgeSlice::new(24, &edges).unwrap(), params.clone(), &run(3)).unwrap();
+        for state in ["", "_due"] {
+            let path = folder.join(format!("sparsifier_{}{state}.checkpoint", sampler.name()));
+            let mut resumed = Checkpoint::new(&path).resume(24, &params, &run(3)).unwrap().unwrap();
+            let rows = resumed.n_rows() as usize;
+            assert!(rows > 0 && rows < edges.len() && resumed.report(&run(3)).n_edges == rows as u64);
+            resumed.add(&edges[rows..], &run(3)).unwrap();
+            let (found, report) = resumed.finish(&run(3)).unwrap();
+            assert_eq!((found, report.probe_ratios), (expected.clone(), whole.probe_ratios), "{sampler:?}{state}");
+        }
+    }
+}
+
 #[test]
 fn damaged_bytes_are_refused_or_harmless() {
     let graph = neighbors(60, 30);
@@ -434,6 +457,7 @@ fn what_was_interrupted_is_done_again() {
                 }
                 assert!(matches!(sparsifier.add(&[], &stopped), Err(Error::Interrupted)));
                 sparsifier.snapshot(&run(9)).unwrap();
+                sparsifier = Sparsifier::from_bytes(&sparsifier.to_bytes().unwrap()).unwrap();
                 sparsifier.add(&[], &run(9)).unwrap();
                 break;
             }

@@ -108,7 +108,7 @@ impl<'a> KnnEdges<'a> {
             true => last.iter().filter(|&&distance| distance == 0.0).count(),
             false => 0,
         };
-        let widths = Widths::of(last, params);
+        let widths = Widths::from_last(last, params);
         widths.check(reached.iter().map(|row| row.nearest))?;
         let thresholds = Thresholds::new(&pairs, reached.iter().map(|row| row.last).collect());
         let report = KnnReport { n_duplicate_rows, ..KnnReport::exact() };
@@ -118,7 +118,7 @@ impl<'a> KnnEdges<'a> {
 
     fn held(features: &Features<'a>, params: &GraphParams, run: &Run) -> Result<Self> {
         let (mut neighbors, report) = kneighbors(features, &params.knn(), run)?;
-        let widths = Widths::of(neighbors.last(), params);
+        let widths = Widths::from_last(neighbors.last(), params);
         widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
         run.install(|| sort_by_row(neighbors.n_neighbors, &mut neighbors.indices, &mut neighbors.distances));
         let relation = Relation::Held(neighbors);

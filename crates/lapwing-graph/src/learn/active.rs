@@ -1,15 +1,34 @@
-//! The curvature of the dual: the pairs with positive weight as a linear operator.
+//! The curvature of the dual as a linear operator on the active pairs, those with positive weight, and the systems of Newton steps.
 //!
-//! −∇²D = diag(h) + ½·(D_A + A), where A joins the active pairs, D_A holds their numbers, and h is 1/λ² or 1: symmetric,
-//! positive definite and diagonally dominant, with a plus where a Laplacian has a minus. Cost of a product: one gather for
-//! each of the active entries, 4 bytes of them read in order.
+//! −∇²D = diag(h) + ½·(D_A + A), where A joins the active pairs, D_A is the diagonal of their numbers, and h is 1/λ² or 1. It is
+//! symmetric, positive definite and diagonally dominant, with a plus where a Laplacian has a minus. Cost of a product: one
+//! gather for each of the active entries, of which 4 bytes each are read in order.
 
-use lapwing_solve::Operator;
+use lapwing_data::{Matrix, Result, Run};
+use lapwing_solve::precond::Jacobi;
+use lapwing_solve::{CgParams, Operator, Projection, solve};
 use rayon::prelude::*;
 
 use super::dual::{BLOCK, Problem, State};
 use super::lanes::half_sums;
 use super::support::SquaredDistance;
+
+/// Solves `curvature`·X = `b` by conjugate gradients with the diagonal as preconditioner; X, and the products of its slowest
+/// column.
+///
+/// # Errors
+/// [`lapwing_data::Error::Interrupted`].
+pub(super) fn solve_step(
+    curvature: &impl Operator,
+    b: &Matrix,
+    params: CgParams,
+    run: &Run,
+) -> Result<(Matrix, usize)> {
+    let mut x = Matrix::filled(b.n_rows(), b.n_cols(), 0.0);
+    let jacobi = Jacobi::new(curvature)?;
+    let info = solve(curvature, &jacobi, Projection::None, b, &mut x, params, &run.quiet())?;
+    Ok((x, info.iterations.iter().max().copied().unwrap_or(0)))
+}
 
 /// diag(h) + ½·(D_A + A).
 pub(super) struct Curvature<'a> {
@@ -22,7 +41,7 @@ pub(super) struct Curvature<'a> {
 }
 
 impl<'a> Curvature<'a> {
-    /// That at a state, with h of each row `own(λ)`.
+    /// The curvature at `state`, where h of a row is `own(λ)`.
     pub fn at<R: SquaredDistance>(problem: &Problem<'_, R>, state: &'a State, own: impl Fn(f64) -> f64 + Sync) -> Self {
         let diagonal = |(row, &active)| own(problem.lambda(&state.multipliers, row)) + 0.5 * f64::from(active);
         let diagonal = state.n_active.par_iter().enumerate().with_min_len(BLOCK).map(diagonal).collect();

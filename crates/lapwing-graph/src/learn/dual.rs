@@ -1,6 +1,6 @@
-//! Both models through their duals: a number for each row, from which the weights follow.
+//! The duals of both models: one number for each row, from which the weights follow.
 //!
-//! On costs c = θz, with λ ∈ Rⁿ, a level ν that only the l2-degree model has, and offsets μᵢ = (λᵢ − ν)/2, the weight of a pair is
+//! With costs c = θz, λ ∈ Rⁿ, a level ν that only the l2-degree model has, and offsets μᵢ = (λᵢ − ν)/2, the weight of a pair is
 //! wᵢⱼ = max(0, μᵢ + μⱼ − cᵢⱼ). Both duals are concave:
 //!
 //! - log-degree, λ > 0: D = Σ (log λᵢ + 1) − ‖w‖², with gradient 1/λᵢ − dᵢ, for min 2cᵀw − Σ log dᵢ + ‖w‖²;
@@ -8,15 +8,15 @@
 //!
 //! where d are the degrees of w (Kalofolias 2016, eqs. 12 and 8 in the scaling of Kalofolias & Perraudin 2019, eqs. 3 and 4).
 //! The gap between w and λ is computed without cancellation, so that it is right far below the rounding of either value:
-//! for the log-degree Σ φ(λᵢdᵢ), φ(u) = u − 1 − log u; for the l2-degree ½‖λ + d‖² and what scaling w to the total weight n
-//! adds.
+//! for the log-degree model it is Σ φ(λᵢdᵢ) with φ(u) = u − 1 − log u; for the l2-degree model ½‖λ + d‖² plus what scaling w to
+//! the total weight n adds.
 //!
-//! Far rows: where the nearest pair of a row costs mᵢ ≫ 1, λᵢ is about 2mᵢ and w about 1/mᵢ, which the difference of two large
-//! numbers does not hold. There the row's excess λᵢ − 2mᵢ is kept instead of λᵢ, pairs cost c − mᵢ − mⱼ, and the row is solved by itself
-//! after each step.
+//! Far rows: where the nearest pair of a row costs mᵢ ≫ 1, λᵢ is about 2mᵢ and w about 1/mᵢ, which is lost in the difference of
+//! two large numbers. Such a row stores λᵢ − 2mᵢ instead of λᵢ, its pairs cost c − mᵢ − mⱼ, and it is solved by itself after
+//! each step.
 //!
-//! Cost of one evaluation: a pass over the 2m entries of the support, bound by gathering offsets. Rows are summed by one
-//! thread each and blocks of rows in order.
+//! Cost of one evaluation: a pass over the 2m entries of the support; the time goes into gathering offsets. Each row is summed
+//! by one thread, and blocks of rows are added in order.
 
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
@@ -28,12 +28,11 @@ use super::support::{SquaredDistance, Support};
 /// Rows of one unit of work.
 pub(super) const BLOCK: usize = 2048;
 
-/// Costs of nearest pairs up to which weights are differences that hold.
+/// Cost of the nearest pair above which a row is far.
 const FAR: f64 = 1e3;
-
-/// Sweeps over the rows before the next steps.
+/// Times a sweep solves all rows.
 const SWEEPS: usize = 3;
-/// Costs whose squares, summed, leave f64.
+/// Costs above which sums of squares overflow.
 const BEYOND: f64 = 1e140;
 
 /// A model on a support, at one sparsity.
@@ -41,22 +40,22 @@ pub(super) struct Problem<'a, R> {
     pub model: LearnModel,
     pub support: &'a Support<R>,
     pub sparsity: f64,
-    /// Cost of the nearest pair of each row (n): m where some rows are far.
+    /// Cost m of the nearest pair of each row (n).
     nearest: Vec<f64>,
-    /// Rows whose base is large.
+    /// The far rows. Where there are any, 2m is the base of every row.
     far: Vec<u32>,
 }
 
 /// Variables of the dual.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Multipliers {
-    /// λ of each row (n), less twice its base.
+    /// λ of each row (n), less its base.
     pub nodes: Vec<f64>,
     /// ν; 0 in the log-degree model.
     pub level: f64,
 }
 
-/// What one pass over the support says of some multipliers.
+/// Weights, values and gap at some multipliers, from one pass over the support.
 pub(super) struct State {
     pub multipliers: Multipliers,
     /// Degrees d of the weights (n).
@@ -69,20 +68,20 @@ pub(super) struct State {
     pub dual: f64,
     /// Value of the primal at the weights, scaled by `factor`, less that of the dual: at least 0.
     pub gap: f64,
-    /// What the gap is compared with: the size of the terms of the objective.
+    /// Unit of the relative gap: the size of the terms of the objective.
     pub scale: f64,
-    /// What brings the weights to the total weight that the model asks for.
+    /// Factor that scales the weights to the total weight of the model.
     pub factor: f64,
     /// 1ᵀw over pairs, not scaled.
     pub total: f64,
 }
 
-/// From pairs to weights, at some multipliers.
+/// The offsets of all rows at some multipliers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Offsets {
     /// μ of each row.
     Plain(Vec<f64>),
-    /// μ less the base, and the base.
+    /// μ − m and m of each row.
     Based(Vec<[f64; 2]>),
 }
 
@@ -106,7 +105,7 @@ impl Offsets {
     }
 }
 
-/// What a row has of the weights of its pairs.
+/// The offset of one row.
 pub(super) trait Offset: Copy + Sync {
     /// The sum of two offsets less a cost.
     fn less(self, other: Self, cost: f64) -> f64;
@@ -134,7 +133,7 @@ pub(super) fn weight<O: Offset>(own: O, other: O, cost: f64) -> f64 {
 }
 
 impl State {
-    /// Where the active pairs of each row end within their block (n).
+    /// The end of the active pairs of each row within their block (n).
     pub fn ends(&self) -> Vec<u32> {
         let mut ends = self.n_active.clone();
         ends.chunks_mut(BLOCK).for_each(|ends| {
@@ -147,7 +146,7 @@ impl State {
         ends
     }
 
-    /// The other rows of a row's active pairs, ascending, with `ends` as above.
+    /// The other rows of a row's active pairs, ascending; `ends` are those of [`ends`](Self::ends).
     pub fn active_of(&self, ends: &[u32], row: usize) -> &[u32] {
         let start = if row.is_multiple_of(BLOCK) { 0 } else { ends[row - 1] as usize };
         &self.active[row / BLOCK][start..ends[row] as usize]
@@ -182,7 +181,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         Self { model, support, sparsity, nearest, far }
     }
 
-    /// Whether the costs of nearest pairs are so large that their squares leave f64.
+    /// Whether the squares of the costs of nearest pairs overflow.
     pub fn is_beyond(&self) -> bool {
         self.nearest.iter().any(|&cost| cost.is_finite() && cost > BEYOND)
     }
@@ -210,21 +209,20 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
 
     /// Multipliers with the given λ.
     pub fn multipliers(&self, lambdas: Vec<f64>, level: f64) -> Multipliers {
-        let mut nodes =
-            lambdas.into_iter().enumerate().map(|(row, lambda)| lambda - self.base(row)).collect::<Vec<_>>();
-        self.settle(&mut nodes);
+        let mut nodes: Vec<f64> = lambdas.iter().enumerate().map(|(row, lambda)| lambda - self.base(row)).collect();
+        self.solve_far_rows(&mut nodes);
         Multipliers { nodes, level }
     }
 
-    /// Solves the far rows, each for the others as they are: Σⱼ max(0, s − cⱼ) = 1/(2(m + s)) for s half the row's excess and c
-    /// the costs that its pairs have left. With the k cheapest, of mean c̄, s = c̄ + e for the positive root of
-    /// ke² + k(m + c̄)e = ½. A weight of 1/m is lost in the accuracy of a direction for all rows.
-    pub fn settle(&self, nodes: &mut [f64]) {
-        self.settle_rows(&self.far, nodes);
+    /// [`solve_rows`](Self::solve_rows) for the far rows, whose weights of about 1/m are below the accuracy of a direction.
+    pub fn solve_far_rows(&self, nodes: &mut [f64]) {
+        self.solve_rows(&self.far, nodes);
     }
 
-    /// The same for `rows`.
-    pub fn settle_rows(&self, rows: &[u32], nodes: &mut [f64]) {
+    /// Solves each of `rows` while the others stay as they are: Σⱼ max(0, s − cⱼ) = 1/(2(m + s)), where s is half of λ less the
+    /// base, and c are the costs of the pairs less the offsets of their other rows. With the k cheapest pairs, of mean cost c̄,
+    /// s = c̄ + e for the positive root of ke² + k(m + c̄)e = ½.
+    pub fn solve_rows(&self, rows: &[u32], nodes: &mut [f64]) {
         let mut costs = Vec::new();
         for &row in rows {
             let row = row as usize;
@@ -261,7 +259,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         }
     }
 
-    /// Multipliers of rows that are each solved by themselves with their nearest pair.
+    /// Multipliers at which each row is solved by itself with its nearest pair.
     pub fn start(&self) -> Multipliers {
         let n = self.support.n_samples();
         match self.model {
@@ -270,7 +268,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
                 self.multipliers(self.nearest.iter().map(lambda).collect(), 0.0)
             }
             LearnModel::L2 => {
-                // Degrees about 1, and offsets about those of the rows alone. Rows without pairs have none.
+                // Degrees are about 1, and offsets about those of single rows. Rows without pairs are left out.
                 let mut costs: Vec<f64> = self.nearest.iter().copied().filter(|cost| cost.is_finite()).collect();
                 let middle = costs.len() / 2;
                 let typical = *costs.select_nth_unstable_by(middle, f64::total_cmp).1;
@@ -279,7 +277,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         }
     }
 
-    /// Solves all rows one after the other, those with the cheapest pairs first, a few times over.
+    /// Solves all rows one after the other, the ones with the cheapest pairs first, a few times.
     ///
     /// # Errors
     /// [`lapwing_data::Error::Interrupted`].
@@ -289,7 +287,7 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         for _ in 0..SWEEPS {
             for rows in order.chunks(BLOCK) {
                 run.check()?;
-                self.settle_rows(rows, &mut multipliers.nodes);
+                self.solve_rows(rows, &mut multipliers.nodes);
             }
         }
         Ok(())
@@ -315,14 +313,14 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
             squares.resize(degree.len(), 0.0);
             let mut rows = RowSums { degree, squares, counts: n_active, active: Vec::new() };
             row_sums(self.support, self.sparsity, offsets, block * BLOCK, &mut rows);
-            let mut sums = Sums::default();
+            let mut sums = RowTotals::default();
             for (at, (&degree, &squares)) in rows.degree.iter().zip(&*rows.squares).enumerate() {
                 sums.add(self.model, self.lambda(&multipliers, block * BLOCK + at), degree, squares);
             }
             (sums, rows.active)
         });
-        let (sums, active): (Vec<Sums>, Vec<Vec<u32>>) = blocks.unzip();
-        let sums = sums.iter().fold(Sums::default(), Sums::with);
+        let (sums, active): (Vec<RowTotals>, Vec<Vec<u32>>) = blocks.unzip();
+        let sums = sums.iter().fold(RowTotals::default(), RowTotals::plus);
         self.state(multipliers, degree, n_active, active, &sums)
     }
 
@@ -332,26 +330,26 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
         degree: Vec<f64>,
         n_active: Vec<u32>,
         active: Vec<Vec<u32>>,
-        sums: &Sums,
+        sums: &RowTotals,
     ) -> State {
         let n = degree.len() as f64;
-        // Every pair stands in two rows.
+        // Every pair is in two rows.
         let (total, squares) = (0.5 * sums.degrees, 0.5 * sums.squares);
         let level = multipliers.level;
         let (dual, gap, scale, factor) = match self.model {
             LearnModel::Log => (sums.nodes - squares, sums.gaps, n, 1.0),
-            // Without any weight there is nothing to be scaled.
+            // Without any weight nothing can be scaled.
             LearnModel::L2 if total <= 0.0 => (-0.5 * sums.nodes - level * n, f64::INFINITY, 1.0, 1.0),
             LearnModel::L2 => {
                 let factor = 0.5 * n / total;
                 let ridge = squares + 0.5 * sums.degree_squares;
-                // What the level has in it cancels: 2cᵀw = Σ λd − 2ν·1ᵀw − 2‖w‖².
+                // The level cancels: 2cᵀw = Σ λd − 2ν·1ᵀw − 2‖w‖².
                 let excess = (n - 2.0 * total) / (2.0 * total);
                 let scaling = excess * (sums.products - 2.0 * squares + (factor + 1.0) * ridge);
                 let gap = 0.5 * sums.gaps + scaling;
                 let dual = -0.5 * sums.nodes - squares - level * n;
                 let gap = if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) };
-                // Not the objective: that grows with what all costs have in common, which changes no weight.
+                // The objective would be no unit: a constant added to all costs changes it, but no weight.
                 (dual, gap, 2.0 * factor * factor * ridge, factor)
             }
         };
@@ -359,9 +357,9 @@ impl<'a, R: SquaredDistance> Problem<'a, R> {
     }
 }
 
-/// Sums over rows; which, depends on the model.
+/// Sums over rows.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct RowTotals {
     /// Σ d.
     degrees: f64,
     /// Σ w² over entries.
@@ -376,7 +374,7 @@ struct Sums {
     degree_squares: f64,
 }
 
-impl Sums {
+impl RowTotals {
     fn add(&mut self, model: LearnModel, node: f64, degree: f64, squares: f64) {
         self.degrees += degree;
         self.squares += squares;
@@ -394,7 +392,7 @@ impl Sums {
         }
     }
 
-    fn with(self, other: &Self) -> Self {
+    fn plus(self, other: &Self) -> Self {
         Self {
             degrees: self.degrees + other.degrees,
             squares: self.squares + other.squares,

@@ -269,7 +269,7 @@ mod tests {
         let edges: Vec<_> =
             (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).filter(|e| (e.0 * 7 + e.1 * 3) % 5 < 3).collect();
         let squared: Vec<f64> = edges.iter().map(|&(i, j)| f64::from((i * 13 + j * 29) % 31) / 7.0).collect();
-        Support::of_edges(n as usize, &edges, &squared, &Run::new(Some(1), 0).unwrap()).unwrap()
+        Support::from_edges(n as usize, &edges, &squared, &Run::new(Some(1), 0).unwrap()).unwrap()
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! Graphs learned from features: the weights under which the rows are smooth and no row is left alone.
+//! Graphs learned from features: weights under which the rows are smooth and every row has neighbours.
 //!
 //! For squared distances Z, `min ‖W ∘ Z‖₁,₁ + f(W)` over symmetric W ≥ 0 with empty diagonal (Kalofolias 2016; Kalofolias & Perraudin
 //! 2019, eq. 2), with f(W) = −α·1ᵀlog(W1) + (β/2)·‖W‖²_F, the log-degree model (eq. 3), or (a/2)·(‖W1‖² + ‖W‖²_F) under
 //! ‖W‖₁,₁ = n, the l2-degree model (eq. 4, whose α is a/2). Since W*(Z, α, β) = δ·W*(θZ, 1, 1) for θ = 1/√(αβ) and
-//! δ = √(α/β) (Proposition 1), one number decides: the sparsity θ, and that follows from the number of neighbours wanted
+//! δ = √(α/β) (Proposition 1), the only parameter is the sparsity θ, which follows from the requested number of neighbours
 //! (`sparsity.rs`). Likewise W*(Z, a) = W*(θZ, 1) for θ = 1/a.
 //!
-//! [`learn_graph`] is the sequence of the steps: neighbours, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs`
-//! is the problem as all solvers see it, `newton.rs` and `active.rs` the default solver, `primal_dual.rs` the one of the paper,
-//! `single_node.rs` a row by itself.
+//! [`learn_graph`] takes the steps in order: neighbours, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs` states
+//! the problem for all solvers, `newton.rs` and `active.rs` are the default solver, `primal_dual.rs` is that of the paper, and
+//! `single_node.rs` solves one row by itself.
 //!
 //! Departures from the paper: the support keeps pairs at distance 0; the solver is Newton's on the dual, to a certified gap;
 //! weights are exact zeros or positive, without a threshold; θ has guards against ties.
 //!
-//! Cost: that of the neighbour search for r·k neighbours, then O(n·r·k) for each of some ten passes. Memory: 20 bytes for
-//! each allowed pair and 32·n·r·k bytes while the support is made. Take a plain neighbour graph where weights do not matter or
-//! distances say nothing.
+//! Cost: that of the neighbour search for r·k neighbours, then O(n·r·k) for each of about ten passes. Memory: 20 bytes for
+//! each allowed pair, and 32·n·r·k bytes while the support is made. Take a plain neighbour graph where weights do not matter or
+//! distances tell nothing.
 
 mod active;
 mod dual;
@@ -61,25 +61,25 @@ pub struct LearnedGraph {
     pub graph: Graph,
     /// The weights as a function of pairs.
     pub weights: LearnedWeights,
-    /// How the neighbours were found; `None` where they were given.
+    /// Report of the neighbour search; `None` where the neighbours were given.
     pub knn: Option<KnnReport>,
-    /// How learning went.
+    /// Report of the learning.
     pub report: LearnReport,
 }
 
-/// Parts of the rows of which neighbours that are one are found by sorting all.
+/// If every row has at least one in so many rows as neighbours, they are found by sorting all distances.
 const WIDE: usize = 8;
 
 /// Learns the graph of `features` (n, d) by `params`, whose weights name the model: neighbours, support, sparsity, weights, and
-/// repairs if asked for. `start` are the multipliers of a similar fit among the same rows ([`LearnedWeights::start`]).
+/// repairs if requested. `start` are the multipliers of a similar fit among the same rows ([`LearnedWeights::start`]).
 ///
 /// # Errors
-/// [`Error::Param`] for parameters outside their range, among them neighbours for which there are too few rows;
-/// [`Error::Graph`] where no sparsity follows from the distances; [`Error::TooLarge`] where the support would not fit in
-/// memory; what [`kneighbors`] refuses; [`Error::Interrupted`].
+/// [`Error::Param`] for parameters outside their range, among them more neighbours than the rows allow; [`Error::Graph`] where
+/// no sparsity follows from the distances; [`Error::TooLarge`] where the support would not fit in memory; those of
+/// [`kneighbors`]; [`Error::Interrupted`].
 ///
 /// # Complexity
-/// That of [`kneighbors`] for r·k neighbours, and O(n·r·k) for each of some ten passes.
+/// That of [`kneighbors`] for r·k neighbours, and O(n·r·k) for each of about ten passes.
 ///
 /// # Example
 /// ```
@@ -111,21 +111,21 @@ pub fn learn_graph(
     let is_wide = WIDE * knn.n_neighbors >= n;
     let search = if is_wide { sorted_neighbors } else { kneighbors };
     let (neighbors, report) = clock.time("neighbors", || search(features, &knn, run))?;
-    // What was searched for ends a phase of the caller's; what follows is another.
+    // The search was the first phase of the progress; learning is the next one.
     run.progress().finish();
     run.progress().start("learn", 0);
-    let table = NeighborTable::of_neighbors(neighbors, params.metric, run)?;
+    let table = NeighborTable::from_neighbors(neighbors, params.metric, run)?;
     let repair = params.learn.repair.then(|| Repair::new(features, &knn));
     let mut learned = learn(table, params, start, repair, &mut clock, run)?;
     learned.knn = Some(report);
     Ok(learned)
 }
 
-/// Learns a graph from neighbours found elsewhere, as [`learn_graph`] does.
+/// Learns a graph from given neighbours, as [`learn_graph`] does from features.
 ///
 /// # Errors
-/// As [`learn_graph`]; [`Error::Graph`] or [`Error::Shape`] for a table that is not a search's result; [`Error::Param`] for
-/// repairs, which need the features.
+/// As [`learn_graph`]; [`Error::Graph`] or [`Error::Shape`] for an invalid table; [`Error::Param`] for repairs, which need the
+/// features.
 pub fn learn_from_table<R: SquaredDistance>(
     table: NeighborTable<R>,
     params: &GraphParams,
@@ -140,14 +140,14 @@ pub fn learn_from_table<R: SquaredDistance>(
     learn(table, params, start, None, &mut Clock::default(), run)
 }
 
-/// The weights of the pairs of `support` under `model`; the sparsity has to be given.
+/// The weights of the pairs of `support` under `model`; the parameters must name the sparsity.
 ///
 /// # Errors
 /// [`Error::Param`] for parameters outside their range; [`Error::Graph`] naming a row without pairs in the log-degree
 /// model, which gives every row a degree; [`Error::Interrupted`].
 ///
 /// # Complexity
-/// Newton: some ten to thirty passes over the 2m entries of the support.
+/// Newton: ten to thirty passes over the 2m entries of the support.
 pub fn learn_weights<R: SquaredDistance>(
     support: &Support<R>,
     model: LearnModel,
@@ -160,7 +160,7 @@ pub fn learn_weights<R: SquaredDistance>(
         return Err(Error::param("sparsity", "auto", "a number: only neighbors of rows tell what it should be"));
     };
     let mut clock = Clock::default();
-    let start = start_of(start, support.n_samples(), model)?;
+    let start = checked_start(start, support.n_samples(), model)?;
     let problem = Problem::new(model, support, sparsity, run);
     let arrived = clock.time("learn", || solve(&problem, params, start, run))?;
     let weights = LearnedWeights::new(&problem, &arrived.state, params.scale, run);
@@ -180,43 +180,37 @@ fn learn<R: SquaredDistance>(
     let model = params.weights.model().ok_or_else(|| {
         Error::param("weights", params.weights.name(), "learned or learned-l2, where a graph is to be learned")
     })?;
-    let LearnParams { sparsity, scale, .. } = params.learn;
     let (n, knows_all) = (table.n_samples(), table.n_neighbors + 1 >= table.n_samples());
-    let start = start_of(start, n, model)?;
+    let start = checked_start(start, n, model)?;
     let (chosen, mut reach, mut support) = clock.time("support", || {
-        let chosen = match sparsity {
-            Some(_) => None,
-            None => Some(sparsity::choose(model, &table, params.n_neighbors, run)?),
-        };
+        let choose = || sparsity::choose(model, &table, params.n_neighbors, run);
+        let chosen = if params.learn.sparsity.is_none() { Some(choose()?) } else { None };
         let reach = table.last();
-        Ok((chosen, reach, Support::of_table(table, run)?))
+        Ok((chosen, reach, Support::from_table(table, run)?))
     })?;
-    let sparsity = sparsity.or(chosen.map(|chosen| chosen.value)).unwrap_or(1.0);
-    let problem = Problem::new(model, &support, sparsity, run);
-    let mut arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
-    let (mut n_iter, mut n_products, mut n_repaired) = (arrived.n_iter, arrived.n_products, 0);
-    // What is certified is so by multipliers that are right.
+    let sparsity = params.learn.sparsity.or(chosen.map(|chosen| chosen.value)).unwrap_or(1.0);
+    let fit = |support: &Support<R>, start, clock: &mut Clock| {
+        let problem = Problem::new(model, support, sparsity, run);
+        clock.time("learn", || solve(&problem, &params.learn, start, run))
+    };
+    let (mut arrived, mut n_repaired) = (fit(&support, start, clock)?, 0);
+    // Only multipliers of a solution that converged certify rows.
     while let Some(repair) = repair.as_mut().filter(|_| arrived.converged) {
         let problem = Problem::new(model, &support, sparsity, run);
         let missing = clock.time("repair", || repair.missing(&problem, &arrived.state, &mut reach, run))?;
         let Some(missing) = missing else { break };
-        let lambdas = problem.lambdas(&arrived.state.multipliers);
+        let start = (problem.lambdas(&arrived.state.multipliers), arrived.state.multipliers.level);
         n_repaired += missing.len();
         support = support.with(&missing, run);
-        let problem = Problem::new(model, &support, sparsity, run);
-        let start = Some((lambdas, arrived.state.multipliers.level));
-        arrived = clock.time("learn", || solve(&problem, &params.learn, start, run))?;
-        n_iter += arrived.n_iter;
-        n_products += arrived.n_products;
+        let next = fit(&support, Some(start), clock)?;
+        arrived = Arrived { spent: arrived.spent + next.spent, ..next };
     }
     let problem = Problem::new(model, &support, sparsity, run);
-    let weights = LearnedWeights::new(&problem, &arrived.state, scale, run);
+    let weights = LearnedWeights::new(&problem, &arrived.state, params.learn.scale, run);
     let graph = clock.time("graph", || weights.graph(&support, &arrived.state, run))?;
     let n_uncertified = if knows_all { 0 } else { repair::uncertified(&problem, &arrived.state, &reach).count() };
     let report = LearnReport {
         chosen,
-        n_iter,
-        n_products,
         n_repaired,
         repair: params.learn.repair,
         n_uncertified,
@@ -226,7 +220,7 @@ fn learn<R: SquaredDistance>(
     Ok(LearnedGraph { graph, weights, knn: None, report })
 }
 
-/// Solves a model on a support, once for every way to get there.
+/// Solves a model on a support.
 fn solve<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     params: &LearnParams,
@@ -234,15 +228,17 @@ fn solve<R: SquaredDistance>(
     run: &Run,
 ) -> Result<Arrived> {
     let support = problem.support;
-    let lonely = (0..support.n_samples()).find(|&row| support.row(row).0.is_empty());
-    match lonely {
-        Some(row) if problem.model == LearnModel::Log => {
-            let reason = format!("row {row} has no allowed pair; the log-degree model gives every row one or more");
-            return Err(Error::graph(reason));
-        }
-        _ if problem.is_beyond() => return Err(beyond()),
-        _ if support.n_pairs() == 0 => return Err(Error::graph("there is no allowed pair, so nothing to learn")),
-        _ => {}
+    let is_lonely = |row: &usize| problem.model == LearnModel::Log && support.row(*row).0.is_empty();
+    if let Some(row) = (0..support.n_samples()).find(is_lonely) {
+        let reason = format!("row {row} has no allowed pair; the log-degree model gives every row one or more");
+        return Err(Error::graph(reason));
+    }
+    let beyond = || Error::graph("squared distances times the sparsity leave f64; rescale the features");
+    if problem.is_beyond() {
+        return Err(beyond());
+    }
+    if support.n_pairs() == 0 {
+        return Err(Error::graph("there is no allowed pair, so nothing to learn"));
     }
     let arrived = match params.solver.resolved() {
         LearnSolver::PrimalDual => primal_dual(problem, params.tol, params.iterations(), run)?,
@@ -254,21 +250,14 @@ fn solve<R: SquaredDistance>(
             newton(problem, start, params.tol, params.iterations(), run)?
         }
     };
-    match arrived.state.dual.is_finite() {
-        true => Ok(arrived),
-        false => Err(beyond()),
-    }
-}
-
-fn beyond() -> Error {
-    Error::graph("squared distances times the sparsity leave f64; rescale the features")
+    if arrived.state.dual.is_finite() { Ok(arrived) } else { Err(beyond()) }
 }
 
 /// λ of each row, and ν.
 type Start = (Vec<f64>, f64);
 
 /// Multipliers of an earlier fit, checked.
-fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option<Start>> {
+fn checked_start(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option<Start>> {
     let Some(start) = start else { return Ok(None) };
     if start.len() != n + 1 {
         return Err(Error::shape("start", format!("{} values, one a row and the level", n + 1), start.len()));
@@ -290,12 +279,12 @@ fn start_of(start: Option<&[f64]>, n: usize, model: LearnModel) -> Result<Option
     }
 }
 
-/// Refuses what the memory cannot hold, before anything is done.
+/// Checks that so many bytes are free.
 fn check_memory(what: &str, bytes: u64) -> Result<()> {
     lapwing_data::check_memory(what, bytes, "give fewer rows, or fewer candidates for edges")
 }
 
-/// Seconds of the parts of a fit; parts of one name add up.
+/// Seconds of the phases of a fit; those of one name add up.
 #[derive(Default)]
 struct Clock {
     phases: Vec<Phase>,

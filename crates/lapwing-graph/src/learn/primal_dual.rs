@@ -1,14 +1,15 @@
-//! Forward-backward-forward primal-dual iteration (Kalofolias & Perraudin 2019, eqs. 5 and 6; Komodakis & Pesquet 2015, alg. 6), the twin
-//! that checks [`super::newton`].
+//! Forward-backward-forward primal-dual iteration (Kalofolias & Perraudin 2019, eqs. 5 and 6; Komodakis & Pesquet 2015,
+//! alg. 6), to check [`super::newton`] against.
 //!
 //! log-degree: f₁ = 2cᵀw on w ≥ 0, f₂(Sw) = −Σ log dᵢ, f₃ = ‖w‖², a dual variable v for each row, v → −λ, step
 //! g = s/(2 + ‖S‖). l2-degree: f₃ = (a/2)·(2‖w‖² + ‖Sw‖²), f₂ the total weight, which is scaled so that its norm K is a quarter of
-//! the curvature ζ = a·(2 + ‖S‖²), step g = s/(ζ + K). ‖S‖² ≤ max over pairs of the sum of the two rows' numbers of pairs, with equality for all pairs.
+//! the curvature ζ = a·(2 + ‖S‖²), step g = s/(ζ + K). ‖S‖² is at most the maximum over pairs of the numbers of pairs of their
+//! two rows together, and equal to it if all pairs are allowed.
 //!
-//! Every pair is kept in both of its rows with the same bits, so that an iteration of the log-degree model is one pass that
+//! Every pair is stored in both of its rows with the same bits. An iteration of the log-degree model is therefore one pass that
 //! reads and writes each weight once, gathers v and p, and sums rows without scatter; the l2-degree model needs a second
-//! pass. Cost of an iteration: 24 bytes an entry, hundreds to thousands of them. Stops by the duality gap, which takes a pass of its own, every
-//! twenty iterations. Memory: 8 bytes an entry more (l2-degree 16).
+//! pass. Cost: hundreds to thousands of iterations of 24 bytes an entry. The duality gap, which takes another pass, is evaluated
+//! every twenty iterations. Memory: 8 bytes an entry more (l2-degree 16).
 
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
@@ -16,16 +17,17 @@ use rayon::prelude::*;
 use super::LearnModel;
 use super::dual::{BLOCK, Multipliers, Problem};
 use super::lanes::Step;
-use super::newton::Arrived;
+use super::newton::{Arrived, Spent};
 use super::support::{SquaredDistance, Support};
+use crate::relation::cut_rows;
 
-/// Share s of the longest step; the iteration converges below 1.
-const STEP_SHARE: f64 = 0.9;
-/// Norm that the total weight is given, as a share of the curvature: as large as costs few steps.
-const TOTAL_SHARE: f64 = 0.25;
-/// Iterations between two looks at the gap.
-const LOOK_EVERY: usize = 20;
-/// Least λ that is tried, where v is no bound yet.
+/// Step s as a part of the longest one; the iteration converges below 1.
+const STEP_PART: f64 = 0.9;
+/// Norm of the scaled total weight as a part of the curvature; a larger one takes more iterations.
+const TOTAL_PART: f64 = 0.25;
+/// Iterations between two evaluations of the gap.
+const CHECK_EVERY: usize = 20;
+/// Least λ of an evaluation, where v is not negative yet.
 const LEAST: f64 = 1e-12;
 
 /// Iterates from zero weights until the relative gap is at most `tol`.
@@ -40,17 +42,17 @@ pub(super) fn primal_dual<R: SquaredDistance>(
 ) -> Result<Arrived> {
     let norm = norm_bound(problem.support);
     let mut iterate = match problem.model {
-        LearnModel::Log => Iterate::new(problem, 1.0, 1.0, STEP_SHARE / (2.0 + norm)),
+        LearnModel::Log => Iterate::new(problem, 1.0, 1.0, STEP_PART / (2.0 + norm)),
         LearnModel::L2 => {
             let curvature = 2.0 + norm * norm;
-            let total = TOTAL_SHARE * curvature;
+            let total = TOTAL_PART * curvature;
             let scaling = 0.5 * total / (problem.support.n_pairs() as f64).sqrt();
-            Iterate::new(problem, 1.0, scaling, STEP_SHARE / (curvature + total))
+            Iterate::new(problem, 1.0, scaling, STEP_PART / (curvature + total))
         }
     };
     let mut n_iter = 0;
     loop {
-        for _ in 0..LOOK_EVERY.min(max_iter - n_iter) {
+        for _ in 0..CHECK_EVERY.min(max_iter - n_iter) {
             run.check()?;
             run.install(|| iterate.step());
             n_iter += 1;
@@ -59,7 +61,7 @@ pub(super) fn primal_dual<R: SquaredDistance>(
         run.progress().update(n_iter as u64, &format!("iterations, gap {:.1e}", state.relative_gap()));
         let converged = state.is_within(tol);
         if converged || n_iter >= max_iter {
-            return Ok(Arrived { state, n_iter, n_products: 0, converged });
+            return Ok(Arrived { state, spent: Spent { n_iter, n_products: 0 }, converged });
         }
     }
 }
@@ -77,17 +79,17 @@ pub(super) struct Iterate<'a, R> {
     problem: &'a Problem<'a, R>,
     /// a of the l2-degree model.
     ridge: f64,
-    /// What the total weight is multiplied by.
+    /// Factor on the total weight.
     scaling: f64,
     /// g.
     step: f64,
-    /// w of every entry of the support (2m); not projected, so some may be negative.
+    /// w of every entry of the support (2m) before the projection: some may be negative.
     pub weights: Vec<f64>,
     /// w after the projection, where a second pass needs it.
     projected: Vec<f64>,
     /// Sw (n).
     degree: Vec<f64>,
-    /// v: of each row, or a single one for the total weight.
+    /// v of each row, or a single one for the total weight.
     pub dual: Vec<f64>,
 }
 
@@ -110,13 +112,12 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
         }
     }
 
-    /// What is iterated on.
     #[cfg(test)]
     pub fn problem(&self) -> &'a Problem<'a, R> {
         self.problem
     }
 
-    /// What the dual variables stand for in the dual of the model; with a = 1.
+    /// The multipliers that the dual variables stand for, with a = 1.
     pub fn multipliers(&self) -> Multipliers {
         match self.problem.model {
             LearnModel::Log => self.problem.multipliers(self.dual.iter().map(|v| (-v).max(LEAST)).collect(), 0.0),
@@ -161,6 +162,7 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
         let n = self.degree.len() as f64;
         let degree = std::mem::take(&mut self.degree);
         let forward = |w: f64, own: f64, other: f64| w - g * (a * (2.0 * w + (own + other)) + 2.0 * k * v);
+        // Rows with their places among the entries of their block.
         let rows = |first: usize, count: usize| {
             let entry = |row: usize| support.starts[row] as usize;
             let at = entry(first);
@@ -196,23 +198,16 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
         self.degree = sums.into_iter().map(|sum| sum[0]).collect();
     }
 
-    /// Changes the weights of all rows, in blocks: `change(first, weights, projected, sums)` those of the rows from `first` on. What
-    /// it puts into the sums of each row (n), which are zeros before.
+    /// Calls `change(first, weights, projected, sums)` for each block of rows, where `first` is its first row; the sums of all rows
+    /// (n), which are zero before.
     fn sweep(&mut self, change: impl Fn(usize, &mut [f64], &mut [f64], &mut [[f64; 2]]) + Sync) -> Vec<[f64; 2]> {
-        let support = self.problem.support;
-        let n = support.n_samples();
-        let (mut weights_left, mut projected_left) = (self.weights.as_mut_slice(), self.projected.as_mut_slice());
-        let mut sums = vec![[0.0; 2]; n];
-        let mut blocks = Vec::with_capacity(n.div_ceil(BLOCK));
-        for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
-            let first = block * BLOCK;
-            let entries = (support.starts[first + sums.len()] - support.starts[first]) as usize;
-            let (weights, rest) = weights_left.split_at_mut(entries);
-            let (projected, rest_projected) = projected_left.split_at_mut(entries.min(projected_left.len()));
-            (weights_left, projected_left) = (rest, rest_projected);
-            blocks.push((first, weights, projected, sums));
-        }
-        blocks.into_par_iter().for_each(|(first, weights, projected, sums)| change(first, weights, projected, sums));
+        let starts = &self.problem.support.starts;
+        let mut sums = vec![[0.0; 2]; starts.len() - 1];
+        let weights = cut_rows(&mut self.weights, starts, BLOCK).zip(cut_rows(&mut self.projected, starts, BLOCK));
+        let blocks: Vec<_> = weights.zip(sums.chunks_mut(BLOCK)).enumerate().collect();
+        blocks.into_par_iter().for_each(|(block, ((weights, projected), sums))| {
+            change(block * BLOCK, weights, projected, sums);
+        });
         sums
     }
 }

@@ -1,13 +1,13 @@
-//! Pairs outside the support that the optimum over all pairs would use.
+//! Repairs: pairs outside the support to which the optimum over all pairs gives weight.
 //!
-//! A pair that is not allowed is rightly without weight iff θzᵢⱼ ≥ μᵢ + μⱼ. Of the two rows let i be the one with the larger
-//! μ: then the pair can be missing only if θzᵢⱼ < 2μᵢ, so that a row whose last known neighbour is at θz ≥ 2μᵢ is certified,
-//! and with it all its pairs with rows of smaller μ. Rows that are not are asked for twice as many neighbours, again and again,
-//! and all of these are allowed: whatever multipliers come next, what is known of a row is in the support. If all rows are
-//! certified, the solution is that over all pairs, as far as the neighbours found are the nearest.
+//! A pair that is not allowed has no weight in the optimum iff θzᵢⱼ ≥ μᵢ + μⱼ. Let i be the row with the larger μ: the pair can
+//! have weight only if θzᵢⱼ < 2μᵢ. A row whose last known neighbour is at θz ≥ 2μᵢ is therefore certified, and with it all its
+//! pairs with rows of smaller μ. For the other rows twice as many neighbours are searched, again and again, and all of them are
+//! allowed: the support has all known neighbours of a row, whatever the next multipliers are. If all rows are certified, the
+//! solution is that over all pairs, provided that the neighbours found are the nearest.
 //!
-//! Cost: a query for each row that is not certified: few, where the support is wide enough. It ends when there are none,
-//! or when their neighbours would make the support four times what it was.
+//! Cost: a query for each row that is not certified; these are few where the support is wide enough. Repairs end when no such row
+//! is left, or when their neighbours would make the support four times as large.
 
 use lapwing_data::{Features, Result, Run};
 
@@ -15,7 +15,7 @@ use super::dual::{Problem, State};
 use super::support::{NeighborTable, SquaredDistance};
 use crate::knn::{KnnParams, NeighborIndex, query};
 
-/// Where more neighbours are found.
+/// A search for more neighbours.
 pub(super) struct Repair<'a> {
     features: &'a Features<'a>,
     params: KnnParams,
@@ -24,15 +24,15 @@ pub(super) struct Repair<'a> {
     room: Option<usize>,
 }
 
-/// How many times its entries a support may grow to.
+/// Factor to which a support may grow.
 const ROOM: usize = 4;
-/// Entries below which a support counts as one of so many.
+/// A smaller support may grow as if it had this many entries.
 const SMALL: usize = 1 << 20;
 
 /// Pairs u < v with their squared distances.
 type Pairs<R> = Vec<(u32, u32, R)>;
 
-/// Rows with the neighbours known of them reaching to `reach` for which a pair may be missing.
+/// Rows that are not certified; `reach` is the squared distance of each row to its last known neighbour.
 pub(super) fn uncertified<'s, R: SquaredDistance>(
     problem: &'s Problem<'_, R>,
     state: &'s State,
@@ -45,13 +45,13 @@ pub(super) fn uncertified<'s, R: SquaredDistance>(
 }
 
 impl<'a> Repair<'a> {
-    /// `params` are those of the search that found the first neighbours.
+    /// Takes the parameters of the search that found the first neighbours.
     pub fn new(features: &'a Features<'a>, params: &KnnParams) -> Self {
         Self { features, params: params.clone(), index: None, room: None }
     }
 
-    /// Pairs to be allowed, some of which have weight at `state`; moves the `reach` of the rows that were asked. None if no row
-    /// needs more, or there is no room.
+    /// Pairs to allow, some of which have weight at `state`; updates `reach` of their rows. `None` if all rows are certified or
+    /// there is no room.
     ///
     /// # Errors
     /// As [`query`].
@@ -74,29 +74,29 @@ impl<'a> Repair<'a> {
             if has_weight || rows.is_empty() || self.params.n_neighbors >= n - 1 || !has_room {
                 missing.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.into().total_cmp(&b.2.into())));
                 missing.dedup_by_key(|pair| (pair.0, pair.1));
-                // Without a weight among them the solution stays what it is.
+                // Without a weight among these pairs, the solution stays the same.
                 return Ok(has_weight.then_some(missing));
             }
             self.params.n_neighbors = k;
-            run.progress().update(rows.len() as u64, &format!("rows asked for {k} neighbors"));
-            let found = self.ask(&rows, run)?;
+            run.progress().update(rows.len() as u64, &format!("rows searched for {k} neighbors"));
+            let found = self.nearest(&rows, run)?;
             for (at, &row) in rows.iter().enumerate() {
                 let ids = &found.indices[at * (k + 1)..(at + 1) * (k + 1)];
                 let allowed = problem.support.row(row as usize).0;
                 for (&id, &z) in ids.iter().zip(found.distances(at)) {
                     let cost = problem.sparsity * f64::from(z);
                     if id != row && allowed.binary_search(&id).is_err() {
-                        missing.push((row.min(id), row.max(id), R::of(z)));
+                        missing.push((row.min(id), row.max(id), R::from_f32(z)));
                         has_weight |= offsets.weight(row as usize, id as usize, cost) > 0.0;
                     }
                 }
-                reach[row as usize] = R::of(if k == n - 1 { f32::INFINITY } else { found.distances(at)[k] });
+                reach[row as usize] = R::from_f32(if k == n - 1 { f32::INFINITY } else { found.distances(at)[k] });
             }
         }
     }
 
-    /// The nearest of `rows`, themselves among them.
-    fn ask(&mut self, rows: &[u32], run: &Run) -> Result<NeighborTable<f32>> {
+    /// The nearest neighbours of `rows`, the rows themselves among them.
+    fn nearest(&mut self, rows: &[u32], run: &Run) -> Result<NeighborTable<f32>> {
         let some = self.features.select(rows)?;
         let params = KnnParams { n_neighbors: self.params.n_neighbors + 1, ..self.params.clone() };
         let found = if NeighborIndex::pays(self.features, &params) {
@@ -108,6 +108,6 @@ impl<'a> Repair<'a> {
         } else {
             query(self.features, &some, &params, &run.quiet())?
         };
-        NeighborTable::of_neighbors(found, self.params.metric, run)
+        NeighborTable::from_neighbors(found, self.params.metric, run)
     }
 }

@@ -1,4 +1,4 @@
-//! What there is to say of a learned graph.
+//! The report on a learned graph.
 
 use lapwing_data::Phase;
 use serde::Serialize;
@@ -16,13 +16,13 @@ pub struct LearnReport {
     pub model: LearnModel,
     /// `newton` or `primal-dual`.
     pub solver: LearnSolver,
-    /// θ, and where it came from.
+    /// θ.
     pub sparsity: f64,
-    /// Interval of θ for the number of neighbours, its mean and the rows left out; absent where θ was given.
+    /// How θ was chosen: its interval, the mean and the rows left out; absent where θ was given.
     pub chosen: Option<Sparsity>,
     /// Pairs that were allowed to carry weight.
     pub n_allowed: usize,
-    /// Pairs that do.
+    /// Pairs that carry weight.
     pub n_edges: usize,
     /// Neighbours of a row on average, 2·`n_edges`/n.
     pub mean_neighbors: f64,
@@ -31,30 +31,30 @@ pub struct LearnReport {
     /// Gap between objective and dual, relative to the size of the objective's terms: n for the log-degree model, 2‖w‖² + ‖d‖²
     /// for the l2-degree one. No solution is better by more.
     pub gap: f64,
-    /// Steps of the solver, those after repairs included.
+    /// Steps of the solver, including those after repairs.
     pub n_iter: usize,
     /// Products of conjugate gradients with the curvature, in all steps.
     pub n_products: usize,
     /// Whether the gap reached the tolerance.
     pub converged: bool,
-    /// Share of rows all of whose allowed pairs carry weight: these might want more.
+    /// Share of rows of which all allowed pairs carry weight: they may need more allowed pairs.
     pub saturated: f64,
-    /// Rows for which a pair that is not allowed could be missing; 0 certifies a solution that converged as the optimum over all
-    /// pairs, as far as the neighbours are the true ones.
+    /// Rows that may miss a pair that is not allowed; 0 certifies that a converged solution is the optimum over all pairs, provided
+    /// that the neighbours are the true ones.
     pub n_uncertified: usize,
-    /// Whether repairs were asked for.
+    /// Whether repairs were requested.
     pub repair: bool,
     /// Pairs added by repairs.
     pub n_repaired: usize,
-    /// Timed parts.
+    /// Seconds of the parts.
     pub phases: Vec<Phase>,
 }
 
-/// Share of rows that use all their allowed pairs above which more should be allowed.
+/// Share of rows with all allowed pairs in use above which the report warns.
 const SATURATED: f64 = 0.05;
 
 impl LearnReport {
-    /// Things to look at, each one sentence.
+    /// What may be wrong with the result, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.converged {
@@ -79,7 +79,7 @@ impl LearnReport {
     }
 }
 
-/// What a solver tells; phases and what came before and after it are to be added.
+/// The report on what a solver did; the caller adds phases and the steps before and after.
 pub(super) fn describe<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     params: &LearnParams,
@@ -99,8 +99,8 @@ pub(super) fn describe<R: SquaredDistance>(
         mean_neighbors: 2.0 * n_edges as f64 / n as f64,
         objective: state.objective(),
         gap: state.relative_gap(),
-        n_iter: arrived.n_iter,
-        n_products: arrived.n_products,
+        n_iter: arrived.spent.n_iter,
+        n_products: arrived.spent.n_products,
         converged: arrived.converged,
         saturated: (0..n).filter(is_full).count() as f64 / n as f64,
         n_uncertified: 0,

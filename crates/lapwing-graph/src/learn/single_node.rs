@@ -1,10 +1,10 @@
-//! One row of a learned graph by itself, without symmetry, in closed form.
+//! A single row of a learned graph without symmetry, in closed form.
 //!
 //! Log-degree: min over w ≥ 0 of θ·wᵀz − log(wᵀ1) + ½‖w‖² (Kalofolias & Perraudin 2019, eq. 8) has wᵢ = max(0, λ − θzᵢ), where
 //! kλ² − θ·bₖ·λ − 1 = 0 for the k nearest, whose squared distances sum to bₖ (Theorem 1). l2-degree: with wᵀ1 = 1 in the place
 //! of the logarithm, λ = (1 + θ·bₖ)/k, the projection onto the simplex.
 //!
-//! It says how many neighbours a θ leaves ([`super::sparsity`]), and gives new rows their weights.
+//! The solution tells how many neighbours a row keeps at some θ ([`super::sparsity`]), and has the weights of new rows.
 
 use super::LearnModel;
 use crate::Metric;
@@ -14,13 +14,13 @@ use crate::Metric;
 pub struct SingleNode {
     /// λ: the weight at squared distance z is max(0, λ − θz).
     pub level: f64,
-    /// λ in two parts, the mean cost θz of the active neighbours and what it is above that, which λ loses where costs are large.
+    /// λ in two parts: the mean cost θz of the active neighbours, and the rest, which is lost in the sum where costs are large.
     parts: (f64, f64),
     /// Neighbours with a positive weight, k.
     pub n_active: usize,
 }
 
-/// Algorithm 1: the solution for a row whose neighbours have squared distances `squared`, ascending, at least one.
+/// Algorithm 1: the solution for a row with neighbours at squared distances `squared`, at least one, ascending.
 ///
 /// # Complexity
 /// O(k).
@@ -49,8 +49,8 @@ pub fn single_node(model: LearnModel, squared: impl IntoIterator<Item = f64>, sp
     SingleNode { level: parts.0 + parts.1, parts, n_active: k }
 }
 
-/// Weights of a new row from its neighbours among rows with a learned graph, at plain `distances`, ascending: those it would
-/// have by itself, at the sparsity of the graph.
+/// Weights of a new row to its neighbours among the rows of a learned graph, at plain `distances`, ascending: the row is solved by
+/// itself, at the sparsity of the graph.
 ///
 /// # Complexity
 /// O(k).
@@ -61,13 +61,13 @@ pub fn single_node_weights(model: LearnModel, metric: Metric, distances: &[f32],
 }
 
 impl SingleNode {
-    /// Weight of a neighbour that costs θz, also of one so far away that λ − θz would be lost.
+    /// Weight of a neighbour that costs θz, without the cancellation of λ − θz.
     pub fn weight(&self, cost: f64) -> f64 {
         (self.parts.1 + (self.parts.0 - cost)).max(0.0)
     }
 }
 
-/// The level of a row whose active neighbours are k and cost `sum` together: their mean, and what it is above that.
+/// The level of a row with k active neighbours that cost `sum` together: their mean cost, and the rest.
 fn of_active(model: LearnModel, sum: f64, k: f64) -> (f64, f64) {
     let above = match model {
         LearnModel::Log => 2.0 / (sum + (sum * sum + 4.0 * k).sqrt()),

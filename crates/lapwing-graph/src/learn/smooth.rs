@@ -1,52 +1,43 @@
-//! A way to the optimum of the log-degree model that kinks do not bar: Newton steps on smoothed duals, less and less smooth.
+//! Newton steps on smoothed duals of the log-degree model, less and less smooth: a path to the optimum without kinks.
 //!
-//! With a barrier −τ·Σ log w over the pairs, their weights are w = (t + √(t² + 2τ))/2 for t = μᵢ + μⱼ − c in the place of max(0, t), all
-//! positive, and the dual is smooth and concave; τ falls tenfold whenever the slope is small beside it. Rows of very different
-//! distances, outliers and heavy tails, need this: there λ is 10³ times and more its usual size, pairs switch on and off by
-//! thousands along any direction, and [`super::newton`] is halved to a stop. From the end of the path its steps converge at once.
+//! A barrier −τ·Σ log w over the pairs replaces their weights max(0, t), t = μᵢ + μⱼ − c, by w = (t + √(t² + 2τ))/2. All of
+//! them are positive, and the dual is smooth and concave; τ falls tenfold whenever the slope is small beside it. Rows of very
+//! different distances, outliers and heavy tails need this path: there λ is 10³ times its usual size or more, thousands of pairs
+//! switch on and off along any direction, and the steps of [`super::newton`] are halved to nothing. From the end of the path
+//! its steps converge at once.
 //!
-//! Any w > 0 bounds the optimum from above: the gap is Σ φ(λᵢdᵢ) and, over pairs, (w − t)² where t > 0, else w² − 2tw. Cost: some
+//! Any w > 0 bounds the optimum from above: the gap is Σ φ(λᵢdᵢ) and, over pairs, (w − t)² where t > 0, else w² − 2tw. Cost:
 //! 30 to 70 steps, each of a few passes over the support and conjugate gradients over all its pairs, not only those that
 //! carry weight. Memory: 8 bytes an entry more.
 
 use lapwing_data::{Matrix, Result, Run};
-use lapwing_solve::precond::Jacobi;
-use lapwing_solve::{CgParams, Operator, Projection, column_dots, solve};
+use lapwing_solve::{CgParams, Operator, column_dots};
 use rayon::prelude::*;
 
+use super::active::solve_step;
 use super::dual::{BLOCK, Multipliers, Offsets, Problem, phi};
+use super::newton::{ARMIJO, MOST_HALVINGS, Spent};
 use super::support::{SquaredDistance, Support};
 
 /// τ at the start, where λ is only roughly known.
 const FIRST: f64 = 0.1;
-/// τ at which nothing is gained any more.
+/// Least τ.
 const LAST: f64 = 1e-20;
-/// What τ falls by.
+/// Factor of τ from one dual to the next.
 const FALL: f64 = 0.1;
-/// Squared length of a Newton step, in the norm of the curvature and for each row in units of τ, at which τ may fall.
+/// τ falls when the squared length of a Newton step, in the norm of the curvature, is at most this many τ for each row.
 const NEAR: f64 = 2.0;
-/// Part of the way to a λ of zero that a step may go.
+/// A step goes at most this part of the way to a λ of zero.
 const REACH: f64 = 0.95;
-/// Share of the growth that the slope promises which a step has to bring.
-const ARMIJO: f64 = 1e-4;
-/// Steps at one τ.
+/// Rounding of the smoothed dual's value, relative to it.
+const ROUNDING: f64 = 1e-13;
+/// Most steps at one τ.
 const MOST_STEPS: usize = 30;
-/// Residual of a direction, and the products spent on it.
-const DIRECTION: CgTarget = CgTarget { tol: 1e-3, max_iter: 3000 };
+/// Residual of a direction, and most products spent on it.
+const TOL: f64 = 1e-3;
+const MOST_PRODUCTS: usize = 3000;
 
-struct CgTarget {
-    tol: f64,
-    max_iter: usize,
-}
-
-/// Steps and products that were spent.
-#[derive(Default)]
-pub(super) struct Spent {
-    pub n_iter: usize,
-    pub n_products: usize,
-}
-
-/// Follows the path from `start` until the relative gap is at most `tol`, or steps bring nothing more.
+/// Follows the path from `start` until the relative gap is at most `tol` or steps make no more progress.
 ///
 /// # Errors
 /// [`lapwing_data::Error::Interrupted`].
@@ -63,10 +54,10 @@ pub(super) fn follow<R: SquaredDistance>(
         for _ in 0..MOST_STEPS {
             run.progress().update(spent.n_iter as u64, &format!("smoothed steps, gap {:.1e}", at.gap / n));
             let gradient = at.gradient(problem, &multipliers);
-            let direction = at.direction(problem, &multipliers, &gradient, &mut spent, run)?;
+            let (direction, n_products) = at.direction(problem, &multipliers, &gradient, run)?;
             let decrement = run.install(|| column_dots(&gradient, &direction, gradient.len(), 1)[0]);
-            spent.n_iter += 1;
-            match advance(problem, &multipliers, &at, &direction, decrement, tau, run)? {
+            spent = spent + Spent { n_iter: 1, n_products };
+            match advance(problem, &multipliers, &at, &direction, decrement, run)? {
                 Some((next, state)) => (multipliers, at) = (next, state),
                 None => break,
             }
@@ -82,14 +73,13 @@ pub(super) fn follow<R: SquaredDistance>(
     Ok((multipliers, spent))
 }
 
-/// The first of the steps 1, ½, ¼, … that keeps λ positive and makes the smoothed dual grow as it should.
+/// The first of the steps 1, ½, ¼, … of those that keep λ positive which meets the Armijo condition.
 fn advance<R: SquaredDistance>(
     problem: &Problem<'_, R>,
     multipliers: &Multipliers,
     at: &Smoothed,
     direction: &[f64],
     decrement: f64,
-    tau: f64,
     run: &Run,
 ) -> Result<Option<(Multipliers, Smoothed)>> {
     let way = |(row, &change): (usize, &f64)| match change < 0.0 {
@@ -97,11 +87,11 @@ fn advance<R: SquaredDistance>(
         false => f64::INFINITY,
     };
     let mut length = direction.iter().enumerate().map(way).fold(1.0, f64::min);
-    for _ in 0..40 {
+    for _ in 0..MOST_HALVINGS {
         let nodes = multipliers.nodes.iter().zip(direction).map(|(node, change)| node + length * change).collect();
         let next = Multipliers { nodes, level: 0.0 };
-        let state = Smoothed::at(problem, &next, tau, run)?;
-        if state.value - at.value >= ARMIJO * length * decrement - 1e-13 * at.value.abs() {
+        let state = Smoothed::at(problem, &next, at.tau, run)?;
+        if state.value - at.value >= ARMIJO * length * decrement - ROUNDING * at.value.abs() {
             return Ok(Some((next, state)));
         }
         length *= 0.5;
@@ -135,7 +125,7 @@ impl Smoothed {
                     for t in margins(problem, &offsets, row) {
                         let (w, _) = smoothed(t, tau);
                         *degree += w;
-                        // Half of the pair's part: it stands in two rows.
+                        // Half of the pair's part: every pair is in two rows.
                         value += 0.5 * (w * w - 2.0 * t * w - tau * w.ln());
                         gap += 0.5 * if t > 0.0 { (w - t) * (w - t) } else { w * w - 2.0 * t * w };
                     }
@@ -155,23 +145,18 @@ impl Smoothed {
         rows.map(|(row, degree)| 1.0 / problem.lambda(multipliers, row) - degree).collect()
     }
 
+    /// A Newton direction, and the products it took.
     fn direction<R: SquaredDistance>(
         &self,
         problem: &Problem<'_, R>,
         multipliers: &Multipliers,
         gradient: &[f64],
-        spent: &mut Spent,
         run: &Run,
-    ) -> Result<Vec<f64>> {
-        let n = gradient.len();
+    ) -> Result<(Vec<f64>, usize)> {
         let curvature = run.install(|| Weighted::at(problem, multipliers, self.tau));
-        let b = Matrix::new(n, 1, gradient.to_vec())?;
-        let mut x = Matrix::filled(n, 1, 0.0);
-        let params = CgParams { tol: DIRECTION.tol, max_iter: DIRECTION.max_iter, ..CgParams::default() };
-        let jacobi = Jacobi::new(&curvature)?;
-        let info = solve(&curvature, &jacobi, Projection::None, &b, &mut x, params, &run.quiet())?;
-        spent.n_products += info.iterations[0];
-        Ok(x.into_values())
+        let params = CgParams { tol: TOL, max_iter: MOST_PRODUCTS, ..CgParams::default() };
+        let (x, n_products) = solve_step(&curvature, &Matrix::new(gradient.len(), 1, gradient.to_vec())?, params, run)?;
+        Ok((x.into_values(), n_products))
     }
 }
 

@@ -1,13 +1,13 @@
-//! The one parameter of a learned graph, θ, from the number of neighbours that is wanted.
+//! The sparsity θ of a learned graph, from the requested number of neighbours.
 //!
-//! By itself, a row with squared distances z₁ ≤ z₂ ≤ … keeps exactly k neighbours for θ in [1/g(k + 1), 1/g(k)), where with
+//! Without symmetry, a row with squared distances z₁ ≤ z₂ ≤ … keeps exactly k neighbours for θ in [1/g(k + 1), 1/g(k)), where with
 //! s(j) = Σ_{i≤k} (zⱼ − zᵢ) the log-degree model has g(j) = √(zⱼ·s(j)) (Kalofolias & Perraudin 2019, Theorem 2, without its
-//! cancellation) and the l2-degree model g(j) = s(j) (the adaptive neighbors of Nie, Wang & Huang 2014). The interval of the graph has the means of the ends over
-//! all rows (eq. 17), and θ is its geometric middle; for k = 1, whose upper end is infinite, 1.1 times its lower end.
+//! cancellation) and the l2-degree model g(j) = s(j) (the adaptive neighbors of Nie, Wang & Huang 2014). The ends of the interval of the graph are the
+//! means over all rows (eq. 17), and θ is its geometric middle; for k = 1, where the upper end is infinite, 1.1 times the lower end.
 //!
-//! A row with ties has an infinite end: it is left out and counted. Rows that nearly coincide make finite ends so
-//! large that they alone are the mean; where single rows at that θ would keep less than half of k neighbours on average (beyond
-//! the first, which they always keep), the geometric mean takes its place. Cost: O(n·k), parallel, in blocks of rows that are added in order.
+//! A row with ties has an infinite end: it is left out and counted. Rows that nearly coincide have ends so large that they
+//! dominate the mean. Where at that θ single rows would keep less than half of k neighbours on average (not counting the first,
+//! which they always keep), the geometric mean is used instead. Cost: O(n·k), parallel, in blocks of rows that are added in order.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -19,23 +19,23 @@ use super::{LearnModel, SparsityMean};
 
 /// Rows of one unit of work.
 const BLOCK: usize = 4096;
-/// θ beyond the lower end where there is no upper one.
+/// θ over the lower end where there is no upper end.
 const BEYOND: f64 = 1.1;
 
-/// The sparsity that was chosen, and from what.
+/// A sparsity chosen from distances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sparsity {
     /// θ.
     pub value: f64,
-    /// Interval of θ for the number of neighbours wanted; the upper end is infinite for one neighbour.
+    /// Interval of θ for the requested number of neighbours; the upper end is infinite for one neighbour.
     pub bounds: (f64, f64),
-    /// How the ends of the rows were averaged.
+    /// Mean by which the ends of the rows were averaged.
     pub mean: SparsityMean,
-    /// Rows left out for the ties among their nearest neighbours.
+    /// Rows left out because of ties among their nearest neighbours.
     pub n_tied_rows: usize,
 }
 
-/// θ for `n_neighbors` of each row, by the geometric mean where the arithmetic one is that of a few rows.
+/// θ for `n_neighbors` of each row, by the geometric mean where a few rows dominate the arithmetic one.
 ///
 /// # Errors
 /// As [`sparsity_for`].
@@ -46,7 +46,7 @@ pub(super) fn choose<R: SquaredDistance>(
     run: &Run,
 ) -> Result<Sparsity> {
     let arithmetic = sparsity_for(model, table, n_neighbors, SparsityMean::Arithmetic, run)?;
-    // Every row keeps one at any θ.
+    // Every row keeps one neighbour at any θ.
     let beyond_one = mean_active(model, table, arithmetic.value, run) - 1.0;
     if 2.0 * beyond_one >= n_neighbors as f64 - 1.0 {
         return Ok(arithmetic);
@@ -54,7 +54,7 @@ pub(super) fn choose<R: SquaredDistance>(
     sparsity_for(model, table, n_neighbors, SparsityMean::Geometric, run)
 }
 
-/// θ for `n_neighbors` of each row, from more than so many nearest ones.
+/// θ for `n_neighbors` of each row, from a table of more neighbours.
 ///
 /// # Errors
 /// [`Error::Param`] unless 1 ≤ `n_neighbors` < K; [`Error::Graph`] where every row has ties.
@@ -74,9 +74,8 @@ pub fn sparsity_for<R: SquaredDistance>(
         return Err(Error::param("n_neighbors", n_neighbors, expected));
     }
     run.check()?;
-    let of_row = |row: usize| ends(model, table.distances(row), n_neighbors);
     let sums = sum_rows(table.n_samples(), run, |row| {
-        let (lower, upper) = of_row(row);
+        let (lower, upper) = ends(model, table.distances(row), n_neighbors);
         let term = |end: f64| match mean {
             SparsityMean::Arithmetic => end,
             SparsityMean::Geometric => end.ln(),
@@ -94,11 +93,11 @@ pub fn sparsity_for<R: SquaredDistance>(
         SparsityMean::Arithmetic => sum / count,
         SparsityMean::Geometric => (sum / count).exp(),
     };
-    let bounds = match sums[2] > 0.0 {
-        true => (average(sums[0], sums[2]), average(sums[1], sums[2])),
-        false => (average(sums[3], sums[4]), f64::INFINITY),
+    let (bounds, n_used) = if sums[2] > 0.0 {
+        ((average(sums[0], sums[2]), average(sums[1], sums[2])), sums[2])
+    } else {
+        ((average(sums[3], sums[4]), f64::INFINITY), sums[4])
     };
-    let n_tied_rows = table.n_samples() - if sums[2] > 0.0 { sums[2] } else { sums[4] } as usize;
     if !bounds.0.is_finite() || bounds.0 == 0.0 {
         let reason = format!(
             "no row has {} neighbors that are not all equally far away, so that no sparsity follows from the number of \
@@ -108,7 +107,7 @@ pub fn sparsity_for<R: SquaredDistance>(
         return Err(Error::graph(reason));
     }
     let value = if bounds.1.is_finite() { (bounds.0 * bounds.1).sqrt() } else { BEYOND * bounds.0 };
-    Ok(Sparsity { value, bounds, mean, n_tied_rows })
+    Ok(Sparsity { value, bounds, mean, n_tied_rows: table.n_samples() - n_used as usize })
 }
 
 /// Ends of the interval of a row.
@@ -124,7 +123,7 @@ fn ends<R: SquaredDistance>(model: LearnModel, squared: &[R], k: usize) -> (f64,
     (end(squared[k].into()), end(squared[k - 1].into()))
 }
 
-/// Mean number of neighbours that single rows keep at a sparsity.
+/// Mean number of neighbours that rows keep at a sparsity, each solved by itself.
 fn mean_active<R: SquaredDistance>(model: LearnModel, table: &NeighborTable<R>, sparsity: f64, run: &Run) -> f64 {
     let n = table.n_samples();
     let active = |row| single_node(model, table.distances(row).iter().map(|&z| z.into()), sparsity).n_active;

@@ -1,9 +1,9 @@
-//! Which pairs of rows may carry weight in a learned graph, and how far apart they are.
+//! The support of a learned graph: the pairs of rows that may carry weight, with their squared distances.
 //!
-//! Full: all pairs. Restricted: i and j may be joined if either is among the K nearest of the other (Kalofolias & Perraudin
-//! 2019, section 3). A pair at distance 0 is a pair like any other. Every pair stands in both of its rows, so that a row's
-//! sums are those of one thread, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two
-//! entries a pair, and some 32 bytes for each neighbour of the table while the support is made.
+//! Full: all pairs. Restricted: i and j are a pair if either is among the K nearest of the other (Kalofolias & Perraudin
+//! 2019, section 3). A pair at distance 0 is a pair like any other. Every pair is stored in both of its rows: one thread sums a
+//! row, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two entries a pair, and about 32 bytes
+//! for each neighbour of the table while the support is made.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -12,25 +12,25 @@ use crate::Metric;
 use crate::knn::{Neighbors, check_lists};
 use crate::relation::{Incoming, assemble, merge, sort_by_row};
 
-/// What a squared distance may be stored as; sums are in f64.
+/// A stored squared distance; sums are in f64.
 pub trait SquaredDistance: Copy + Default + PartialOrd + Into<f64> + Send + Sync + 'static {
-    /// That of a search, which is in single precision.
-    fn of(z: f32) -> Self;
+    /// From the squared distance of a search, which is in single precision.
+    fn from_f32(z: f32) -> Self;
 }
 
 impl SquaredDistance for f32 {
-    fn of(z: f32) -> Self {
+    fn from_f32(z: f32) -> Self {
         z
     }
 }
 
 impl SquaredDistance for f64 {
-    fn of(z: f32) -> Self {
+    fn from_f32(z: f32) -> Self {
         z.into()
     }
 }
 
-/// The nearest others of each row with their **squared** distances, nearest first.
+/// The nearest neighbours of each row with their **squared** distances, nearest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeighborTable<R> {
     /// Neighbours of each row, K.
@@ -42,14 +42,14 @@ pub struct NeighborTable<R> {
 }
 
 impl NeighborTable<f32> {
-    /// The neighbours of a search: ‖x − y‖², or 2·(1 − cos), which is ‖x/‖x‖ − y/‖y‖‖².
+    /// From the neighbours of a search: ‖x − y‖², or 2·(1 − cos), which is ‖x/‖x‖ − y/‖y‖‖².
     ///
     /// # Errors
-    /// [`Error::Param`] for inner products, which are no distances.
+    /// [`Error::Param`] for inner products, which are not distances.
     ///
     /// # Complexity
     /// O(n·K), in place.
-    pub fn of_neighbors(neighbors: Neighbors, metric: Metric, run: &Run) -> Result<Self> {
+    pub fn from_neighbors(neighbors: Neighbors, metric: Metric, run: &Run) -> Result<Self> {
         let Neighbors { n_neighbors, indices, distances: mut squared } = neighbors;
         if !metric.is_distance() {
             return Err(Error::param("metric", "inner-product", "a distance: a graph is learned from distances"));
@@ -75,23 +75,23 @@ impl<R: SquaredDistance> NeighborTable<R> {
         &self.squared[row * self.n_neighbors..(row + 1) * self.n_neighbors]
     }
 
-    /// Checks neighbours that come from elsewhere: among the rows, never the row itself, no row twice, distances that are
-    /// finite, at least 0 and ascending.
+    /// Checks neighbours that the caller provides: they are rows, never the row itself, no row twice, at distances that are finite,
+    /// at least 0 and ascending.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
     pub fn check(&self) -> Result<()> {
         check_lists(self.n_neighbors, &self.indices, &self.squared)?;
-        match (0..self.n_samples()).find(|&row| self.distances(row)[0].into() < 0.0) {
+        let nearest = (0..self.n_samples()).map(|row| self.distances(row)[0].into());
+        match nearest.enumerate().find(|(_, distance)| *distance < 0.0) {
             None => Ok(()),
-            Some(row) => {
-                let distance: f64 = self.distances(row)[0].into();
+            Some((row, distance)) => {
                 Err(Error::graph(format!("row {row} has squared distance {distance}; expected none below 0")))
             }
         }
     }
 
-    /// Checks that there is an index and a distance for each neighbour of each row.
+    /// Checks that every neighbour of every row has an index and a distance.
     pub(super) fn check_sizes(&self) -> Result<()> {
         let (n, k) = (self.n_samples(), self.n_neighbors);
         if k > 0 && self.indices.len() == n * k && self.squared.len() == n * k {
@@ -116,14 +116,14 @@ pub struct Support<R> {
 }
 
 impl<R: SquaredDistance> Support<R> {
-    /// Pairs of which either row names the other, at the smaller of their two distances where these differ.
+    /// Pairs of a row and a neighbour of it, at the smaller of their two distances where these differ.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Graph`] for a table that cannot be one; [`Error::Interrupted`].
+    /// [`Error::Shape`] or [`Error::Graph`] for an invalid table; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(n·K·log K), parallel.
-    pub fn of_table(mut table: NeighborTable<R>, run: &Run) -> Result<Self> {
+    pub fn from_table(mut table: NeighborTable<R>, run: &Run) -> Result<Self> {
         run.check()?;
         table.check_sizes()?;
         let (n, k) = (table.n_samples(), table.n_neighbors);
@@ -134,7 +134,7 @@ impl<R: SquaredDistance> Support<R> {
             }
             sort_by_row(k, &mut table.indices, &mut table.squared);
             run.check()?;
-            let incoming = Incoming::of(&table.indices, &table.squared, k);
+            let incoming = Incoming::new(&table.indices, &table.squared, k);
             run.check()?;
             let (starts, ids, squared) = assemble(n, |own: &mut Vec<(u32, R)>, row, emit: &mut dyn FnMut(u32, R)| {
                 let range = row * k..(row + 1) * k;
@@ -149,12 +149,12 @@ impl<R: SquaredDistance> Support<R> {
     /// The pairs `edges` among `n` rows, with their squared distances.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there is a distance for each edge; [`Error::Graph`] naming the first edge that leaves the
-    /// rows, joins a row to itself, stands twice (either way round), or has a distance that is negative or not finite.
+    /// [`Error::Shape`] unless every edge has a distance; [`Error::Graph`] naming the first edge that is out of range, joins a row
+    /// to itself, is there twice (in either direction), or has a distance that is negative or not finite.
     ///
     /// # Complexity
     /// O(n + m·log m).
-    pub fn of_edges(n: usize, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Result<Self> {
+    pub fn from_edges(n: usize, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Result<Self> {
         if edges.len() != squared.len() {
             return Err(Error::shape(
                 "squared distances",
@@ -169,7 +169,8 @@ impl<R: SquaredDistance> Support<R> {
         run.check()?;
         run.install(|| {
             check_edges(n, edges, squared)?;
-            // What each row gets from edges in which it stands second, and first: with edges in order, both in order.
+            // Each row has first its edges of which it is the second end, then those of which it is the first end: sorted edges give
+            // sorted rows.
             let (mut second, mut first) = (vec![0u32; n], vec![0u32; n]);
             for &(u, v) in edges {
                 first[u as usize] += 1;
@@ -195,7 +196,7 @@ impl<R: SquaredDistance> Support<R> {
         })
     }
 
-    /// The same and the pairs `more`, none of which it has, with their squared distances.
+    /// This support and the pairs `more`, none of which it has, with their squared distances.
     pub(super) fn with(&self, more: &[(u32, u32, R)], run: &Run) -> Self {
         let mut both: Vec<(u32, u32, R)> = more.iter().flat_map(|&(u, v, z)| [(u, v, z), (v, u, z)]).collect();
         both.sort_unstable_by_key(|&(u, v, _)| (u, v));
@@ -223,14 +224,14 @@ impl<R: SquaredDistance> Support<R> {
         self.ids.len() / 2
     }
 
-    /// Rows that a row may be joined to, ascending, and their squared distances.
+    /// The rows that make a pair with a row, ascending, and their squared distances.
     pub fn row(&self, row: usize) -> (&[u32], &[R]) {
         let range = self.starts[row] as usize..self.starts[row + 1] as usize;
         (&self.ids[range.clone()], &self.squared[range])
     }
 }
 
-/// Names the first edge that cannot be.
+/// Checks ends and distances of edges; the error names the first invalid one.
 fn check_edges<R: SquaredDistance>(n: usize, edges: &[(u32, u32)], squared: &[R]) -> Result<()> {
     let fault = |(&(u, v), &z): (&(u32, u32), &R)| {
         let z: f64 = z.into();
@@ -246,7 +247,7 @@ fn check_edges<R: SquaredDistance>(n: usize, edges: &[(u32, u32)], squared: &[R]
     }
 }
 
-/// Sorts each row by its ids; names the first pair that stands twice, if there is one.
+/// Sorts each row by its ids; the error names the first repeated pair.
 fn sort_rows<R: SquaredDistance>(starts: &[u64], ids: &mut [u32], values: &mut [R]) -> Result<()> {
     let mut own = Vec::new();
     for (row, ends) in starts.windows(2).enumerate() {
@@ -273,11 +274,11 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let table = NeighborTable { n_neighbors: 1, indices: vec![1, 0, 1, 0], squared: vec![0.0f64, 0.0, 2.0, 5.0] };
         table.check().unwrap();
-        let support = Support::of_table(table, &run).unwrap();
+        let support = Support::from_table(table, &run).unwrap();
         assert_eq!(support.row(0), ([1, 3].as_slice(), [0.0, 5.0].as_slice()));
         assert_eq!(support.row(1), ([0, 2].as_slice(), [0.0, 2.0].as_slice()));
         let edges = [(0, 1), (2, 1), (0, 3)];
-        assert_eq!(Support::of_edges(4, &edges, &[0.0, 2.0, 5.0], &run).unwrap(), support);
+        assert_eq!(Support::from_edges(4, &edges, &[0.0, 2.0, 5.0], &run).unwrap(), support);
         let more = support.with(&[(3, 2, 1.0)], &run);
         assert_eq!((more.n_pairs(), more.row(3)), (4, ([0, 2].as_slice(), [5.0, 1.0].as_slice())));
     }
@@ -285,7 +286,7 @@ mod tests {
     #[test]
     fn edges_that_cannot_be_are_named() {
         let run = Run::new(Some(1), 0).unwrap();
-        let text = |edges: &[(u32, u32)], z: &[f64]| Support::of_edges(3, edges, z, &run).unwrap_err().to_string();
+        let text = |edges: &[(u32, u32)], z: &[f64]| Support::from_edges(3, edges, z, &run).unwrap_err().to_string();
         assert!(text(&[(0, 3)], &[1.0]).contains("edge (0, 3): expected two different rows below 3"));
         assert!(text(&[(1, 1)], &[1.0]).contains("edge (1, 1)"));
         assert!(text(&[(0, 1)], &[f64::NAN]).contains("squared distance NaN"));

@@ -78,7 +78,7 @@ fn check_optimum(
     params: &LearnParams,
     (expected_edges, expected): (&[(u32, u32)], &[f64]),
 ) -> LearnReport {
-    let support = Support::of_edges(n, edges, squared, &run()).unwrap();
+    let support = Support::from_edges(n, edges, squared, &run()).unwrap();
     let (found, report) = learn_weights(&support, LearnModel::Log, params, None, &run()).unwrap();
     let weights: Vec<f64> = edges.iter().zip(squared).map(|(&edge, &z)| found.weight(edge, z)).collect();
     let at: std::collections::HashMap<_, _> = expected_edges.iter().copied().zip(expected.iter().copied()).collect();
@@ -142,7 +142,7 @@ fn golden_optima_on_restricted_support_are_met() {
         let expected = of("theta_min_max");
         let values = [found.value, found.bounds.0, found.bounds.1];
         assert!(values.iter().zip(&expected).all(|(a, b)| close(*a, *b, 1e-10)), "{values:?} {expected:?}");
-        let support = Support::of_table(neighbors.clone(), &run()).unwrap();
+        let support = Support::from_table(neighbors.clone(), &run()).unwrap();
         let edges = pairs_of(file, "support_edges");
         let pairs = (0..n as u32).flat_map(|row| support.row(row as usize).0.iter().map(move |&id| (row, id)));
         assert_eq!(pairs.filter(|pair| pair.0 < pair.1).collect::<Vec<_>>(), edges);
@@ -192,7 +192,7 @@ fn check_iterates(file: &str, prefix: &str, steps: &[usize], mut iterate: Iterat
 fn golden_steps_on_full_support_are_met() {
     let (file, n) = ("graphlearn_dense_50.npz", 50);
     let (edges, squared) = all_pairs(&golden(file, "X"), n);
-    let support = Support::of_edges(n, &edges, &squared, &run()).unwrap();
+    let support = Support::from_edges(n, &edges, &squared, &run()).unwrap();
     let norm = (2.0 * (n as f64 - 1.0)).sqrt();
     assert!(close(norm_bound(&support), norm, 1e-15));
     for k in [5, 10, 20] {
@@ -220,7 +220,7 @@ fn golden_optima_of_the_l2_model_are_met() {
     for (file, n, case) in cases {
         let of = |name: &str| golden(file, &format!("l2_{case}_{name}"));
         let (edges, squared) = all_pairs(&golden(file, "X"), n);
-        let support = Support::of_edges(n, &edges, &squared, &run()).unwrap();
+        let support = Support::from_edges(n, &edges, &squared, &run()).unwrap();
         let params = LearnParams::of_regularizers(LearnModel::L2, of("a")[0], 1.0).unwrap();
         let params = LearnParams { tol: 1e-20, ..params };
         let (found, report) = learn_weights(&support, LearnModel::L2, &params, None, &run()).unwrap();
@@ -239,13 +239,13 @@ fn two_rows_and_rows_at_equal_distances_have_closed_forms() {
     for (z, alpha, beta) in [(3.0, 1.0, 1.0), (0.0, 2.0, 0.5), (40.0, 0.3, 7.0)] {
         let params = LearnParams::of_regularizers(LearnModel::Log, alpha, beta).unwrap();
         let params = LearnParams { tol: 1e-20, ..params };
-        let two = Support::of_edges(2, &[(0, 1)], &[z], &run()).unwrap();
+        let two = Support::from_edges(2, &[(0, 1)], &[z], &run()).unwrap();
         let weight = learn_weights(&two, LearnModel::Log, &params, None, &run()).unwrap().0.weight((0, 1), z);
         // βw² + zw − α = 0.
         assert!(close(weight, 2.0 * alpha / (z + (z * z + 4.0 * alpha * beta).sqrt()), 1e-9), "{weight}");
         let n = 7u32;
         let edges: Vec<_> = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).collect();
-        let equal = Support::of_edges(n as usize, &edges, &vec![z; edges.len()], &run()).unwrap();
+        let equal = Support::from_edges(n as usize, &edges, &vec![z; edges.len()], &run()).unwrap();
         let (found, report) = learn_weights(&equal, LearnModel::Log, &params, None, &run()).unwrap();
         let w = found.weight((2, 5), z);
         assert!(close(beta * w + z, alpha / (f64::from(n - 1) * w), 1e-9) && report.n_edges == edges.len());
@@ -352,7 +352,7 @@ fn duplicates_outliers_and_few_rows_are_rows_like_others() {
     let same = Features::from_f64(9, 1, vec![3.0; 9]).unwrap();
     let text = learn_graph(&same, &params, None, &run()).unwrap_err().to_string();
     assert!(text.contains("remove duplicate rows"), "{text}");
-    let lonely = Support::of_edges(3, &[(0, 1)], &[1.0], &run()).unwrap();
+    let lonely = Support::from_edges(3, &[(0, 1)], &[1.0], &run()).unwrap();
     let text = learn_weights(&lonely, LearnModel::Log, &exact(1.0), None, &run()).unwrap_err().to_string();
     assert!(text.contains("row 2 has no allowed pair"), "{text}");
     let learned = learn_weights(&lonely, LearnModel::L2, &exact(1.0), None, &run()).unwrap();
@@ -478,7 +478,7 @@ fn a_far_row_leaves_the_l2_model_as_it_was() {
     let edges = [(0, 1), (1, 2), (2, 3), (0, 3)];
     let weights = |shift: f64| {
         let z = [1.0, 2.0, 0.5, 3.0].map(|z| z + shift);
-        let support = Support::of_edges(4, &edges, &z, &run()).unwrap();
+        let support = Support::from_edges(4, &edges, &z, &run()).unwrap();
         let (found, report) = learn_weights(&support, LearnModel::L2, &exact(1.0), None, &run()).unwrap();
         assert!(report.gap >= 0.0);
         found.weights(&edges, &z, &run())

@@ -8,11 +8,11 @@ use super::support::{SquaredDistance, Support};
 use crate::Graph;
 use crate::relation::fill;
 
-/// Weights that were learned, as the function of a pair that they are at the optimum: max(0, μᵢ + μⱼ − θzᵢⱼ)·δ.
+/// Learned weights as a function of a pair: max(0, μᵢ + μⱼ − θzᵢⱼ)·δ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearnedWeights {
     offsets: Offsets,
-    /// λ of each row, and last ν (n + 1).
+    /// λ of each row, and ν at the end (n + 1).
     start: Vec<f64>,
     sparsity: f64,
     scale: f64,
@@ -26,7 +26,7 @@ impl LearnedWeights {
         Self { offsets, start, sparsity: problem.sparsity, scale: scale * state.factor }
     }
 
-    /// Weight of an allowed pair at squared distance `z`; 0 for rows that are not there.
+    /// Weight of an allowed pair at squared distance `z`; 0 for rows out of range.
     pub fn weight(&self, rows: (u32, u32), z: f64) -> f64 {
         if rows.0.max(rows.1) as usize + 1 >= self.start.len() {
             return 0.0;
@@ -34,18 +34,18 @@ impl LearnedWeights {
         self.scale * self.offsets.weight(rows.0 as usize, rows.1 as usize, self.sparsity * z)
     }
 
-    /// Weights of allowed pairs at their squared distances, in their order.
+    /// Weights of allowed pairs at their squared distances.
     pub fn weights<R: SquaredDistance>(&self, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Vec<f64> {
         let pairs = edges.par_iter().zip(squared).with_min_len(1 << 12);
         run.install(|| pairs.map(|(&edge, &z)| self.weight(edge, z.into())).collect())
     }
 
-    /// Multipliers to start another fit from: λ of each row, and last ν (n + 1).
+    /// Multipliers from which another fit can start: λ of each row, and ν at the end (n + 1).
     pub fn start(&self) -> &[f64] {
         &self.start
     }
 
-    /// The pairs of `support` that have weight, those that `state` names.
+    /// The graph of the pairs of `support` that are active in `state`.
     pub(super) fn graph<R: SquaredDistance>(&self, support: &Support<R>, state: &State, run: &Run) -> Result<Graph> {
         let n = support.n_samples();
         let counts = [0].into_iter().chain(state.n_active.iter().map(|&count| count.into())).collect();
@@ -62,9 +62,9 @@ impl LearnedWeights {
             })
         });
         let graph = Graph::from_clean(Csr::new(n, n, indptr, indices, values)?);
-        match graph.degree().iter().all(|degree| degree.is_finite()) {
-            true => Ok(graph),
-            false => Err(Error::param("scale", self.scale, "a smaller number: degrees leave f64")),
+        if graph.degree().iter().all(|degree| degree.is_finite()) {
+            return Ok(graph);
         }
+        Err(Error::param("scale", self.scale, "a smaller number: degrees leave f64"))
     }
 }

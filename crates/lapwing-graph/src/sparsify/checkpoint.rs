@@ -1,8 +1,7 @@
-//! A sparsifier in the middle of its stream, kept in a file, from which another process goes on to the same bytes.
+//! A sparsifier in the middle of its stream, saved to a file or to bytes, from which another process continues to the same result.
 //!
-//! Pickles are the same in memory. The container is that of model files (`lapwing-data/src/model_file.rs`), of the kind
-//! `sparsifier`. It is written through a temporary name: whenever the process is killed, the file is whole, of this
-//! checkpoint or the one before.
+//! The container is that of model files (`lapwing-data/src/model_file.rs`), of the kind `sparsifier`. A file is written under a
+//! temporary name and then renamed: if the process is killed, the file holds this checkpoint or the one before.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,49 +10,34 @@ use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Error, Matrix, Result, Run};
 use serde::{Deserialize, Serialize};
 
-use super::held::Held;
+use super::edge::SampledEdge;
 use super::probes::Probes;
 use super::resistance::Embedding;
-use super::shares::{Gate, Kind, Rule};
-use super::stream::Counts;
+use super::scores::{RejectionBound, ScoreKind, Scores};
+use super::stream::{Counts, Phase, State};
 use super::{Sparsifier, SparsifyParams};
 
 const KIND: &str = "sparsifier";
 
-/// Share of the time that writing checkpoints may take.
-const SHARE: u32 = 20;
+/// Writing checkpoints takes at most one part in so many of the time.
+const PART: u32 = 20;
 
 /// Takes the smallest subnormal number to 1.
 const MOST_EXPONENT: i32 = 1074;
 
-/// Everything but the arrays.
+/// Everything but the arrays, by the names of the format.
 #[derive(Serialize, Deserialize)]
 struct Meta {
-    params: SparsifyParams,
-    n_nodes: usize,
-    seed: u64,
-    counts: Counts,
-    n_old: usize,
-    n_merged: usize,
+    #[serde(flatten)]
+    state: State,
     is_due: bool,
-    /// Weights are multiplied by 2^`exponent`.
-    #[serde(default)]
-    exponent: i32,
-    worst: Option<(usize, f64)>,
-    has_weak_cut: bool,
-    /// Of the rule for edges to come: what it goes by, the importance of all edges, the unit of its resistances.
-    gate: Option<(Kind, f64, f64)>,
+    n_merged: usize,
+    /// Kind and total of the scores of the rejection bound, and the unit of its resistances.
+    #[serde(rename = "gate")]
+    bound: Option<(ScoreKind, f64, f64)>,
 }
 
-impl Meta {
-    fn of(file: &ModelFile) -> Result<Self> {
-        file.expect_kind(&[KIND])?;
-        Self::deserialize(&file.meta)
-            .map_err(|e| file.error(format!("the settings of the sparsifier cannot be read ({e})")))
-    }
-}
-
-/// Where a sparsifier is kept while it reads.
+/// A file in which a sparsifier is saved while it reads.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -71,8 +55,8 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Goes on from the file if it is there. Whether the edges are the same as before is seen when they are
-    /// [read](Sparsifier::read) again.
+    /// The sparsifier in the file; `None` if there is no file. Its edges are compared with those of the source when
+    /// [`Sparsifier::read`] reads them again.
     ///
     /// # Errors
     /// [`Error::Format`] for a file that is no checkpoint or damaged, or one of other parameters, nodes or seed;
@@ -82,15 +66,15 @@ impl Checkpoint {
             return Ok(None);
         }
         let file = ModelFile::load(&self.path)?;
-        let meta = Meta::of(&file)?;
-        let differs = if meta.n_nodes != n_nodes {
+        let meta = Meta::from_file(&file)?;
+        let differs = if meta.state.n_nodes != n_nodes {
             "another number of nodes"
-        } else if meta.params != *params {
+        } else if meta.state.params != *params {
             "other parameters"
-        } else if meta.seed != run.seed {
+        } else if meta.state.seed != run.seed {
             "another seed"
         } else {
-            return restored(&file, meta).map(Some);
+            return meta.restore(&file).map(Some);
         };
         Err(file.error(format!("a checkpoint of {differs}; remove it, or go on with what it was made of")))
     }
@@ -98,10 +82,10 @@ impl Checkpoint {
     /// Writes the file, unless that would take more than a twentieth of the time since it was last written.
     ///
     /// # Errors
-    /// [`Error::Io`]; the file of before is left as it was.
+    /// [`Error::Io`]; the earlier file is left as it was.
     pub fn keep(&mut self, sparsifier: &Sparsifier) -> Result<()> {
         if let Some((when, took)) = self.written
-            && when.elapsed() < took * SHARE
+            && when.elapsed() < took * PART
         {
             return Ok(());
         }
@@ -111,7 +95,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Removes the file: the stream has come to its end.
+    /// Removes the file, at the end of the stream.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be removed.
@@ -132,7 +116,7 @@ impl Checkpoint {
 }
 
 impl Sparsifier {
-    /// The sparsifier that `checkpoint` kept, or a new one where nothing is kept: [`n_rows`](Self::n_rows) tells them apart.
+    /// The sparsifier in the file of `checkpoint`, or a new one if there is no file; a new one has no [`n_rows`](Self::n_rows).
     ///
     /// # Errors
     /// As [`Sparsifier::new`] and [`Checkpoint::resume`].
@@ -141,13 +125,13 @@ impl Sparsifier {
         kept.map_or_else(|| Self::new(n_nodes, params, run), Ok)
     }
 
-    /// The sparsifier as bytes, from which [`from_bytes`](Self::from_bytes) makes one that goes on alike.
+    /// The sparsifier as bytes, from which [`from_bytes`](Self::from_bytes) makes one that continues to the same result.
     ///
     /// # Errors
-    /// None for a sparsifier in order.
+    /// None are expected.
     ///
     /// # Complexity
-    /// Three copies of what is held for a moment: 24 bytes an edge, and what is known of edges to come, some 200 a node.
+    /// Three copies of the state for a moment: 24 bytes an edge, and some 200 a node for the bound of edges to come.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.to_file().map(|file| file.to_bytes())
     }
@@ -155,32 +139,17 @@ impl Sparsifier {
     /// A sparsifier from the bytes of another.
     ///
     /// # Errors
-    /// [`Error::Format`] for bytes that [`to_bytes`](Self::to_bytes) has not made.
+    /// [`Error::Format`] for bytes that are not those of [`to_bytes`](Self::to_bytes).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let file = ModelFile::from_bytes(bytes, "the bytes of a sparsifier")?;
-        restored(&file, Meta::of(&file)?)
+        Meta::from_file(&file)?.restore(&file)
     }
 
     fn to_file(&self) -> Result<ModelFile> {
-        let meta = Meta {
-            params: self.params.clone(),
-            n_nodes: self.n,
-            seed: self.seed,
-            counts: Counts { seconds_before: self.seconds(), ..self.counts },
-            n_old: self.n_old,
-            n_merged: self.n_merged,
-            is_due: self.is_due,
-            exponent: self.exponent,
-            worst: self.worst,
-            has_weak_cut: self.has_weak_cut,
-            gate: self.gate.as_ref().map(|Gate { rule, .. }| {
-                (rule.kind, rule.total, rule.embedding.as_ref().map_or(1.0, |embedding| embedding.unit))
-            }),
-        };
         let fault = |e| Error::Internal { reason: format!("the settings cannot be written: {e}") };
-        let mut file = ModelFile::new(KIND, serde_json::to_value(meta).map_err(fault)?);
+        let mut file = ModelFile::new(KIND, serde_json::to_value(Meta::from_sparsifier(self)).map_err(fault)?);
         let sizes: Vec<u64> = self.levels.iter().map(|level| level.len() as u64).collect();
-        let all = || self.levels.iter().flatten().chain(&self.held);
+        let all = || self.levels.iter().flatten().chain(&self.block);
         let m = all().count();
         file.insert("levels", &[sizes.len()], sizes)?;
         file.insert("u", &[m], all().map(|e| e.u).collect::<Vec<u32>>())?;
@@ -192,84 +161,116 @@ impl Sparsifier {
             file.insert("probes", &[vectors.n_rows(), vectors.n_cols()], vectors.values().to_vec())?;
             file.insert("forms", &[forms.len()], forms.clone())?;
         }
-        if let Some(Gate { rule, component }) = &self.gate {
-            file.insert("component", &[self.n], component.clone())?;
-            file.insert("inverse_degrees", &[rule.inverse_degrees.len()], rule.inverse_degrees.clone())?;
-            if let Some(Embedding { values, width, .. }) = &rule.embedding {
-                file.insert("embedding", &[self.n, *width], values.clone())?;
+        if let Some(RejectionBound { scores, component }) = self.phase.bound() {
+            file.insert("component", &[self.state.n_nodes], component.clone())?;
+            file.insert("inverse_degrees", &[scores.inverse_degrees.len()], scores.inverse_degrees.clone())?;
+            if let Some(Embedding { values, width, .. }) = &scores.embedding {
+                file.insert("embedding", &[self.state.n_nodes, *width], values.clone())?;
             }
         }
         Ok(file)
     }
 }
 
-fn restored(file: &ModelFile, meta: Meta) -> Result<Sparsifier> {
-    let n = meta.n_nodes;
-    let mut sparsifier = Sparsifier::of_seed(n, meta.params, meta.seed)?;
-    let u = file.array::<u32>("u", &[None])?.1.as_slice();
-    let m = [Some(u.len())];
-    let v = file.array::<u32>("v", &m)?.1.as_slice();
-    let weight = file.array::<f64>("weight", &m)?.1.as_slice();
-    let probability = file.array::<f32>("probability", &m)?.1.as_slice();
-    let copies = file.array::<u32>("copies", &m)?.1.as_slice();
-    let mut all: Vec<Held> = (0..u.len())
-        .map(|at| Held { u: u[at], v: v[at], weight: weight[at], probability: probability[at], copies: copies[at] })
-        .collect();
-    let is_sound = |e: &Held| {
-        e.u < e.v
-            && (e.v as usize) < n
-            && e.weight > 0.0
-            && e.weight.is_finite()
-            && e.probability > 0.0
-            && e.probability <= 1.0
-            && e.copies > 0
-    };
-    let sizes = file.array::<u64>("levels", &[None])?.1.as_slice();
-    let in_levels = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
-    let n_held = (all.len() as u64).checked_sub(in_levels);
-    let counted = meta.counts.rows.checked_sub(meta.counts.dropped);
-    // Edges the probes have not seen are part of what was counted; without probes, none were seen.
-    let is_counted = (meta.n_old == 0 || file.contains("probes"))
-        && n_held.is_some_and(|held| {
-            let new = held.checked_sub(meta.n_old as u64);
-            new.is_some_and(|new| counted.is_some_and(|counted| new <= counted))
-        });
-    if !all.iter().all(is_sound) || !is_counted || meta.n_merged > sizes.len() {
-        return Err(file.error("the edges of the checkpoint are damaged"));
+impl Meta {
+    fn from_file(file: &ModelFile) -> Result<Self> {
+        file.expect_kind(&[KIND])?;
+        Self::deserialize(&file.meta)
+            .map_err(|e| file.error(format!("the settings of the sparsifier cannot be read ({e})")))
     }
-    for &size in sizes {
-        let rest = all.split_off(size as usize);
-        sparsifier.levels.push(std::mem::replace(&mut all, rest));
+
+    fn from_sparsifier(sparsifier: &Sparsifier) -> Self {
+        let counts = Counts { seconds_before: sparsifier.seconds(), ..sparsifier.state.counts };
+        let n_merged = if let Phase::Due { n_merged, .. } = sparsifier.phase { Some(n_merged) } else { None };
+        let unit = |scores: &Scores| scores.embedding.as_ref().map_or(1.0, |embedding| embedding.unit);
+        Self {
+            state: State { counts, ..sparsifier.state.clone() },
+            is_due: n_merged.is_some(),
+            n_merged: n_merged.unwrap_or(0),
+            bound: sparsifier.phase.bound().map(|bound| (bound.scores.kind, bound.scores.total, unit(&bound.scores))),
+        }
     }
-    if meta.exponent.abs() > MOST_EXPONENT {
-        return Err(file.error("the unit of the weights is damaged"));
+
+    /// The sparsifier of `file`, whose settings these are.
+    fn restore(self, file: &ModelFile) -> Result<Sparsifier> {
+        let empty = Sparsifier::with_seed(self.state.n_nodes, self.state.params.clone(), self.state.seed)?;
+        let (levels, block) = self.edges(file)?;
+        if self.state.exponent.abs() > MOST_EXPONENT {
+            return Err(file.error("the unit of the weights is damaged"));
+        }
+        let probes = self.probes(file)?;
+        let phase = match (self.is_due, self.rejection_bound(file)?) {
+            (true, bound) => Phase::Due { n_merged: self.n_merged, bound },
+            (false, Some(bound)) => Phase::Rejecting(bound),
+            (false, None) => Phase::Collecting,
+        };
+        Ok(Sparsifier { state: self.state, block, levels, phase, probes, ..empty })
     }
-    sparsifier.exponent = meta.exponent;
-    sparsifier.held = all;
-    (sparsifier.n_old, sparsifier.n_merged, sparsifier.is_due) = (meta.n_old, meta.n_merged, meta.is_due);
-    sparsifier.counts = meta.counts;
-    (sparsifier.worst, sparsifier.has_weak_cut) = (meta.worst, meta.has_weak_cut);
-    if file.contains("probes") {
-        let (shape, values) = file.array::<f64>("probes", &[Some(n), None])?;
-        let vectors = Matrix::new(n, shape[1], values.as_slice().to_vec())?;
+
+    /// The edges of the merged blocks and of the current block.
+    fn edges(&self, file: &ModelFile) -> Result<(Vec<Vec<SampledEdge>>, Vec<SampledEdge>)> {
+        let u = file.array::<u32>("u", &[None])?.1.as_slice();
+        let m = [Some(u.len())];
+        let v = file.array::<u32>("v", &m)?.1.as_slice();
+        let weights = file.array::<f64>("weight", &m)?.1.as_slice();
+        let probabilities = file.array::<f32>("probability", &m)?.1.as_slice();
+        let copies = file.array::<u32>("copies", &m)?.1.as_slice();
+        let edges = u.iter().zip(v).zip(weights).zip(probabilities).zip(copies);
+        let edge = |((((&u, &v), &weight), &probability), &copies)| SampledEdge { u, v, weight, probability, copies };
+        let mut block: Vec<SampledEdge> = edges.map(edge).collect();
+        let is_sound = |e: &SampledEdge| {
+            let (has_ends, has_weight) =
+                (e.u < e.v && (e.v as usize) < self.state.n_nodes, e.weight > 0.0 && e.weight.is_finite());
+            has_ends && has_weight && e.probability > 0.0 && e.probability <= 1.0 && e.copies > 0
+        };
+        let sizes = file.array::<u64>("levels", &[None])?.1.as_slice();
+        let in_levels = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
+        let in_block = (block.len() as u64).checked_sub(in_levels);
+        let is_counted = in_block.is_some_and(|in_block| self.counts_new_edges(in_block, file.contains("probes")));
+        if !block.iter().all(is_sound) || !is_counted || self.n_merged > sizes.len() {
+            return Err(file.error("the edges of the checkpoint are damaged"));
+        }
+        let mut levels = Vec::with_capacity(sizes.len());
+        for &size in sizes {
+            let rest = block.split_off(size as usize);
+            levels.push(std::mem::replace(&mut block, rest));
+        }
+        Ok((levels, block))
+    }
+
+    /// Whether the counts include all new edges of a block. Without probes, all its edges are new.
+    fn counts_new_edges(&self, in_block: u64, has_probes: bool) -> bool {
+        let new = in_block.checked_sub(self.state.n_sampled as u64);
+        let counted = self.state.counts.rows.checked_sub(self.state.counts.dropped);
+        (self.state.n_sampled == 0 || has_probes) && new.zip(counted).is_some_and(|(new, counted)| new <= counted)
+    }
+
+    fn probes(&self, file: &ModelFile) -> Result<Option<Probes>> {
+        if !file.contains("probes") {
+            return Ok(None);
+        }
+        let (shape, values) = file.array::<f64>("probes", &[Some(self.state.n_nodes), None])?;
+        let vectors = Matrix::new(self.state.n_nodes, shape[1], values.as_slice().to_vec())?;
         let forms = file.array::<f64>("forms", &[Some(shape[1])])?.1.as_slice().to_vec();
-        sparsifier.probes = Some(Probes { vectors, forms });
+        Ok(Some(Probes { vectors, forms }))
     }
-    if let Some((kind, total, unit)) = meta.gate {
+
+    fn rejection_bound(&self, file: &ModelFile) -> Result<Option<RejectionBound>> {
+        let Some((kind, total, unit)) = self.bound else { return Ok(None) };
+        let n = self.state.n_nodes;
         let component = file.array::<u32>("component", &[Some(n)])?.1.as_slice().to_vec();
-        let degrees = if kind == Kind::Uniform { 0 } else { n };
+        let degrees = if kind == ScoreKind::Uniform { 0 } else { n };
         let inverse_degrees = file.array::<f64>("inverse_degrees", &[Some(degrees)])?.1.as_slice().to_vec();
         let mut embedding = None;
         if file.contains("embedding") {
-            let width = sparsifier.params.n_projections;
+            let width = self.state.params.n_projections;
             let values = file.array::<f32>("embedding", &[Some(n), Some(width)])?.1.as_slice().to_vec();
             embedding = Some(Embedding { values, width, unit });
         }
-        let is_sound = total > 0.0 && unit > 0.0 && sparsifier.params.has_gate();
+        let is_sound = total > 0.0 && unit > 0.0 && self.state.params.sampler.strategy().bounds_later_edges;
         if !is_sound {
-            return Err(file.error("what the checkpoint knows of edges to come is damaged"));
+            return Err(file.error("the bound of the checkpoint on edges to come is damaged"));
         }
-        sparsifier.gate = Some(Gate { rule: Rule { kind, total, inverse_degrees, embedding }, component });
+        Ok(Some(RejectionBound { scores: Scores { kind, total, inverse_degrees, embedding }, component }))
     }
-    Ok(sparsifier)
 }

@@ -1,18 +1,18 @@
-//! A running hash of the rows of a stream, by which a stream that is read again is seen to begin with the same rows.
+//! A running hash of the rows of a stream. It tells whether a stream that is read again begins with the same rows.
 //!
-//! The sum of 64-bit hashes of (number of the row, ends, weight), modulo 2⁶⁴: it depends on the order of the rows, not on how
-//! they are portioned, and needs no room. A change goes unseen with a probability of 2⁻⁶⁴. Cost: about a nanosecond an edge.
+//! The hash is the sum of 64-bit hashes of (number of the row, ends, weight), modulo 2⁶⁴: it depends on the order of the rows,
+//! but not on the portions they are read in. A change goes unnoticed with a probability of 2⁻⁶⁴. Cost: about a nanosecond an edge.
 
 use lapwing_data::Edge;
 use lapwing_data::hash::mix;
 
-/// What row `row` adds.
+/// Hash of row `row`.
 pub(super) fn of_row(row: u64, edge: &Edge) -> u64 {
     let ends = u64::from(edge.u) << 32 | u64::from(edge.v);
     mix(mix(mix(row) ^ ends) ^ edge.weight.to_bits())
 }
 
-/// The hash of rows after those that `digest` is of.
+/// Adds rows, of which the first has number `first`, to the `digest` of those before.
 pub(super) fn add(digest: u64, first: u64, edges: &[Edge]) -> u64 {
     (first..).zip(edges).fold(digest, |sum, (row, edge)| sum.wrapping_add(of_row(row, edge)))
 }

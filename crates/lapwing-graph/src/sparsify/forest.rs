@@ -1,26 +1,26 @@
 //! A spanning forest of largest weight: filter-Kruskal (Osipov, Sanders & Singler 2009).
 //!
-//! The heaviest edges are sorted and joined; of the others, those within what is joined already are dropped unsorted. Equal
-//! weights are taken in a random order: the first few edges for each node then reach nearly all of a dense graph, where in
-//! the order of their ends they would reach its first nodes only. Weights count to single precision.
+//! The heaviest edges are sorted and joined. Of the other edges, those within one component are dropped unsorted, and so on.
+//! Edges of equal weight are taken in random order: then a few edges for each node join nearly all of a dense graph, whereas in
+//! the order of their ends they would join its first nodes only. Weights are compared in single precision.
 //!
 //! Cost: O(m + n·log n) on graphs whose heaviest edges reach most nodes, O(m·log m) at worst; 8 bytes an edge at most. The
-//! passes over edges and the sort are parallel, the joins are not.
+//! passes over edges and the sort are parallel, the joins are serial.
 
 use lapwing_data::hash::mix;
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 
-/// Edges taken in one step, for each node.
+/// Edges of one step, for each node.
 const STEP: usize = 4;
-/// Edges by which the weight is found that a step goes down to.
+/// Edges of the sample from which the last rank of a step is estimated.
 const SAMPLE: usize = 1 << 14;
 
-/// Marks a spanning forest of largest weight among `m` edges of `n` nodes; `edge` gives ends and weight of each.
+/// Marks a spanning forest of largest weight among `m` edges of `n` nodes; `edge` returns the ends and the weight of each.
 pub(super) fn max_spanning_forest(n: usize, m: usize, edge: impl Fn(usize) -> (u32, u32, f64) + Sync) -> Vec<bool> {
     let mut sets = DisjointSets::new(n);
     let mut is_chosen = vec![false; m];
-    // Ascending: the heaviest first, equal ones by chance.
+    // The heaviest edges have the smallest ranks; edges of equal weight have random ones.
     let rank = |at: usize| {
         let weight = !(edge(at).2 as f32).to_bits();
         (u64::from(weight) << 32) | (mix(at as u64) >> 32)
@@ -51,7 +51,7 @@ pub(super) fn max_spanning_forest(n: usize, m: usize, edge: impl Fn(usize) -> (u
     }
 }
 
-/// A rank that about `wanted` of the `count` edges do not exceed; the largest of all where that is no less.
+/// A rank that about `wanted` of the `count` edges do not exceed.
 fn last_rank(count: usize, wanted: usize, rank: impl Fn(usize) -> u64) -> u64 {
     if wanted >= count {
         return u64::MAX;

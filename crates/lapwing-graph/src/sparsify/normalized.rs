@@ -1,36 +1,39 @@
-//! A sparsifier of I + λ·L̂, L̂ = D^(−1/2)·L·D^(−1/2), D = self_loop + degrees: edges drawn by ridge leverage (Yang, Yang, Hu &
+//! A sparsifier of I + λ·L̂ with L̂ = D^(−1/2)·L·D^(−1/2) and D = self_loop + degrees, by ridge leverage (Yang, Yang, Hu &
 //! Dereziński, HERTA, algorithm 2).
 //!
 //! ```text
 //! b̂ₑ = √a·(χᵤ/√dᵤ − χᵥ/√dᵥ),   ℓₑ = b̂ₑᵀ·(L̂ + λ⁻¹I)⁻¹·b̂ₑ in (0, 1),   Σℓₑ = n_λ = Σᵢ λᵢ/(λᵢ + 1/λ)
 //! ```
 //!
-//! n_λ, the effective dimension, is what the size of a sparsifier goes by. The degrees D stay those of the whole graph: the
-//! sparsifier is one of its quadratic form, not a graph with a normalised Laplacian of its own.
+//! The size of a sparsifier is proportional to n_λ, the effective dimension. The degrees D stay those of the whole graph: the
+//! sparsifier approximates its quadratic form, and is not a graph with a normalized Laplacian of its own.
 //!
-//! Departures from the paper: one sketch G = (π₁ᵀB̂ + λ^(−1/2)·π₂ᵀ)/√k for both terms, whose covariance is L̂ + λ⁻¹I, in the place
-//! of two; systems solved to 10⁻³, not 2^(1/4); every edge drawn by itself with p = min(1, q·ℓ/Σℓ), q such that the number
-//! asked for is kept in the mean. Draws with replacement are there as published.
+//! Departures from the paper: one sketch G = (π₁ᵀB̂ + λ^(−1/2)·π₂ᵀ)/√k of covariance L̂ + λ⁻¹I instead of a sketch for each term;
+//! systems solved to 10⁻³, not 2^(1/4); every edge is drawn by itself with p = min(1, q·ℓ/Σℓ), where q is such that the requested
+//! number is kept in the mean. Draws with replacement, as published, are an option.
 //!
 //! Cost: k = 32 columns of H on the whole graph, and k differences for each edge; 8 bytes for each edge and 8·k for each
 //! node of a strip. Random signs belong to the seed and the place of an edge or node: any number of threads gives the same bits.
+
+use std::ops::Range;
 
 use lapwing_data::hash::{mix, uniform};
 use lapwing_data::{Csr, Error, Result, Run};
 use lapwing_solve::{Propagator, PropagatorParams};
 use rayon::prelude::*;
 
-use super::held::adjacency;
+use super::edge::{adjacency, upper, upper_triangle};
 use crate::Graph;
+use crate::relation::cut_rows;
 
 /// How to sparsify I + λ·L̂.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RidgeParams {
     /// λ > 0.
     pub graph_reg: f64,
-    /// What is added to every degree, above 0; default 1.
+    /// Added to every degree, above 0; default 1.
     pub self_loop: f64,
-    /// Edges kept in the mean, or draws with replacement.
+    /// Edges kept in the mean, or number of draws with replacement.
     pub n_edges: usize,
     /// Draw with replacement, as published: an edge drawn t times of s weighs a·t/(s·p); default false.
     pub replace: bool,
@@ -39,82 +42,111 @@ pub struct RidgeParams {
 }
 
 impl RidgeParams {
-    /// For λ, keeping `n_edges`.
+    /// Parameters for λ = `graph_reg` that keep `n_edges`.
     pub fn new(graph_reg: f64, n_edges: usize) -> Self {
         Self { graph_reg, self_loop: 1.0, n_edges, replace: false, n_projections: 32 }
     }
 }
 
-/// Edges that were drawn.
+/// The edges of a sparsifier of I + λ·L̂.
 #[derive(Clone, Debug)]
 pub struct RidgeSparsifier {
     /// Their new weights (n, n), symmetric.
     pub adjacency: Csr<f64>,
     /// Edges that were kept.
     pub n_kept: usize,
-    /// n_λ as estimated: Σ of the leverages.
+    /// Estimate of n_λ, the sum of the leverages.
     pub effective_dimension: f64,
 }
 
 /// Residual of the systems for leverages.
 const TOL: f64 = 1e-3;
+/// Rows of one unit of work.
+const BLOCK: usize = 1024;
 
-/// Ridge leverage ℓₑ of every edge (m), in the order of the rows and then columns of the upper triangle, by random projections: right
-/// in the mean, so that single estimates may be above 1.
+/// Ridge leverage ℓₑ of every edge (m), in the order of the rows and then columns of the upper triangle, by random projections:
+/// right in the mean, so that single estimates may be above 1.
 ///
 /// # Errors
 /// [`Error::Param`] for parameters outside their range; [`Error::Interrupted`].
 pub fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<Vec<f64>> {
-    if params.graph_reg.is_nan() || params.graph_reg <= 0.0 {
-        return Err(Error::param("graph_reg", params.graph_reg, "above 0"));
+    let &RidgeParams { graph_reg, self_loop, n_projections, .. } = params;
+    if graph_reg.is_nan() || graph_reg <= 0.0 {
+        return Err(Error::param("graph_reg", graph_reg, "above 0"));
     }
-    if !(1..=64).contains(&params.n_projections) {
-        return Err(Error::param("n_projections", params.n_projections, "between 1 and 64"));
+    if !(1..=64).contains(&n_projections) {
+        return Err(Error::param("n_projections", n_projections, "between 1 and 64"));
     }
     let matrix = graph.adjacency();
-    let settings =
-        PropagatorParams { graph_reg: params.graph_reg, self_loop: params.self_loop, ..PropagatorParams::default() };
-    let propagator = Propagator::new(matrix, settings, run)?;
-    let roots: Vec<f64> = graph.degree().iter().map(|d| (d + params.self_loop).sqrt()).collect();
-    let (key, k) = (mix(run.seed ^ 0x7269_6467), params.n_projections);
-    let (scale, own) = ((k as f64).sqrt().recip(), params.graph_reg.sqrt().recip());
-    let sign = |bits: u64, column: usize| f64::from_bits(1f64.to_bits() | ((bits >> column) << 63));
-    let fill = |columns: std::ops::Range<usize>, part: &mut [f32]| {
-        part.par_chunks_mut(columns.len()).enumerate().with_min_len(256).for_each(|(row, out)| {
-            let (ids, weights) = matrix.row(row);
-            let node = mix(key ^ mix(row as u64 | 1 << 63));
-            let mut sums = [0.0; 64];
-            for (at, column) in columns.clone().enumerate() {
-                sums[at] = own * sign(node, column);
-            }
-            for (&id, weight) in ids.iter().zip(weights) {
-                let (low, high) = ((row as u64).min(id.into()), (row as u64).max(id.into()));
-                let bits = mix(key ^ mix(low << 32 | high));
-                let value = weight.sqrt() / roots[row] * if row as u64 == low { 1.0 } else { -1.0 };
-                for (at, column) in columns.clone().enumerate() {
-                    sums[at] += value * sign(bits, column);
-                }
-            }
-            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = (sum * scale) as f32);
-        });
+    let propagator =
+        Propagator::new(matrix, PropagatorParams { graph_reg, self_loop, ..PropagatorParams::default() }, run)?;
+    let roots: Vec<f64> = graph.degree().iter().map(|d| (d + self_loop).sqrt()).collect();
+    let sketch = Sketch {
+        matrix,
+        roots: &roots,
+        key: mix(run.seed ^ 0x7269_6467),
+        scale: (n_projections as f64).sqrt().recip(),
+        own: graph_reg.sqrt().recip(),
     };
-    let starts = upper_starts(matrix);
-    let mut leverages = vec![0.0; starts[matrix.n_rows()]];
-    propagator.solve_wide(k, TOL, run, fill, |columns, part| {
+    let mut starts = vec![0; matrix.n_rows() + 1];
+    (0..matrix.n_rows()).for_each(|row| starts[row + 1] = starts[row] + upper(matrix, row).0.len() as u64);
+    let mut leverages = vec![0.0; starts[matrix.n_rows()] as usize];
+    let fill = |columns: Range<usize>, part: &mut [f32]| sketch.fill(columns, part);
+    propagator.solve_wide(n_projections, TOL, run, fill, |columns, part| {
         run.check()?;
-        let (w, reg) = (columns.len(), params.graph_reg);
-        let row_of = |row: usize| &part[row * w..(row + 1) * w];
-        for_each_row(&starts, &mut leverages, |row, out| {
-            let (ids, weights) = upper(matrix, row);
-            for ((out, &id), a) in out.iter_mut().zip(ids).zip(weights) {
-                let (u, v) = (reg / roots[row], reg / roots[id as usize]);
-                let pairs = row_of(row).iter().zip(row_of(id as usize));
-                *out += a * pairs.map(|(x, y)| (u * f64::from(*x) - v * f64::from(*y)).powi(2)).sum::<f64>();
+        let row_of = |row: usize| &part[row * columns.len()..(row + 1) * columns.len()];
+        let blocks: Vec<_> = cut_rows(&mut leverages, &starts, BLOCK).enumerate().collect();
+        blocks.into_par_iter().for_each(|(block, leverages)| {
+            let rows = block * BLOCK..((block + 1) * BLOCK).min(matrix.n_rows());
+            let edges = rows.flat_map(|row| {
+                let (ids, weights) = upper(matrix, row);
+                ids.iter().zip(weights).map(move |(&id, a)| (row, id as usize, a))
+            });
+            for (leverage, (row, id, a)) in leverages.iter_mut().zip(edges) {
+                let (u, v) = (graph_reg / roots[row], graph_reg / roots[id]);
+                let pairs = row_of(row).iter().zip(row_of(id));
+                *leverage += a * pairs.map(|(x, y)| (u * f64::from(*x) - v * f64::from(*y)).powi(2)).sum::<f64>();
             }
         });
         Ok(())
     })?;
     Ok(leverages)
+}
+
+/// The random sketch G = (π₁ᵀB̂ + λ^(−1/2)·π₂ᵀ)/√k.
+struct Sketch<'a> {
+    matrix: &'a Csr<f64>,
+    /// √d of each row.
+    roots: &'a [f64],
+    key: u64,
+    /// 1/√k.
+    scale: f64,
+    /// λ^(−1/2).
+    own: f64,
+}
+
+impl Sketch<'_> {
+    /// Writes columns of Gᵀ (n, w), row-major. Edges and nodes have one random bit for each column.
+    fn fill(&self, columns: Range<usize>, part: &mut [f32]) {
+        let sign = |bits: u64, column: usize| f64::from_bits(1f64.to_bits() | ((bits >> column) << 63));
+        part.par_chunks_mut(columns.len()).enumerate().with_min_len(256).for_each(|(row, out)| {
+            let (ids, weights) = self.matrix.row(row);
+            let node = mix(self.key ^ mix(row as u64 | 1 << 63));
+            let mut sums = [0.0; 64];
+            for (at, column) in columns.clone().enumerate() {
+                sums[at] = self.own * sign(node, column);
+            }
+            for (&id, weight) in ids.iter().zip(weights) {
+                let (low, high) = ((row as u64).min(id.into()), (row as u64).max(id.into()));
+                let bits = mix(self.key ^ mix(low << 32 | high));
+                let value = weight.sqrt() / self.roots[row] * if row as u64 == low { 1.0 } else { -1.0 };
+                for (at, column) in columns.clone().enumerate() {
+                    sums[at] += value * sign(bits, column);
+                }
+            }
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = (sum * self.scale) as f32);
+        });
+    }
 }
 
 /// A sparsifier of I + λ·L̂ with about `params.n_edges` edges.
@@ -139,17 +171,13 @@ pub fn sparsify_ridge(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<
         };
         leverages.iter().enumerate().map(factor).collect()
     };
-    let matrix = graph.adjacency();
-    let edges = (0..matrix.n_rows()).flat_map(|row| {
-        let (ids, weights) = upper(matrix, row);
-        ids.iter().zip(weights).map(move |(&id, &weight)| (row as u32, id, weight))
-    });
-    let kept = edges.zip(&factors).filter(|(_, factor)| **factor > 0.0).map(|((u, v, w), factor)| (u, v, w * factor));
-    let n_kept = factors.iter().filter(|factor| **factor > 0.0).count();
-    Ok(RidgeSparsifier { adjacency: adjacency(matrix.n_rows(), kept)?, n_kept, effective_dimension })
+    let kept = upper_triangle(graph.adjacency()).zip(&factors).filter(|(_, factor)| **factor > 0.0);
+    let n_kept = kept.clone().count();
+    let adjacency = adjacency(graph.n_samples(), kept.map(|((u, v, weight), factor)| (u, v, weight * factor)))?;
+    Ok(RidgeSparsifier { adjacency, n_kept, effective_dimension })
 }
 
-/// q with Σ min(1, q·ℓ) equal to the number of edges, or all of them.
+/// q with Σ min(1, q·ℓ) equal to the number of edges; infinite where all edges are kept.
 fn quota(leverages: &[f64], n_edges: usize) -> f64 {
     if n_edges >= leverages.len() {
         return f64::INFINITY;
@@ -159,10 +187,7 @@ fn quota(leverages: &[f64], n_edges: usize) -> f64 {
     let (mut low, mut high) = (n_edges as f64 / total, f64::MAX.sqrt());
     for _ in 0..200 {
         let middle = if high > 4.0 * low { 2.0 * low } else { 0.5 * (low + high) };
-        match expected(middle) < n_edges as f64 {
-            true => low = middle,
-            false => high = middle,
-        }
+        *if expected(middle) < n_edges as f64 { &mut low } else { &mut high } = middle;
         if high - low <= 1e-12 * high {
             break;
         }
@@ -170,7 +195,7 @@ fn quota(leverages: &[f64], n_edges: usize) -> f64 {
     high
 }
 
-/// Factors t/(s·p) of the edges drawn t times in s draws with replacement.
+/// Factor t/(s·p) of the weight of each edge, where t of s draws with replacement hit it.
 fn drawn(leverages: &[f64], n_draws: usize, key: u64) -> Vec<f64> {
     let mut sums = Vec::with_capacity(leverages.len());
     let total = leverages.iter().fold(0.0, |sum, leverage| {
@@ -182,47 +207,11 @@ fn drawn(leverages: &[f64], n_draws: usize, key: u64) -> Vec<f64> {
         let at = sums.partition_point(|sum| *sum <= uniform(key ^ mix(draw as u64)) * total);
         times[at.min(leverages.len() - 1)] += 1;
     }
-    let factor = |(times, leverage): (&u32, &f64)| match times {
-        0 => 0.0,
-        _ if *leverage <= 0.0 => 0.0,
-        times => f64::from(*times) * total / (n_draws as f64 * leverage),
+    let factor = |(&times, &leverage): (&u32, &f64)| {
+        let is_drawn = times > 0 && leverage > 0.0;
+        if is_drawn { f64::from(times) * total / (n_draws as f64 * leverage) } else { 0.0 }
     };
     times.iter().zip(leverages).map(factor).collect()
-}
-
-/// Entries of a row right of the diagonal.
-fn upper(matrix: &Csr<f64>, row: usize) -> (&[u32], &[f64]) {
-    let (ids, weights) = matrix.row(row);
-    let first = ids.partition_point(|&id| id as usize <= row);
-    (&ids[first..], &weights[first..])
-}
-
-/// Where the edges of each row begin among those of the upper triangle (n + 1).
-fn upper_starts(matrix: &Csr<f64>) -> Vec<usize> {
-    let mut starts = vec![0; matrix.n_rows() + 1];
-    (0..matrix.n_rows()).for_each(|row| starts[row + 1] = starts[row] + upper(matrix, row).0.len());
-    starts
-}
-
-/// Calls `work` with every row and its part of `values`, in parallel.
-fn for_each_row(starts: &[usize], values: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync) {
-    const ROWS: usize = 1024;
-    let n = starts.len() - 1;
-    let mut pieces = Vec::with_capacity(n / ROWS + 1);
-    let mut rest = values;
-    for first in (0..n).step_by(ROWS) {
-        let last = (first + ROWS).min(n);
-        let (piece, more) = rest.split_at_mut(starts[last] - starts[first]);
-        pieces.push((first..last, piece));
-        rest = more;
-    }
-    pieces.into_par_iter().for_each(|(rows, mut piece)| {
-        for row in rows {
-            let (own, more) = piece.split_at_mut(starts[row + 1] - starts[row]);
-            work(row, own);
-            piece = more;
-        }
-    });
 }
 
 #[cfg(test)]
@@ -268,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn leverages_add_up_to_the_effective_dimension_and_are_met_in_the_mean() {
+    fn leverages_add_up_to_the_effective_dimension_and_are_right_in_the_mean() {
         for (name, graph) in nasty_graphs() {
             for graph_reg in [1.0, 20.0] {
                 let params = RidgeParams { n_projections: 64, ..RidgeParams::new(graph_reg, 1) };

@@ -3,11 +3,8 @@
 use lapwing_data::params::{
     Domain, Number, Parameter, ParameterType, Parameters, Value, above, at_least, mismatch, unknown,
 };
-use lapwing_data::{Edge, Error, Result, choices, parameters};
+use lapwing_data::{Error, Result, choices, parameters};
 use serde::{Deserialize, Serialize};
-
-use super::held::{Held, adjacency_bytes};
-use super::read::AHEAD_BYTES;
 
 choices! {
     /// How the edges of a sparsifier are drawn.
@@ -135,10 +132,10 @@ impl Parameters for Budget {
     }
 }
 
-/// What became of a stream of edges.
+/// The result of sparsifying a stream of edges.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SparsifyReport {
-    /// Sampler, as on the command line; what auto took.
+    /// Sampler, as on the command line; for auto the one it chose.
     pub sampler: String,
     /// Nodes.
     pub n_nodes: usize,
@@ -148,23 +145,23 @@ pub struct SparsifyReport {
     pub n_dropped: u64,
     /// Edges kept, parallel ones counted once.
     pub n_kept: usize,
-    /// Edges aimed at.
+    /// The budget: edges to keep in the mean.
     pub edge_budget: usize,
-    /// Edges held before they were thinned.
+    /// Edges held at which they are thinned.
     pub capacity: usize,
     /// Most edges ever held.
     pub peak_edges: usize,
-    /// Times the edges were thinned.
+    /// Rounds of thinning.
     pub rounds: u64,
-    /// Seconds spent on systems for resistances.
+    /// Seconds spent on Laplacian systems.
     pub solve_seconds: f64,
-    /// Seconds of the whole, reading included.
+    /// Seconds in all, reading included.
     pub seconds: f64,
-    /// Least and largest xᵀL_Hx / xᵀL_Gx over the probes; none where nothing was thinned.
+    /// Least and largest xᵀL_Hx / xᵀL_Gx over the probes x; none before the first round.
     pub probe_ratios: Option<[f64; 2]>,
-    /// Probes.
+    /// Number of probes.
     pub n_probes: usize,
-    /// Things to look at.
+    /// What may be wrong with the result, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -175,53 +172,7 @@ impl SparsifyReport {
     }
 }
 
-/// Share of the distortion that one block leaves, for the rounds of a stream and estimated resistances: measured on streams of
-/// 6 and 20 blocks.
-const STREAMING: f64 = 1.3;
-/// Random matrices have their edge at 2√(n/q) + n/q; single spectra fluctuate around it.
-const FLUCTUATION: f64 = 1.2;
-/// Least edges for each node; forests have one.
-const LEAST_EDGES: f64 = 2.0;
-/// Default capacity over budget.
-const ROOM: usize = 4;
-/// Bytes for each edge held while it is thinned: itself 24, matrix and its compact copy 40, marks 4.
-pub(super) const EDGE_BYTES: usize = 68;
-/// Bytes for each node and column of a block of systems: right-hand side, solution and the six blocks of the iteration.
-pub(super) const BLOCK_BYTES: usize = 64;
-/// Bytes for each node besides: four probes, degrees twice, sets, components, starts of rows twice.
-const NODE_BYTES: usize = 80;
-/// Cells of a coarse system at most.
-const MOST_CELLS: usize = 1024;
-/// Columns solved for at a time, unless memory is scarce.
-pub(super) const MOST_COLUMNS: usize = 32;
-const FEWEST_COLUMNS: usize = 4;
-
-/// Memory and size of a sparsifier still to be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SparsifyPlan {
-    /// Edges that will be kept.
-    pub n_kept: usize,
-    /// Peak while edges are thinned.
-    pub peak_bytes: usize,
-}
-
-/// Sizes that follow from a budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sizes {
-    pub edge_budget: usize,
-    pub capacity: usize,
-    /// Columns solved for at a time.
-    pub columns: usize,
-    /// Factor by which probabilities are lowered at least: rounds must make room.
-    pub hysteresis: f64,
-}
-
 impl SparsifyParams {
-    /// Whether rounds bound the shares of edges to come.
-    pub(super) fn has_gate(&self) -> bool {
-        matches!(self.sampler, Sampler::Streaming | Sampler::Uniform | Sampler::Degree | Sampler::Auto)
-    }
-
     /// Checks every parameter against its range.
     ///
     /// # Errors
@@ -235,114 +186,5 @@ impl SparsifyParams {
             return Err(Error::param("tol", self.tol, "above 0 and below 1"));
         }
         Ok(())
-    }
-
-    /// What sparsifying `n_edges` edges among `n` nodes will need; where that cannot be done, as if without a limit.
-    pub fn plan(&self, n: usize, n_edges: usize) -> SparsifyPlan {
-        let unlimited = Sizes {
-            edge_budget: n_edges,
-            capacity: n_edges,
-            columns: self.n_projections.min(MOST_COLUMNS),
-            hysteresis: 1.0,
-        };
-        let sizes = self.sizes(n).unwrap_or(unlimited);
-        if n_edges <= sizes.edge_budget {
-            // Never thinned: the edges that are held, and then the matrix they make.
-            let making = adjacency_bytes(n, n_edges).max(AHEAD_BYTES.min(size_of::<Edge>() * n_edges));
-            return SparsifyPlan { n_kept: n_edges, peak_bytes: size_of::<Held>() * n_edges + making };
-        }
-        let held = if self.sampler == Sampler::Leverage { n_edges } else { sizes.capacity.min(n_edges) };
-        let nodes = (BLOCK_BYTES * sizes.columns + self.node_bytes()) * n + self.coarse_bytes(n);
-        SparsifyPlan { n_kept: sizes.edge_budget, peak_bytes: EDGE_BYTES * held + nodes }
-    }
-
-    /// Bytes for each node besides blocks of systems: the place of a node among resistances in single precision, and more.
-    fn node_bytes(&self) -> usize {
-        NODE_BYTES + if self.solves() { 4 * self.n_projections } else { 0 }
-    }
-
-    /// Whether resistances may be asked for.
-    pub(super) fn solves(&self) -> bool {
-        !matches!(self.sampler, Sampler::Uniform | Sampler::Degree | Sampler::Bundle)
-    }
-
-    /// What a coarse system on cells of the graph takes, for samplers that solve: a dense matrix, its factor and inverse.
-    fn coarse_bytes(&self, n: usize) -> usize {
-        if self.solves() { 24 * n.min(MOST_CELLS).pow(2) } else { 0 }
-    }
-
-    /// Edges to keep and to hold among `n` nodes.
-    ///
-    /// # Errors
-    /// [`Error::Param`] for a capacity below twice the budget, [`Error::TooLarge`] for a memory that cannot hold a forest.
-    pub(super) fn sizes(&self, n: usize) -> Result<Sizes> {
-        let least = ((LEAST_EDGES * n as f64) as usize).max(16);
-        let mut columns = self.n_projections.min(MOST_COLUMNS);
-        let (edge_budget, capacity) = match self.budget {
-            Budget::Distortion(distortion) => {
-                // ε = a·(2x + x²), x = √(n/q).
-                let x = (1.0 + distortion / (STREAMING * FLUCTUATION)).sqrt() - 1.0;
-                let budget = ((n as f64 / (x * x)) as usize).max(least);
-                (budget, self.capacity.unwrap_or(budget.saturating_mul(ROOM)))
-            }
-            Budget::Edges(edges) => (edges, self.capacity.unwrap_or(edges.max(least).saturating_mul(ROOM))),
-            Budget::Memory(bytes) => {
-                // A quarter for blocks of vectors, the rest for edges and what is kept for each node.
-                let block = (bytes / 4) as usize / (BLOCK_BYTES * n.max(1));
-                columns = columns.min(block).max(FEWEST_COLUMNS.min(columns));
-                let other = (BLOCK_BYTES * columns + self.node_bytes()) * n + self.coarse_bytes(n);
-                let fits = (bytes as usize).saturating_sub(other) / EDGE_BYTES;
-                let capacity = self.capacity.map_or(fits, |capacity| capacity.min(fits));
-                if capacity < ROOM * least {
-                    let bytes_needed = (other + EDGE_BYTES * ROOM * least) as u64;
-                    let what = format!("sparsifying a graph of {n} nodes");
-                    return Err(Error::too_large(what, bytes_needed, bytes, "allow more memory"));
-                }
-                (capacity / ROOM, capacity)
-            }
-        };
-        if capacity < edge_budget.saturating_mul(2) {
-            let expected = format!("at least {}, twice the edges to be kept", edge_budget.saturating_mul(2));
-            return Err(Error::param("capacity", capacity, expected));
-        }
-        // A forest may come on top of the budget, and there must be room for new edges; places are 32 bits wide.
-        let capacity = capacity.max(edge_budget.saturating_add(2 * n)).min(u32::MAX as usize);
-        let hysteresis = self.hysteresis.min(0.75 * capacity as f64 / edge_budget as f64).max(1.0);
-        Ok(Sizes { edge_budget, capacity, columns, hysteresis })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sizes(budget: Budget, n: usize) -> Sizes {
-        SparsifyParams { budget, ..SparsifyParams::default() }.sizes(n).unwrap()
-    }
-
-    #[test]
-    fn budgets_follow_the_law() {
-        let of = |distortion| sizes(Budget::Distortion(distortion), 1000).edge_budget;
-        // 20 edges a node gave distortions of .56 to .72, 40 gave .31 to .46.
-        assert!((18_000..25_000).contains(&of(0.72)), "{}", of(0.72));
-        assert!((38_000..55_000).contains(&of(0.5)), "{}", of(0.5));
-        assert_eq!(sizes(Budget::Edges(7000), 1000).capacity, 28_000);
-        let within = sizes(Budget::Memory(64 << 20), 10_000);
-        assert!(within.capacity * EDGE_BYTES < 64 << 20 && within.capacity >= 4 * within.edge_budget);
-    }
-
-    #[test]
-    fn parameters_outside_their_range_are_named() {
-        let text = |params: SparsifyParams| {
-            params.validate().and_then(|()| params.sizes(100).map(drop)).unwrap_err().to_string()
-        };
-        let budget = |budget| SparsifyParams { budget, ..SparsifyParams::default() };
-        assert!(text(budget(Budget::Distortion(0.0))).contains("distortion is 0"));
-        assert!(text(budget(Budget::Edges(0))).contains("edge_budget is 0"));
-        assert!(text(budget(Budget::Memory(1000))).contains("needs"));
-        assert!(text(SparsifyParams { capacity: Some(10), ..budget(Budget::Edges(10)) }).contains("capacity is 10"));
-        assert!(text(SparsifyParams { hysteresis: 0.5, ..SparsifyParams::default() }).contains("hysteresis"));
-        assert!(text(SparsifyParams { ridge: Some(f64::NAN), ..SparsifyParams::default() }).contains("ridge"));
-        assert!(Sampler::parse("greedy").unwrap_err().to_string().contains("kelner-levin"));
     }
 }

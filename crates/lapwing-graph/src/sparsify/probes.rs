@@ -1,18 +1,19 @@
-//! Does the sparsifier see what the graph has? xᵀLx of a few vectors, summed up while the edges pass.
+//! Probes: a few vectors x whose quadratic forms xᵀLx are compared between the sparsifier and the graph.
 //!
-//! Random vectors are useless here: they never notice a lost cut. Unless vectors are given, they are L⁺L⁺g of the first block
-//! with random signs g, two steps of inverse iteration: in their forms a direction of eigenvalue λ counts as λ⁻³, so that the
-//! weakest cuts decide. Cost: twice a few columns of one system, and two gathers for each edge.
+//! The forms of the graph are summed while its edges are read. Random vectors would not show a lost cut. Unless vectors are
+//! given, they are L⁺L⁺g of the first block with random signs g, two steps of inverse iteration: in their forms a direction of
+//! eigenvalue λ counts as λ⁻³, so that the weakest cuts decide. Cost: twice a few columns of one system, and two gathers for
+//! each edge.
 
 use lapwing_data::hash::mix;
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
-use super::held::{Held, adjacency};
+use super::edge::{SampledEdge, adjacency};
 use crate::affinity::single;
 
-/// Vectors, and their quadratic forms in the graph read so far.
+/// The vectors, and their quadratic forms in the graph read so far.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probes {
     /// The vectors (n, s).
@@ -21,11 +22,11 @@ pub(super) struct Probes {
     pub forms: Vec<f64>,
 }
 
-/// Probes that are made where none are given.
+/// Number of probes where none are given.
 const N_PROBES: usize = 4;
 /// Steps of inverse iteration.
 const STEPS: usize = 2;
-/// Relative residual they are solved to: they need to be smooth, not exact.
+/// Relative residual of the systems: probes need to be smooth, not exact.
 const TOL: f64 = 1e-3;
 /// Edges of one partial sum.
 const BLOCK: usize = 1 << 14;
@@ -38,8 +39,8 @@ impl Probes {
         Self { vectors, forms }
     }
 
-    /// Vectors in which weak directions of the network of `edges` are strong.
-    pub fn smooth(n: usize, edges: &[Held], key: u64, run: &Run) -> Result<Self> {
+    /// Probes that are large in the weak directions of the network of `edges`.
+    pub fn smooth(n: usize, edges: &[SampledEdge], key: u64, run: &Run) -> Result<Self> {
         let network = adjacency(n, edges.iter().map(|e| (e.u, e.v, single(e.weight))))?;
         let params = LaplacianParams { tol: TOL, ..LaplacianParams::default() };
         let solver = LaplacianSolver::new(&network, None, params, run)?;
@@ -51,19 +52,19 @@ impl Probes {
         Ok(Self::new(vectors))
     }
 
-    /// Adds what `edges` contribute, with the weights they came with.
-    pub fn add(&mut self, edges: &[Held], run: &Run) {
+    /// Adds `edges`, at their weights in the stream, to the forms of the graph.
+    pub fn add(&mut self, edges: &[SampledEdge], run: &Run) {
         let forms = run.install(|| self.forms_of(&[edges], |edge| edge.weight));
         self.forms.iter_mut().zip(forms).for_each(|(sum, form)| *sum += form);
     }
 
-    /// Least and largest ratio of the forms of all `parts` with `weight` to those of the graph, of which `new` edges have not
-    /// been added yet; none where no form is a positive number.
+    /// Least and largest ratio of the forms of all `parts`, at the weights `weight`, to those of the graph with the `new` edges,
+    /// which have not been added yet; none where no form is a positive number.
     pub fn ratios(
         &self,
-        parts: &[&[Held]],
-        new: &[Held],
-        weight: impl Fn(&Held) -> f64 + Send + Sync,
+        parts: &[&[SampledEdge]],
+        new: &[SampledEdge],
+        weight: impl Fn(&SampledEdge) -> f64 + Send + Sync,
         run: &Run,
     ) -> Option<[f64; 2]> {
         let (forms, rest) = run.install(|| (self.forms_of(parts, weight), self.forms_of(&[new], |edge| edge.weight)));
@@ -76,9 +77,9 @@ impl Probes {
         })
     }
 
-    fn forms_of(&self, parts: &[&[Held]], weight: impl Fn(&Held) -> f64 + Send + Sync) -> Vec<f64> {
+    fn forms_of(&self, parts: &[&[SampledEdge]], weight: impl Fn(&SampledEdge) -> f64 + Send + Sync) -> Vec<f64> {
         let s = self.vectors.n_cols();
-        let block = |edges: &[Held]| {
+        let block = |edges: &[SampledEdge]| {
             let mut sums = vec![0.0; s];
             for edge in edges {
                 let (x, y) = (self.vectors.row(edge.u as usize), self.vectors.row(edge.v as usize));

@@ -1,6 +1,6 @@
-//! From a source of edges to a sparsifier: a thread reads ahead while edges are thinned.
+//! Sparsifying a source of edges: one thread reads ahead while another one thins.
 //!
-//! Cost: up to six portions of 1 MiB wait between the two. The order of the edges is that of the source.
+//! Cost: up to six portions of 1 MiB wait between the two threads. Edges keep the order of the source.
 
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -12,23 +12,24 @@ use super::stream::Counts;
 use super::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
 use crate::Graph;
 
-/// Edges read at a time, and portions that may wait.
+/// Edges read at a time.
 const PORTION: usize = 1 << 16;
+/// Most portions that wait.
 const WAITING: usize = 4;
-/// Bytes of portions: those that wait, one that is filled and one that is taken.
+/// Bytes of all portions: those that wait, one that is being read and one that is being added.
 pub(super) const AHEAD_BYTES: usize = (WAITING + 2) * PORTION * size_of::<Edge>();
-/// Words on the progress of a source of known length, about.
-const WORDS: u64 = 256;
-/// Rows from one word to the next where the length is unknown.
-const WORD_ROWS: u64 = 1 << 20;
+/// Progress updates over a source of known length, about.
+const UPDATES: u64 = 256;
+/// Rows between two updates where the length is unknown.
+const UPDATE_ROWS: u64 = 1 << 20;
 
-/// Sparsifies all edges of a source: see the [module](super) for what comes out.
+/// Sparsifies all edges of a source, as the [module](super) describes.
 ///
 /// # Errors
-/// Those of [`Sparsifier`], and what the source meets.
+/// Those of [`Sparsifier`] and of the source.
 ///
 /// # Complexity
-/// That of the [module](super). One thread more reads ahead.
+/// That of the [module](super). Another thread reads ahead.
 pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> Result<(Graph, SparsifyReport)> {
     let mut sparsifier = Sparsifier::new(source.n_nodes(), params, run)?;
     sparsifier.read(source, None, run)?;
@@ -36,28 +37,27 @@ pub fn sparsify(source: &dyn EdgeSource, params: SparsifyParams, run: &Run) -> R
 }
 
 impl Sparsifier {
-    /// Takes the edges of a source, from the first that it has not seen yet; `checkpoint` is kept from the first round on.
-    /// Tells the progress of `run` how many rows it has read, some hundred times.
+    /// Adds the edges of a source that are new, and saves the `checkpoint` from the first round on.
     ///
-    /// Those that it has seen are read again and held against what they were: the result is that of the source as it is now.
-    /// Rows that follow may have changed meanwhile.
+    /// Rows that were added before are read again and compared by a hash. The rows after them may have changed meanwhile: the
+    /// result is that of the source as it is now. The progress of `run` gets the number of rows read, some hundred times.
     ///
     /// # Errors
-    /// [`Error::Format`] or [`Error::Graph`] for a source that does not begin with the rows it has seen; as
-    /// [`Sparsifier::add`]; what the source meets, and [`Checkpoint::keep`].
+    /// [`Error::Format`] or [`Error::Graph`] for a source that does not begin with the rows added before; those of
+    /// [`Sparsifier::add`], of [`Checkpoint::keep`] and of the source.
     pub fn read(&mut self, source: &dyn EdgeSource, mut checkpoint: Option<&mut Checkpoint>, run: &Run) -> Result<()> {
-        // The systems that are solved have no say in how far the reading has come.
+        // Solvers would report their own progress instead of that of the reading.
         let quiet = run.quiet();
-        let (step, mut next) = (source.n_edges().map_or(WORD_ROWS, |total| total / WORDS), 0);
+        let (step, mut next_update) = (source.n_edges().map_or(UPDATE_ROWS, |total| total / UPDATES), 0);
         let mut seen = Seen { rows: 0, digest: 0 };
         let kept_in = checkpoint.as_ref().map(|checkpoint| checkpoint.path().to_owned());
         let changed = |sparsifier: &Self| changed(source, kept_in.as_deref(), sparsifier.n_rows());
         for_each_portion(source, run, |edges| {
-            let new = seen.pass(edges, &self.counts).ok_or_else(|| changed(self))?;
+            let new = seen.new_rows(edges, &self.state.counts).ok_or_else(|| changed(self))?;
             self.add(new, &quiet)?;
             let is_behind = new.is_empty();
-            if seen.rows >= next {
-                next = seen.rows + step;
+            if seen.rows >= next_update {
+                next_update = seen.rows + step;
                 let note = match is_behind {
                     true => "rows compared with the checkpoint".into(),
                     false => format!("rows, {} edges kept, {} rounds", self.n_held(), self.n_rounds()),
@@ -69,7 +69,7 @@ impl Sparsifier {
                 _ => Ok(()),
             }
         })?;
-        // A source that ends before is another one.
+        // A source that ends earlier than it did is another one.
         if seen.rows < self.n_rows() { Err(changed(self)) } else { Ok(()) }
     }
 }
@@ -81,9 +81,9 @@ struct Seen {
 }
 
 impl Seen {
-    /// Passes the next rows; those of them that are new to a sparsifier that has taken `taken`, and `None` where the rows
-    /// before these were others.
-    fn pass<'e>(&mut self, edges: &'e [Edge], taken: &Counts) -> Option<&'e [Edge]> {
+    /// Counts the next rows, and returns those that are new to a sparsifier with the counts `taken`; `None` where the rows
+    /// added before were others.
+    fn new_rows<'e>(&mut self, edges: &'e [Edge], taken: &Counts) -> Option<&'e [Edge]> {
         let behind = taken.rows.saturating_sub(self.rows).min(edges.len() as u64) as usize;
         let (old, new) = edges.split_at(behind);
         self.digest = digest::add(self.digest, self.rows, old);
@@ -105,10 +105,10 @@ fn changed(source: &dyn EdgeSource, checkpoint: Option<&Path>, rows: u64) -> Err
     }
 }
 
-/// Hands over the edges of a source, read ahead by a thread of its own.
+/// Calls `take` with the edges of a source, portion by portion, while a thread reads ahead.
 ///
 /// # Errors
-/// What the source and `take` meet.
+/// Those of the source and of `take`.
 pub fn for_each_portion(source: &dyn EdgeSource, run: &Run, mut take: impl FnMut(&[Edge]) -> Result<()>) -> Result<()> {
     let (sender, receiver) = sync_channel::<Result<Vec<Edge>>>(WAITING);
     std::thread::scope(|scope| {
@@ -118,7 +118,7 @@ pub fn for_each_portion(source: &dyn EdgeSource, run: &Run, mut take: impl FnMut
                 loop {
                     let mut portion = Vec::with_capacity(PORTION);
                     reader.read(PORTION, &mut portion, run)?;
-                    // The end, or nobody listens any more.
+                    // The source has ended, or the receiver has stopped.
                     if portion.is_empty() || sender.send(Ok(portion)).is_err() {
                         return Ok(());
                     }

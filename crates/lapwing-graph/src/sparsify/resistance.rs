@@ -1,50 +1,61 @@
-//! Effective resistances: Rᵤᵥ = bᵀL⁺b with b = eᵤ − e_v, the resistance between two nodes of a network whose edges conduct as
-//! their weights.
+//! Effective resistances: Rᵤᵥ = bᵀL⁺b with b = eᵤ − e_v, the resistance between two nodes of a network in which the weight of
+//! an edge is its conductance.
 //!
 //! *Exact*, for small graphs: from a dense inverse of L + J/n of each component. By *projection* (Spielman & Srivastava 2008):
 //! with k random sign vectors q over the edges, Z = L⁺BᵀW^(1/2)Q, and R̃ᵤᵥ = (1/k)·Σⱼ (zᵤⱼ − z_vⱼ)² is R in the mean, with a
 //! relative standard deviation of √(2/k). With a ridge ρ, L + ρI takes the place of L, and signs over the nodes are added.
 //!
-//! Signs are hashes of the seed, the ends of the edge and the column, so that nothing is stored and any order of work gives
-//! the same. Cost: k columns solved as blocks, by [`LaplacianSolver`]; parallel over rows and edges.
+//! Signs are hashes of the seed, the ends of the edge and the column: they are not stored, and do not depend on the order of
+//! work. Cost: k columns solved as blocks, by [`LaplacianSolver`]; parallel over rows and edges.
 //!
-//! Solves that stop too soon fail silently: an edge over a weak cut is given a small part of its resistance. See
+//! A solve that stops too soon gives an edge over a weak cut a small part of its resistance. See
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use lapwing_data::vectored::prefetch;
+use lapwing_data::{Csr, Error, Matrix, Result, Run, vectored};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
-use super::params::MOST_COLUMNS;
+use serde::{Deserialize, Serialize};
+
+use super::edge::upper_triangle;
+use super::sizes::MOST_COLUMNS;
 use crate::Graph;
 use crate::knn::pairs::{Pair, pair_sum};
-use lapwing_data::vectored;
-use lapwing_data::vectored::prefetch;
 
-/// How to find effective resistances.
+/// How to compute effective resistances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResistanceMethod {
     /// To rounding, for components of up to [`MOST_EXACT`] nodes.
     Exact,
-    /// By so many random projections, solved to a relative residual of `tol`.
+    /// By random projections.
     Projection {
         /// Projections, at least 1.
         n_projections: usize,
-        /// Relative residual, in (0, 1).
+        /// Relative residual of the systems, in (0, 1).
         tol: f64,
     },
 }
 
-/// Nodes of a component up to which resistances are found exactly: three dense matrices of that size.
+/// Nodes of a component up to which resistances are computed exactly: three dense matrices of that size.
 pub const MOST_EXACT: usize = 10_000;
 
-/// Effective resistance of every edge u < v (m), row by row of the adjacency matrix.
+/// Effective resistances of all edges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resistances {
+    /// Resistance of every edge u < v (m), row by row of the adjacency matrix.
+    pub values: Vec<f64>,
+    /// A system that did not converge: the values are less exact than asked.
+    pub warnings: Vec<String>,
+}
+
+/// Effective resistance of every edge of `graph`.
 ///
 /// # Errors
 /// [`Error::TooLarge`] for exact resistances in a component of more than [`MOST_EXACT`] nodes; [`Error::Param`];
-/// [`Error::NotConverged`] if a system cannot be solved to `tol`; [`Error::Interrupted`].
+/// [`Error::Interrupted`].
 ///
 /// # Complexity
 /// Exact: O(n³) time and 24·n² bytes for the largest component. Projection: `n_projections` columns of a Laplacian
@@ -59,29 +70,22 @@ pub const MOST_EXACT: usize = 10_000;
 /// // Each edge of a triangle lies beside a path of two: 1·2 / (1 + 2).
 /// let triangle = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)])?;
 /// let resistances = effective_resistances(&triangle, ResistanceMethod::Exact, &Run::new(None, 0)?)?;
-/// assert!(resistances.iter().all(|r| (r - 2.0 / 3.0).abs() < 1e-12));
+/// assert!(resistances.values.iter().all(|r| (r - 2.0 / 3.0).abs() < 1e-12));
 /// # Ok::<(), lapwing_data::Error>(())
 /// ```
-pub fn effective_resistances(graph: &Graph, method: ResistanceMethod, run: &Run) -> Result<Vec<f64>> {
-    let adjacency = graph.adjacency();
-    let upper =
-        |row: usize| adjacency.row(row).0.iter().filter(move |&&v| v as usize > row).map(move |&v| (row as u32, v));
-    let edges: Vec<(u32, u32)> = (0..graph.n_samples()).flat_map(upper).collect();
+pub fn effective_resistances(graph: &Graph, method: ResistanceMethod, run: &Run) -> Result<Resistances> {
+    let edges: Vec<(u32, u32)> = upper_triangle(graph.adjacency()).map(|(u, v, _)| (u, v)).collect();
     match method {
-        ResistanceMethod::Exact => exact(graph, &edges, run),
+        ResistanceMethod::Exact => Ok(Resistances { values: exact(graph, &edges, run)?, warnings: Vec::new() }),
         ResistanceMethod::Projection { n_projections, tol } => {
             if n_projections == 0 {
                 return Err(Error::param("n_projections", 0, "at least 1"));
             }
             let columns = n_projections.min(MOST_COLUMNS);
             let projections = Projections { n_projections, columns, tol, ridge: 0.0, key: mix(run.seed) };
-            let (resistances, worst) = projections.resistances(adjacency, edges.len(), |at| edges[at], run)?;
-            match worst {
-                Some((iterations, residual)) => {
-                    Err(Error::NotConverged { solver: "effective resistances".into(), iterations, residual, tol })
-                }
-                None => Ok(resistances),
-            }
+            let (values, unconverged) = projections.resistances(graph.adjacency(), &edges, run)?;
+            let effect = "the resistances are less exact than asked";
+            Ok(Resistances { values, warnings: unconverged.iter().map(|system| system.warning(tol, effect)).collect() })
         }
     }
 }
@@ -128,8 +132,28 @@ fn exact(graph: &Graph, edges: &[(u32, u32)], run: &Run) -> Result<Vec<f64>> {
     Ok(resistances)
 }
 
-/// Iterations and relative residual of a system that did not arrive.
-pub(super) type Stopped = (usize, f64);
+/// A system that did not converge: iterations and relative residual.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Unconverged(usize, f64);
+
+impl Unconverged {
+    /// The system with the larger residual; `first` where they are equal.
+    pub fn worst(first: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (first, other) {
+            (Some(first), Some(other)) if other.1 > first.1 => Some(other),
+            _ => first.or(other),
+        }
+    }
+
+    /// A warning that names the `effect` on the results.
+    pub fn warning(&self, tol: f64, effect: &str) -> String {
+        let Self(iterations, residual) = self;
+        format!(
+            "a system for resistances stopped after {iterations} iterations at relative residual {residual:.1e}, above tol \
+             {tol:.1e}: {effect}"
+        )
+    }
+}
 
 /// Random projections of one round.
 #[derive(Clone, Copy, Debug)]
@@ -145,29 +169,32 @@ pub(super) struct Projections {
 }
 
 impl Projections {
-    /// R̃ of each of `m` edges in the network `adjacency`, and iterations and residual of the worst system if one did not arrive.
+    /// R̃ of each of `edges` in the network `adjacency`, and the worst system that did not converge.
     fn resistances(
         &self,
         adjacency: &Csr<f64>,
-        m: usize,
-        ends: impl Fn(usize) -> (u32, u32) + Sync,
+        edges: &[(u32, u32)],
         run: &Run,
-    ) -> Result<(Vec<f64>, Option<Stopped>)> {
-        let mut sums = vec![0.0; m];
-        let worst = self.each_block(adjacency, run, |z| run.install(|| add_squares(&mut sums, z, &ends)))?;
+    ) -> Result<(Vec<f64>, Option<Unconverged>)> {
+        let mut sums = vec![0.0; edges.len()];
+        let unconverged = self.each_block(adjacency, run, |z| {
+            let rows = sums.par_iter_mut().zip(edges).with_min_len(4096);
+            let distance = |u: u32, v: u32| pair_sum(z.row(u as usize), z.row(v as usize), Pair::Squared);
+            run.install(|| rows.for_each(|(sum, &(u, v))| *sum += distance(u, v)));
+        })?;
         let share = 1.0 / self.n_projections as f64;
         sums.iter_mut().for_each(|sum| *sum *= share);
-        Ok((sums, worst))
+        Ok((sums, unconverged))
     }
 
-    /// Z for all projections in single precision, and iterations and residual of the worst system if one did not arrive.
-    /// Resistances are held in units of one over `unit`, a typical conductance.
-    pub fn embedding(&self, adjacency: &Csr<f64>, unit: f64, run: &Run) -> Result<(Embedding, Option<Stopped>)> {
+    /// Z for all projections in single precision, and the worst system that did not converge. Resistances are held in units of
+    /// 1/`unit`, where `unit` is a typical conductance.
+    pub fn embedding(&self, adjacency: &Csr<f64>, unit: f64, run: &Run) -> Result<(Embedding, Option<Unconverged>)> {
         let (n, width) = (adjacency.n_rows(), self.n_projections);
         let mut values = vec![0f32; n * width];
         let scale = (unit / width as f64).sqrt();
         let mut first = 0;
-        let worst = self.each_block(adjacency, run, |z| {
+        let unconverged = self.each_block(adjacency, run, |z| {
             let columns = first..first + z.n_cols();
             first = columns.end;
             run.install(|| {
@@ -177,11 +204,16 @@ impl Projections {
                 });
             });
         })?;
-        Ok((Embedding { values, width, unit }, worst))
+        Ok((Embedding { values, width, unit }, unconverged))
     }
 
-    /// Hands over Z block by block of columns (n, ≤ `columns`).
-    fn each_block(&self, adjacency: &Csr<f64>, run: &Run, mut take: impl FnMut(&Matrix)) -> Result<Option<Stopped>> {
+    /// Calls `take` with each block of columns of Z (n, ≤ `columns`); the worst system that did not converge.
+    fn each_block(
+        &self,
+        adjacency: &Csr<f64>,
+        run: &Run,
+        mut take: impl FnMut(&Matrix),
+    ) -> Result<Option<Unconverged>> {
         let params = LaplacianParams { tol: self.tol, ..LaplacianParams::default() };
         let diagonal = (self.ridge > 0.0).then(|| vec![self.ridge; adjacency.n_rows()]);
         let solver = LaplacianSolver::new(adjacency, diagonal.as_deref(), params, run)?;
@@ -192,9 +224,8 @@ impl Projections {
             let (z, info) = solver.solve(&y, None, Constraint::None, run)?;
             drop(y);
             let summary = info.summary();
-            if !summary.converged && worst.is_none_or(|(_, residual)| summary.residual > residual) {
-                worst = Some((summary.n_iter, summary.residual));
-            }
+            let system = Unconverged(summary.n_iter, summary.residual);
+            worst = Unconverged::worst(worst, (!summary.converged).then_some(system));
             take(&z);
         }
         Ok(worst)
@@ -216,15 +247,15 @@ impl Projections {
     }
 }
 
-/// A place for every node, such that squared distances are resistances: Z/√k.
+/// Coordinates of every node, Z/√k: resistances are squared distances between nodes.
 ///
-/// In single precision: where resistances range over more than 10¹⁰ or so, small ones come out as 0.
+/// They are in single precision: where resistances range over more than about 10¹⁰, small ones come out as 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Embedding {
     /// Row by row (n, width).
     pub values: Vec<f32>,
     pub width: usize,
-    /// Conductance that distances are measured in.
+    /// Conductance whose inverse is the unit of the squared distances.
     pub unit: f64,
 }
 
@@ -243,7 +274,7 @@ impl Embedding {
         pair_sum(self.row(u), self.row(v), Pair::Squared) / self.unit
     }
 
-    /// Asks for what [`resistance`](Self::resistance) will read.
+    /// Prefetches what [`resistance`](Self::resistance) reads.
     pub fn prefetch(&self, u: u32, v: u32) {
         const LINE: usize = 16;
         [u, v].into_iter().for_each(|node| self.row(node).iter().step_by(LINE).for_each(prefetch));
@@ -251,8 +282,8 @@ impl Embedding {
 }
 
 vectored! {
-    /// Adds ±√w to each column for every edge of `row`: plus at its smaller end, minus at its larger one, times the sign of the
-    /// edge in that column.
+    /// Adds ±√w to each column for every edge of `row`: plus at the smaller end of the edge, minus at the larger one, times the
+    /// sign of the edge in that column.
     add_signed = add_signed_plain(out: &mut [f64], row: u32, columns: &[u32], weights: &[f64], key: u64)
 }
 
@@ -267,37 +298,20 @@ fn add_signed_plain(out: &mut [f64], row: u32, columns: &[u32], weights: &[f64],
     }
 }
 
-/// Edges handled by one thread at a time.
-const CHUNK: usize = 4096;
-
-fn add_squares(sums: &mut [f64], z: &Matrix, ends: &(impl Fn(usize) -> (u32, u32) + Sync)) {
-    sums.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sums)| {
-        for (offset, sum) in sums.iter_mut().enumerate() {
-            let (u, v) = ends(chunk * CHUNK + offset);
-            *sum += pair_sum(z.row(u as usize), z.row(v as usize), Pair::Squared);
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testkit::nasty_graphs;
 
     fn leverage_sum(graph: &Graph, resistances: &[f64]) -> f64 {
-        let adjacency = graph.adjacency();
-        let weights = (0..graph.n_samples()).flat_map(|row| {
-            let (columns, weights) = adjacency.row(row);
-            columns.iter().zip(weights).filter(move |(v, _)| **v as usize > row).map(|(_, w)| *w)
-        });
-        weights.zip(resistances).map(|(w, r)| w * r).sum()
+        upper_triangle(graph.adjacency()).zip(resistances).map(|((.., weight), r)| weight * r).sum()
     }
 
     #[test]
     fn leverages_add_up_to_the_rank() {
         let run = Run::new(Some(2), 3).unwrap();
         for (name, graph) in nasty_graphs() {
-            let resistances = effective_resistances(&graph, ResistanceMethod::Exact, &run).unwrap();
+            let resistances = effective_resistances(&graph, ResistanceMethod::Exact, &run).unwrap().values;
             let rank = (graph.n_samples() - graph.components().sizes.len()) as f64;
             let sum = leverage_sum(&graph, &resistances);
             let tol = if name.starts_with("weights") { 1e-3 } else { 1e-8 };
@@ -308,10 +322,10 @@ mod tests {
     #[test]
     fn projections_are_right_in_the_mean_and_the_same_for_any_threads() {
         let (_, barbell) = nasty_graphs().swap_remove(4);
-        let exact = effective_resistances(&barbell, ResistanceMethod::Exact, &Run::new(Some(1), 0).unwrap()).unwrap();
+        let run = |threads, seed| Run::new(Some(threads), seed).unwrap();
+        let exact = effective_resistances(&barbell, ResistanceMethod::Exact, &run(1, 0)).unwrap().values;
         let method = ResistanceMethod::Projection { n_projections: 900, tol: 1e-10 };
-        let projected =
-            |threads| effective_resistances(&barbell, method, &Run::new(Some(threads), 7).unwrap()).unwrap();
+        let projected = |threads| effective_resistances(&barbell, method, &run(threads, 7)).unwrap().values;
         let found = projected(1);
         assert_eq!(found, projected(2));
         assert_eq!(found, projected(7));
@@ -319,6 +333,19 @@ mod tests {
         assert!(found.iter().zip(&exact).all(|(found, exact)| (found / exact - 1.0).abs() < 0.25));
         let mean = found.iter().zip(&exact).map(|(f, e)| f / e).sum::<f64>() / exact.len() as f64;
         assert!((mean - 1.0).abs() < 0.03, "{mean}");
+    }
+
+    #[test]
+    fn systems_that_do_not_converge_are_a_warning() {
+        let (_, barbell) = nasty_graphs().swap_remove(4);
+        let found = |tol| {
+            let method = ResistanceMethod::Projection { n_projections: 40, tol };
+            effective_resistances(&barbell, method, &Run::new(Some(1), 7).unwrap()).unwrap()
+        };
+        let (converged, not) = (found(1e-10), found(1e-30));
+        assert!(converged.warnings.is_empty());
+        assert!(not.warnings[0].contains("above tol 1.0e-30: the resistances are less exact"), "{:?}", not.warnings);
+        assert!(not.values.iter().zip(&converged.values).all(|(a, b)| (a / b - 1.0).abs() < 1e-6));
     }
 
     #[test]

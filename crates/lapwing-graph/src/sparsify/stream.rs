@@ -1,29 +1,30 @@
-//! A sparsifier that edges are given to, a few at a time: what is held between rounds, and the order of rounds.
+//! The stream of a sparsifier: edges are added, held in a block, and thinned when the block is full.
 //!
-//! New edges are drawn portion by portion by what the last round knows of them; what passes is held until the capacity is
-//! reached and a round ([`super::round`]) is due. Cost: constant for each edge beside the rounds; 24 bytes for each edge held.
-//! Draws and rounds begin at the same edge however the edges are handed over.
+//! After a round ([`super::round`]), portions of new edges are sampled by the bound of that round before they are held. Cost:
+//! constant for each edge besides the rounds; 24 bytes for each edge held. Portions and rounds begin at the same edges however
+//! the edges are passed to [`Sparsifier::add`].
 
 use std::time::Instant;
 
 use lapwing_data::hash::mix;
 use lapwing_data::{Edge, Error, Matrix, Result, Run, check_memory, memory};
 use lapwing_solve::{exponent_to_one, times_power};
+use serde::{Deserialize, Serialize};
 
 use super::digest;
-use super::held::{Held, adjacency, sort_and_merge};
-use super::params::{Budget, Sampler, Sizes};
+use super::edge::{SampledEdge, adjacency, sort_and_merge};
 use super::probes::{MOST_PROBES, Probes};
-use super::round::{Outcome, Round};
-use super::shares::Gate;
-use super::{SparsifyParams, SparsifyReport};
+use super::resistance::Unconverged;
+use super::round::Round;
+use super::scores::RejectionBound;
+use super::sizes::Sizes;
+use super::{Budget, SparsifyParams, SparsifyReport};
 use crate::Graph;
 
-/// A sparsifier of a stream of edges: give it edges with [`add`](Self::add), ask for the graph so far with
-/// [`snapshot`](Self::snapshot), and for the last one with [`finish`](Self::finish).
+/// A sparsifier of a stream of edges. [`add`](Self::add) takes edges, [`snapshot`](Self::snapshot) returns the graph so far, and
+/// [`finish`](Self::finish) the final one.
 ///
-/// When edges are drawn depends on their number alone, so that the result does not depend on how they were portioned, nor on
-/// the number of threads.
+/// Rounds begin when the number of edges says so: the result depends neither on the portions nor on the number of threads.
 ///
 /// # Example
 /// ```
@@ -44,36 +45,65 @@ use crate::Graph;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sparsifier {
-    pub(super) params: SparsifyParams,
+    pub(super) state: State,
     pub(super) sizes: Sizes,
-    pub(super) n: usize,
-    pub(super) seed: u64,
-    /// Weights and forms of the probes are stored multiplied by 2^`exponent`.
-    pub(super) exponent: i32,
-    pub(super) held: Vec<Held>,
-    /// Leading edges of `held` that have been drawn, and that the probes have seen.
-    pub(super) n_old: usize,
-    /// Whether a block is full and not thinned yet, because that was interrupted.
-    pub(super) is_due: bool,
-    /// Merge tree of the ridge sampler: at level i what 2ⁱ blocks left.
-    pub(super) levels: Vec<Vec<Held>>,
-    /// Levels that have gone into the block that is due.
-    pub(super) n_merged: usize,
+    /// The edges of the current block.
+    pub(super) block: Vec<SampledEdge>,
+    /// Thinned blocks of a sampler that merges them: at level i what 2ⁱ blocks left.
+    pub(super) levels: Vec<Vec<SampledEdge>>,
+    pub(super) phase: Phase,
     pub(super) probes: Option<Probes>,
-    pub(super) counts: Counts,
-    pub(super) worst: Option<(usize, f64)>,
-    pub(super) has_weak_cut: bool,
-    /// What the last round knew of edges to come.
-    pub(super) gate: Option<Gate>,
-    start: Instant,
+    pub(super) start: Instant,
 }
 
-/// What has been counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+/// What checkpoints keep besides arrays and the phase, by the names of their format.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    pub params: SparsifyParams,
+    pub n_nodes: usize,
+    pub seed: u64,
+    pub counts: Counts,
+    /// Leading edges of the block that have been sampled and that the probes include.
+    #[serde(rename = "n_old")]
+    pub n_sampled: usize,
+    /// Weights and the forms of the probes are stored multiplied by 2^`exponent`.
+    #[serde(default)]
+    pub exponent: i32,
+    /// The worst system that did not converge.
+    #[serde(rename = "worst")]
+    pub unconverged: Option<Unconverged>,
+    pub has_weak_cut: bool,
+}
+
+/// What happens to new edges.
+#[derive(Clone, Debug)]
+pub(super) enum Phase {
+    /// All of them are held until the block is full: before the first round, and with samplers that bound no scores.
+    Collecting,
+    /// They are sampled portion by portion by the bound of the last round.
+    Rejecting(RejectionBound),
+    /// None is taken: the block is full, and its round was interrupted when `n_merged` levels had been merged into it. The bound is
+    /// that of the last round.
+    Due { n_merged: usize, bound: Option<RejectionBound> },
+}
+
+impl Phase {
+    /// The bound of the last round.
+    pub fn bound(&self) -> Option<&RejectionBound> {
+        match self {
+            Self::Collecting => None,
+            Self::Rejecting(bound) => Some(bound),
+            Self::Due { bound, .. } => bound.as_ref(),
+        }
+    }
+}
+
+/// Counts over the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counts {
-    /// Rows given, dropped ones included.
+    /// Rows added, dropped ones included.
     pub rows: u64,
-    /// Of these rows: see [`super::digest`].
+    /// Hash of these rows, see [`super::digest`].
     #[serde(default)]
     pub digest: u64,
     pub dropped: u64,
@@ -83,69 +113,52 @@ pub(super) struct Counts {
     pub seconds_before: f64,
 }
 
-/// Edges between two looks whether to stop.
+/// Edges between two checks for an interruption.
 const UNCHECKED: usize = 1 << 20;
-/// New edges that are drawn together, at most.
+/// Most new edges of a portion, which are sampled together.
 const MOST_PORTION: usize = 1 << 16;
-/// Bytes for each node of whatever comes out: offsets of the matrix, places to fill, degrees, components.
+/// Bytes for each node of any result: offsets of the matrix, places to fill, degrees, components.
 const NODE_BYTES: u64 = 40;
 const EDGES_ADVICE: &str = "give it less memory, or keep fewer edges";
 const NODES_ADVICE: &str = "number the nodes from 0 without gaps, and give no more nodes than there are";
-/// Tolerance above which resistances are not to be trusted.
-const MOST_TOL: f64 = 1e-4;
+/// Sets the signs of the probes apart from those of the rounds.
+const PROBES: u64 = 0x7072_6F62_6573;
 
 impl Sparsifier {
     /// A sparsifier of a graph of `n_nodes` nodes, with the seed of `run`.
     ///
     /// # Errors
-    /// [`Error::Param`] for a parameter outside its range; [`Error::TooLarge`] for a memory too small for the nodes, or larger than
-    /// what is free.
+    /// [`Error::Param`] for a parameter outside its range; [`Error::TooLarge`] for a memory limit that is too small for the nodes,
+    /// or larger than the free memory.
     pub fn new(n_nodes: usize, params: SparsifyParams, run: &Run) -> Result<Self> {
         if let Budget::Memory(bytes) = params.budget {
             check_memory("a sparsifier of the given memory", bytes, EDGES_ADVICE)?;
         }
-        Self::of_seed(n_nodes, params, run.seed)
+        Self::with_seed(n_nodes, params, run.seed)
     }
 
-    pub(super) fn of_seed(n_nodes: usize, params: SparsifyParams, seed: u64) -> Result<Self> {
+    /// As [`new`](Self::new), without a check that the memory limit is free.
+    pub(super) fn with_seed(n_nodes: usize, params: SparsifyParams, seed: u64) -> Result<Self> {
         params.validate()?;
         if n_nodes > u32::MAX as usize {
             return Err(Error::param("n_samples", n_nodes, format!("at most {}", u32::MAX)));
         }
         check_memory(&format!("a sparsifier of {n_nodes} nodes"), NODE_BYTES * n_nodes as u64, NODES_ADVICE)?;
-        let mut sizes = params.sizes(n_nodes)?;
-        if params.sampler == Sampler::Leverage {
-            sizes.capacity = u32::MAX as usize;
-        }
-        Ok(Self {
-            params,
-            sizes,
-            n: n_nodes,
-            seed,
-            exponent: 0,
-            held: Vec::new(),
-            n_old: 0,
-            is_due: false,
-            levels: Vec::new(),
-            n_merged: 0,
-            probes: None,
-            counts: Counts::default(),
-            worst: None,
-            has_weak_cut: false,
-            gate: None,
-            start: Instant::now(),
-        })
+        let sizes = params.sizes(n_nodes)?;
+        let state = State { params, n_nodes, seed, ..State::default() };
+        let (block, levels, phase, start) = (Vec::new(), Vec::new(), Phase::Collecting, Instant::now());
+        Ok(Self { state, sizes, block, levels, phase, probes: None, start })
     }
 
-    /// Takes vectors (n, 1 to 16) whose quadratic forms are to be compared, such as indicators of clusters, instead of
-    /// vectors of its own. To be called before any edge is added.
+    /// Sets the vectors (n, 1 to 16) whose quadratic forms are compared, such as indicators of clusters. To be called before
+    /// any edge is added.
     ///
     /// # Errors
     /// [`Error::Shape`] for vectors of another size, [`Error::Value`] for values that are not finite.
     pub fn with_probes(mut self, vectors: Matrix) -> Result<Self> {
         let (rows, columns) = (vectors.n_rows(), vectors.n_cols());
-        if rows != self.n || !(1..=MOST_PROBES).contains(&columns) {
-            let expected = format!("{} × 1 to {MOST_PROBES}", self.n);
+        if rows != self.state.n_nodes || !(1..=MOST_PROBES).contains(&columns) {
+            let expected = format!("{} × 1 to {MOST_PROBES}", self.state.n_nodes);
             return Err(Error::shape("probes", expected, format!("{rows} × {columns} values")));
         }
         if let Some(at) = vectors.values().iter().position(|v| !v.is_finite()) {
@@ -163,77 +176,73 @@ impl Sparsifier {
 
     /// Number of nodes.
     pub fn n_nodes(&self) -> usize {
-        self.n
+        self.state.n_nodes
     }
 
-    /// Rows given so far, loops and edges of weight 0 included.
+    /// Rows added so far, loops and edges of weight 0 included.
     pub fn n_rows(&self) -> u64 {
-        self.counts.rows
+        self.state.counts.rows
     }
 
-    /// Edges held, parallel ones apart.
+    /// Edges held; parallel edges count separately.
     pub fn n_held(&self) -> usize {
-        self.held.len() + self.levels.iter().map(Vec::len).sum::<usize>()
+        self.block.len() + self.levels.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Times edges were thinned.
+    /// Rounds so far.
     pub fn n_rounds(&self) -> u64 {
-        self.counts.rounds
+        self.state.counts.rounds
     }
 
-    /// Takes more edges. Loops and edges of weight 0 are dropped and counted; an edge that comes again counts as another.
+    /// Adds edges. Loops and edges of weight 0 are dropped and counted; a repeated edge counts as another one.
     ///
-    /// After an error the sparsifier has taken the edges before the one that is named; after an interruption those that
-    /// [`n_rows`](Self::n_rows) counts, and may be given the ones after them: what was interrupted is done again.
+    /// After an error, the edges before the one named have been added. After an interruption, those that
+    /// [`n_rows`](Self::n_rows) counts have been added: continue with the next one, and the interrupted round is done again.
     ///
     /// # Errors
     /// [`Error::Graph`] naming the first row with an end out of range or a weight that is negative or not finite, or an
     /// edge whose weights add up to more than double precision holds; [`Error::TooLarge`]; [`Error::Interrupted`].
     ///
     /// # Complexity
-    /// O(projections) an edge, and a round of O(capacity · projections) work whenever that many are held.
+    /// O(projections) for an edge, and a round of O(capacity · projections) work whenever the block is full.
     pub fn add(&mut self, edges: &[Edge], run: &Run) -> Result<()> {
-        if self.is_due {
+        if matches!(self.phase, Phase::Due { .. }) {
             self.end_block(run)?;
         }
-        let copies = Round::trials(&self.params, self.sizes);
         let mut limit = self.limit();
         for (at, edge) in edges.iter().enumerate() {
             if at > 0 && at.is_multiple_of(UNCHECKED) {
                 run.check()?;
             }
-            edge.check(self.n, self.counts.rows)?;
-            self.counts.digest = self.counts.digest.wrapping_add(digest::of_row(self.counts.rows, edge));
-            self.counts.rows += 1;
+            let counts = &mut self.state.counts;
+            edge.check(self.state.n_nodes, counts.rows)?;
+            counts.digest = counts.digest.wrapping_add(digest::of_row(counts.rows, edge));
+            counts.rows += 1;
             if edge.u == edge.v || edge.weight == 0.0 {
-                self.counts.dropped += 1;
+                counts.dropped += 1;
                 continue;
             }
-            if self.held.len() == self.held.capacity() {
-                let room = self.held.len().max(1 << 12).min(self.block().saturating_sub(self.held.len()).max(1));
-                memory::reserve("edges held", &mut self.held, room, EDGES_ADVICE)?;
+            if self.block.len() == self.block.capacity() {
+                self.reserve()?;
             }
             let (u, v) = (edge.u.min(edge.v), edge.u.max(edge.v));
-            let mut weight = times_power(edge.weight, self.exponent);
-            if self.exponent != 0 && !weight.is_normal() {
-                // No unit suits this weight and the earlier ones: go back to the weights as they came.
-                self.scale(-self.exponent);
+            let mut weight = times_power(edge.weight, self.state.exponent);
+            if self.state.exponent != 0 && !weight.is_normal() {
+                // No unit suits this weight and the earlier ones: go back to the weights of the stream.
+                self.scale(-self.state.exponent);
+                self.phase = Phase::Collecting;
                 (weight, limit) = (edge.weight, self.limit());
             }
-            self.held.push(Held { u, v, weight, probability: 1.0, copies });
-            if self.held.len() >= limit {
-                self.admit(run);
-                if self.gate.is_none() || self.held.len() + self.portion() > self.block() {
-                    self.end_block(run)?;
-                }
+            self.block.push(SampledEdge { u, v, weight, probability: 1.0, copies: self.sizes.n_copies });
+            if self.block.len() >= limit {
+                self.end_portion(run)?;
                 limit = self.limit();
             }
         }
         Ok(())
     }
 
-    /// The graph that was read so far, sparsified; the stream goes on as if nothing had been asked. Before the first round
-    /// it is the graph itself.
+    /// The sparsifier of the edges added so far; the stream is not disturbed. Before the first round it is the graph itself.
     ///
     /// # Errors
     /// [`Error::Graph`] naming an edge or a node whose weights add up to more than double precision holds.
@@ -242,245 +251,198 @@ impl Sparsifier {
     /// A sort of the edges held and a copy of them.
     pub fn snapshot(&self, run: &Run) -> Result<Graph> {
         let mut all = self.levels.concat();
-        all.extend_from_slice(&self.held);
+        all.extend_from_slice(&self.block);
         run.install(|| {
             sort_and_merge(&mut all)?;
             self.graph(&all)
         })
     }
 
-    /// What there is to say so far.
-    pub fn report(&self, run: &Run) -> SparsifyReport {
-        let parts: Vec<&[Held]> = self.levels.iter().chain([&self.held]).map(Vec::as_slice).collect();
-        self.report_of(&parts, &self.held[self.n_old..], run)
-    }
-
-    /// The sparsifier of all edges, thinned to the budget a last time where more are held.
+    /// The sparsifier of all edges, thinned a last time where more than the budget are held.
     ///
     /// # Errors
     /// As [`Sparsifier::snapshot`]; [`Error::Interrupted`].
     pub fn finish(mut self, run: &Run) -> Result<(Graph, SparsifyReport)> {
-        if self.is_due {
+        if matches!(self.phase, Phase::Due { .. }) {
             self.end_block(run)?;
         }
         self.center();
-        self.note_new(run)?;
-        for mut level in std::mem::take(&mut self.levels) {
-            self.held.append(&mut level);
+        if self.block.len() > self.sizes.edge_budget {
+            self.make_probes(run)?;
         }
-        self.counts.peak = self.counts.peak.max(self.held.len());
-        self.thin(run)?;
-        let held = std::mem::take(&mut self.held);
-        let mut report = self.report_of(&[&held], &[], run);
-        let graph = run.install(|| self.graph(&held))?;
+        self.add_to_probes(run);
+        for mut level in std::mem::take(&mut self.levels) {
+            self.block.append(&mut level);
+        }
+        self.state.counts.peak = self.state.counts.peak.max(self.block.len());
+        self.thin(&mut None, run)?;
+        let edges = std::mem::take(&mut self.block);
+        let mut report = self.report_on(&[&edges], &[], run);
+        let graph = run.install(|| self.graph(&edges))?;
         report.n_kept = graph.n_edges();
         Ok((graph, report))
     }
 
-    /// Edges of a block, those kept from before included.
-    fn block(&self) -> usize {
-        if self.params.sampler == Sampler::Ridge { self.sizes.capacity / 2 } else { self.sizes.capacity }
-    }
-
-    /// New edges that are drawn together.
+    /// New edges of a portion.
     fn portion(&self) -> usize {
-        (self.block() / 16).clamp(1, MOST_PORTION)
+        (self.sizes.block / 16).clamp(1, MOST_PORTION)
     }
 
-    /// Edges held at which something has to be done.
+    /// Edges held at which a portion or the block ends.
     fn limit(&self) -> usize {
-        let block = self.block();
-        if self.gate.is_some() { block.min(self.n_old + self.portion()) } else { block }
-    }
-
-    /// Scales all weights by a power of two that brings the largest near 1. Does nothing where the largest is moderate, or where
-    /// another weight would become subnormal.
-    fn center(&mut self) {
-        let weights = || self.levels.iter().flatten().chain(&self.held).map(|edge| edge.weight);
-        let most = weights().fold(0.0, f64::max);
-        let exponent = if most > 0.0 { exponent_to_one(most) } else { 0 };
-        if exponent != 0 && weights().all(|weight| times_power(weight, exponent).is_normal()) {
-            self.scale(exponent);
+        match self.phase {
+            Phase::Rejecting(_) => self.sizes.block.min(self.state.n_sampled + self.portion()),
+            _ => self.sizes.block,
         }
     }
 
-    /// Multiplies all weights by 2^`exponent`. Graphs that are returned have the original unit.
+    /// Makes room for more edges.
+    fn reserve(&mut self) -> Result<()> {
+        let held = self.block.len();
+        let room = held.max(1 << 12).min(self.sizes.block.saturating_sub(held).max(1));
+        memory::reserve("edges held", &mut self.block, room, EDGES_ADVICE)
+    }
+
+    /// Scales all weights by a power of two that brings the largest near 1. Does nothing, and returns false, where the largest is
+    /// moderate, or where another weight would become subnormal.
+    fn center(&mut self) -> bool {
+        let weights = || self.levels.iter().flatten().chain(&self.block).map(|edge| edge.weight);
+        let most = weights().fold(0.0, f64::max);
+        let exponent = if most > 0.0 { exponent_to_one(most) } else { 0 };
+        let scales = exponent != 0 && weights().all(|weight| times_power(weight, exponent).is_normal());
+        if scales {
+            self.scale(exponent);
+        }
+        scales
+    }
+
+    /// Multiplies all weights by 2^`exponent`. A rejection bound is then in the wrong unit. Graphs that are returned have the unit
+    /// of the stream.
     fn scale(&mut self, exponent: i32) {
-        for edge in self.levels.iter_mut().flatten().chain(&mut self.held) {
+        for edge in self.levels.iter_mut().flatten().chain(&mut self.block) {
             edge.weight = times_power(edge.weight, exponent);
         }
         if let Some(probes) = &mut self.probes {
             probes.forms.iter_mut().for_each(|form| *form = times_power(*form, exponent));
         }
-        // It was computed in the unit before.
-        self.gate = None;
-        self.exponent += exponent;
+        self.state.exponent += exponent;
     }
 
-    /// Lets go of new edges that the last round has shown to be dispensable.
-    fn admit(&mut self, run: &Run) {
-        let first = self.n_old;
-        let Some(gate) = self.gate.take() else { return };
-        self.counts.peak = self.counts.peak.max(self.n_held());
+    /// Samples the new edges by the bound of the last round. Without a bound, or where no other portion fits, the block ends.
+    fn end_portion(&mut self, run: &Run) -> Result<()> {
+        let Phase::Rejecting(bound) = std::mem::replace(&mut self.phase, Phase::Collecting) else {
+            return self.end_block(run);
+        };
+        let first = self.state.n_sampled;
+        self.state.counts.peak = self.state.counts.peak.max(self.n_held());
         self.add_to_probes(run);
-        let run = run.with_seed(self.seed);
-        let mut held = std::mem::take(&mut self.held);
-        run.install(|| self.round().admit(&gate, &mut held, first, &run));
-        self.n_old = held.len();
-        (self.held, self.gate) = (held, Some(gate));
+        let seeded = run.with_seed(self.state.seed);
+        let mut edges = std::mem::take(&mut self.block);
+        seeded.install(|| self.round().reject(&bound, &mut edges, first, &seeded));
+        self.state.n_sampled = edges.len();
+        (self.block, self.phase) = (edges, Phase::Rejecting(bound));
+        if self.block.len() + self.portion() > self.sizes.block { self.end_block(run) } else { Ok(()) }
     }
 
+    /// Thins the full block. After an error the phase is [`Phase::Due`], from which the next call continues.
     fn end_block(&mut self, run: &Run) -> Result<()> {
-        self.is_due = true;
-        self.center();
-        self.counts.peak = self.counts.peak.max(self.n_held());
-        self.note_new(run)?;
-        self.thin(run)?;
-        if self.params.sampler == Sampler::Ridge {
-            // As a binary counter: two of a level make one of the next.
-            while let Some(other) = self.levels.get_mut(self.n_merged).filter(|other| !other.is_empty()) {
-                self.held.append(other);
-                self.n_merged += 1;
-                self.thin(run)?;
+        let (mut n_merged, mut bound) = match std::mem::replace(&mut self.phase, Phase::Collecting) {
+            Phase::Collecting => (0, None),
+            Phase::Rejecting(bound) => (0, Some(bound)),
+            Phase::Due { n_merged, bound } => (n_merged, bound),
+        };
+        let done = self.thin_block(&mut n_merged, &mut bound, run);
+        self.phase = match (&done, bound) {
+            (Err(_), bound) => Phase::Due { n_merged, bound },
+            (Ok(()), Some(bound)) => Phase::Rejecting(bound),
+            (Ok(()), None) => Phase::Collecting,
+        };
+        done
+    }
+
+    fn thin_block(&mut self, n_merged: &mut usize, bound: &mut Option<RejectionBound>, run: &Run) -> Result<()> {
+        if self.center() {
+            *bound = None;
+        }
+        self.state.counts.peak = self.state.counts.peak.max(self.n_held());
+        self.make_probes(run)?;
+        self.add_to_probes(run);
+        self.thin(bound, run)?;
+        if self.state.params.sampler.strategy().merges_blocks {
+            // As in a binary counter: two blocks of a level make one of the next.
+            while let Some(other) = self.levels.get_mut(*n_merged).filter(|other| !other.is_empty()) {
+                self.block.append(other);
+                *n_merged += 1;
+                self.thin(bound, run)?;
             }
-            if self.n_merged == self.levels.len() {
+            if *n_merged == self.levels.len() {
                 self.levels.push(Vec::new());
             }
-            self.held.shrink_to_fit();
-            self.levels[self.n_merged] = std::mem::take(&mut self.held);
-            self.n_merged = 0;
+            self.block.shrink_to_fit();
+            self.levels[*n_merged] = std::mem::take(&mut self.block);
         }
-        self.n_old = self.held.len();
-        self.is_due = false;
+        self.state.n_sampled = self.block.len();
         Ok(())
     }
 
-    /// Lets the probes see edges they have not seen, as they came.
-    fn note_new(&mut self, run: &Run) -> Result<()> {
-        if self.probes.is_none() && (self.is_due || self.held.len() > self.sizes.edge_budget) {
-            // The first block: all of it is new.
-            run.install(|| sort_and_merge(&mut self.held))?;
-            let run = run.with_seed(self.seed);
-            self.probes = Some(Probes::smooth(self.n, &self.held, mix(self.seed ^ PROBES), &run)?);
+    /// Makes probes of the first block, whose edges are all new, unless there are probes.
+    fn make_probes(&mut self, run: &Run) -> Result<()> {
+        if self.probes.is_none() {
+            run.install(|| sort_and_merge(&mut self.block))?;
+            let seeded = run.with_seed(self.state.seed);
+            self.probes =
+                Some(Probes::smooth(self.state.n_nodes, &self.block, mix(self.state.seed ^ PROBES), &seeded)?);
         }
-        self.add_to_probes(run);
         Ok(())
     }
 
+    /// Adds the new edges, at their weights in the stream, to the forms of the probes.
     fn add_to_probes(&mut self, run: &Run) {
-        let Self { probes, held, n_old, .. } = self;
-        if let Some(probes) = probes {
-            probes.add(&held[*n_old..], run);
-            *n_old = held.len();
+        if let Some(probes) = &mut self.probes {
+            probes.add(&self.block[self.state.n_sampled..], run);
+            self.state.n_sampled = self.block.len();
         }
     }
 
     fn round(&self) -> Round<'_> {
         Round {
-            params: &self.params,
-            exponent: self.exponent,
+            params: &self.state.params,
+            strategy: self.state.params.sampler.strategy(),
+            exponent: self.state.exponent,
             sizes: self.sizes,
-            n: self.n,
-            n_edges: self.counts.rows - self.counts.dropped,
-            number: self.counts.rounds,
+            n: self.state.n_nodes,
+            n_edges: self.state.counts.rows - self.state.counts.dropped,
+            number: self.state.counts.rounds,
         }
     }
 
-    /// A round, unless the budget holds once parallel edges are one.
-    fn thin(&mut self, run: &Run) -> Result<()> {
-        let run = run.with_seed(self.seed);
-        run.install(|| sort_and_merge(&mut self.held))?;
-        self.n_old = self.held.len();
-        if self.held.len() <= self.sizes.edge_budget {
+    /// Does a round, unless the budget holds after parallel edges were merged; replaces the `bound` of the last round.
+    fn thin(&mut self, bound: &mut Option<RejectionBound>, run: &Run) -> Result<()> {
+        let run = run.with_seed(self.state.seed);
+        run.install(|| sort_and_merge(&mut self.block))?;
+        self.state.n_sampled = self.block.len();
+        if self.block.len() <= self.sizes.edge_budget {
             return Ok(());
         }
-        // Its room is needed, and what it knows is outdated.
-        self.gate = None;
-        let mut held = std::mem::take(&mut self.held);
-        let outcome = self.round().thin(&mut held, &run);
-        self.held = held;
-        self.n_old = self.held.len();
-        let Outcome { gate, solve_seconds, worst, has_weak_cut } = outcome?;
-        self.gate = gate;
-        self.counts.rounds += 1;
-        self.counts.solve_seconds += solve_seconds;
-        self.has_weak_cut |= has_weak_cut;
-        if let Some((_, residual)) = worst
-            && self.worst.is_none_or(|(_, before)| residual > before)
-        {
-            self.worst = worst;
-        }
+        // The bound is outdated, and the round needs its memory.
+        *bound = None;
+        let mut edges = std::mem::take(&mut self.block);
+        let outcome = self.round().thin(&mut edges, &run);
+        self.block = edges;
+        self.state.n_sampled = self.block.len();
+        let (new, findings) = outcome?;
+        *bound = new;
+        self.state.counts.rounds += 1;
+        self.state.counts.solve_seconds += findings.solve_seconds;
+        self.state.has_weak_cut |= findings.has_weak_cut;
+        self.state.unconverged = Unconverged::worst(self.state.unconverged, findings.unconverged);
         Ok(())
     }
 
-    /// The graph of edges in the order of their ends.
-    fn graph(&self, edges: &[Held]) -> Result<Graph> {
-        let trials = f64::from(Round::trials(&self.params, self.sizes));
-        let weight = |edge: &Held| times_power(edge.current(trials), -self.exponent);
-        Graph::with_degrees(adjacency(self.n, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
-    }
-
-    /// Seconds since it was made, those of the processes before this one included.
-    pub(super) fn seconds(&self) -> f64 {
-        self.counts.seconds_before + self.start.elapsed().as_secs_f64()
-    }
-
-    fn report_of(&self, parts: &[&[Held]], new: &[Held], run: &Run) -> SparsifyReport {
-        let n_held = parts.iter().map(|edges| edges.len()).sum();
-        let Counts { rows, dropped, rounds, peak, solve_seconds, .. } = self.counts;
-        let trials = f64::from(Round::trials(&self.params, self.sizes));
-        let is_thinned = rounds > 0;
-        let probes = self.probes.as_ref().filter(|_| is_thinned);
-        let ratios = probes.and_then(|probes| probes.ratios(parts, new, |edge| edge.current(trials), run));
-        let is_compared = probes.is_none() || ratios.is_some();
-        SparsifyReport {
-            sampler: match self.params.sampler {
-                Sampler::Auto if self.has_weak_cut => Sampler::Streaming,
-                Sampler::Auto => Sampler::Degree,
-                sampler => sampler,
-            }
-            .name()
-            .into(),
-            n_nodes: self.n,
-            n_edges: rows - dropped,
-            n_dropped: dropped,
-            n_kept: n_held,
-            edge_budget: self.sizes.edge_budget,
-            capacity: self.sizes.capacity,
-            peak_edges: peak.max(n_held),
-            rounds,
-            solve_seconds,
-            seconds: self.seconds(),
-            probe_ratios: ratios,
-            n_probes: probes.map_or(0, |probes| probes.forms.len()),
-            warnings: self.warnings(is_thinned, is_compared),
-        }
-    }
-
-    fn warnings(&self, is_thinned: bool, is_compared: bool) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if is_thinned && self.params.solves() && self.params.tol > MOST_TOL {
-            warnings.push(format!(
-                "resistances were solved to {:.0e} only: edges over weak cuts may have been taken for dispensable; use a \
-                 tol of at most {MOST_TOL:.0e}",
-                self.params.tol
-            ));
-        }
-        if let Some((iterations, residual)) = self.worst {
-            warnings.push(format!(
-                "a system for resistances stopped after {iterations} iterations at relative residual {residual:.1e}, above \
-                 tol {:.1e}: the probabilities of edges are less exact than asked",
-                self.params.tol
-            ));
-        }
-        if !is_compared {
-            let words = "the sparse graph could not be compared with the input graph: the quadratic forms of all probe \
-                         vectors are 0 or overflow";
-            warnings.push(words.into());
-        }
-        warnings
+    /// The graph of edges that are sorted by their ends.
+    fn graph(&self, edges: &[SampledEdge]) -> Result<Graph> {
+        let n_copies = f64::from(self.sizes.n_copies);
+        let weight = |edge: &SampledEdge| times_power(edge.current(n_copies), -self.state.exponent);
+        Graph::with_degrees(adjacency(self.state.n_nodes, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
     }
 }
-
-/// Sets the signs of the probes apart from those of the rounds.
-const PROBES: u64 = 0x7072_6F62_6573;

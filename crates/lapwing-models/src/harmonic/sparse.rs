@@ -1,15 +1,15 @@
 //! Sparse-HFS: harmonic functions on graphs too large to hold (Calandriello, Lazaric, Valko & Koutis 2015).
 //!
-//! The edges pass once through a sparsifier ([`lapwing_graph::sparsify`]); the harmonic function is solved on what it keeps, and,
-//! where the edges can be read again, refined on the graph itself ([`Refinement`]), which the paper does not do. From features,
-//! the nearest-neighbour graph is produced a batch at a time ([`KnnEdges`]) and never held, so that k may be in the thousands.
+//! A sparsifier ([`lapwing_graph::sparsify`]) reads the edges once, and the harmonic function is solved on the edges it keeps.
+//! Where the edges can be read again, the solution is refined on the graph itself ([`Refiner`]), which the paper does not do.
+//! From features, the nearest-neighbour graph is made a batch at a time ([`KnnEdges`]) and never held: k may be in the thousands.
 //!
 //! Cost: that of the sparsifier, of a solve on its edges, and of a pass over all edges for each refinement.
 
 use std::path::PathBuf;
 
 use lapwing_data::params::at_least;
-use lapwing_data::{EdgeSource, Error, Features, Report, Result, Run, parameters};
+use lapwing_data::{EdgeSource, Error, Report, Result, Run, parameters};
 use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges, affinity_graph};
 
@@ -47,7 +47,7 @@ pub struct SparseHarmonic {
     params: SparseHarmonicParams,
 }
 
-/// What the edges come from.
+/// The source of the edges.
 enum Source<'p, 'a> {
     Given(&'p dyn EdgeSource),
     Neighbors(Box<KnnEdges<'a>>),
@@ -71,16 +71,14 @@ impl SparseHarmonic {
         match (problem.edges, problem.graph, problem.features) {
             (Some(edges), _, _) => Ok(Source::Given(edges)),
             (None, Some(affinity), _) => Ok(Source::Given(affinity.graph.adjacency())),
-            (None, None, Some(features)) => self.neighbors(features, report, run),
+            (None, None, Some(features)) => {
+                let total = features.n_rows() as u64;
+                let edges = report
+                    .time_steps("neighbors", total, run, |_| KnnEdges::new(features, &self.harmonic.graph, run))?;
+                Ok(Source::Neighbors(Box::new(edges)))
+            }
             (None, None, None) => Err(Error::shape("the problem", "features or a graph", "neither")),
         }
-    }
-
-    fn neighbors<'p, 'a>(&self, features: &Features<'a>, report: &mut Report, run: &Run) -> Result<Source<'p, 'a>> {
-        let total = features.n_rows() as u64;
-        let edges =
-            report.time_steps("neighbors", total, run, |_| KnnEdges::new(features, &self.harmonic.graph, run))?;
-        Ok(Source::Neighbors(Box::new(edges)))
     }
 
     fn refinements(&self, edges: &dyn EdgeSource) -> Result<usize> {
@@ -89,10 +87,15 @@ impl SparseHarmonic {
             Some(passes) if passes > 0 && !may_read => {
                 Err(Error::param("refinements", passes, "0 for edges that can be read only once"))
             }
-            Some(passes) => Ok(passes),
-            None if may_read && self.harmonic.params.clamp == Clamp::Soft => Ok(REFINEMENTS),
-            None => Ok(0),
+            None if !may_read => Ok(0),
+            _ => Ok(self.planned_refinements()),
         }
+    }
+
+    /// Refinements of edges that can be read again.
+    fn planned_refinements(&self) -> usize {
+        let default = if self.harmonic.params.clamp == Clamp::Soft { REFINEMENTS } else { 0 };
+        self.params.refinements.unwrap_or(default)
     }
 
     fn checkpoint(&self, source: &dyn EdgeSource) -> Result<Option<Checkpoint>> {
@@ -123,19 +126,18 @@ impl Source<'_, '_> {
         }
     }
 
-    fn of_graph(&self, graph: Graph, given: Option<&AffinityGraph>) -> AffinityGraph {
+    /// The sparse `graph` with the widths and reports of the graph it replaces, which may be `given`.
+    fn affinity(&self, graph: Graph, given: Option<&AffinityGraph>) -> AffinityGraph {
+        let affinity = AffinityGraph::given(graph);
         match (self, given) {
-            (Self::Neighbors(edges), _) => AffinityGraph {
-                graph,
-                widths: edges.widths().clone(),
-                knn: Some(edges.report().clone()),
-                learned: None,
-            },
-            (Self::Given(_), Some(given)) => {
-                let (widths, knn) = (given.widths.clone(), given.knn.clone());
-                AffinityGraph { graph, widths, knn, learned: given.learned.clone() }
+            (Self::Neighbors(edges), _) => {
+                AffinityGraph { widths: edges.widths().clone(), knn: Some(edges.report().clone()), ..affinity }
             }
-            (Self::Given(_), None) => AffinityGraph::given(graph),
+            (Self::Given(_), Some(given)) => {
+                let (widths, knn, learned) = (given.widths.clone(), given.knn.clone(), given.learned.clone());
+                AffinityGraph { widths, knn, learned, ..affinity }
+            }
+            (Self::Given(_), None) => affinity,
         }
     }
 }
@@ -145,7 +147,7 @@ impl Method for SparseHarmonic {
         "sparse-harmonic"
     }
 
-    /// Those of a graph that several methods share and that is held then; alone it is not.
+    /// Parameters of a graph that several methods share, which is then held; this method alone holds no graph.
     fn graph_params(&self) -> Option<&GraphParams> {
         Some(&self.harmonic.graph)
     }
@@ -161,7 +163,7 @@ impl Method for SparseHarmonic {
         if let (None, None, Some(features), Some(_)) =
             (problem.edges, problem.graph, problem.features, self.harmonic.graph.weights.model())
         {
-            // Learned weights are found for all edges together: there is no stream of them.
+            // Learned weights are computed for all edges together: they are no stream.
             let built = report.time("graph", run, |_| affinity_graph(features, &self.harmonic.graph, run))?;
             let mut fitted = self.fit(&Problem { graph: Some(&built), ..*problem }, run)?;
             fitted.report.phases.splice(0..0, report.phases);
@@ -178,9 +180,9 @@ impl Method for SparseHarmonic {
         if self.params.sparsify.sampler == Sampler::Auto {
             report.choose("sampler", sparsified.sampler.as_str());
         }
-        // What was never thinned is the graph itself.
+        // Without a round, the sparsifier is the graph itself.
         let refiner = (passes > 0 && sparsified.rounds > 0).then_some(Refiner { source: edges, passes });
-        let affinity = source.of_graph(graph, problem.graph.filter(|_| problem.edges.is_none()));
+        let affinity = source.affinity(graph, problem.graph.filter(|_| problem.edges.is_none()));
         let mut solved = self.harmonic.solve_on(&affinity, problem.targets, refiner.as_ref(), report, run)?;
         if let Some(refinement) = &solved.function.refinement {
             solved.report.add_part("refine", refinement)?;
@@ -190,10 +192,6 @@ impl Method for SparseHarmonic {
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
-        let refinements = self.params.refinements.unwrap_or(match self.harmonic.params.clamp {
-            Clamp::Soft => REFINEMENTS,
-            Clamp::Hard => 0,
-        });
-        plan::plan_sparse(&self.harmonic.graph, &self.params.sparsify, refinements, size)
+        plan::plan_sparse(&self.harmonic.graph, &self.params.sparsify, self.planned_refinements(), size)
     }
 }
