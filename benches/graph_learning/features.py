@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 import common
+import harness
 import measured
 import mixture
 import problem
@@ -89,7 +88,7 @@ def growth(args: argparse.Namespace) -> tuple[list[Record], str]:
     lines = [growth_line(record) for record in results]
     done = [record for record in results if record["runs"]]
     if len(done) > 1:
-        lines.append([f"exponent (goal {EXPONENT})", *[f"{exponent(done, part):.2f}" for part in PARTS]])
+        lines.append([f"exponent (goal {EXPONENT})", *[f"{harness.exponent(done, 'rows', part):.2f}" for part in PARTS]])
     head = ["rows", *PARTS.values(), "µs a row", "allowed edges", "mean degree", "search", "recall"]
     return results, common.markdown(f"The first rows of the mixture, {problem.NEIGHBORS} neighbours", head, lines)
 
@@ -102,9 +101,3 @@ def growth_line(record: Record) -> list[str]:
     a_row = 1e6 * common.median(runs, "wall_seconds") / record["rows"]
     cells = [name, *seconds(runs), f"{a_row:.1f}", f"{last['n_allowed']:,}", f"{last['mean_neighbors']:.2f}"]
     return [*cells, last["knn"]["builder"], f"{last['knn']['recall']:.3f}"]
-
-
-def exponent(records: list[Record], part: str) -> float:
-    """The slope of the straight line through the logarithms, by least squares."""
-    sizes, taken = ([record["rows"] for record in records], [common.median(record["runs"], part) for record in records])
-    return float(np.polyfit(np.log(sizes), np.log(taken), 1)[0])

@@ -150,7 +150,7 @@ fn graph_describes_what_it_writes() {
     assert_eq!(built["graph"]["n_edges"], again["graph"]["n_edges"]);
     assert_eq!(built["graph"]["degree"], again["graph"]["degree"]);
     let text = folder.ok("graph in.csv --drop kind").stdout;
-    assert!(["edges", "3 (100 + 100 + 100)", "degree", "neighbours found"].iter().all(|t| text.contains(t)), "{text}");
+    assert!(["edges", "3 (100 + 100 + 100)", "degree", "neighbors found"].iter().all(|t| text.contains(t)), "{text}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn graph_learns_describes_and_writes() {
     for model in ["log", "l2"] {
         let run = format!("graph in.csv --drop kind --learn {model} --neighbors 8");
         let ran = folder.ok(&format!("{run} -o graph.npz --report r.html"));
-        for part in ["neighbours of a row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
+        for part in ["neighbors of a row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
             assert!(ran.stdout.contains(part) && folder.read("r.html").contains(part), "{part}: {}", ran.stdout);
         }
         let object = folder.ok(&format!("{run} --json --tol 1e-10 --solver newton")).json();
