@@ -46,7 +46,7 @@ SCALES = {
     "enron_spam": TEXT,
     "imdb": TEXT,
 }
-"""The sets, and the scale their rows are given in. Tables whose columns share a unit stay as they are."""
+"""The sets, with the scaling of their rows. Tables whose columns share a unit are not scaled."""
 SETS = list(SCALES)
 
 CELLS = ["1", "5", "30", "5c", "20c"]

@@ -1,7 +1,7 @@
 """Graphs learned from smooth signals: a million rows, how time grows, and lapwing beside NumPy and the authors' program.
 
-`million` and `growth` go from features to a graph (log-degree model, 10 neighbours, 3 allowed for each). `peer` solves
-one problem given as arrays, neighbours found beforehand: Newton's method to the same gap, and one iteration of the
+`million` and `growth` go from features to a graph (log-degree model, 10 neighbors, 3 allowed for each). `peer` solves
+one problem given as arrays, neighbors found beforehand: Newton's method to the same gap, and one iteration of the
 first-order method. `exactness` compares with the optima of the golden files, where the authors' program at its defaults
 is known too. Each measurement is a process of its own, with all processors where nothing else is said.
 """

@@ -12,14 +12,14 @@ import problem
 from common import Record
 
 SECONDS, SHARE, BYTES, EXPONENT = 30, 1, 200, 1.1
-"""Goals, at most: seconds, all else over the neighbour search, bytes of an allowed edge beyond what was there before the
+"""Goals, at most: seconds, all else over the neighbor search, bytes of an allowed edge beyond what was there before the
 fit, and the exponent of n."""
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-PARTS = {"wall_seconds": "fit s", "neighbors_seconds": "neighbours s", "rest_seconds": "all else s"}
+PARTS = {"wall_seconds": "fit s", "neighbors_seconds": "neighbors s", "rest_seconds": "all else s"}
 
 
 def fitted(args: argparse.Namespace, rows: int, *more: str, repeats: int = 0) -> Record:
-    """Runs on the first rows of the mixture, with the seconds that finding neighbours took and the others."""
+    """Runs on the first rows of the mixture, with seconds of the neighbor search and of all other steps."""
     of = ["--rows", str(rows), "--of", str(args.rows)]
     record = measured.worker("fit", args, *of, *more, repeats=repeats)
     for run in record["runs"]:
@@ -45,16 +45,16 @@ def million(args: argparse.Namespace) -> tuple[list[Record], str]:
         {"run": "as it is", **fitted(args, args.rows, "--check")},
         {"run": "with repair", **fitted(args, args.rows, "--repair", repeats=1)},
     ]
-    head = ["run", f"fit s (goal {SECONDS})", "neighbours s", "all else s", f"else / neighbours (goal {SHARE})"]
+    head = ["run", f"fit s (goal {SECONDS})", "neighbors s", "all else s", f"else / neighbors (goal {SHARE})"]
     head += ["CPU s", "by phase", "edges", "allowed", "gap", "saturated", "uncertified", "peak MiB"]
     head += [f"bytes an allowed edge (goal {BYTES})"]
-    title = f"Curved mixture, {args.rows:,} × {mixture.COLUMNS}, {problem.NEIGHBORS} neighbours"
+    title = f"Curved mixture, {args.rows:,} × {mixture.COLUMNS}, {problem.NEIGHBORS} neighbors"
     text = common.markdown(title, head, [million_line(record) for record in results])
     return results, text + check_line(results[0])
 
 
 def million_line(record: Record) -> list[str]:
-    """Medians over the runs; what they came to is that of the last."""
+    """Medians of the seconds over the runs; other figures are those of the last run."""
     name, runs = record["run"], record["runs"]
     if not runs:
         return [name, record["outcome"]]
@@ -68,13 +68,13 @@ def million_line(record: Record) -> list[str]:
 
 
 def check_line(record: Record) -> str:
-    """The gap as it is seen from outside."""
+    """The gap, recomputed outside of lapwing."""
     if "check" not in record:
         return ""
     check = record["check"]
     taken = common.seconds(check["wall_seconds"])
     seen = f"{check['gap_of_rows']:.1e} of the rows, {check['gap_of_objective']:.1e} of the objective"
-    return f"\nGiven neighbours, a fit takes {taken} s. Its gap is {check['gap']:.1e}; by the weights alone, {seen}.\n"
+    return f"\nGiven neighbors, a fit takes {taken} s. Its gap is {check['gap']:.1e}; by the weights alone, {seen}.\n"
 
 
 # --- growth ----------------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def growth(args: argparse.Namespace) -> tuple[list[Record], str]:
     if len(done) > 1:
         lines.append([f"exponent (goal {EXPONENT})", *[f"{harness.exponent(done, 'rows', part):.2f}" for part in PARTS]])
     head = ["rows", *PARTS.values(), "µs a row", "allowed edges", "mean degree", "search", "recall"]
-    return results, common.markdown(f"The first rows of the mixture, {problem.NEIGHBORS} neighbours", head, lines)
+    return results, common.markdown(f"The first rows of the mixture, {problem.NEIGHBORS} neighbors", head, lines)
 
 
 def growth_line(record: Record) -> list[str]:

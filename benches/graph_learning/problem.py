@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import common
 
 ROWS, NEIGHBORS, FACTOR = 60_000, 10, 3
-"""Digits, neighbours wanted of each, and allowed ones for each wanted."""
+"""Digits, neighbors of each, and allowed neighbors for each of these."""
 GOLDEN = common.ROOT / "tests" / "golden"
 FILES = ("dense_50", "dense_200", "knn_200", "knn_1000")
 
@@ -36,7 +36,7 @@ class Problem:
 
 
 def digits(rows: int) -> Problem:
-    """The first training rows of MNIST and their exact neighbours; kept under `target/` after the first call."""
+    """The first training rows of MNIST and their exact neighbors; kept under `target/` after the first call."""
     with np.load(common.kept(f"graph-learning-{rows}.npz", lambda path: _write(path, rows))) as arrays:
         return Problem(arrays["edges"], arrays["distances"], rows)
 
@@ -62,10 +62,10 @@ def union(indices: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def sparsity(squares: np.ndarray, n_neighbors: int) -> float:
-    """θ for so many neighbours: the geometric mean of both ends of Theorem 2, each a mean over rows; for k above 1."""
+    """θ for k > 1 neighbors: the geometric mean of both ends of Theorem 2, each averaged over rows."""
 
     def end(at: int) -> float:
-        # z·Σ(z − zᵢ) over the first k; rows whose distances are all equal have no such end.
+        # z·Σ(z − zᵢ) over the first k; for rows with equal distances this end does not exist.
         last = squares[:, at]
         denominators = last * (last[:, None] - squares[:, :n_neighbors]).sum(axis=1)
         return float(np.mean(1 / np.sqrt(denominators[denominators > 0])))

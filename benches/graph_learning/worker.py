@@ -31,7 +31,7 @@ def main() -> None:
     args = parse()
     record = harness.started()
     if args.program != "numpy":
-        importlib.import_module("lapwing.graph")  # no part of what is timed
+        importlib.import_module("lapwing.graph")  # before the measurement
     TASKS[args.task](args, record)
     common.save(args.out, record)
 
@@ -43,7 +43,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, help="rows of the mixture, or digits")
     parser.add_argument("--of", type=int, help="rows of the mixture that they are the first of")
     parser.add_argument("--repair", action="store_true", help="add pairs that should have been allowed")
-    parser.add_argument("--check", action="store_true", help="also fit to neighbours, and look at the gap from outside")
+    parser.add_argument("--check", action="store_true", help="also fit to neighbors, and look at the gap from outside")
     parser.add_argument("--weights", type=Path, help="where the weights of the last run go")
     return parser.parse_args()
 
@@ -70,7 +70,7 @@ def fits(args: argparse.Namespace, record: dict[str, Any]) -> None:
 
 
 def checked(features: np.ndarray) -> common.Record:
-    """A fit to neighbours found beforehand, and its gap worked out anew from its weights and all allowed pairs."""
+    """A fit to given neighbors, with its gap recomputed from the weights and all allowed pairs."""
     from lapwing.graph import kneighbors
 
     distances, indices = kneighbors(features, problem.FACTOR * problem.NEIGHBORS, random_state=0)
@@ -86,7 +86,7 @@ def checked(features: np.ndarray) -> common.Record:
 # --- edges and distances to weights ----------------------------------------------------------------------------------
 
 Found = tuple[np.ndarray, common.Record]
-"""Weights, and what the program itself says of them."""
+"""Weights, and the report of the program."""
 Program = Callable[[problem.Problem, str], Found]
 
 
@@ -94,7 +94,7 @@ def lapwing(n_jobs: int | None) -> Program:
     def run(given: problem.Problem, method: str) -> Found:
         from lapwing.graph import learn_weights
 
-        # No gap is as small as to end the first-order method before all its iterations.
+        # The first-order method never reaches this gap, so it does all its iterations.
         stop: dict[str, Any] = {"tol": TOL} if method == "newton" else {"tol": 1e-15, "max_iter": ITERATIONS}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -41,14 +41,14 @@ class Peer:
         return rows if sp.issparse(rows) else np.ascontiguousarray(rows, dtype=np.float32)
 
     def warm_up(self, rows: Any, metric: str, setting: Setting) -> None:
-        """Whatever happens once per machine; timed apart."""
+        """Work that is done once per machine; its time is measured separately."""
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
-        """The index, or whatever `graph` and `query` need."""
+        """The index, or other data that `graph` and `query` need."""
         raise NotImplementedError
 
     def query(self, index: Any, asked: Any, k: int, setting: Setting, threads: int) -> np.ndarray:
-        """Row numbers (asked, k) of the nearest rows."""
+        """Row numbers (queries, k) of the nearest rows."""
         raise NotImplementedError
 
     def graph(self, index: Any, rows: Any, k: int, setting: Setting, threads: int) -> np.ndarray:
@@ -57,19 +57,19 @@ class Peer:
 
 
 def hnsw_settings(task: str) -> Settings:
-    """Settings of small-world graphs, the same for all who build them."""
+    """Settings of small-world graphs, equal for all peers."""
     return [*([] if task in ("mnist", "words") else HNSW_LOW), *HNSW]
 
 
 def without_self(found: np.ndarray) -> np.ndarray:
-    """Take each row's own number out, or the last neighbour where it is not among them."""
+    """Remove the row itself from its neighbors, or the last neighbor if the row is not among them."""
     keep = found != np.arange(len(found))[:, None]
     keep[keep.all(axis=1), -1] = False
     return found[keep].reshape(len(found), -1)
 
 
 class Lapwing(Peer):
-    """lapwing: the graph in one call; for new points an index, whose recall is a matter of its making."""
+    """lapwing: the graph in one call; for new points an index, whose recall is a setting of building it."""
 
     package = "lapwing"
     about = (
@@ -103,7 +103,7 @@ class Lapwing(Peer):
 
 
 class PyNNDescent(Peer):
-    """PyNNDescent: nearest-neighbour descent; its graph is what the index is made from."""
+    """PyNNDescent: nearest-neighbor descent; the graph is part of the index."""
 
     package = "pynndescent"
     about = "`NNDescent(X, n_neighbors=16, …).neighbor_graph`; compilation on a first call is not counted"

@@ -1,4 +1,4 @@
-"""The rows whose neighbours are asked for, and the exact distances that answers are held against."""
+"""The rows of the tasks, and exact distances to compare answers with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEIGHBORS = 15
 
 @dataclass(frozen=True)
 class Task:
-    """One set of rows: what it is called in tables, its metric and the recalls that are asked for."""
+    """One set of rows: its name in tables, its metric and the targets of recall."""
 
     title: str
     metric: str
@@ -35,7 +35,7 @@ class Task:
         return min((run for run in runs if run["recall"] >= target), key=lambda run: run[cost], default=None)
 
     def threshold(self, name: str) -> dict[str, np.ndarray]:
-        """The sampled rows and the true distance of their k-th neighbour, computed once and kept."""
+        """The sampled rows and the true distance of their k-th neighbor, computed once and kept."""
         with np.load(common.kept(f"truth-{name}-{self.sample}.npz", self._write_threshold)) as arrays:
             return dict(arrays)
 

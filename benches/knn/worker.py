@@ -90,7 +90,7 @@ class Search:
         return run["recall"]
 
     def recall(self, asked: Any, found: np.ndarray) -> float:
-        """Recall of what was found for the sampled rows or queries."""
+        """Recall for the sampled rows or queries."""
         chosen = self.sample["rows"]
         own = chosen if self.task.queries is None else chosen[:0]
         return truth.recall(self.rows, asked[chosen], own, found[chosen], self.sample["kth"], self.task.metric)

@@ -1,7 +1,7 @@
 """Laplacian SVMs: lapwing beside a NumPy program on digits 3 and 8 of MNIST, and a million rows by a low-rank kernel.
 
-On the digits (80 labelled, 11,822 unlabelled rows), Gram matrix and graph are made beforehand. `cg` stops conjugate
-gradients when labels settle, `newton` goes to the optimum: lapwing by systems of labelled rows, NumPy by systems of
+On the digits (80 labeled, 11,822 unlabeled rows), Gram matrix and graph are made beforehand. `cg` stops conjugate
+gradients when labels settle, `newton` goes to the optimum: lapwing by systems of labeled rows, NumPy by systems of
 all; `classes` does so for ten classes of USPS digits, which lapwing factors once. `rows` is lapwing alone, features to
 labels. Each program runs in a process of its own and takes all processors.
 """
@@ -76,14 +76,14 @@ def compared(task: str, args: argparse.Namespace) -> tuple[list[Record], str]:
 
 
 def agreement(scores: np.ndarray, of_peer: np.ndarray) -> Record:
-    """Largest difference of two scores, and the share of the unlabelled rows with another sign."""
+    """Largest difference of two scores, and the share of the unlabeled rows with another sign."""
     differs = (scores > 0) != (of_peer > 0)
     largest = float(np.abs(scores - of_peer).max())
     return {"largest_difference": largest, "other_labels": float(differs[digits.LABELED :].mean())}
 
 
 def line(record: Record, peer: Record | None) -> list[str]:
-    """Medians over the runs; what they came to is that of the last."""
+    """Medians of the seconds over the runs; other figures are those of the last run."""
     name, runs = str(record.get("version", record["program"])), record["runs"]
     name += f" ({record['program'].partition(', ')[2]})" if ", " in record["program"] else ""
     if not runs:

@@ -37,7 +37,7 @@ def parse() -> argparse.Namespace:
 
 
 def digits_fitted(args: argparse.Namespace, record: Record) -> None:
-    """Fits with Gram matrix and graph at hand, and what each came to."""
+    """Fits with a given Gram matrix and graph."""
     data = digits.load(args.rows)
     fit = programs.PROGRAMS[args.program](args.task, data)
     record |= {"version": programs.version(args.program), "baseline_bytes": common.peak_bytes()}

@@ -33,7 +33,7 @@ class Curve:
 
 
 def ending_at(value: float, points: Points) -> Points:
-    """All of a curve moved until its end is what the weights are worth: systems that are solved roughly shift losses."""
+    """A curve, shifted so that its end is the loss of the weights: inexact solves shift the losses of a program."""
     shift = value - points[-1][1]
     return [(seconds, claimed + shift) for seconds, claimed in points]
 

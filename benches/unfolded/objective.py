@@ -1,6 +1,6 @@
 """The objective of an unfolded graph network, and an independent judgement of its weights in double precision.
 
-    ℓ(W) = Σ over labelled nodes of loss(z, y) + (ρ/2)‖W‖²,   Z = H⁻¹XW,   H = I + λ·D^(−1/2)·L·D^(−1/2),
+    ℓ(W) = Σ over labeled nodes of loss(z, y) + (ρ/2)‖W‖²,   Z = H⁻¹XW,   H = I + λ·D^(−1/2)·L·D^(−1/2),
 
 with D the degrees plus 1, a loop of each node. The loss is ½‖z − y‖² with y one-hot ("mse"), or the cross-entropy of
 the softmax of z ("cross-entropy").
@@ -32,7 +32,7 @@ class Task:
     graph_reg: float
     """λ."""
     l2_reg: float | None = None
-    """ρ; None is as the estimator of lapwing has it by itself."""
+    """ρ; None stands for the default of lapwing's estimator."""
 
 
 class Objective:

@@ -48,7 +48,7 @@ def parse() -> argparse.Namespace:
 
 
 def optimum(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """ℓ*, of weights that lapwing finds once, and what those are worth without it."""
+    """ℓ*: lapwing finds the weights once, and their loss is recomputed independently."""
     name = f"unfolded-optimum-{args.problem}-{args.loss}-{args.graph_reg:g}.npz"
 
     def write(path: Path) -> None:
@@ -62,7 +62,7 @@ def optimum(args: argparse.Namespace, task: objective.Task, record: dict[str, An
 
 
 def train(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """Trainings, each judged by its weights; fewer than asked for when they take long."""
+    """Trainings, evaluated by their weights; fewer than `--repeats` if they are long."""
     spent = 0.0
     while len(record["runs"]) < args.repeats and spent < args.seconds / 2:
         run_once = programs.training(args.program, task, args.optimum, args.seconds, args.rates[0])
@@ -79,7 +79,7 @@ def train(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]
 
 
 def rates(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """What Adam comes to at each rate in a short time."""
+    """The loss of Adam at each rate after a short time."""
     for rate in args.rates:
         found = programs.training(args.program, task, args.optimum, args.seconds, rate)()
         taken, value = found.points[-1]
@@ -87,7 +87,7 @@ def rates(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]
 
 
 def iterations(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """Seconds of one iteration of gradient descent, and of all else before the first."""
+    """Seconds of one iteration of gradient descent, and of all work before the first."""
     solver = args.program.partition(", ")[2]
     for found, run in harness.repeated(args, record, lambda: programs.lapwing(task, solver, max_iter=MEASURED)):
         one = programs.iteration_seconds(found.points)

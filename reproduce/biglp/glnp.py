@@ -1,4 +1,4 @@
-"""GLNP: the objective against passes over the rows, by solver and start, and what it is worth in accuracy."""
+"""GLNP: the objective against passes over the rows, by solver and start, and its effect on accuracy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**records[0], "objective": objective}, *records[1:]]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

@@ -30,7 +30,7 @@ def measure(setting: Setting) -> list[common.Record]:
     rows, classes = sets.load(setting["data"], setting["rows"])
     cases = [(count, draw) for count in PER_CLASS if sets.allows(classes, count) for draw in range(setting["draws"])]
     draws = [sets.shown(classes, *case) for case in cases]
-    # GLNP takes long, and its factor knows no labels.
+    # GLNP is slow, and its factor does not depend on the labels.
     select = "off" if setting["method"] == "glnp" else "auto"
     records = []
     for method, at, found, seconds in methods.guesses(setting["method"], rows, draws, N_LANDMARKS, select):
@@ -39,7 +39,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**sets.describe(rows, classes), **one} for one in report.over_draws(records, "per_class")]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

@@ -15,7 +15,7 @@ TRAINING = 60_000
 
 
 def files(names: Iterable[str]) -> tuple[str, ...]:
-    """What lies in the directory of the data for these sets."""
+    """Files of these sets in the directory of the data."""
     return tuple((IMAGES | WORDS)[name] for name in names)
 
 

@@ -64,7 +64,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**facts, "n_edges": data.graph.nnz // 2, "steps": steps, "seconds": said["seconds"][-1]}]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

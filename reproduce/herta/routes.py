@@ -37,7 +37,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**found, "error": best.error(said["loss"][-1]), "n_iter": len(said["loss"]) - 1, **results.costs(watch)}]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

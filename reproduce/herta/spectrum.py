@@ -52,7 +52,7 @@ class Spectrum:
 
 
 def spectrum(data: sets.Data, labels: np.ndarray, graph_reg: float, l2_reg: float) -> Spectrum:
-    """Of labelled rows of H⁻¹X (l, d), dense."""
+    """Of labeled rows of H⁻¹X (l, d), dense."""
     known = labels >= 0
     degrees = np.asarray(data.graph.sum(axis=1)).ravel()
     roots = np.sqrt(1 + degrees)

@@ -1,10 +1,10 @@
 """The data sets, their kernels and graphs, and the splits of the protocol.
 
-Widths, neighbours and powers are those quoted from Sindhwani et al. (2005) and Sindhwani & Rosenberg (2008). Where the
+Widths, neighbors and powers are those quoted from Sindhwani et al. (2005) and Sindhwani & Rosenberg (2008). Where the
 scale of the features they were meant for is not said, that of the least validation error was taken: pixels of USPS in
 [−1, 1]; those of COIL20 in [0, 1] with ten times the width of 0.6 (as quoted, or on unit rows, errors are one or two
-points higher). USPST has 4 neighbours in place of the 10 quoted, again by validation: two points fewer. Of the graph of
-MNIST nothing is known: of a few tried on two draws, 20 neighbours with p = 3 or 5 were alike and better than fewer.
+points higher). USPST has 4 neighbors in place of the 10 quoted, again by validation: two points fewer. Of the graph of
+MNIST nothing is known: of a few tried on two draws, 20 neighbors with p = 3 or 5 were alike and better than fewer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kernel = Callable[[Rows, Rows], np.ndarray]
 
 @dataclass(frozen=True)
 class Set:
-    """Rows and classes, what kernel and graph are made of them, and how many rows are labelled."""
+    """Rows and classes, what kernel and graph are made of them, and how many rows are labeled."""
 
     file: str
     prepare: Callable[[dict[str, np.ndarray]], tuple[Rows, np.ndarray]]
@@ -58,13 +58,13 @@ class Split:
 
 @dataclass(frozen=True)
 class Task:
-    """A split, with all that is made of it once: labelled rows first, then the unlabelled ones."""
+    """A split, with all that is made of it once: labeled rows first, then the unlabeled ones."""
 
     gram: np.ndarray
     """(n, n)"""
     graph: Any
     labels: np.ndarray
-    """(n), −1 where unlabelled."""
+    """(n), −1 where unlabeled."""
     truth: np.ndarray
     """(n)"""
     validation: tuple[np.ndarray, np.ndarray]
@@ -214,7 +214,7 @@ def _task(rows: Rows, classes: np.ndarray, split: Split, chosen: Set) -> Task:
 
 
 def _graph(rows: Rows, n_neighbors: int) -> Any:
-    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbour; an edge if either row names the other."""
+    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbor; an edge if either row names the other."""
     from lapwing.graph import kneighbors, knn_graph
 
     distances, _ = kneighbors(rows, n_neighbors)

@@ -42,11 +42,11 @@ SMALL = {
 QUICK = [("subsampling", "subsamples", 10000), ("eigenfunctions", "eigenfunctions", 10)]
 """Method, its sizes, and the largest one that every draw of labels is measured with."""
 SUBSAMPLE_NEIGHBORS = 0.05
-"""Neighbours on a sample, as a share of its rows."""
+"""Neighbors on a sample, as a share of its rows."""
 
 
 def settings(small: bool) -> list[Setting]:
-    """Everything to be measured, a process each: what is quick first, then by neighbours."""
+    """Everything to be measured, a process each: what is quick first, then by neighbors."""
     size = SMALL if small else FULL
     every = {"small": small, "labeled": size["labeled"], "draws": DRAWS}
     chosen = [{**every, "method": "nearest label", "size": 1}]
@@ -129,7 +129,7 @@ def _classifier(setting: Setting, n_samples: int, seed: int) -> Any:
     return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, refinements=passes, random_state=seed)
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

@@ -8,9 +8,7 @@ use common::{Folder, Noise, clouds};
 use serde_json::Value;
 
 fn folder_with_clouds() -> Folder {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 3));
-    folder
+    Folder::with_clouds("in.csv", 300, 3)
 }
 
 /// Labels of a written table.
@@ -167,8 +165,7 @@ fn labelling_a_graph_equals_labelling_its_features() {
 
 #[test]
 fn compare_prints_a_line_per_number_of_labels() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 100));
+    let folder = Folder::with_clouds("in.csv", 300, 100);
     let arguments = "compare in.csv --label-column kind --labeled 3,30 --repeats 2 --methods harmonic";
     let text = folder.ok(arguments).stdout;
     assert!(text.starts_with("method") && text.lines().count() == 3 && text.contains("1.000 ± 0.000"), "{text}");

@@ -6,8 +6,7 @@ use common::{Folder, clouds};
 
 #[test]
 fn both_methods_label_and_keep_a_model() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 6));
+    let folder = Folder::with_clouds("in.csv", 300, 6);
     folder.write("new.csv", clouds(40, 0));
     let kinds = ["", "--kernel poly --degree 2", "--kernel low-rank --kernel-landmarks 30", "--kernel linear --bias"];
     for (method, kind) in ["lapsvm", "laprls"].iter().flat_map(|method| kinds.iter().map(move |kind| (method, kind))) {
@@ -26,8 +25,7 @@ fn both_methods_label_and_keep_a_model() {
 
 #[test]
 fn every_solver_is_at_hand() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 9));
+    let folder = Folder::with_clouds("in.csv", 300, 9);
     for solver in ["newton", "cg", "dual", "cg --stopping validation", "cg --stopping mixed", "cg --gram-memory 0"] {
         let run =
             format!("label in.csv --label-column kind --method lapsvm --kernel-solver {solver} -o out.csv --json");
@@ -40,8 +38,7 @@ fn every_solver_is_at_hand() {
 
 #[test]
 fn plans_say_where_the_gram_matrix_goes() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 9));
+    let folder = Folder::with_clouds("in.csv", 300, 9);
     let plan =
         |options: &str| folder.ok(&format!("label in.csv --label-column kind --method lapsvm {options} --plan")).stdout;
     assert!(plan("").contains("kernel "));
@@ -57,11 +54,7 @@ fn plans_say_where_the_gram_matrix_goes() {
 #[test]
 fn what_cannot_be_is_told_before_anything_is_read() {
     let folder = Folder::new();
-    let refused = |arguments: &str| {
-        let ran = folder.run(arguments);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        ran.stderr
-    };
+    let refused = |arguments: &str| folder.refused(arguments);
     let label = "label nowhere.csv --label-column y -o out.csv --method";
     assert!(
         refused(&format!("{label} lapsvm --ambient-reg 0")).contains("--ambient-reg is 0; expected a positive number")

@@ -6,8 +6,7 @@ use common::{Folder, clouds};
 
 #[test]
 fn graph_learns_describes_and_writes() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 3));
+    let folder = Folder::with_clouds("in.csv", 300, 3);
     for model in ["log", "l2"] {
         let run = format!("graph in.csv --drop kind --learn {model} --neighbors 8");
         let ran = folder.ok(&format!("{run} -o graph.npz --report r.html"));
@@ -30,8 +29,7 @@ fn graph_learns_describes_and_writes() {
 
 #[test]
 fn repairs_and_full_support_agree() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(200, 3));
+    let folder = Folder::with_clouds("in.csv", 200, 3);
     let edges = |options: &str| {
         let run = format!("graph in.csv --drop kind --learn log -k 6 --sparsity 4 --tol 1e-13 --json {options}");
         folder.ok(&run).json()["graph"]["learned"].clone()
@@ -45,8 +43,7 @@ fn repairs_and_full_support_agree() {
 
 #[test]
 fn every_method_that_takes_a_graph_takes_learned_weights() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 9));
+    let folder = Folder::with_clouds("in.csv", 300, 9);
     folder.write("new.csv", clouds(40, 0));
     for method in ["harmonic", "sparse-harmonic", "lapsvm", "laprls", "simple-harmonic", "subsampling"] {
         let run = format!("label in.csv --label-column kind --method {method} --weights learned -k 8 --seed 1");
@@ -63,8 +60,7 @@ fn every_method_that_takes_a_graph_takes_learned_weights() {
 
 #[test]
 fn options_that_cannot_be_are_named() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(30, 3));
+    let folder = Folder::with_clouds("in.csv", 30, 3);
     let text = folder.error("graph in.csv --drop kind --repair");
     assert!(text.contains("--repair is for graphs that are learned"), "{text}");
     let text = folder.error("graph in.csv --drop kind --learn log -k 29");

@@ -7,9 +7,7 @@ use common::{Folder, assert_says, clouds};
 const LABEL: &str = "label t.csv --label-column kind -o out.csv";
 
 fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.write("t.csv", clouds(90, 3));
-    folder
+    Folder::with_clouds("t.csv", 90, 3)
 }
 
 #[test]

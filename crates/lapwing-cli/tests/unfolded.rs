@@ -66,8 +66,7 @@ fn every_solver_is_at_hand() {
 
 #[test]
 fn features_alone_make_their_graph_and_methods_are_compared() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 9));
+    let folder = Folder::with_clouds("in.csv", 300, 9);
     folder.write("new.csv", clouds(40, 0));
     folder.ok("label in.csv --label-column kind --method unfolded-gnn -o out.csv --model m.lapwing");
     folder.ok("predict m.lapwing new.csv -o new-labels.csv");
