@@ -1,7 +1,7 @@
 """The frame of the benchmarks: options, tasks, repeated measurements, and the report in JSON.
 
-A `bench.py` reads options with `parser`, measures with `worker`, and collects records in a `Report`. A `worker.py` reads its
-options with `worker_parser` and measures with `repeated`.
+A `bench.py` reads options with `parser`, measures with `worker`, and collects records in a `Report`. A `worker.py` reads
+its options with `worker_parser` and measures with `repeated`.
 """
 
 from __future__ import annotations

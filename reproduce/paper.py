@@ -81,7 +81,7 @@ def _parse(paper: Paper) -> argparse.Namespace:
     parser.add_argument("--only", choices=paper.experiments, help="one of the experiments")
     parser.add_argument("--again", action="store_true", help="measure again, also what earlier runs have kept")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one measurement (default 1800)")
-    parser.add_argument("--minutes", type=float, help="start no measurement after so many minutes; earlier ones are written")
+    parser.add_argument("--minutes", type=float, help="minutes after which no measurement starts; results so far are written")
     return parser.parse_args()
 
 

@@ -74,7 +74,7 @@ def chosen(task: Task, args: argparse.Namespace, absent: list[str]) -> Task:
 
 
 def measured(name: str, task: Task, unchanged: list[str]) -> list[Record]:
-    """The results of a task, a process for each draw of rows; peers get as many draws as the task gives them."""
+    """The results of a task, with a process for each draw of rows; peers get the number of draws of the task."""
     ours = [method for method in task.methods if METHODS[method].package == "lapwing"]
     peers = [method for method in task.methods if method not in ours]
     runs = [(peers, range(min(task.draws, task.peer_draws or task.draws))), (ours, range(task.draws))]

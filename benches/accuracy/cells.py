@@ -50,7 +50,7 @@ SCALES = {
 SETS = list(SCALES)
 
 CELLS = ["1", "5", "30", "5c", "20c"]
-"""So many labels of each class; or so many times the classes, drawn at random."""
+"""Numbers of labels of each class; or factors of the number of classes, for labels drawn at random."""
 
 
 def load(name: str, draw: int) -> tuple[Rows, np.ndarray]:

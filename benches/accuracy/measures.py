@@ -43,5 +43,5 @@ def best(accuracies: dict[str, float]) -> float:
 
 
 def regrets(accuracies: Means, method: str) -> dict[Place, float]:
-    """Mean distance of a method from the best, over the cells that it finished. Methods that get class sizes may be above it."""
+    """Mean distance of a method from the best, over its finished cells. Methods that get class sizes may be above."""
     return {place: best(row) - row[method] for place, row in accuracies.items() if method in row}

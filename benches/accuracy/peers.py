@@ -96,7 +96,7 @@ class GraphLearning:
 
 
 def _with_self(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Indices and distances (n, k + 1), with the row itself first. Distances to others are above 0: graphlearning divides by them."""
+    """Indices and distances (n, k + 1), the row itself first; others are above 0, as graphlearning divides by them."""
     indices, distances = problem.neighbors
     own = np.arange(len(indices))[:, None]
     distances = np.maximum(distances.astype(np.float64), 1e-12)

@@ -24,7 +24,7 @@ class Problem:
     features: Rows
     classes: np.ndarray
     given: Neighbors | None = None
-    """Neighbors for all methods, ours too, where a task is about labels on one graph."""
+    """Neighbors for all methods, in tasks with one graph for all."""
     neighbor_seconds: float = 0.0
 
     @property
@@ -41,7 +41,7 @@ class Problem:
 
     @functools.cached_property
     def neighbors(self) -> Neighbors:
-        """Indices and distances (n, k) of the neighbors of each row, without the row itself; exact, unless they were given."""
+        """Indices and distances (n, k) of the neighbors of each row, without the row itself; exact, unless given."""
         if self.given is not None:
             return self.given
         from sklearn.neighbors import NearestNeighbors

@@ -1,4 +1,4 @@
-"""Problems as arrays that every program is given: edges and scaled distances, of MNIST and of golden files; and a certificate.
+"""Problems as arrays for every program: edges and scaled distances, of MNIST and of golden files; and a certificate.
 
 The model is 2zᵀw − Σᵢ log (Sw)ᵢ + ‖w‖² over w ≥ 0 for weights w (m) of the edges and z (m), squared distances times
 sparsity θ.
@@ -23,7 +23,7 @@ FILES = ("dense_50", "dense_200", "knn_200", "knn_1000")
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be solved."""
+    """A problem of learned weights."""
 
     edges: np.ndarray
     """(m, 2), the lower end first, sorted."""
@@ -134,7 +134,7 @@ def _scaled(features: np.ndarray, edges: np.ndarray, theta: float) -> Problem:
 
 
 def certificate(problem: Problem, weights: np.ndarray) -> common.Record:
-    """What weights alone prove: the gap to D(λ) at λ = 1/Sw, over the number of rows and over |P|."""
+    """The gap that weights alone prove: to D(λ) at λ = 1/Sw, over the number of rows and over |P|."""
     low, high = problem.edges.T
     degrees = np.bincount(low, weights, problem.n_samples) + np.bincount(high, weights, problem.n_samples)
     if degrees.min() <= 0:

@@ -26,7 +26,7 @@ HNSW = [
 
 
 class Peer:
-    """What the worker calls. `threads` holds wherever a peer does not read the environment."""
+    """The interface for the worker. `threads` is for peers that do not read the environment."""
 
     package: str
     about: str

@@ -30,7 +30,7 @@ class Task:
     sample: int = 2000
 
     def cheapest(self, runs: list[common.Record], target: float) -> common.Record | None:
-        """The measurement that reached a recall soonest; of new points, the one that answers most in a second."""
+        """The fastest measurement that reached a recall; for new points, the one with the most queries per second."""
         cost = "ask_seconds" if self.queries else "wall_seconds"
         return min((run for run in runs if run["recall"] >= target), key=lambda run: run[cost], default=None)
 

@@ -161,7 +161,7 @@ class _LineSearch:
         return residuals if self.squares else np.where(self.labels * residuals < 0, residuals, 0.0)
 
     def step(self, scores: Array, slopes: Array, left: float, right: float) -> float:
-        """Where the derivative left + s·right, and what the loss adds to it, is 0; 0 if the direction leads nowhere."""
+        """The step s at which the derivative, left + s·right plus that of the loss, is 0; 0 if there is no descent."""
         y = self.labels
         away = scores - y
         # At the kink, a row is an error vector if it moves inwards.

@@ -1,4 +1,4 @@
-"""Low-rank propagation of rows too many to hold: seconds, memory, and what a fit on fewer rows changes.
+"""Low-rank propagation of more rows than memory holds: seconds, memory, and the effect of a fit on fewer rows.
 
 `kernel` measures each step on one core. `scale` labels generated rows, with fits on all rows and on a sample. `numpy`
 measures a NumPy program (`peer.py`) beside lapwing, on one file. `file` compares passes over a file with reading its bytes,
@@ -31,7 +31,7 @@ CORES = len(os.sched_getaffinity(0))
 Source = tuple[object, object]
 """Rows and their labels."""
 Groups = dict[tuple[str, ...], list[Record]]
-"""Repeated measurements, by what names them in a table."""
+"""Repeated measurements, by their first cells in a table."""
 
 
 def options(method: str, n_landmarks: int, rule: str) -> list[str]:
@@ -82,7 +82,7 @@ def run(command: Sequence[object], threads: int = 0) -> Record:
 
 
 def label(source: Source, out: Path, *more: object, start: Sequence[object] = ()) -> Record:
-    """Run `lapwing label`, or what `start` says in place of lapwing; parameters stay as given."""
+    """Run `lapwing label`, or another program that `start` names, without selection of parameters."""
     (data, labels), start = source, start or [BUILT / "lapwing"]
     return run([*start, "label", data, "--labels", labels, "-o", out, "--select", "off", "--json", "--quiet", *more])
 
@@ -268,7 +268,7 @@ def table(
     results: list[Record],
     more: Callable[[tuple[str, ...], list[Record], Groups], list[str]],
 ) -> str:
-    """A line for repeated measurements of one thing, and what `more` says of them."""
+    """A table with a line for repeated measurements; `more` makes further cells."""
     groups: Groups = {}
     for record in results:
         groups.setdefault(tuple(record["of"]), []).append(record)

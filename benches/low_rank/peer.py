@@ -62,7 +62,7 @@ class Rows:
         return np.matmul(left, self.right, out=out)
 
     def each(self, work: Callable[[np.ndarray], np.ndarray]) -> Iterable[np.ndarray]:
-        """What `work` makes of the exponents of each chunk, in order."""
+        """The results of `work` for the exponents of each chunk, in order."""
         starts = range(0, len(self.data), CHUNK)
         return self.pool.map(lambda start: work(self.exponents(self.data[start : start + CHUNK])), starts)
 

@@ -95,7 +95,7 @@ def parse() -> argparse.Namespace:
 
 
 def problems_of(args: argparse.Namespace) -> Iterator[tuple[str, int, int, str, str, int]]:
-    """Case, rows, columns, kind, ending and threads of every measurement; edges alone have neither of the middle ones."""
+    """Case, rows, columns, kind, ending and threads of every measurement; problems of edges have no columns."""
     for n in args.rows:
         for name in args.methods:
             case = CASES[name]

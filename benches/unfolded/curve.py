@@ -13,7 +13,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-6)
 
 
 class Curve:
-    """What a program writes down as it goes, and when it is to stop."""
+    """The curve of a training as it runs, which also stops it."""
 
     def __init__(self, optimum: float | None, tol: float, limit: float) -> None:
         """Stop at (1 + tol) times the optimum, if that is known, and after `limit` seconds."""

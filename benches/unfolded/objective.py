@@ -25,7 +25,7 @@ EXACT = 1e-12
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be minimised."""
+    """The objective of a task."""
 
     problem: Problem
     loss: str
@@ -78,7 +78,7 @@ class Objective:
 
 
 def system(graph: sp.csr_array, graph_reg: float) -> tuple[sp.csr_array, np.ndarray]:
-    """S·H·S (n, n), with ones on its diagonal, and S (n); conjugate gradients on it are those with Jacobi on H."""
+    """S·H·S (n, n), with ones on its diagonal, and S (n): conjugate gradients on it equal those with Jacobi on H."""
     weights = graph.astype(np.float64)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     scales = 1 / np.sqrt(1 + degrees + graph_reg * degrees)  # by the diagonal of D + λL

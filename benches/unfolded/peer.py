@@ -30,7 +30,7 @@ FINE = {"mse": 1e-4, "cross-entropy": 1e-5}
 INNER = 1e-5
 """Relative residuals of the steps of conjugate gradients."""
 REDUCE = 0.1
-"""What Adam leaves of the residuals of a system at each step."""
+"""The factor by which Adam reduces the residual of a system in each step."""
 RESTART = 10
 """Steps of conjugate gradients before Z is computed anew."""
 ROWS = 16_384

@@ -76,7 +76,7 @@ def table(records: list[common.Record]) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Objective over passes, those of a fit spread evenly over its iterations."""
+    """Objective over passes; the passes of a fit are spread evenly over its iterations."""
     figure = results.figure(7, 4.5)
     panel = figure.subplots()
     most = max(record["max_iter"] for record in records)

@@ -16,7 +16,7 @@ SETTINGS = (methods.NEAREST, *methods.FACTORS)
 PER_CLASS = (1, 2, 5, 10, 50, 100, 500)
 N_LANDMARKS = 100
 ROWS = 30_000
-"""Of larger sets so many are drawn."""
+"""Rows that are drawn from larger sets."""
 
 
 def settings(small: bool) -> list[Setting]:

@@ -39,7 +39,7 @@ Guess = tuple[str, int, np.ndarray, float]
 def guesses(
     method: str, rows: np.ndarray, draws: Sequence[np.ndarray], n_landmarks: int, select: str
 ) -> Iterator[Guess]:
-    """Classes of all rows for the labels (n) of each draw. Without selection, one fit serves all draws, and its seconds count."""
+    """Classes of all rows for the labels (n) of each draw; without selection, one fit serves all draws."""
     if method == "glnp" and rows.min() < 0:
         # The method needs lines through the origin, so columns are not centered.
         rows = sets.in_unit_range(rows)

@@ -67,7 +67,7 @@ def in_unit_range(rows: np.ndarray) -> np.ndarray:
 
 
 def shown(classes: np.ndarray, per_class: int | Sequence[int], draw: int) -> np.ndarray:
-    """Labels (n): so many drawn rows of each class keep theirs, the others get −1."""
+    """Labels (n): a number of drawn rows of each class keep their labels, the others get −1."""
     rng = np.random.default_rng(draw)
     sizes = np.bincount(classes)
     labels = np.full(len(classes), -1)

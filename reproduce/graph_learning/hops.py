@@ -46,7 +46,7 @@ def _farthest(graph: sp.csr_array, first: int) -> int:
 
 
 def two_hops(graph: sp.csr_array, node: int) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbors, and those they lead to beside them, each with the largest weight or sum of products of weights first."""
+    """Neighbors, and neighbors of neighbors, sorted by weight or by sum of products of weights, the largest first."""
     step = np.asarray(graph[[node]].todense()).ravel()
     near = step > 0
     second = graph.T @ step

@@ -1,4 +1,4 @@
-"""Graphs learned from smooth signals at scale (Kalofolias & Perraudin 2019): the paper's experiments, with tables and plots."""
+"""Graphs learned from smooth signals at scale (Kalofolias & Perraudin 2019): the paper's experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a support of a few neighbors loses: the relative distance to the graph that may use every pair."""
+"""The loss of a support of a few neighbors: the relative distance to the graph with all pairs allowed."""
 
 from __future__ import annotations
 

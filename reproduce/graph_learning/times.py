@@ -89,7 +89,7 @@ def _exponent(groups: list[list[common.Record]], entry: str) -> float:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Seconds over rows, and over allowed edges; dashed what neighbors take."""
+    """Seconds over rows and over allowed edges; dashed lines are the neighbor search."""
     figure = results.figure(10, 4)
     panels = dict(zip(("rows", "support"), figure.subplots(1, 2), strict=True))
     for (part, model), group in results.grouped(records, lambda one: (one["part"], one["model"])).items():

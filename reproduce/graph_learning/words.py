@@ -1,4 +1,4 @@
-"""Graphs of words: how far apart the farthest are, and what lies within two hops of a word."""
+"""Graphs of words: the largest distance, and the words within two hops of a word."""
 
 from __future__ import annotations
 

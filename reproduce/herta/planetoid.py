@@ -53,7 +53,7 @@ def measure(setting: Setting) -> list[common.Record]:
 
 
 def table(records: list[common.Record]) -> str:
-    """What is chosen, and what there was to choose from."""
+    """The chosen values, and the candidates."""
     groups = results.grouped(records, lambda one: (one["data"], one["model"]))
     head = ["data", "model", "labels / validation / test", "λ", "validation, %", "test, %"]
     head += ["TWIRLS, published, %", "apart"]

@@ -65,7 +65,7 @@ def _seconds(value: float | None) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Seconds over those expected of the solver that was chosen."""
+    """Seconds, over the expected seconds of the chosen solver."""
     figure = results.figure(5, 4.5)
     panel = figure.subplots()
     ends: list[float] = []

@@ -35,9 +35,9 @@ class Data:
     features: sp.csr_array
     """(n, d), f64, rows of sum 1 or empty."""
     classes: np.ndarray
-    """(n), −1 where nobody knows."""
+    """(n), −1 where unknown."""
     parts: dict[str, np.ndarray]
-    """Masks (n) of the standard split, "train", "val" and "test", where the data set has one."""
+    """Masks (n) of the standard split, "train", "val" and "test", if the data set has one."""
 
 
 def files(names: Iterable[str] = tuple(SETS)) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ Kernel = Callable[[Rows, Rows], np.ndarray]
 
 @dataclass(frozen=True)
 class Set:
-    """Rows and classes, what kernel and graph are made of them, and how many rows are labeled."""
+    """Rows and classes, settings of kernel and graph, and the number of labeled rows."""
 
     file: str
     prepare: Callable[[dict[str, np.ndarray]], tuple[Rows, np.ndarray]]
@@ -37,7 +37,7 @@ class Set:
     labeled: int
     """Rows with a label, and as many others for validation."""
     n_train: int = 0
-    """Rows before those of a test that comes with the data; 0 where there is none, and folds are drawn."""
+    """Rows before the test rows of the data set; 0 if it has none, and folds are drawn."""
     searched: str = "newton"
     """The solver weights are chosen with."""
     search_draws: int = 12
@@ -159,7 +159,7 @@ SETS = {
 
 
 def files() -> tuple[str, ...]:
-    """What lies in the directory of the data."""
+    """Files in the directory of the data."""
     return tuple(dict.fromkeys(one.file for one in SETS.values()))
 
 

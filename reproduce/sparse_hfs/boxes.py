@@ -35,7 +35,7 @@ SMALL = {"scale": 10, "neighbors": (3900, 4200, 4500, 6000, 8000, 10000), "budge
 
 
 def settings(small: bool) -> list[Setting]:
-    """Everything to be measured, a process each: the first seed first, and of it what is quick."""
+    """All settings, a process for each: the first seed comes first, the quick settings before the others."""
     size = SMALL if small else FULL
     methods: list[Setting] = [{"method": "stable"}]
     for sampler in ("uniform", "streaming"):

@@ -16,9 +16,10 @@ mod wheel;
 use std::process::ExitCode;
 
 use process::{Call, Result};
-use scripts::{BENCHES, IN_RUST, PAPERS};
+use scripts::{BENCHES, PAPERS};
 
 fn help() -> String {
+    let (benches, papers) = (BENCHES.names().join(", "), PAPERS.names().join(", "));
     format!(
         "\
 cargo xtask COMMAND: the working commands of this repository
@@ -29,17 +30,16 @@ cargo xtask COMMAND: the working commands of this repository
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        give damaged files of every format to every reader, and compare accepted files with what other
                        readers of the formats say
-  bench NAME [--help]  measure lapwing beside other programs in one run; names: {}
-                       or measure in Rust alone; names: {} (speed of kernels; constants in the
-                       code that were measured, measured again)
+  bench NAME [--help]  measure lapwing beside other programs in one run; or `kernels`, the speed of single kernels, and
+                       `constants`, those in the code that come from measurements
   reproduce PAPER [--help]
-                       repeat the experiments of a paper, with results in docs/results; papers: {}
+                       repeat the experiments of a paper, with results in docs/results
+
+Benchmarks: {benches}
+Papers: {papers}
 
 Nothing needs to be prepared: virtual environments are made under target/.
-",
-        BENCHES.names().join(", "),
-        IN_RUST.join(", "),
-        PAPERS.names().join(", ")
+"
     )
 }
 
@@ -70,7 +70,7 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
         ["doc"] => doc(&[])?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
-        ["bench", name, options @ ..] => scripts::bench(name, options)?,
+        ["bench", name, options @ ..] => BENCHES.run(name, options)?,
         ["reproduce", paper, options @ ..] => PAPERS.run(paper, options)?,
         _ => return Err(format!("unknown command `cargo xtask {}`\n\n{}", words.join(" "), help())),
     }

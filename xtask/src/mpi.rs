@@ -13,26 +13,17 @@ pub const FEATURES: [&str; 2] = ["--features", "lapwing-mpi/mpi"];
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
 /// Makes sure of an MPI library (any one; its compiler is looked for) and of libclang, which reads its headers.
-///
-/// # Errors
-/// When one is missing and cannot be installed.
 pub fn ensure() -> Result<()> {
     provide("MPI or libclang is missing", &PACKAGES, || answers("mpicc") && answers("mpirun") && has_libclang())
 }
 
 /// Builds `lapwing`, `lapwing-mpi` and all examples.
-///
-/// # Errors
-/// As [`ensure`], or when the build fails.
 pub fn programs() -> Result<()> {
     ensure()?;
     Call::cargo(BUILD[0]).args(&BUILD[1..]).args(FEATURES).run()
 }
 
 /// Runs the tests of the program and of its collectives, as ranks on this machine.
-///
-/// # Errors
-/// When a test fails.
 pub fn test() -> Result<()> {
     let tests = ["--test", "collectives", "--test", "program", "--test", "label"];
     Call::cargo("test").args(["--release", "--locked", "--workspace"]).args(FEATURES).args(tests).run()

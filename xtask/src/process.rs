@@ -50,18 +50,12 @@ impl Call {
     }
 
     /// Runs the program to its end.
-    ///
-    /// # Errors
-    /// When the program cannot be started or does not succeed.
     pub fn run(mut self) -> Result<()> {
         let status = self.command.status().map_err(|error| self.cannot_start(&error))?;
         if status.success() { Ok(()) } else { Err(format!("{status} from `{}`", self.line())) }
     }
 
     /// Runs the program to its end and returns its output, trimmed; its stderr is shown in the error only.
-    ///
-    /// # Errors
-    /// As [`Call::run`].
     pub fn read(mut self) -> Result<String> {
         let output = self.command.output().map_err(|error| self.cannot_start(&error))?;
         if !output.status.success() {
@@ -93,9 +87,6 @@ pub fn replaced_by(command: &mut Command) -> ExitCode {
 }
 
 /// The file of this program, which other programs call in the place of cargo or rustc.
-///
-/// # Errors
-/// When the system does not tell it.
 pub fn own_file() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| format!("the path of this program is unknown: {error}"))
 }

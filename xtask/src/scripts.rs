@@ -1,7 +1,7 @@
 //! `cargo xtask bench NAME` and `cargo xtask reproduce PAPER`: measurements in Python, and benchmarks in Rust.
 //!
 //! Each Python benchmark or paper is a folder, named with `_` for `-`, that holds a script (`bench.py` or `run.py`), a
-//! `requirements.txt` and perhaps an `optional.txt`. Names of benchmarks in Rust are in [`IN_RUST`].
+//! `requirements.txt` and perhaps an `optional.txt`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub struct Scripts {
     modules: &'static [&'static str],
     /// Names of scripts that start `lapwing` or `lapwing-mpi`.
     with_programs: &'static [&'static str],
+    /// Names of benchmarks in Rust: bench targets of the crate `lapwing`.
+    in_rust: &'static [&'static str],
 }
 
 /// Benchmarks beside peers.
@@ -30,6 +32,7 @@ pub const BENCHES: Scripts = Scripts {
     script: "bench.py",
     modules: &["benches"],
     with_programs: &["low-rank", "plan"],
+    in_rust: &["kernels", "constants"],
 };
 
 /// Experiments of papers; they use the modules of the benchmarks too.
@@ -39,41 +42,30 @@ pub const PAPERS: Scripts = Scripts {
     script: "run.py",
     modules: &["benches", "reproduce"],
     with_programs: &["biglp"],
+    in_rust: &[],
 };
-
-/// Benchmarks in Rust: bench targets of the crate `lapwing`.
-pub const IN_RUST: [&str; 2] = ["kernels", "constants"];
-
-/// Runs a benchmark; the options are those of the benchmark itself.
-///
-/// # Errors
-/// When no benchmark has this name, the required packages cannot be installed, or the run fails.
-pub fn bench(name: &str, options: &[&str]) -> Result<()> {
-    if !IN_RUST.contains(&name) {
-        return BENCHES.run(name, options);
-    }
-    // The whole workspace is named so that cargo picks the features of the other builds and compiles no crate again.
-    Call::cargo("bench").args(["--locked", "--workspace", "--bench", name, "--"]).args(options).run()
-}
 
 impl Scripts {
     /// Names for the command line, sorted.
     pub fn names(&self) -> Vec<String> {
         let folders = entries(&root().join(self.folder)).into_iter().filter(|folder| folder.join(self.script).exists());
         let name = |folder: PathBuf| Some(folder.file_name()?.to_string_lossy().replace('_', "-"));
-        let mut names: Vec<String> = folders.filter_map(name).collect();
+        let in_rust = self.in_rust.iter().map(|name| (*name).to_owned());
+        let mut names: Vec<String> = folders.filter_map(name).chain(in_rust).collect();
         names.sort();
         names
     }
 
     /// Runs the script of this name with these options.
-    ///
-    /// # Errors
-    /// When no script has this name, the required packages cannot be installed, or the run fails.
     pub fn run(&self, name: &str, options: &[&str]) -> Result<()> {
         let names = self.names();
         if !names.iter().any(|known| known == name) {
             return Err(format!("there is no {name:?} in {}/; there are: {}", self.folder, names.join(", ")));
+        }
+        if self.in_rust.contains(&name) {
+            // The whole workspace, so that cargo picks the features of the other builds and compiles no crate again.
+            let call = Call::cargo("bench").args(["--locked", "--workspace", "--bench", name, "--"]);
+            return call.args(options).run();
         }
         let folder = root().join(self.folder).join(name.replace('-', "_"));
         let venv = Venv::kept(self.environment)?;

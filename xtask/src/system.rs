@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::process::{Call, Result};
 
 /// Makes sure that `is_there` holds, by installing `packages` of Debian if need be; `lack` says what is missing.
-///
-/// # Errors
-/// When the packages are missing and cannot be installed; the text names the command that installs them.
 pub fn provide(lack: &str, packages: &[&str], is_there: impl Fn() -> bool) -> Result<()> {
     if is_there() {
         return Ok(());

@@ -12,9 +12,6 @@ use crate::{doc, mpi, wheel};
 const TEST_PACKAGES: [&str; 5] = ["pytest", "pandas", "polars", "pyarrow", "mypy"];
 
 /// Runs all checks and prints the time of each.
-///
-/// # Errors
-/// Names the first check that fails.
 pub fn test() -> Result<()> {
     let mut log = Log::default();
     let outcome = checks(&mut log);

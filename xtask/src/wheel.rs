@@ -20,9 +20,6 @@ const MATURIN: &str = "maturin>=1.16,<2";
 pub const BUILD: [&str; 7] = ["build", "--release", "--locked", "--workspace", "--lib", "--bins", "--examples"];
 
 /// Builds the wheel in the folder `out`, by default `target/wheels`, and returns its path.
-///
-/// # Errors
-/// When maturin cannot be installed, the build fails, or it leaves no wheel.
 pub fn build(out: Option<&str>) -> Result<PathBuf> {
     let venv = Venv::kept("maturin")?;
     venv.install([MATURIN])?;

@@ -58,9 +58,6 @@ pub struct Outcome {
 }
 
 /// Runs all targets.
-///
-/// # Errors
-/// When folders cannot be made or processes cannot be started.
 pub fn run(plan: &Plan) -> io::Result<Vec<Outcome>> {
     let shares: u32 = plan.targets.iter().map(|target| target.share).sum();
     let queue: Mutex<VecDeque<_>> = Mutex::new(plan.targets.iter().copied().collect());
@@ -139,9 +136,6 @@ impl Folders {
 }
 
 /// Writes the seeds of a target into a folder.
-///
-/// # Errors
-/// When they cannot be written.
 pub fn write_seeds(folder: &Path, target: &Target) -> io::Result<()> {
     let bench = Bench::new()?;
     (target.seeds)(&bench)

@@ -24,9 +24,6 @@ pub struct Found {
 
 impl Found {
     /// Opens the folders of `target` in the folder of a campaign, or makes them.
-    ///
-    /// # Errors
-    /// When a folder cannot be made.
     pub fn open(folder: &Path, target: &Target) -> io::Result<Self> {
         let found = Self {
             defects: folder.join("defects").join(target.name),
@@ -57,9 +54,6 @@ impl Found {
     }
 
     /// Keeps the smallest input that shows a defect, with a text beside it.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
     pub fn defect(&self, bytes: &[u8], defect: &Defect) -> io::Result<()> {
         let path = self.defects.join(name_of(defect.place.as_bytes(), self.ending));
         if fs::metadata(&path).is_ok_and(|known| known.len() <= bytes.len() as u64) {
@@ -78,9 +72,6 @@ pub fn words_of(path: &Path) -> PathBuf {
 }
 
 /// Inputs that showed a defect, sorted by path, with their texts.
-///
-/// # Errors
-/// When the folder cannot be read.
 pub fn defects(folder: &Path, target: &Target) -> io::Result<Vec<(PathBuf, String)>> {
     let mut files = files_of(&folder.join("defects").join(target.name))?;
     files.retain(|path| path.extension().is_none_or(|ending| ending != "txt"));

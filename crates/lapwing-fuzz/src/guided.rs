@@ -37,9 +37,6 @@ fn with_work<T>(act: impl FnOnce(&mut Work) -> T) -> Option<T> {
 }
 
 /// Runs libFuzzer with these arguments and returns its exit code, if libFuzzer returns at all. Findings go to `folder`.
-///
-/// # Errors
-/// When a folder cannot be made, or an argument holds a zero byte.
 pub fn run(target: &'static Target, folder: &Path, args: &[&str]) -> std::io::Result<i32> {
     let work = Work { target, bench: Bench::new()?, found: Found::open(folder, target)?, clock: Clock::start() };
     *lock(&WORK) = Some(work);

@@ -28,9 +28,6 @@ pub struct Defect {
 pub type Verdict = Result<Answer, String>;
 
 /// Reads `bytes` with a target; panics are defects.
-///
-/// # Errors
-/// The defect that was found.
 pub fn judge(bench: &Bench, target: &Target, bytes: &[u8]) -> Result<Answer, Defect> {
     let read = || (target.read)(bench, &bench.file(target.file, bytes), bytes);
     match catch_unwind(AssertUnwindSafe(read)) {

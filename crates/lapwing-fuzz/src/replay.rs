@@ -17,9 +17,6 @@ pub const HANG: i32 = 70;
 
 /// Reads inputs and returns the number of those with a defect. Prints `begin NAME` before each and `refused`, `accepted` or
 /// `DEFECT …` after it, so that the output names the input that ended the process.
-///
-/// # Errors
-/// When a file cannot be read.
 pub fn replay(bench: &Bench, target: &Target, files: &[PathBuf]) -> io::Result<usize> {
     let clock = Clock::start();
     let mut n_defects = 0;
@@ -86,9 +83,6 @@ impl Clock {
     }
 
     /// Reads `bytes` with a target, within the time limit.
-    ///
-    /// # Errors
-    /// The defect that was found.
     pub fn judge(&self, bench: &Bench, target: &Target, bytes: &[u8]) -> Result<Answer, Defect> {
         *lock(&self.since) = Some(Start::now());
         let outcome = judge(bench, target, bytes);
@@ -106,9 +100,6 @@ fn worked() -> Duration {
 }
 
 /// The files of a folder, sorted; none if there is no folder.
-///
-/// # Errors
-/// When the folder cannot be read.
 pub fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -17,9 +17,6 @@ pub struct Scratch {
 
 impl Scratch {
     /// Makes a folder, in the one of [`WITHIN`] if that variable is set.
-    ///
-    /// # Errors
-    /// When no folder can be made.
     pub fn new() -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("lapwing-fuzz-");
@@ -41,9 +38,6 @@ impl Scratch {
     }
 
     /// Writes a file, in the place of one with this name.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn file(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let path = self.path(name);
         // A new file each time: a mapping of the last one keeps its bytes.

@@ -10,8 +10,8 @@ pub fn own_processors() -> Vec<u32> {
     marked(&allowed().unwrap_or_else(|| (0..available()).collect()))
 }
 
-/// Worker threads of a rank on the processors `own`: the sum of its shares of each processor, and at least 1. `ranks` counts
-/// the ranks that may run on each processor, `n_ranks` all ranks of the machine.
+/// Worker threads of a rank on the processors `own`: the sum of its shares of each processor, and at least 1. `ranks`
+/// counts the ranks that may run on each processor, `n_ranks` all ranks of the machine.
 ///
 /// Ranks that are bound to processors of their own, such as one per socket, use all of theirs. Ranks that may run anywhere
 /// divide the machine.

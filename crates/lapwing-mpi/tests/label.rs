@@ -1,5 +1,5 @@
-//! `lapwing-mpi label` with low-rank methods: any number of ranks writes the bytes of one process, and a job that lost a rank
-//! writes no output.
+//! `lapwing-mpi label` with low-rank methods: any number of ranks writes the bytes of one process, and a job that lost a
+//! rank writes no output.
 
 mod common;
 

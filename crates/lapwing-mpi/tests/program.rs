@@ -1,5 +1,5 @@
-//! The program `lapwing-mpi`: a single process behaves as `lapwing`; several ranks print once, have one exit code, and leave no
-//! files behind when they fail.
+//! The program `lapwing-mpi`: a single process behaves as `lapwing`; several ranks print once, have one exit code, and
+//! leave no files behind when they fail.
 
 mod common;
 

@@ -7,8 +7,8 @@ use crate::rng::Rng;
 const MARKS: &[&[u8]] =
     &[b"\"", b"\"\"", b",", b"\n", b"\r\n", b"\r", b"\0", b"\xff", b" ", b"\t", b";", b"\"a\"b", b"a\"b"];
 /// Words of tables, edges and labels.
-const WORDS: &str = "nan;NaN;inf;-inf;-1;1e400;1e-400;1e308;0x10;1_000;+1;.5;5.;1.0;007;a;label;drop;pick;unl;NA;null;';#;-0;\
-    18446744073709551616;4294967295;4294967296;9223372036854775808;1e9;\u{e9};\u{2212};\u{a0};\u{feff};row,label;u,v,weight;\
+const WORDS: &str = "nan;NaN;inf;-inf;-1;1e400;1e-400;1e308;0x10;1_000;+1;.5;5.;1.0;007;a;label;drop;pick;unl;NA;null;';#;-0\
+    ;18446744073709551616;4294967295;4294967296;9223372036854775808;1e9;\u{e9};\u{2212};\u{a0};\u{feff};row,label;u,v,weight;\
     1000;65536;3.0;1e3;true";
 /// Words of sparse text.
 const SPARSE: &str = ":;#;qid:1;qid:;1:1;0:1;1:;:1;-1:1;4294967295:1;4294967294:1;4294967296:1;1:nan;2:inf;3:1e400;+1;-1;\

@@ -30,9 +30,6 @@ pub struct Bench {
 
 impl Bench {
     /// A workbench with a single thread.
-    ///
-    /// # Errors
-    /// When the folder or the thread cannot be made.
     pub fn new() -> io::Result<Self> {
         keep_pages();
         Ok(Self { scratch: Scratch::new()?, run: Run::new(Some(1), 0).map_err(io::Error::other)? })

@@ -97,7 +97,7 @@ fn check_blocks(bench: &Bench, path: &Path, options: &ReadOptions, samples: Opti
         return Ok(());
     }
     let blocks = answer(read_blocks(bench, path, options))?;
-    // Blocks do not read labels, nor pages of Parquet behind their last row: damage there is found by the whole reader alone.
+    // Blocks read neither labels nor pages of Parquet behind the last row, so they accept files with damage there.
     let is_parquet = path.extension().is_some_and(|ending| ending == "parquet");
     if samples.is_some() || options.label_column.is_none() && !is_parquet {
         let (whole, parts) = (samples.is_some(), blocks.is_some());
