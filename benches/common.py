@@ -1,7 +1,7 @@
-"""What the benchmarks share: where data lie, one process per measurement, the machine, tables.
+"""Parts of all benchmarks: data sets, a process for each measurement, the machine, tables.
 
-A benchmark is a `bench.py` that starts a `worker.py` for every measurement, so that the peak memory of one peer is its
-own and a time limit can end it. `cargo xtask bench` puts this folder on the module search path.
+A benchmark is a `bench.py` that starts a `worker.py` for every measurement: a process of its own has its own peak memory,
+and a time limit can end it. `cargo xtask bench` puts this folder on the module search path.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Record = dict[str, Any]
 
 
 def data_dir() -> Path:
-    """Where the data sets lie: `LAPWING_DATA`, else beside the repository."""
+    """The folder of the data sets: `LAPWING_DATA`, else one beside the repository."""
     return Path(os.environ.get("LAPWING_DATA", ROOT.parent / "shared" / "data"))
 
 
 def data_file(name: str) -> Path:
-    """A data set that must be there; the error says where it was looked for."""
+    """The path of a data set that must exist; the error names the folder."""
     path = data_dir() / name
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing; set LAPWING_DATA to the directory that holds {name}")
@@ -42,7 +42,7 @@ def data_file(name: str) -> Path:
 
 
 def kept(name: str, write: Callable[[Path], None]) -> Path:
-    """The file `target/bench/NAME`, made by `write` when it is not there yet; it appears whole or not at all."""
+    """The file `target/bench/NAME`, made by `write` unless it exists; it appears as a whole or not at all."""
     path = ROOT / "target" / "bench" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,10 +61,10 @@ def kept_array(name: str, make: Callable[[], np.ndarray]) -> Path:
 
 
 def run_worker(script: Path, arguments: Sequence[str], limit: float, threads: int = 0, under: str = "") -> Record:
-    """Run `script ARGUMENTS --out FILE` and return what it wrote, with `outcome`: "finished", or why it is not.
+    """Run `script ARGUMENTS --out FILE` and return its record, with `outcome`: "finished", or the reason why not.
 
-    A worker may rewrite its file as it goes: what a limit cuts short keeps what was measured. The limit counts from
-    the start of Python; waiting in `under` (a command the worker is run by, say `taskset -c 0,1`) does not count.
+    A worker writes its file after every measurement, so that a limit loses none of them. The limit counts from the start
+    of Python. `under` is a command that runs the worker, such as `taskset -c 0,1`; its own waiting does not count.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "result.json"
@@ -81,11 +81,11 @@ def run_worker(script: Path, arguments: Sequence[str], limit: float, threads: in
     return {**record, "outcome": outcome}
 
 
-# An alarm outlives the change of program and ends a process wherever it is, in C or in Python.
+# An alarm stays set when the process changes its program, and ends it in C as well as in Python.
 LIMITED = "import os, signal, sys; signal.alarm(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 
 
-# A small process between: Linux hands the peak memory of the one that starts a program on to it.
+# A small process in between, because a program on Linux inherits the peak memory of the process that starts it.
 MEASURED = """
 import json, os, signal, sys, time
 signal.alarm(int(sys.argv[2]))
@@ -103,9 +103,9 @@ sys.exit(abs(os.waitstatus_to_exitcode(status)))
 
 
 def run_program(command: Sequence[object], limit: float = 0, threads: int = 0) -> tuple[Record, Any]:
-    """Run a program: wall and CPU seconds and peak memory (of the largest process), and how it ended.
+    """Run a program: its wall and CPU seconds, its peak memory (of the largest process) and its exit.
 
-    After `limit` seconds it is killed (0: never), and its exit code is that of SIGKILL.
+    The program is killed after `limit` seconds (0: never); its exit code is then that of SIGKILL.
     """
     words = [str(word) for word in command]
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +116,7 @@ def run_program(command: Sequence[object], limit: float = 0, threads: int = 0) -
 
 
 def thread_environment(threads: int) -> dict[str, str]:
-    """The environment with every thread pool that peers use held to a number; 0 leaves them alone."""
+    """The environment, with a number of threads for every thread pool of the peers; 0 leaves the defaults."""
     pools = ["OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"]
     return {**os.environ, **({f"{pool}_NUM_THREADS": str(threads) for pool in pools} if threads else {})}
 
@@ -137,11 +137,15 @@ class Stopwatch:
         self.wall, self.cpu, busy = (end - start for start, end in zip(self._start, now, strict=True))
         self.foreign = max(0.0, busy - self.cpu)
 
+    def record(self, wall: str = "wall_seconds") -> Record:
+        """The seconds as entries of a record; `wall` names those on the clock."""
+        return {wall: self.wall, "cpu_seconds": self.cpu, "foreign_seconds": self.foreign}
+
 
 def wait_for_quiet(patience: float) -> None:
-    """Wait until other programs leave the processors alone for half a second, at most for `patience` seconds.
+    """Wait until other programs are quiet for half a second, for at most `patience` seconds.
 
-    The alarm of `run_worker` stands still in the meantime.
+    The alarm of `run_worker` is stopped in the meantime.
     """
     left = signal.alarm(0)
     end = time.perf_counter() + patience
@@ -154,7 +158,7 @@ def wait_for_quiet(patience: float) -> None:
 
 
 def _busy_seconds() -> float:
-    """CPU seconds all processors have been busy since the machine started; 0 where Linux does not tell."""
+    """CPU seconds of all programs since the start of the machine; 0 if the system does not tell."""
     path = Path("/proc/stat")
     if not path.exists():
         return 0.0
@@ -170,9 +174,9 @@ def timed(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
 
 
 def peak_bytes() -> int:
-    """Most memory this process has held so far: the interpreter, imported libraries, inputs, and all the work took.
+    """Peak memory of this process so far, with the interpreter, libraries and inputs.
 
-    Linux hands `ru_maxrss` on from the program that started this one.
+    Read from `VmHWM`, because a process on Linux inherits `ru_maxrss` from the one that started it.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -229,16 +233,16 @@ def mib(count: float) -> str:
 
 
 def quiet(records: Sequence[Record]) -> Sequence[Record]:
-    """The measurements that other programs left alone, or all when there is none."""
+    """The measurements that no other program disturbed, or all if there are none."""
     return [record for record in records if not _disturbed(record)] or records
 
 
 def disturbed(records: Iterable[Record]) -> str:
-    """A mark for figures that other programs may have spoiled: none of the measurements was left alone."""
+    """A mark for figures of which every measurement was disturbed by other programs."""
     return " †" if all(map(_disturbed, records)) else ""
 
 
-DISTURBED = "† Other programs took more than a tenth of a core in the meantime."
+DISTURBED = "† Other programs used more than a tenth of a core during the measurement."
 
 
 def _disturbed(record: Record) -> bool:
@@ -246,7 +250,7 @@ def _disturbed(record: Record) -> bool:
 
 
 def median(records: Sequence[Record], key: str) -> float:
-    """Median of one entry over repeated measurements, those that other programs disturbed set aside."""
+    """Median of an entry over the measurements that no other program disturbed."""
     return float(statistics.median(record[key] for record in quiet(records)))
 
 

@@ -32,10 +32,10 @@ SEED = 20240217
 class Bend:
     """x = B·sin(A·z + b) + noise with z drawn from the cluster of the row.
 
-    96 sine waves of random direction and phase keep neighbourhoods of z intact but bend every cluster through all 32
+    96 sine waves of random direction and phase keep neighborhoods of z intact but bend every cluster through all 32
     columns, so that straight lines between rows leave the manifold. The clusters touch: 7 % of the edges of a
-    15-nearest-neighbour graph of 40,000 rows join two classes. With 10 labels per class there, the nearest class mean
-    is right for .78 of the rows, the nearest labelled row for .76, Laplace and Poisson learning for .94 and .96.
+    15-nearest-neighbor graph of 40,000 rows join two classes. With 10 labels per class there, the nearest class mean
+    is right for .78 of the rows, the nearest labeled row for .76, Laplace and Poisson learning for .94 and .96.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:

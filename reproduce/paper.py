@@ -1,7 +1,7 @@
-"""How the experiments of a paper are run: a process for each setting, measurements that are kept, tables and plots.
+"""The run of a paper: a process for each setting, kept measurements, tables and plots.
 
-An experiment is a module with `DATA`, the files it needs; `settings(small)`, what is to be measured;
-`measure(setting)`, the records of one setting; `table(records)` and `plot(records)`, what is shown of all.
+An experiment is a module with `DATA`, the files that it needs; `settings(small)`, the settings to measure;
+`measure(setting)`, the records of one setting; and `table(records)` and `plot(records)` of all records.
 `cargo xtask reproduce` puts this folder and that of the benchmarks on the module search path.
 """
 
@@ -30,14 +30,24 @@ class Paper:
     name: str
     about: str
     small: str
-    """What `--small` does."""
-    folder: Path
-    """Where its `worker.py` lies."""
+    """The help of `--small`."""
     experiments: dict[str, Any]
+
+    @property
+    def worker(self) -> Path:
+        """The script that measures one setting."""
+        return Path(__file__).resolve().parent / self.name.replace("-", "_") / "worker.py"
+
+
+KEPT = """
+
+Results go to docs/results/, those of --small to target/reproduce/. Measurements are kept under target/reproduce/: a run
+continues an earlier run that was stopped.
+"""
 
 
 def run(paper: Paper) -> None:
-    """Measure what was asked for, and write it down."""
+    """Measure the chosen experiments, and write their results."""
     args = _parse(paper)
     chosen = [args.only] if args.only else list(paper.experiments)
     kept = common.ROOT / "target" / "reproduce" / paper.name / ("small" if args.small else "full")
@@ -66,17 +76,17 @@ def work(experiments: dict[str, Any]) -> None:
 
 
 def _parse(paper: Paper) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=f"cargo xtask reproduce {paper.name}", description=paper.about)
+    parser = argparse.ArgumentParser(prog=f"cargo xtask reproduce {paper.name}", description=paper.about + KEPT)
     parser.add_argument("--small", action="store_true", help=paper.small)
     parser.add_argument("--only", choices=paper.experiments, help="one of the experiments")
-    parser.add_argument("--again", action="store_true", help="measure again what is kept from earlier runs")
+    parser.add_argument("--again", action="store_true", help="measure again, also what earlier runs have kept")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one measurement (default 1800)")
-    parser.add_argument("--minutes", type=float, help="begin no measurement after so many; what is there is written")
+    parser.add_argument("--minutes", type=float, help="minutes after which no measurement starts; results so far are written")
     return parser.parse_args()
 
 
 def _measured(paper: Paper, name: str, args: argparse.Namespace, folder: Path) -> list[common.Record]:
-    """What every setting of an experiment came to; those that did not finish are named and left out."""
+    """The records of all settings of an experiment; settings that did not finish are printed and left out."""
     end = datetime.datetime.now() + datetime.timedelta(minutes=args.minutes) if args.minutes else None
     settings, records = paper.experiments[name].settings(args.small), []
     for number, setting in enumerate(settings, 1):
@@ -87,7 +97,7 @@ def _measured(paper: Paper, name: str, args: argparse.Namespace, folder: Path) -
                 return {"outcome": "not begun"}
             print(f"{name} {number}/{len(settings)}: {json.dumps(setting)}", file=sys.stderr, flush=True)
             arguments = ["--experiment", name, "--setting", json.dumps(setting)]
-            return common.run_worker(paper.folder / "worker.py", arguments, args.limit)
+            return common.run_worker(paper.worker, arguments, args.limit)
 
         record = results.kept_record(folder, setting, measure)
         if record["outcome"] == "finished":

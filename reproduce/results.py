@@ -1,4 +1,4 @@
-"""What the experiments of papers share: kept measurements, groups of records, curves, files of results."""
+"""Parts of all experiments: kept measurements, groups of records, curves, files of results."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def figure(width: float, height: float) -> Any:
 
 
 def costs(watch: common.Stopwatch) -> common.Record:
-    """Seconds of a fit: on the clock, of all threads, and taken by other programs in the meantime."""
-    return {"seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
+    """Seconds of a fit: on the clock, of all threads, and of other programs in the meantime."""
+    return watch.record("seconds")
 
 
 def grouped(records: Iterable[common.Record], key: Callable[[common.Record], Any]) -> dict[Any, list[common.Record]]:

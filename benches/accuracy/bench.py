@@ -1,23 +1,22 @@
-"""How many hidden labels come out right: lapwing's methods beside classifiers and other programs, on the same labels.
+"""Accuracy on hidden labels: lapwing's methods beside classifiers and other programs, with the same given labels.
 
-`cells` takes up to 5,000 rows of each data set with features, and shows 1, 5 or 30 labels of each class, or 5 and 20
-times as many as there are classes at random. `mnist` and `imbalanced` are features of an autoencoder, all rows, on one
-graph for all methods. Results are kept under target/bench/accuracy: what is there is not measured again, unless the
-method, its program, or the rows have changed.
+`cells` takes up to 5,000 rows of each data set with features. It gives 1, 5 or 30 labels of each class, or labels at random,
+5 or 20 times as many as classes. `mnist` and `imbalanced` use all rows of features of an autoencoder, and one graph for all
+methods. Results are kept under target/bench/accuracy and are not measured again, unless the method, its program or the rows
+have changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import common
+import harness
 import tables
+from common import Record
 from methods import METHODS, missing
 from problem import THREADS
 from tasks import TASKS, Task
@@ -25,32 +24,26 @@ from tasks import TASKS, Task
 HERE = Path(__file__).resolve().parent
 PAGE = common.ROOT / "docs" / "results" / "accuracy.md"
 QUICK_SETS = ["usps", "g50c", "kddcup99_10pct", "pcmac", "mnist_vae", "mnist_imbalanced_vae"]
-Record = dict[str, Any]
 
 
 def main() -> None:
     args = parse()
-    facts, date = common.machine(), datetime.date.today().isoformat()
-    absent = missing(METHODS)
-    report: Record = {"schema": 1, "bench": "accuracy", "date": date, "machine": facts, "results": []}
+    report, absent = harness.Report("accuracy", args), missing(METHODS)
     for name in args.tasks:
         task = chosen(TASKS[name], args, absent)
         results = measured(name, task, args.unchanged)
-        report["results"] += results
-        if args.json:
-            args.json.write_text(json.dumps(report, indent=1) + "\n")
+        report.add(*results)
         if not results:
             continue
         table = tables.subsets if name == "cells" else tables.on_one_graph
-        text = f"{table(results)}\nMachine: {common.describe(facts)}; {THREADS} thread; {date}.\n"
+        text = f"{table(results)}\n{report.machine(f'{THREADS} thread')}\n"
         print(f"## {task.title}\n\n{text}", flush=True)
         if args.write:
             common.insert(PAGE, name, text)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench accuracy", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every result to FILE")
+    parser = harness.parser("accuracy", __doc__)
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.relative_to(common.ROOT)}")
     parser.add_argument("--quick", action="store_true", help="few sets, one draw of labels, and no slow peers")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
@@ -66,7 +59,7 @@ def parse() -> argparse.Namespace:
 
 
 def chosen(task: Task, args: argparse.Namespace, absent: list[str]) -> Task:
-    """What the options leave of a task."""
+    """The part of a task that the options choose."""
     sets = args.sets or (QUICK_SETS if args.quick else task.sets)
     slow = ["gl-poisson-mbo"] if args.quick else []
     methods = [name for name in args.methods or task.methods if name not in slow]
@@ -81,7 +74,7 @@ def chosen(task: Task, args: argparse.Namespace, absent: list[str]) -> Task:
 
 
 def measured(name: str, task: Task, unchanged: list[str]) -> list[Record]:
-    """The results of a task, a process for each draw of rows; peers get as many draws as the task gives them."""
+    """The results of a task, with a process for each draw of rows; peers get the number of draws of the task."""
     ours = [method for method in task.methods if METHODS[method].package == "lapwing"]
     peers = [method for method in task.methods if method not in ours]
     runs = [(peers, range(min(task.draws, task.peer_draws or task.draws))), (ours, range(task.draws))]
@@ -94,7 +87,7 @@ def measured(name: str, task: Task, unchanged: list[str]) -> list[Record]:
 
 
 def worked(name: str, task: Task, one: str, draws: list[int], methods: list[str], unchanged: list[str]) -> list[Record]:
-    """What a worker measured or found."""
+    """The results of a worker, measured or kept."""
     which = f"draw {draws[0]}" if len(draws) == 1 else f"draws {draws[0]} to {draws[-1]}"
     print(f"{name}: {one}, {which}, {len(methods)} methods …", file=sys.stderr, flush=True)
     arguments = ["--task", name, "--set", one, "--cells", *task.cells, "--methods", *methods]

@@ -46,11 +46,11 @@ SCALES = {
     "enron_spam": TEXT,
     "imdb": TEXT,
 }
-"""The sets, and the scale their rows are given in. Tables whose columns share a unit stay as they are."""
+"""The sets, with the scaling of their rows. Tables whose columns share a unit are not scaled."""
 SETS = list(SCALES)
 
 CELLS = ["1", "5", "30", "5c", "20c"]
-"""So many labels of each class; or so many times the classes, drawn at random."""
+"""Numbers of labels of each class; or factors of the number of classes, for labels drawn at random."""
 
 
 def load(name: str, draw: int) -> tuple[Rows, np.ndarray]:

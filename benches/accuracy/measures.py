@@ -43,5 +43,5 @@ def best(accuracies: dict[str, float]) -> float:
 
 
 def regrets(accuracies: Means, method: str) -> dict[Place, float]:
-    """By how much a method is below the best, wherever it answered; a method told the sizes may be above."""
+    """Mean distance of a method from the best, over its finished cells. Methods that get class sizes may be above."""
     return {place: best(row) - row[method] for place, row in accuracies.items() if method in row}

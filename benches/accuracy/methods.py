@@ -1,4 +1,4 @@
-"""All methods by name: lapwing's, and those it is compared with."""
+"""All methods by name: those of lapwing, and those of other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def program(name: str) -> str:
 
 
 def missing(names: Iterable[str]) -> list[str]:
-    """Methods that what is installed does not have."""
+    """Methods whose package is not installed, or lacks them."""
     return [name for name in names if not _installed(METHODS[name])]
 
 
@@ -31,6 +31,6 @@ def _installed(method: Any) -> bool:
 
 
 def is_judge(name: str) -> bool:
-    """Whether a method counts for the best of a cell: it is of lapwing or scikit-learn, and not told class sizes."""
+    """Whether a method counts for the best of a cell: methods of lapwing and scikit-learn that do not get class sizes."""
     method = METHODS[name]
     return method.package in ("lapwing", "scikit-learn") and not method.told_sizes

@@ -1,4 +1,4 @@
-"""lapwing's methods: everything by default but what their name says."""
+"""lapwing's methods: all parameters are defaults, except those in the name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Lapwing:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     told_sizes: bool = False
     own_scale: bool = False
-    """Whether it chooses scale and metric itself: it gets term counts as they are."""
+    """Whether the method chooses scale and metric itself: it gets unscaled term counts."""
     package = "lapwing"
     on_graph = False
 

@@ -35,7 +35,7 @@ class Inductive:
         estimator = getattr(importlib.import_module(f"sklearn.{self.module}"), self.name)
         given = shown >= 0
         model = estimator(**self.options).fit(problem.rows[given], shown[given])
-        # The share of a single neighbor is 1 whatever it knows.
+        # A single neighbor has a share of 1, whether it is sure or not.
         if not hasattr(model, "predict_proba") or self.options.get("n_neighbors") == 1:
             return Answer(model.predict(problem.rows))
         answer = of_shares(model.predict_proba(problem.rows))
@@ -96,7 +96,7 @@ class GraphLearning:
 
 
 def _with_self(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Indices and distances (n, k + 1), the row itself first; above 0 to others, as graphlearning divides by them."""
+    """Indices and distances (n, k + 1), the row itself first; others are above 0, as graphlearning divides by them."""
     indices, distances = problem.neighbors
     own = np.arange(len(indices))[:, None]
     distances = np.maximum(distances.astype(np.float64), 1e-12)

@@ -1,4 +1,4 @@
-"""What a method is given, and what it answers."""
+"""The input of a method, and its answer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Neighbors = tuple[np.ndarray, np.ndarray]
 
 @dataclasses.dataclass
 class Problem:
-    """Rows and their classes 0..c−1; what methods share is made once."""
+    """Rows and their classes 0..c−1, with parts that several methods use, which are made once."""
 
     features: Rows
     classes: np.ndarray
     given: Neighbors | None = None
-    """Neighbors for all methods, ours too, where a task is about labels on one graph."""
+    """Neighbors for all methods, in tasks with one graph for all."""
     neighbor_seconds: float = 0.0
 
     @property
@@ -41,7 +41,7 @@ class Problem:
 
     @functools.cached_property
     def neighbors(self) -> Neighbors:
-        """Indices and distances (n, k) of the neighbors of each row, never itself; exact, unless they were given."""
+        """Indices and distances (n, k) of the neighbors of each row, without the row itself; exact, unless given."""
         if self.given is not None:
             return self.given
         from sklearn.neighbors import NearestNeighbors
@@ -53,7 +53,7 @@ class Problem:
 
     @functools.cached_property
     def shares(self) -> np.ndarray:
-        """The true share of each class (c), for methods that are told."""
+        """The true share of each class (c), for methods that get class sizes."""
         return np.bincount(self.classes) / len(self.classes)
 
 
@@ -66,7 +66,7 @@ class Answer:
 
 
 def of_shares(shares: np.ndarray) -> Answer:
-    """The likeliest class of each row (n, c); a row without shares gets the first class, all being equally likely."""
+    """The most probable class of each row (n, c); a row without shares gets the first class."""
     known = np.isfinite(shares).all(axis=1)
     shares = np.where(known[:, None], shares, 1 / shares.shape[1])
     return Answer(shares.argmax(axis=1), shares.max(axis=1))

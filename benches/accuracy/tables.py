@@ -87,7 +87,7 @@ def _seconds(results: Results, names: Sequence[str]) -> str:
 
 
 def _accuracies(accuracies: Means, cell: str, names: Sequence[str]) -> str:
-    """A row for each set; what is within .005 of the best is bold."""
+    """A row for each set; values within .005 of the best are bold."""
     rows = []
     for (name, _), found in ((place, row) for place, row in accuracies.items() if place[1] == cell):
         near = best(found) - 0.005
@@ -128,7 +128,7 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _legend(results: Results, names: Sequence[str]) -> str:
-    """How each method is called, and what failed."""
+    """The call of each method, and its failures."""
     programs = {one["method"]: one["program"] for one in results}
     lines = [f"- {name}: {METHODS[name].about}, {programs[name]}" for name in names]
     told = [TOLD, ""] if any(METHODS[name].told_sizes for name in names) else []

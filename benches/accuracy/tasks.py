@@ -1,4 +1,4 @@
-"""What is measured: sets, cells and draws, the methods of each task, and the problem of a draw."""
+"""The tasks: sets, cells and draws, methods, and the problem of a draw."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Task:
     """Seconds of a processor for one fit."""
     whole: bool = False
     peer_draws: int | None = None
-    """Draws for peers where they take long, else as many as for all."""
+    """Draws for slow peers; None is the number of all methods."""
 
     def problem(self, name: str, draw: int) -> Problem:
         if not self.whole:

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def answers(place: cache.Key, problem: Problem, args: argparse.Namespace, kept: cache.Cache) -> list[cache.Result]:
-    """What each method comes to on one draw of a cell, measured or kept."""
+    """The results of each method on one draw of a cell, measured or kept."""
     shown = cells.labels(args.set, place["cell"], place["draw"], problem.classes)
     drawn = f"{_sum(problem.features.data)}{_sum(shown)}"
     results = []
@@ -68,7 +68,7 @@ def parse() -> argparse.Namespace:
 
 
 def measure(name: str, problem: Problem, shown: np.ndarray, limit: float) -> dict[str, Any]:
-    """Accuracy on hidden rows, calibration, and seconds from rows to labels; `failed` says why there are none.
+    """Accuracy on hidden rows, calibration, and seconds from rows to labels; `failed` tells why there are none.
 
     Seconds are those of the processor: with one thread they are those on the clock, but for what other programs take.
     """

@@ -17,7 +17,7 @@ from common import Record
 PROGRAMS = ("lapwing", "lapwing, 1 thread", "numpy")
 METHODS = {"newton": "Newton's method to the same gap", "primal-dual": "The first-order method"}
 GOALS = {"newton": 5, "primal-dual": 10}
-"""How many times as long NumPy takes, at least."""
+"""Lower bounds on NumPy's time over lapwing's."""
 
 
 def beside_numpy(args: argparse.Namespace) -> tuple[list[Record], str]:
@@ -36,7 +36,7 @@ def beside_numpy(args: argparse.Namespace) -> tuple[list[Record], str]:
 
 
 def compared(args: argparse.Namespace, name: str, method: str, exact: np.ndarray, folder: Path) -> Record:
-    """What a program took, and the distance of its weights from the optimum."""
+    """Seconds of a program, and the distance of its weights from the optimum."""
     path = folder / f"{method}-{PROGRAMS.index(name)}.npy"
     more = ["--program", name, "--method", method, "--rows", str(args.digits), "--weights", str(path)]
     record = {"program": name, "method": method, **measured.worker("peer", args, *more)}
@@ -46,7 +46,7 @@ def compared(args: argparse.Namespace, name: str, method: str, exact: np.ndarray
 
 
 def milliseconds(record: Record) -> float:
-    """Median of a solution by Newton's method, or of one iteration of the other."""
+    """Median time of a solution by Newton's method, or of one iteration of the first-order method."""
     runs = record["runs"]
     return 1e3 * common.median(runs, "wall_seconds") / (1 if record["method"] == "newton" else runs[-1]["n_iter"])
 
@@ -60,7 +60,7 @@ def table(title: str, method: str, group: list[Record]) -> str:
 
 
 def line(record: Record, of_peer: float | None) -> list[str]:
-    """Medians over the runs; what they came to is that of the last."""
+    """Medians of the seconds over the runs; other figures are those of the last run."""
     name, runs = record["program"], record["runs"]
     if record["outcome"] != "finished":
         return [name, record["outcome"]]
@@ -74,7 +74,7 @@ def line(record: Record, of_peer: float | None) -> list[str]:
 
 
 def gap(value: float | None) -> str:
-    """A gap, if there is one: no weights at all, or a program that does not tell, have none."""
+    """A gap; a dash if there are no weights or the program does not report it."""
     return "–" if value is None or not np.isfinite(value) else f"{value:.1e}"
 
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 import common
+import harness
 import measured
 import mixture
 import problem
 from common import Record
 
 SECONDS, SHARE, BYTES, EXPONENT = 30, 1, 200, 1.1
-"""Goals, at most: seconds, all else over the neighbour search, bytes of an allowed edge beyond what was there before the
+"""Goals, at most: seconds, all else over the neighbor search, bytes of an allowed edge beyond what was there before the
 fit, and the exponent of n."""
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-PARTS = {"wall_seconds": "fit s", "neighbors_seconds": "neighbours s", "rest_seconds": "all else s"}
+PARTS = {"wall_seconds": "fit s", "neighbors_seconds": "neighbors s", "rest_seconds": "all else s"}
 
 
 def fitted(args: argparse.Namespace, rows: int, *more: str, repeats: int = 0) -> Record:
-    """Runs on the first rows of the mixture, with the seconds that finding neighbours took and the others."""
+    """Runs on the first rows of the mixture, with seconds of the neighbor search and of all other steps."""
     of = ["--rows", str(rows), "--of", str(args.rows)]
     record = measured.worker("fit", args, *of, *more, repeats=repeats)
     for run in record["runs"]:
@@ -46,16 +45,16 @@ def million(args: argparse.Namespace) -> tuple[list[Record], str]:
         {"run": "as it is", **fitted(args, args.rows, "--check")},
         {"run": "with repair", **fitted(args, args.rows, "--repair", repeats=1)},
     ]
-    head = ["run", f"fit s (goal {SECONDS})", "neighbours s", "all else s", f"else / neighbours (goal {SHARE})"]
+    head = ["run", f"fit s (goal {SECONDS})", "neighbors s", "all else s", f"else / neighbors (goal {SHARE})"]
     head += ["CPU s", "by phase", "edges", "allowed", "gap", "saturated", "uncertified", "peak MiB"]
     head += [f"bytes an allowed edge (goal {BYTES})"]
-    title = f"Curved mixture, {args.rows:,} × {mixture.COLUMNS}, {problem.NEIGHBORS} neighbours"
+    title = f"Curved mixture, {args.rows:,} × {mixture.COLUMNS}, {problem.NEIGHBORS} neighbors"
     text = common.markdown(title, head, [million_line(record) for record in results])
     return results, text + check_line(results[0])
 
 
 def million_line(record: Record) -> list[str]:
-    """Medians over the runs; what they came to is that of the last."""
+    """Medians of the seconds over the runs; other figures are those of the last run."""
     name, runs = record["run"], record["runs"]
     if not runs:
         return [name, record["outcome"]]
@@ -69,13 +68,13 @@ def million_line(record: Record) -> list[str]:
 
 
 def check_line(record: Record) -> str:
-    """The gap as it is seen from outside."""
+    """The gap, recomputed outside of lapwing."""
     if "check" not in record:
         return ""
     check = record["check"]
     taken = common.seconds(check["wall_seconds"])
     seen = f"{check['gap_of_rows']:.1e} of the rows, {check['gap_of_objective']:.1e} of the objective"
-    return f"\nGiven neighbours, a fit takes {taken} s. Its gap is {check['gap']:.1e}; by the weights alone, {seen}.\n"
+    return f"\nGiven neighbors, a fit takes {taken} s. Its gap is {check['gap']:.1e}; by the weights alone, {seen}.\n"
 
 
 # --- growth ----------------------------------------------------------------------------------------------------------
@@ -89,9 +88,9 @@ def growth(args: argparse.Namespace) -> tuple[list[Record], str]:
     lines = [growth_line(record) for record in results]
     done = [record for record in results if record["runs"]]
     if len(done) > 1:
-        lines.append([f"exponent (goal {EXPONENT})", *[f"{exponent(done, part):.2f}" for part in PARTS]])
+        lines.append([f"exponent (goal {EXPONENT})", *[f"{harness.exponent(done, 'rows', part):.2f}" for part in PARTS]])
     head = ["rows", *PARTS.values(), "µs a row", "allowed edges", "mean degree", "search", "recall"]
-    return results, common.markdown(f"The first rows of the mixture, {problem.NEIGHBORS} neighbours", head, lines)
+    return results, common.markdown(f"The first rows of the mixture, {problem.NEIGHBORS} neighbors", head, lines)
 
 
 def growth_line(record: Record) -> list[str]:
@@ -102,9 +101,3 @@ def growth_line(record: Record) -> list[str]:
     a_row = 1e6 * common.median(runs, "wall_seconds") / record["rows"]
     cells = [name, *seconds(runs), f"{a_row:.1f}", f"{last['n_allowed']:,}", f"{last['mean_neighbors']:.2f}"]
     return [*cells, last["knn"]["method"], f"{last['knn']['recall']:.3f}"]
-
-
-def exponent(records: list[Record], part: str) -> float:
-    """The slope of the straight line through the logarithms, by least squares."""
-    sizes, taken = ([record["rows"] for record in records], [common.median(record["runs"], part) for record in records])
-    return float(np.polyfit(np.log(sizes), np.log(taken), 1)[0])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-import common
+import harness
+from common import Record
 
 WORKER = Path(__file__).resolve().with_name("worker.py")
 
 
-def worker(task: str, args: argparse.Namespace, *more: str, repeats: int = 0) -> common.Record:
-    """What the worker found, and its `runs`, if there were any."""
-    print(" ".join([task, *more]), file=sys.stderr, flush=True)
-    arguments = ["--task", task, "--repeats", str(repeats or args.repeats), "--patience", str(args.patience), *more]
-    return {"runs": [], **common.run_worker(WORKER, arguments, args.limit)}
+def worker(task: str, args: argparse.Namespace, *more: str, repeats: int = 0) -> Record:
+    """The record of the worker; its `runs` may be empty."""
+    return harness.worker(WORKER, [*harness.task_words(task, args, repeats), *more], args.limit, runs=[])

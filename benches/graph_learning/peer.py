@@ -1,4 +1,4 @@
-"""The log-degree model in NumPy and SciPy, as someone who knows both would write it; a program of its own.
+"""The log-degree model in NumPy and SciPy, as an experienced programmer would write it; independent of lapwing.
 
 Minimises 2zᵀw − Σᵢ log (Sw)ᵢ + ‖w‖² over w ≥ 0, the weights (m) of given edges with distances z (m) times sparsity: by
 damped Newton steps on the dual, whose systems conjugate gradients solve, and by the forward-backward-forward iteration
@@ -25,7 +25,7 @@ ARMIJO = 1e-4
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, and what they cost."""
+    """Weights, and their cost."""
 
     weights: Array
     """w (m)."""

@@ -1,4 +1,4 @@
-"""Problems as arrays that every program is given: edges and scaled distances, of MNIST and of golden files; and a certificate.
+"""Problems as arrays for every program: edges and scaled distances, of MNIST and of golden files; and a certificate.
 
 The model is 2zᵀw − Σᵢ log (Sw)ᵢ + ‖w‖² over w ≥ 0 for weights w (m) of the edges and z (m), squared distances times
 sparsity θ.
@@ -16,14 +16,14 @@ import scipy.sparse as sp
 import common
 
 ROWS, NEIGHBORS, FACTOR = 60_000, 10, 3
-"""Digits, neighbours wanted of each, and allowed ones for each wanted."""
+"""Digits, neighbors of each, and allowed neighbors for each of these."""
 GOLDEN = common.ROOT / "tests" / "golden"
 FILES = ("dense_50", "dense_200", "knn_200", "knn_1000")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be solved."""
+    """A problem of learned weights."""
 
     edges: np.ndarray
     """(m, 2), the lower end first, sorted."""
@@ -36,7 +36,7 @@ class Problem:
 
 
 def digits(rows: int) -> Problem:
-    """The first training rows of MNIST and their exact neighbours; kept under `target/` after the first call."""
+    """The first training rows of MNIST and their exact neighbors; kept under `target/` after the first call."""
     with np.load(common.kept(f"graph-learning-{rows}.npz", lambda path: _write(path, rows))) as arrays:
         return Problem(arrays["edges"], arrays["distances"], rows)
 
@@ -62,10 +62,10 @@ def union(indices: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def sparsity(squares: np.ndarray, n_neighbors: int) -> float:
-    """θ for so many neighbours: the geometric mean of both ends of Theorem 2, each a mean over rows; for k above 1."""
+    """θ for k > 1 neighbors: the geometric mean of both ends of Theorem 2, each averaged over rows."""
 
     def end(at: int) -> float:
-        # z·Σ(z − zᵢ) over the first k; rows whose distances are all equal have no such end.
+        # z·Σ(z − zᵢ) over the first k; for rows with equal distances this end does not exist.
         last = squares[:, at]
         denominators = last * (last[:, None] - squares[:, :n_neighbors]).sum(axis=1)
         return float(np.mean(1 / np.sqrt(denominators[denominators > 0])))
@@ -134,7 +134,7 @@ def _scaled(features: np.ndarray, edges: np.ndarray, theta: float) -> Problem:
 
 
 def certificate(problem: Problem, weights: np.ndarray) -> common.Record:
-    """What weights alone prove: the gap to D(λ) at λ = 1/Sw, over the number of rows and over |P|."""
+    """The gap that weights alone prove: to D(λ) at λ = 1/Sw, over the number of rows and over |P|."""
     low, high = problem.edges.T
     degrees = np.bincount(low, weights, problem.n_samples) + np.bincount(high, weights, problem.n_samples)
     if degrees.min() <= 0:

@@ -1,6 +1,6 @@
 """One program on one task, several times, in a process of its own.
 
-The result file is rewritten after every run: what a time limit cuts short keeps what was measured.
+The result file is written after every run, so that a time limit loses none of them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
-import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import common
+import harness
 import mixture
 import peer
 import problem
@@ -29,31 +29,23 @@ ITERATIONS = 100
 
 def main() -> None:
     args = parse()
-    record: dict[str, Any] = {"load": os.getloadavg()[0], "runs": []}
+    record = harness.started()
     if args.program != "numpy":
-        importlib.import_module("lapwing.graph")  # no part of what is timed
-    {"fit": fits, "peer": solved, "exactness": exactness}[args.task](args, record)
+        importlib.import_module("lapwing.graph")  # before the measurement
+    TASKS[args.task](args, record)
     common.save(args.out, record)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--task", required=True, choices=["fit", "peer", "exactness"])
+    parser = harness.worker_parser(__doc__, TASKS)
     parser.add_argument("--program", default="lapwing", choices=list(PROGRAMS))
     parser.add_argument("--method", default="newton", choices=SOLVERS)
     parser.add_argument("--rows", type=int, help="rows of the mixture, or digits")
     parser.add_argument("--of", type=int, help="rows of the mixture that they are the first of")
     parser.add_argument("--repair", action="store_true", help="add pairs that should have been allowed")
-    parser.add_argument("--check", action="store_true", help="also fit to neighbours, and look at the gap from outside")
-    parser.add_argument("--repeats", required=True, type=int)
-    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
+    parser.add_argument("--check", action="store_true", help="also fit to neighbors, and look at the gap from outside")
     parser.add_argument("--weights", type=Path, help="where the weights of the last run go")
-    parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
-
-
-def seconds(watch: common.Stopwatch) -> common.Record:
-    return {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
 
 
 # --- features to a graph ---------------------------------------------------------------------------------------------
@@ -70,20 +62,15 @@ def fits(args: argparse.Namespace, record: dict[str, Any]) -> None:
     """Rows of the mixture to a learned graph."""
     features = mixture.load(args.of)[0][: args.rows]
     record |= {"version": f"lapwing {importlib.metadata.version('lapwing')}", "baseline_bytes": common.peak_bytes()}
-    for _ in range(args.repeats):
-        common.wait_for_quiet(args.patience)
-        with common.Stopwatch() as watch, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = learner(args.repair).fit(features)
-        record["runs"].append({**seconds(watch), "report": fitted.report_})
-        record.setdefault("peak_bytes", common.peak_bytes())
-        common.save(args.out, record)
+    warnings.simplefilter("ignore")
+    for fitted, run in harness.repeated(args, record, lambda: learner(args.repair).fit(features)):
+        run["report"] = fitted.report_
     if args.check:
         record["check"] = checked(features)
 
 
 def checked(features: np.ndarray) -> common.Record:
-    """A fit to neighbours found beforehand, and its gap worked out anew from its weights and all allowed pairs."""
+    """A fit to given neighbors, with its gap recomputed from the weights and all allowed pairs."""
     from lapwing.graph import kneighbors
 
     distances, indices = kneighbors(features, problem.FACTOR * problem.NEIGHBORS, random_state=0)
@@ -93,13 +80,13 @@ def checked(features: np.ndarray) -> common.Record:
     edges, allowed = problem.union(indices, squares)
     solved = problem.Problem(edges, fitted.sparsity_ * allowed, len(features))
     weights = problem.on_edges(fitted.graph_.to_scipy(), edges)
-    return {**seconds(watch), "gap": fitted.gap_, **problem.certificate(solved, weights)}
+    return {**watch.record(), "gap": fitted.gap_, **problem.certificate(solved, weights)}
 
 
 # --- edges and distances to weights ----------------------------------------------------------------------------------
 
 Found = tuple[np.ndarray, common.Record]
-"""Weights, and what the program itself says of them."""
+"""Weights, and the report of the program."""
 Program = Callable[[problem.Problem, str], Found]
 
 
@@ -107,7 +94,7 @@ def lapwing(n_jobs: int | None) -> Program:
     def run(given: problem.Problem, method: str) -> Found:
         from lapwing.graph import learn_weights
 
-        # No gap is as small as to end the first-order method before all its iterations.
+        # The first-order method never reaches this gap, so it does all its iterations.
         stop: dict[str, Any] = {"tol": TOL} if method == "newton" else {"tol": 1e-15, "max_iter": ITERATIONS}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -134,13 +121,8 @@ def solved(args: argparse.Namespace, record: dict[str, Any]) -> None:
     given = problem.digits(args.rows)
     package = args.program.partition(",")[0]
     record |= {"version": f"{package} {importlib.metadata.version(package)}", "baseline_bytes": common.peak_bytes()}
-    for _ in range(args.repeats):
-        common.wait_for_quiet(args.patience)
-        with common.Stopwatch() as watch:
-            weights, said = PROGRAMS[args.program](given, args.method)
-        record["runs"].append({**seconds(watch), **said})
-        record.setdefault("peak_bytes", common.peak_bytes())
-        common.save(args.out, record)
+    for (weights, said), run in harness.repeated(args, record, lambda: PROGRAMS[args.program](given, args.method)):
+        run.update(said)
     record |= {"n_edges": int((weights > 0).sum()), **problem.certificate(given, weights)}
     np.save(args.weights, weights)
 
@@ -169,6 +151,8 @@ def exactness(_: argparse.Namespace, record: dict[str, Any]) -> None:
             line[name] = {"error": error, "gap": report["gap"], "n_iter": report["n_iter"]}
         record["runs"].append(line)
 
+
+TASKS = {"fit": fits, "peer": solved, "exactness": exactness}
 
 if __name__ == "__main__":
     main()

@@ -1,23 +1,22 @@
-"""k-nearest-neighbour graphs: lapwing and its peers on the same rows and machine, each held to the same recall.
+"""k-nearest-neighbor graphs: lapwing and its peers on the same rows and machine, each held to the same recall.
 
-Every peer climbs a ladder of settings from cheap to dear (`peers.py`), two threads each. For each recall wanted, the
-cheapest setting that reached it is repeated and its median shown. Seconds are those of building and asking together,
-from rows in memory to the neighbours of all rows. Recall@15 is measured on 2,000 rows against exact neighbours.
-Peak memory is that of the whole process: interpreter, libraries, rows and all.
+Every peer tries its settings from cheap to expensive (`peers.py`), with two threads. For each target of recall, the
+cheapest setting that reaches it is repeated, and the table shows the median. Seconds count building and searching, from rows
+in memory to the neighbors of all rows. Recall@15 is measured on 2,000 rows against exact neighbors. Peak memory is that of
+the whole process, with interpreter, libraries and rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import sys
 from pathlib import Path
-from typing import Any
 
 import common
+import harness
 import peers
 import tasks
+from common import Record
 
 HERE = Path(__file__).resolve().parent
 
@@ -25,32 +24,20 @@ HERE = Path(__file__).resolve().parent
 def main() -> None:
     args = parse()
     chosen = args.peers or (peers.QUICK if args.quick else list(peers.PEERS))
-    report: dict[str, Any] = {
-        "schema": 1,
-        "bench": "knn",
-        "date": datetime.date.today().isoformat(),
-        "machine": common.machine(),
-        "neighbors": tasks.NEIGHBORS,
-        "threads": args.threads,
-        "results": [],
-    }
+    report = harness.Report("knn", args, neighbors=tasks.NEIGHBORS, threads=args.threads)
     for name in args.tasks:
         task = tasks.TASKS[name]
-        task.threshold(name)  # made once, outside of every measurement
+        task.threshold(name)  # makes the file, outside of all measurements
         for peer in [one for one in chosen if name in peers.PEERS[one].tasks]:
-            report["results"].append(climb(peer, name, args))
-            if args.json:
-                args.json.write_text(json.dumps(report, indent=1) + "\n")
-        results = [one for one in report["results"] if one["task"] == name]
+            report.add(measured(peer, name, args))
         for target in task.targets:
-            print(table(task, target, results), flush=True)
+            print(table(task, target, report.of_task(name)), flush=True)
     print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))
-    print(f"Machine: {common.describe(report['machine'])}; {args.threads} threads; {report['date']}. {common.DISTURBED}")
+    print(f"{report.machine(f'{args.threads} threads')} {common.DISTURBED}")
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench knn", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
+    parser = harness.parser("knn", __doc__, quiet=True)
     parser.add_argument("--quick", action="store_true", help="few peers, one run of each setting")
     parser.add_argument("--peers", nargs="+", choices=peers.PEERS, metavar="PEER", help=", ".join(peers.PEERS))
     parser.add_argument("--tasks", nargs="+", choices=tasks.TASKS, default=tasks.DEFAULT, metavar="TASK",
@@ -59,34 +46,30 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each setting shown, their median (default 3)")
     parser.add_argument("--limit", type=float, default=900,
                         help="seconds for one peer on one task, repeats included (default 900)")
-    parser.add_argument("--patience", type=float, default=20,
-                        help="seconds to wait, before each measurement, for other programs to rest (default 20)")
     parser.add_argument("--under", default="", metavar="COMMAND", help="run each measurement by COMMAND, say taskset")
     return parser.parse_args()
 
 
-def climb(name: str, task: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Every measurement of one peer on one task; `outcome` says why there are no more."""
-    print(f"{task}: {name} …", file=sys.stderr, flush=True)
-    ladder = peers.PEERS[name].ladder(task, tasks.TASKS[task].targets)
-    arguments = ["--peer", name, "--task", task, "--ladder", json.dumps(ladder), "--threads", str(args.threads)]
-    arguments += ["--repeats", str(1 if args.quick else args.repeats), "--limit", str(args.limit)]
-    arguments += ["--patience", str(args.patience)]
-    # Loading rows, compiling and counting recall take their time beside the measurements.
-    record = common.run_worker(HERE / "worker.py", arguments, args.limit + 120, args.threads, args.under)
-    return {"peer": name, "task": task, "warm_up_seconds": 0.0, "runs": [], **record}
+def measured(name: str, task: str, args: argparse.Namespace) -> Record:
+    """All measurements of one peer on one task; `outcome` tells why there are no more."""
+    settings = peers.PEERS[name].settings(task, tasks.TASKS[task].targets)
+    words = [*harness.task_words(task, args, 1 if args.quick else args.repeats), "--peer", name]
+    words += ["--settings", json.dumps(settings), "--threads", args.threads, "--limit", args.limit]
+    known = {"peer": name, "task": task, "warm_up_seconds": 0.0, "runs": []}
+    # Loading rows, compiling and computing recall take time beside the measurements.
+    return harness.worker(HERE / "worker.py", words, args.limit + 120, args.threads, args.under, **known)
 
 
-def table(task: tasks.Task, target: float, results: list[dict[str, Any]]) -> str:
-    """What each peer needs for a recall, or the best it reached."""
+def table(task: tasks.Task, target: float, results: list[Record]) -> str:
+    """The cost of a recall for each peer, or the best recall of the peer."""
     speed = ["wall s", "CPU s"] if task.queries is None else ["queries/s", "build s"]
     rows = [line(task, target, result) for result in results]
     head = ["peer", "setting", "recall@15", *speed, "peak MiB", "runs"]
     return common.markdown(f"{task.title}, recall ≥ {target}", head, rows)
 
 
-def line(task: tasks.Task, target: float, result: dict[str, Any]) -> list[str]:
-    name = f"{result['peer']} {result.get('version', '')}".strip()
+def line(task: tasks.Task, target: float, result: Record) -> list[str]:
+    name = harness.name_of(result)
     run = task.cheapest(result["runs"], target)
     if run is None:
         best = max((run["recall"] for run in result["runs"]), default=None)
@@ -104,7 +87,7 @@ def line(task: tasks.Task, target: float, result: dict[str, Any]) -> list[str]:
     return [name, setting, recall, *figures, peak, str(len(same))]
 
 
-def show(setting: dict[str, Any]) -> str:
+def show(setting: Record) -> str:
     """A setting in words."""
     return " ".join(f"{key}={value}" for key, value in setting.items())
 

@@ -1,7 +1,7 @@
-"""The programs compared, each with a ladder of settings from cheap to dear.
+"""The programs compared, each with settings from cheap to expensive.
 
-A rung is how to build and a list of how to ask: the index is built once and asked with each in turn until the highest
-recall wanted is reached. `graph` of a search index means asking it for every row, the row itself taken out.
+Each entry has options for building and a list of options for searching. The index is built once and searched with each of
+them, until the highest target of recall is reached. `graph` of a search index searches for every row, without the row itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 Setting = Mapping[str, Any]
-Ladder = Sequence[tuple[Setting, Sequence[Setting]]]
+Settings = Sequence[tuple[Setting, Sequence[Setting]]]
 
 # Eight links are enough for rows of few dimensions alone.
 HNSW_LOW = [({"M": 8, "ef_construction": 40}, [{"ef": ef} for ef in (20, 40, 80)])]
@@ -26,13 +26,13 @@ HNSW = [
 
 
 class Peer:
-    """What the worker calls. `threads` holds wherever a peer does not read the environment."""
+    """The interface for the worker. `threads` is for peers that do not read the environment."""
 
     package: str
     about: str
     tasks: Sequence[str] = ("mnist", "mixture", "words", "huge", "queries")
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
         """Settings to try, cheap ones first."""
         raise NotImplementedError
 
@@ -41,14 +41,14 @@ class Peer:
         return rows if sp.issparse(rows) else np.ascontiguousarray(rows, dtype=np.float32)
 
     def warm_up(self, rows: Any, metric: str, setting: Setting) -> None:
-        """Whatever happens once per machine; timed apart."""
+        """Work that is done once per machine; its time is measured separately."""
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
-        """The index, or whatever `graph` and `query` need."""
+        """The index, or other data that `graph` and `query` need."""
         raise NotImplementedError
 
     def query(self, index: Any, asked: Any, k: int, setting: Setting, threads: int) -> np.ndarray:
-        """Row numbers (asked, k) of the nearest rows."""
+        """Row numbers (queries, k) of the nearest rows."""
         raise NotImplementedError
 
     def graph(self, index: Any, rows: Any, k: int, setting: Setting, threads: int) -> np.ndarray:
@@ -56,20 +56,20 @@ class Peer:
         return without_self(self.query(index, rows, k + 1, setting, threads))
 
 
-def hnsw_ladder(task: str) -> Ladder:
-    """Settings of small-world graphs, the same for all who build them."""
+def hnsw_settings(task: str) -> Settings:
+    """Settings of small-world graphs, equal for all peers."""
     return [*([] if task in ("mnist", "words") else HNSW_LOW), *HNSW]
 
 
 def without_self(found: np.ndarray) -> np.ndarray:
-    """Take each row's own number out, or the last neighbour where it is not among them."""
+    """Remove the row itself from its neighbors, or the last neighbor if the row is not among them."""
     keep = found != np.arange(len(found))[:, None]
     keep[keep.all(axis=1), -1] = False
     return found[keep].reshape(len(found), -1)
 
 
 class Lapwing(Peer):
-    """lapwing: the graph in one call; for new points an index, whose recall is a matter of its making."""
+    """lapwing: the graph in one call; for new points an index, whose recall is a setting of building it."""
 
     package = "lapwing"
     about = (
@@ -78,7 +78,7 @@ class Lapwing(Peer):
     )
     tasks = ("mnist", "mixture", "words", "text", "huge", "queries")
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
         if task == "queries":
             return [({"recall_target": goal}, [{}]) for goal in (0.95, 0.96, 0.97, 0.99)]
         goals = sorted({*targets, 0.96, 0.97, 0.98, 0.99, 0.995, 0.999})
@@ -103,13 +103,13 @@ class Lapwing(Peer):
 
 
 class PyNNDescent(Peer):
-    """PyNNDescent: nearest-neighbour descent; its graph is what the index is made from."""
+    """PyNNDescent: nearest-neighbor descent; the graph is part of the index."""
 
     package = "pynndescent"
     about = "`NNDescent(X, n_neighbors=16, …).neighbor_graph`; compilation on a first call is not counted"
     tasks = ("mnist", "mixture", "words", "text", "huge", "queries")
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
         if task == "queries":
             return [({"n_neighbors": 16}, [{"epsilon": e} for e in (0.0, 0.02, 0.05, 0.1, 0.15, 0.2)]),
                     ({"n_neighbors": 30}, [{"epsilon": e} for e in (0.0, 0.02, 0.05, 0.1, 0.2)])]
@@ -149,8 +149,8 @@ class Hnswlib(Peer):
     package = "hnswlib"
     about = "`Index.add_items`, then `knn_query` of all rows"
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
-        return hnsw_ladder(task)
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
+        return hnsw_settings(task)
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
         import hnswlib
@@ -175,8 +175,8 @@ class Usearch(Peer):
         self.dtype = dtype
         self.about += f", dtype {dtype or 'of its choice'}"
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
-        return hnsw_ladder(task)
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
+        return hnsw_settings(task)
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:
         from usearch.index import Index
@@ -207,9 +207,9 @@ class Faiss(Peer):
         self.about = f"`{name}`, then `search` of all rows"
         self.tasks = ("mnist", "mixture", "words") if kind == "flat" else Peer.tasks
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
         if self.kind == "hnsw":
-            return hnsw_ladder(task)
+            return hnsw_settings(task)
         if self.kind == "ivf":
             lists = {"mixture": 4000, "queries": 4000, "huge": 12_000}.get(task, 500)
             return [({"nlist": lists}, [{"nprobe": n} for n in (2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 128)])]
@@ -251,7 +251,7 @@ class ScikitLearn(Peer):
     about = '`NearestNeighbors(metric="cosine", n_jobs=2).kneighbors()`'
     tasks = ("text",)
 
-    def ladder(self, task: str, targets: Sequence[float]) -> Ladder:
+    def settings(self, task: str, targets: Sequence[float]) -> Settings:
         return [({}, [{}])]
 
     def build(self, rows: Any, metric: str, setting: Setting, threads: int) -> Any:

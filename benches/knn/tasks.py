@@ -1,4 +1,4 @@
-"""The rows whose neighbours are asked for, and the exact distances that answers are held against."""
+"""The rows of the tasks, and exact distances to compare answers with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEIGHBORS = 15
 
 @dataclass(frozen=True)
 class Task:
-    """One set of rows: what it is called in tables, its metric and the recalls that are asked for."""
+    """One set of rows: its name in tables, its metric and the targets of recall."""
 
     title: str
     metric: str
@@ -30,12 +30,12 @@ class Task:
     sample: int = 2000
 
     def cheapest(self, runs: list[common.Record], target: float) -> common.Record | None:
-        """The measurement that reached a recall soonest; of new points, the one that answers most in a second."""
+        """The fastest measurement that reached a recall; for new points, the one with the most queries per second."""
         cost = "ask_seconds" if self.queries else "wall_seconds"
         return min((run for run in runs if run["recall"] >= target), key=lambda run: run[cost], default=None)
 
     def threshold(self, name: str) -> dict[str, np.ndarray]:
-        """The sampled rows and the true distance of their k-th neighbour, computed once and kept."""
+        """The sampled rows and the true distance of their k-th neighbor, computed once and kept."""
         with np.load(common.kept(f"truth-{name}-{self.sample}.npz", self._write_threshold)) as arrays:
             return dict(arrays)
 

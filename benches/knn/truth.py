@@ -1,6 +1,6 @@
-"""Exact neighbours of a sample by brute force in f64, and the recall of an answer against them.
+"""Exact neighbors of a sample by brute force in f64, and the recall of an answer against them.
 
-A neighbour counts if its distance is at most the true k-th distance times 1 + 10⁻⁶, so that ties are nobody's fault.
+A neighbor counts if its distance is at most the true k-th distance times 1 + 10⁻⁶, so that ties are nobody's fault.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def kth_distance(rows: Any, queries: Any, k: int, metric: str, exclude: np.ndarr
 
 
 def _keep_smallest(best: np.ndarray, distance: np.ndarray) -> None:
-    """Merge a block of distances into the k smallest of each row; rows without a better one cost a comparison."""
+    """Merge a block of distances into the k smallest of each row; rows without a smaller one cost one comparison."""
     changed, columns = np.nonzero(distance < best.max(axis=1, keepdims=True))
     starts = np.flatnonzero(np.r_[True, changed[1:] != changed[:-1]]) if len(changed) else []
     for start, stop in zip(starts, [*starts[1:], len(changed)], strict=True):
@@ -63,7 +63,7 @@ def distances(left: Any, right: Any, metric: str) -> np.ndarray:
 
 
 def recall(rows: Any, queries: Any, chosen: np.ndarray, found: np.ndarray, kth: np.ndarray, metric: str) -> float:
-    """Share of true neighbours in `found` (sample, k): row numbers, each counted once and never the row itself.
+    """Share of true neighbors in `found` (sample, k): row numbers, each counted once and never the row itself.
 
     `chosen` says which row each query is, or is empty for queries that are no rows.
     """

@@ -1,6 +1,6 @@
-"""Climb a ladder of settings until the highest recall wanted is reached, then repeat what will be shown.
+"""Try settings in order until the highest target of recall is reached, then repeat the settings of the table.
 
-The result file is rewritten after every rung: what a time limit cuts short keeps what was measured.
+The result file is written after every measurement, so that a time limit loses none of them.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
-import os
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import common
+import harness
 import peers
 import tasks
 import truth
@@ -22,23 +22,23 @@ import truth
 
 def main() -> None:
     args = parse()
-    task, peer, ladder = tasks.TASKS[args.task], peers.PEERS[args.peer], json.loads(args.ladder)
-    climb = Climb(args, task, peer)
-    for build, asks in ladder:
-        index = climb.build(build)
-        if any(climb.ask(index, setting) >= max(task.targets) for setting in asks):
+    task, peer = tasks.TASKS[args.task], peers.PEERS[args.peer]
+    search = Search(args, task, peer)
+    for build, queries in json.loads(args.settings):
+        index = search.build(build)
+        if any(search.query(index, setting) >= max(task.targets) for setting in queries):
             break
         del index
-    reached = [run for target in task.targets if (run := task.cheapest(climb.runs, target))]
+    reached = [run for target in task.targets if (run := task.cheapest(search.runs, target))]
     shown = list({json.dumps([run["build"], run["setting"]]): run for run in reached}.values())
     for _ in range(args.repeats - 1):
         for run in shown:
-            if climb.spent + run["wall_seconds"] <= args.limit:
-                climb.ask(climb.build(run["build"]), run["setting"])
+            if search.spent + run["wall_seconds"] <= args.limit:
+                search.query(search.build(run["build"]), run["setting"])
 
 
-class Climb:
-    """Builds and asks, and writes down what each took; peak memory is the most held up to that moment."""
+class Search:
+    """Builds indices, searches them and records the cost of both; peak memory is that of the process so far."""
 
     def __init__(self, args: argparse.Namespace, task: tasks.Task, peer: peers.Peer) -> None:
         self.args, self.task, self.peer = args, task, peer
@@ -46,10 +46,10 @@ class Climb:
         self.rows = peer.accept(task.rows())
         self.runs: list[common.Record] = []
         self.spent = 0.0
-        warm_up, _ = common.timed(peer.warm_up, self.rows, task.metric, json.loads(args.ladder)[0][0])
+        warm_up, _ = common.timed(peer.warm_up, self.rows, task.metric, json.loads(args.settings)[0][0])
         self.record = {
             "version": importlib.metadata.version(peer.package),
-            "load": os.getloadavg()[0],
+            **harness.started(),
             "warm_up_seconds": warm_up,
             "baseline_bytes": common.peak_bytes(),
             "runs": self.runs,
@@ -57,16 +57,15 @@ class Climb:
         common.save(args.out, self.record)
 
     def build(self, setting: peers.Setting) -> Any:
-        """The index, and into `self.built` what it took."""
-        common.wait_for_quiet(self.args.patience)
-        with common.Stopwatch() as watch:
-            index = self.peer.build(self.rows, self.task.metric, setting, self.args.threads)
-        self.built = {"build": setting, "build_seconds": watch.wall}, watch
-        self.spent += watch.wall
+        """The index; its cost is kept for the next measurements."""
+        call = partial(self.peer.build, self.rows, self.task.metric, setting, self.args.threads)
+        index, cost = harness.once(self.args, call)
+        self.built = setting, cost
+        self.spent += cost["wall_seconds"]
         return index
 
-    def ask(self, index: Any, setting: peers.Setting) -> float:
-        """Ask and return the recall. All rows are asked for by all threads, new points by one."""
+    def query(self, index: Any, setting: peers.Setting) -> float:
+        """Search and return the recall: for all rows with all threads, or for new points with one."""
         asked, threads = self.rows, self.args.threads
         if self.task.queries is not None:
             asked, threads = self.task.queries(), 1
@@ -75,14 +74,13 @@ class Climb:
         with common.Stopwatch() as watch:
             found = answer(index, asked, tasks.NEIGHBORS, setting, threads)
         self.spent += watch.wall
-        built, building = self.built
+        build, building = self.built
         run = {
-            **built,
+            "build": build,
+            "build_seconds": building["wall_seconds"],
             "setting": setting,
             "ask_seconds": watch.wall,
-            "wall_seconds": building.wall + watch.wall,
-            "cpu_seconds": building.cpu + watch.cpu,
-            "foreign_seconds": building.foreign + watch.foreign,
+            **{key: building[key] + seconds for key, seconds in watch.record().items()},
             "per_second": asked.shape[0] / watch.wall,
             "peak_bytes": common.peak_bytes(),
             "recall": self.recall(asked, found),
@@ -92,22 +90,18 @@ class Climb:
         return run["recall"]
 
     def recall(self, asked: Any, found: np.ndarray) -> float:
-        """Recall of what was found for the sampled rows or queries."""
+        """Recall for the sampled rows or queries."""
         chosen = self.sample["rows"]
         own = chosen if self.task.queries is None else chosen[:0]
         return truth.recall(self.rows, asked[chosen], own, found[chosen], self.sample["kth"], self.task.metric)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = harness.worker_parser(__doc__, tasks.TASKS)
     parser.add_argument("--peer", required=True, choices=peers.PEERS)
-    parser.add_argument("--task", required=True, choices=tasks.TASKS)
-    parser.add_argument("--ladder", required=True, help="JSON: [[how to build, [how to ask, …]], …]")
-    parser.add_argument("--repeats", required=True, type=int, help="measurements of every setting that is shown")
+    parser.add_argument("--settings", required=True, help="JSON: [[options of building, [options of a search, …]], …]")
     parser.add_argument("--limit", required=True, type=float, help="seconds of measurements after which none is repeated")
     parser.add_argument("--threads", required=True, type=int)
-    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
-    parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
 
 

@@ -1,23 +1,20 @@
 """Features to labels: lapwing and its peers on the same rows, the same labels and the same machine, one after another.
 
-Prints a Markdown table for each task. Every peer runs in a process of its own and takes the threads it likes.
+Prints a Markdown table for each task. Every peer runs in a process of its own, with its default number of threads.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import statistics
-import sys
 from pathlib import Path
-from typing import Any
 
 import certificate
 import common
+import harness
 import mixture
 import peers
-import tasks
+from common import Record
 
 HERE = Path(__file__).resolve().parent
 TASKS = ["mnist", "mixture", "certificate"]
@@ -27,38 +24,29 @@ def main() -> None:
     args = parse()
     draws = 1 if args.quick else args.draws
     chosen = args.peers or (peers.QUICK if args.quick else list(peers.PEERS))
-    report: dict[str, Any] = {
-        "schema": 1,
-        "bench": "label",
-        "date": datetime.date.today().isoformat(),
-        "machine": common.machine(),
-        "neighbors": peers.NEIGHBORS,
-        "results": [],
-    }
+    report = harness.Report("label", args, neighbors=peers.NEIGHBORS)
     if "mnist" in args.tasks:
         for name in chosen:
-            report["results"].append(run(name, "mnist", args.per_class, draws, limit=3600))
+            report.add(run(name, "mnist", args.per_class, draws, limit=3600))
     if "mixture" in args.tasks:
-        mixture.load()  # written once, outside of every measurement
+        mixture.load()  # writes the file, outside of all measurements
         for name in chosen:
             limit = 3600 if name == "lapwing" else args.limit
-            report["results"].append(run(name, "mixture", [10], 1, limit))
+            report.add(run(name, "mixture", [10], 1, limit))
     if "certificate" in args.tasks:
         mixture.load()
-        report["certificate"] = [certified(name, 1 if args.quick else 3) for name in certificate.SETS]
-        print(certificate.table(report["certificate"]))
+        report.record["certificate"] = [certified(name, 1 if args.quick else 3) for name in certificate.SETS]
+        report.save()
+        print(certificate.table(report.record["certificate"]))
     for task in [task for task in args.tasks if task != "certificate"]:
-        print(table(task, [one for one in report["results"] if one["task"] == task]))
-    if report["results"]:
+        print(table(task, report.of_task(task)))
+    if report.results:
         print("".join(f"- {name}: {peers.PEERS[name].about}\n" for name in chosen))
-    print(f"Machine: {common.describe(report['machine'])}; {report['date']}.")
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n")
+    print(report.machine())
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench label", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
+    parser = harness.parser("label", __doc__)
     parser.add_argument("--quick", action="store_true", help="one draw of labels and few peers")
     parser.add_argument("--peers", nargs="+", choices=peers.PEERS, metavar="PEER", help=", ".join(peers.PEERS))
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS[:2])
@@ -68,21 +56,18 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run(name: str, task: str, per_class: list[int], draws: int, limit: float) -> dict[str, Any]:
-    """What one peer achieves on one task; an outcome other than "finished" says why figures are missing."""
-    print(f"{task}: {name} …", file=sys.stderr, flush=True)
-    arguments = ["--peer", name, "--task", task, "--draws", str(draws), "--per-class", *map(str, per_class)]
-    return {"peer": name, "task": task, "draws": [], **common.run_worker(HERE / "worker.py", arguments, limit)}
+def run(name: str, task: str, per_class: list[int], draws: int, limit: float) -> Record:
+    """The results of one peer on one task; an `outcome` other than "finished" tells why figures are missing."""
+    words = ["--peer", name, "--task", task, "--draws", draws, "--per-class", *per_class]
+    return harness.worker(HERE / "worker.py", words, limit, peer=name, task=task, draws=[])
 
 
-def certified(name: str, repeats: int) -> dict[str, Any]:
+def certified(name: str, repeats: int) -> Record:
     """Fits with and without certificate."""
-    print(f"certificate: {name} …", file=sys.stderr, flush=True)
-    arguments = ["--set", name, "--repeats", str(repeats)]
-    return {"fits": [], "set": name, **common.run_worker(HERE / "certificate.py", arguments, 3600)}
+    return harness.worker(HERE / "certificate.py", ["--set", name, "--repeats", repeats], 3600, fits=[], set=name)
 
 
-def table(task: str, results: list[dict[str, Any]]) -> str:
+def table(task: str, results: list[Record]) -> str:
     """Accuracy on hidden rows (mean ± sd over draws), seconds and memory, a row per peer."""
     counts = sorted({one["per_class"] for result in results for one in result["draws"]})
     title = {"mnist": "MNIST, 60,000 × 784", "mixture": f"Curved mixture, {mixture.ROWS:,} × 32"}[task]
@@ -90,8 +75,8 @@ def table(task: str, results: list[dict[str, Any]]) -> str:
     return common.markdown(title, head, [line(result, counts) for result in results])
 
 
-def line(result: dict[str, Any], counts: list[int]) -> list[str]:
-    name = f"{result['peer']} {result.get('version', '')}".strip()
+def line(result: Record, counts: list[int]) -> list[str]:
+    name = harness.name_of(result)
     if not result["draws"]:
         return [name, result["outcome"]]
     cells = [name, *[accuracy(result, count) for count in counts], *seconds(result)]
@@ -99,7 +84,7 @@ def line(result: dict[str, Any], counts: list[int]) -> list[str]:
     return [*cells, common.mib(result["peak_bytes"]) + note]
 
 
-def accuracy(result: dict[str, Any], per_class: int) -> str:
+def accuracy(result: Record, per_class: int) -> str:
     found = [one["accuracy"] for one in result["draws"] if one["per_class"] == per_class]
     if not found:
         return "–"
@@ -107,8 +92,8 @@ def accuracy(result: dict[str, Any], per_class: int) -> str:
     return f"{statistics.mean(found):.3f}{spread}"
 
 
-def seconds(result: dict[str, Any]) -> list[str]:
-    """Graph, solve (median) and features → labels: measured in one call where the peer offers it, else their sum."""
+def seconds(result: Record) -> list[str]:
+    """Graph, solve (median) and features → labels: seconds of one call if the peer has one, else the sum."""
     solve = [one["solve_seconds"] for one in result["draws"] if "solve_seconds" in one]
     whole = [one["whole_seconds"] for one in result["draws"] if "whole_seconds" in one]
     graph = result.get("graph_seconds")

@@ -1,4 +1,4 @@
-"""What certified labels cost: the same fit with and without certificate, in turn, in one process."""
+"""The cost of certified labels: the same fit with and without certificate, in turn, in one process."""
 
 from __future__ import annotations
 

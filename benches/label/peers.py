@@ -16,7 +16,7 @@ NEIGHBORS = 15
 
 
 class Lapwing:
-    """lapwing as it comes: graph and solution in one call."""
+    """lapwing with defaults: graph and solution in one call."""
 
     graph = None
     package = "lapwing"
@@ -32,7 +32,7 @@ class ScikitLearn:
     """Label spreading of scikit-learn."""
 
     package = "scikit-learn"
-    about = '`LabelSpreading(kernel="knn", n_neighbors=15, n_jobs=-1)`: exact neighbours, unweighted'
+    about = '`LabelSpreading(kernel="knn", n_neighbors=15, n_jobs=-1)`: exact neighbors, unweighted'
 
     def whole(self, features: np.ndarray, labels: np.ndarray) -> np.ndarray:
         from sklearn.semi_supervised import LabelSpreading
@@ -64,7 +64,7 @@ class GraphLearning:
     def __init__(self, method: str, exact: bool = False) -> None:
         self.method = method
         self.exact = exact
-        search = "exact neighbours handed to it" if exact else "its own approximate neighbours (annoy, 10 trees)"
+        search = "exact neighbors handed to it" if exact else "its own approximate neighbors (annoy, 10 trees)"
         self.about = f"`ssl.{method}(weightmatrix.knn(X, 15))`, {search}"
 
     def graph(self, features: np.ndarray) -> Any:
@@ -82,7 +82,7 @@ class GraphLearning:
 
 
 class OnSharedGraph:
-    """Base of peers that take a graph and build none: exact neighbours, self-tuning weights, either direction kept."""
+    """Base of peers that need a graph: exact neighbors, self-tuning weights, edges of either direction."""
 
     whole = None
 
@@ -91,7 +91,7 @@ class OnSharedGraph:
         width = np.maximum(distances[:, -1], np.finfo(np.float32).tiny)
         weights = np.exp(-(distances**2) / (width[:, None] * width[indices]))
         rows = np.repeat(np.arange(len(indices)), NEIGHBORS)
-        # The first column is the row itself (or a duplicate of it): dropped.
+        # The first column is the row itself, or a duplicate of it.
         one_way = sp.csr_matrix((weights[:, 1:].ravel(), (rows, indices[:, 1:].ravel())), shape=(len(indices),) * 2)
         return one_way.maximum(one_way.T).tocsr()
 
@@ -103,7 +103,7 @@ class ScikitNetwork(OnSharedGraph):
 
     def __init__(self, classifier: str) -> None:
         self.classifier = classifier
-        self.about = f"`{classifier}()` on exact neighbours with self-tuning weights"
+        self.about = f"`{classifier}()` on exact neighbors with self-tuning weights"
 
     def solve(self, graph: Any, labels: np.ndarray) -> np.ndarray:
         import sknetwork.classification

@@ -1,4 +1,4 @@
-"""The two tasks of the label benchmark: their rows, and which labels are shown."""
+"""The two tasks of the label benchmark: rows and given labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
 
 
 def show_labels(classes: np.ndarray, per_class: int, draw: int) -> np.ndarray:
-    """Labels with all but `per_class` of each class hidden (-1); a larger `per_class` shows a superset of a smaller."""
+    """Labels with all but `per_class` of each class hidden (-1); a larger `per_class` gives a superset of a smaller one."""
     rng = np.random.default_rng(draw)
     shown = np.full(len(classes), -1, dtype=np.int64)
     for one in np.unique(classes):

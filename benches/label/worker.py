@@ -1,6 +1,6 @@
 """Run one peer on one task in a process of its own, so that its peak memory is its own.
 
-The result file is rewritten after every draw: what a time limit cuts short keeps what was measured.
+The result file is written after every draw, so that a time limit loses none of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import common
+import harness
 import peers
 import tasks
 
@@ -53,12 +54,10 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = harness.worker_parser(__doc__, ["mnist", "mixture"], quiet=False)
     parser.add_argument("--peer", required=True, choices=peers.PEERS)
-    parser.add_argument("--task", required=True, choices=["mnist", "mixture"])
     parser.add_argument("--per-class", required=True, type=int, nargs="+")
     parser.add_argument("--draws", required=True, type=int)
-    parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
 
 

@@ -1,7 +1,7 @@
 """Laplacian SVMs: lapwing beside a NumPy program on digits 3 and 8 of MNIST, and a million rows by a low-rank kernel.
 
-On the digits (80 labelled, 11,822 unlabelled rows), Gram matrix and graph are made beforehand. `cg` stops conjugate
-gradients when labels settle, `newton` goes to the optimum: lapwing by systems of labelled rows, NumPy by systems of
+On the digits (80 labeled, 11,822 unlabeled rows), Gram matrix and graph are made beforehand. `cg` stops conjugate
+gradients when labels settle, `newton` goes to the optimum: lapwing by systems of labeled rows, NumPy by systems of
 all; `classes` does so for ten classes of USPS digits, which lapwing factors once. `rows` is lapwing alone, features to
 labels. Each program runs in a process of its own and takes all processors.
 """
@@ -9,64 +9,46 @@ labels. Each program runs in a process of its own and takes all processors.
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import sys
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import classes
 import common
 import digits
+import harness
 import mixture
 import numpy as np
 import programs
+from common import Record
 
 HERE = Path(__file__).resolve().parent
 TASKS = {"cg": "Conjugate gradients, stopped by stability", "newton": "Newton's method", "classes": "classes", "rows": "rows"}
 GOAL = 8
 """GiB that many rows may take."""
-Record = dict[str, Any]
 
 
 def main() -> None:
-    args = parse()
-    facts, date = common.machine(), datetime.date.today().isoformat()
-    report: Record = {"schema": 1, "bench": "lapsvm", "date": date, "machine": facts, "results": []}
-    for task in args.tasks:
-        alone = {"rows": many_rows, "classes": many_classes}
-        results, text = alone[task](args) if task in alone else compared(task, args)
-        print(text, flush=True)
-        report["results"] += results
-        if args.json:
-            args.json.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"{common.DISTURBED}\n\nMachine: {common.describe(facts)}; {date}.")
+    alone = {"rows": many_rows, "classes": many_classes}
+    harness.run_tasks("lapsvm", parse(), {task: alone.get(task, partial(compared, task)) for task in TASKS})
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench lapsvm", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
+    parser = harness.parser("lapsvm", __doc__, quiet=True)
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--programs", nargs="+", choices=programs.PROGRAMS, default=list(programs.PROGRAMS))
     parser.add_argument("--unlabeled", type=int, help="digits without a label (default all 11,822)")
     parser.add_argument("--rows", type=int, help="rows of the mixture (default 1,000,000)")
     parser.add_argument("--repeats", type=int, help="runs of each measurement (default 3)")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one program and task (default 1800)")
-    parser.add_argument("--patience", type=float, default=20, help="seconds to wait for other programs (default 20)")
     parser.add_argument("--small", action="store_true", help="2,000 digits, 100,000 rows, one run of each")
-    args = parser.parse_args()
-    args.unlabeled = args.unlabeled or (2000 if args.small else 11_822)
-    args.rows = args.rows or (100_000 if args.small else mixture.ROWS)
-    args.repeats = args.repeats or (1 if args.small else 3)
-    return args
+    sizes = {"unlabeled": (2000, 11_822), "rows": (100_000, mixture.ROWS)}
+    return harness.by_size(parser.parse_args(), repeats=(1, 3), **sizes)
 
 
 def worker(task: str, args: argparse.Namespace, *more: str) -> Record:
-    """What a process of its own measured."""
-    print(" ".join([task, *more]), file=sys.stderr, flush=True)
-    arguments = ["--task", task, "--repeats", str(args.repeats), "--patience", str(args.patience), *more]
-    return {"task": task, "runs": [], **common.run_worker(HERE / "worker.py", arguments, args.limit)}
+    """A measurement in a process of its own."""
+    return harness.worker(HERE / "worker.py", [*harness.task_words(task, args), *more], args.limit, runs=[])
 
 
 # --- digits ----------------------------------------------------------------------------------------------------------
@@ -94,14 +76,14 @@ def compared(task: str, args: argparse.Namespace) -> tuple[list[Record], str]:
 
 
 def agreement(scores: np.ndarray, of_peer: np.ndarray) -> Record:
-    """Largest difference of two scores, and the share of the unlabelled rows with another sign."""
+    """Largest difference of two scores, and the share of the unlabeled rows with another sign."""
     differs = (scores > 0) != (of_peer > 0)
     largest = float(np.abs(scores - of_peer).max())
     return {"largest_difference": largest, "other_labels": float(differs[digits.LABELED :].mean())}
 
 
 def line(record: Record, peer: Record | None) -> list[str]:
-    """Medians over the runs; what they came to is that of the last."""
+    """Medians of the seconds over the runs; other figures are those of the last run."""
     name, runs = str(record.get("version", record["program"])), record["runs"]
     name += f" ({record['program'].partition(', ')[2]})" if ", " in record["program"] else ""
     if not runs:

@@ -12,13 +12,13 @@ import common
 
 LABELED, VALIDATION = 80, 80
 NEIGHBORS, POWER, DEGREE = 20, 3, 9
-"""Neighbours of the graph, power of its Laplacian, and that of the inner products of unit rows."""
+"""Neighbors of the graph, power of its Laplacian, and that of the inner products of unit rows."""
 AMBIENT, GRAPH = 1e-2, 1.0
 
 
 @dataclass(frozen=True)
 class Digits:
-    """The labelled rows first, then the unlabelled ones; others only as products with these."""
+    """Labeled rows, then unlabeled rows; rows for validation and test as products with these."""
 
     kernel: np.ndarray
     """K (n, n), f64."""
@@ -29,11 +29,11 @@ class Digits:
     truth: np.ndarray
     """(n): 1 or −1."""
     others: dict[str, tuple[np.ndarray, np.ndarray]]
-    """Kernel (m, n) and truth (m) of the rows for validation and of those of the test."""
+    """Kernel (m, n) and true signs (m) of the rows for validation and of those for the test."""
 
 
 def load(unlabeled: int | None) -> Digits:
-    """All rows, or so many of those without a label."""
+    """All rows, or a number of the rows without a label."""
     rows, truth, n_train = _rows()
     order = np.random.default_rng(0).permutation(n_train)
     labeled, held, rest = np.split(order, [LABELED, LABELED + VALIDATION])
@@ -47,7 +47,7 @@ def load(unlabeled: int | None) -> Digits:
 
 
 def _rows() -> tuple[np.ndarray, np.ndarray, int]:
-    """Unit rows, 1 for an 8 and −1 for a 3, and how many rows come before those of the test."""
+    """Unit rows, 1 for an 8 and −1 for a 3, and the number of rows before those of the test."""
     with np.load(common.data_file("mnist.npz")) as data:
         images, digits = data["X"], data["y"]
     kept = np.flatnonzero(np.isin(digits, (3, 8)))
@@ -70,7 +70,7 @@ def _graph(rows: np.ndarray) -> sp.csr_matrix:
 
 
 def _write_graph(path: Path, rows: np.ndarray) -> None:
-    """exp(−d²/(2t²)) with t the mean distance to a neighbour."""
+    """exp(−d²/(2t²)), where t is the mean distance to a neighbor."""
     from lapwing.graph import kneighbors, knn_graph
 
     distances, _ = kneighbors(rows, NEIGHBORS)

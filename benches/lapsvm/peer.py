@@ -1,4 +1,4 @@
-"""Laplacian SVM and LapRLSC in NumPy, as someone who knows NumPy would write them; a program of its own.
+"""Laplacian SVM and LapRLSC in NumPy, as an experienced programmer would write them; independent of lapwing.
 
 The algorithms of Melacci & Belkin (JMLR 2011) for one problem of two classes, in double precision throughout:
 preconditioned conjugate gradients with exact line search and stopping by what labels do, Newton's method by an n × n
@@ -21,7 +21,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Problem:
-    """½(Σ loss + γ_A·αᵀKα + γ_I·αᵀK·Lᵖ·Kα) with the squared hinge, or squares, as loss over the labelled rows."""
+    """½(Σ loss + γ_A·αᵀKα + γ_I·αᵀK·Lᵖ·Kα) with the squared hinge, or squares, as loss over the labeled rows."""
 
     kernel: Array
     """K (n, n), C-contiguous f64."""
@@ -69,11 +69,11 @@ def normalized_laplacian(weights: sp.csr_matrix) -> sp.csr_matrix:
 # --- conjugate gradients ---------------------------------------------------------------------------------------------
 
 Stop = Callable[[Array, Array, float], bool]
-"""Whether to stop, by scores (n) with the bias, coefficients and the bias; asked every ½√n iterations."""
+"""Whether to stop, by scores (n) with the bias, coefficients and the bias; called every ½√n iterations."""
 
 
 def stability(labels: Array, most: float = 0.015) -> Stop:
-    """Stop when a smaller share of the unlabelled rows than `most` has changed sign since the last time."""
+    """Stop when the share of unlabeled rows that changed sign since the last call is below `most`."""
     hidden = np.flatnonzero(labels == 0)
     before = np.zeros(len(hidden))
 
@@ -161,7 +161,7 @@ class _LineSearch:
         return residuals if self.squares else np.where(self.labels * residuals < 0, residuals, 0.0)
 
     def step(self, scores: Array, slopes: Array, left: float, right: float) -> float:
-        """Where the derivative left + s·right, and what the loss adds to it, is 0; 0 if the direction leads nowhere."""
+        """The step s at which the derivative, left + s·right plus that of the loss, is 0; 0 if there is no descent."""
         y = self.labels
         away = scores - y
         # At the kink, a row is an error vector if it moves inwards.
@@ -202,7 +202,7 @@ def newton(problem: Problem, bias: bool = False, max_iter: int = 200) -> Solutio
 
 
 def ridge(problem: Problem, bias: bool = False) -> Solution:
-    """LapRLSC: the same system once, with all labelled rows."""
+    """LapRLSC: the same system once, with all labeled rows."""
     return _step(problem, _smooth_system(problem, 1.0), np.flatnonzero(problem.labels), bias, 1)
 
 
@@ -247,6 +247,6 @@ def _step(problem: Problem, base: Array, errors: Array, bias: bool, t: int) -> S
 
 
 def _solved(system: Array, targets: Array) -> Array:
-    """The system is spent. Its transpose is what LAPACK takes without a copy."""
+    """Overwrites the system. LAPACK takes its transpose without a copy."""
     factors = scipy.linalg.lu_factor(system.T, overwrite_a=True, check_finite=False)
     return scipy.linalg.lu_solve(factors, targets, trans=1, check_finite=False)

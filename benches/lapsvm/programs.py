@@ -1,4 +1,4 @@
-"""What is timed: lapwing's estimator and the peer, each fitted to the digits with all that can be prepared at hand."""
+"""The programs that are timed: lapwing's estimator and the peer, fitted to the digits after all preparation."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import digits
 import peer
 
 MAX_ITER = 200
-"""Iterations of conjugate gradients, if labels do not settle before."""
+"""The most iterations of conjugate gradients."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A solution, and what the program itself says of it."""
+    """A solution, and the report of the program."""
 
     coefficients: np.ndarray
     bias: float
     n_iter: int
     solve_seconds: float | None = None
-    """Of its phase "solve", where it tells."""
+    """Seconds of the phase "solve", if the program reports them."""
     said: dict[str, Any] = field(default_factory=dict)
 
 

@@ -1,14 +1,13 @@
-"""Low-rank propagation of rows too many to hold: seconds, memory, and what a fit on fewer rows changes.
+"""Low-rank propagation of more rows than memory holds: seconds, memory, and the effect of a fit on fewer rows.
 
-`kernel` tells what a core does in each step. `scale` labels rows that are made as they are read, fitted to all of them
-and to a sample. `numpy` does the job of a NumPy program (`peer.py`) beside it, on one file. `file` compares passes over
-a file with reading its bytes, `ranks` processes with threads.
+`kernel` measures each step on one core. `scale` labels generated rows, with fits on all rows and on a sample. `numpy`
+measures a NumPy program (`peer.py`) beside lapwing, on one file. `file` compares passes over a file with reading its bytes,
+`ranks` compares processes with threads.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import filecmp
 import json
 import os
@@ -18,20 +17,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import common
+import harness
 import numpy as np
 import rows
+from common import Record
 
 BUILT = common.ROOT / "target" / "release"
 CORES = len(os.sched_getaffinity(0))
-Record = dict[str, Any]
 Source = tuple[object, object]
 """Rows and their labels."""
 Groups = dict[tuple[str, ...], list[Record]]
-"""Repeated measurements, by what names them in a table."""
+"""Repeated measurements, by their first cells in a table."""
 
 
 def options(method: str, n_landmarks: int, rule: str) -> list[str]:
@@ -49,31 +49,20 @@ SAMPLE = 100_000
 
 def main() -> None:
     args = parse()
-    facts, date = common.machine(), datetime.date.today().isoformat()
-    report: Record = {"schema": 1, "bench": "low-rank", "date": date, "machine": facts, "results": []}
     bench = common.ROOT / "target" / "bench"
     bench.mkdir(parents=True, exist_ok=True)
-    for task in args.tasks:
-        with tempfile.TemporaryDirectory(dir=bench) as folder:
-            results, text = TASKS[task](args, Path(folder))
-        print(text, flush=True)
-        report["results"] += [{**record, "task": task} for record in results]
-        if args.json:
-            args.json.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"{common.DISTURBED}\n\nMachine: {common.describe(facts)}; {date}.")
+    with tempfile.TemporaryDirectory(dir=bench) as folder:
+        tasks = {name: partial(task, folder=Path(folder)) for name, task in TASKS.items()}
+        harness.run_tasks("low-rank", args, tasks)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench low-rank", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
+    parser = harness.parser("low-rank", __doc__)
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--rows", type=int, help="rows that are made; the file has a tenth of them (default 10⁸)")
     parser.add_argument("--repeats", type=int, help="runs of each measurement (default 3)")
     parser.add_argument("--small", action="store_true", help="10⁷ rows, one run of each: about two minutes")
-    args = parser.parse_args()
-    args.rows = args.rows or (10_000_000 if args.small else 100_000_000)
-    args.repeats = args.repeats or (1 if args.small else 3)
-    return args
+    return harness.by_size(parser.parse_args(), rows=(10_000_000, 100_000_000), repeats=(1, 3))
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
@@ -93,7 +82,7 @@ def run(command: Sequence[object], threads: int = 0) -> Record:
 
 
 def label(source: Source, out: Path, *more: object, start: Sequence[object] = ()) -> Record:
-    """Run `lapwing label`, or what `start` says in place of lapwing; parameters stay as given."""
+    """Run `lapwing label`, or another program that `start` names, without selection of parameters."""
     (data, labels), start = source, start or [BUILT / "lapwing"]
     return run([*start, "label", data, "--labels", labels, "-o", out, "--select", "off", "--json", "--quiet", *more])
 
@@ -106,7 +95,7 @@ def made(n_rows: int) -> Source:
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
-def kernel(_: argparse.Namespace, __: Path) -> tuple[list[Record], str]:
+def kernel(_: argparse.Namespace, folder: Path) -> tuple[list[Record], str]:
     """Rows a second of one core in each step of a pass, as an example of the crate measures them."""
     common.wait_for_quiet(60)
     done = subprocess.run([BUILT / "examples" / "row_kernel"], stdout=subprocess.PIPE, text=True, check=True)
@@ -279,7 +268,7 @@ def table(
     results: list[Record],
     more: Callable[[tuple[str, ...], list[Record], Groups], list[str]],
 ) -> str:
-    """A line for repeated measurements of one thing, and what `more` says of them."""
+    """A table with a line for repeated measurements; `more` makes further cells."""
     groups: Groups = {}
     for record in results:
         groups.setdefault(tuple(record["of"]), []).append(record)

@@ -1,4 +1,4 @@
-"""Low-rank propagation in NumPy, as someone who knows NumPy would write it; a program of its own, beside lapwing's.
+"""Low-rank propagation in NumPy, as an experienced programmer would write it; independent of lapwing.
 
 Rows are memory-mapped and taken in chunks that stay in the cache. Exponents −|x − l|²/(2σ²) are one product in single
 precision, of rows and landmarks less their center with two columns more for squared norms; the rest works in place, in
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 CHUNK = 4096
-"""Rows of a chunk; the labelled rows are one."""
+"""Rows of a chunk; the labeled rows are one chunk."""
 ALPHA, FLOOR, RCOND, NEAREST = 0.9, 1e-3, 1e-6, 3
 
 
@@ -62,7 +62,7 @@ class Rows:
         return np.matmul(left, self.right, out=out)
 
     def each(self, work: Callable[[np.ndarray], np.ndarray]) -> Iterable[np.ndarray]:
-        """What `work` makes of the exponents of each chunk, in order."""
+        """The results of `work` for the exponents of each chunk, in order."""
         starts = range(0, len(self.data), CHUNK)
         return self.pool.map(lambda start: work(self.exponents(self.data[start : start + CHUNK])), starts)
 
@@ -153,7 +153,7 @@ def propagated(known: np.ndarray, targets: np.ndarray, gram: np.ndarray, root: n
 
 
 def all_labels(parts: Iterable[np.ndarray], labeled: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Labels of all rows, one byte each; `scores` are those of labelled rows."""
+    """Labels of all rows, one byte each; `scores` are those of labeled rows."""
     labels = np.concatenate(list(parts))
     labels[labeled] = scores.argmax(axis=1)
     return labels

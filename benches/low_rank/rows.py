@@ -24,7 +24,7 @@ def labels() -> Path:
 
 
 def accuracy(found: np.ndarray) -> float:
-    """Share of the rows without a label whose class was found."""
+    """Accuracy on the rows without a label."""
     first = CLASSES * PER_CLASS
     return float((found[first:] == np.arange(first, len(found)) % CLASSES).mean())
 

@@ -1,13 +1,12 @@
-"""Memory that `--plan` says a fit will take, beside what it takes: all methods, over rows and columns.
+"""Memory that `--plan` states for a fit, beside the memory of the fit: all methods, over rows and columns.
 
-Every line runs `lapwing label` twice on a random problem, with and without `--plan`. An honest plan is an upper bound that is
-not far off: what is needed is between .75 and 1 of it.
+Every line runs `lapwing label` twice on a random problem, with and without `--plan`. A good plan is a close upper bound: the
+fit needs between .75 and 1 of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import signal
 import sys
@@ -17,14 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import common
+import harness
 import problems
+from common import Record
 
 PROGRAM = common.ROOT / "target" / "release" / "lapwing"
 LEAST, MOST = 0.75, 1.0
-"""What is needed, as a share of what was planned."""
+"""Bounds of the needed memory, as a share of the planned memory."""
 MOST_EXACT = 10_000
-"""Most rows of cases that take a square of the rows for every product."""
-Record = dict[str, Any]
+"""The most rows of cases whose products cost the square of the rows."""
 
 
 class Case(NamedTuple):
@@ -68,21 +68,17 @@ CASES = {
 
 def main() -> None:
     args = parse()
-    facts, date = common.machine(), datetime.date.today().isoformat()
-    report: Record = {"schema": 1, "bench": "plan", "date": date, "machine": facts, "results": []}
+    report = harness.Report("plan", args)
     print(common.table(HEAD, []).rstrip())
     for of in problems_of(args):
         record = measured(args, *of)
         print(f"| {' | '.join(line(record))} |", flush=True)
-        report["results"].append(record)
-        if args.json:
-            args.json.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"\n{verdict(report['results'])}\n\nMachine: {common.describe(facts)}; {date}.")
+        report.add(record)
+    print(f"\n{verdict(report.results)}\n\n{report.machine()}")
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench plan", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
+    parser = harness.parser("plan", __doc__)
     parser.add_argument("--methods", nargs="+", metavar="M", choices=list(CASES), default=list(CASES))
     parser.add_argument("--rows", nargs="+", type=int, default=[1000, 20_000, 120_000, 400_000])
     parser.add_argument("--columns", nargs="+", type=int, default=[8, 64, 256])
@@ -99,7 +95,7 @@ def parse() -> argparse.Namespace:
 
 
 def problems_of(args: argparse.Namespace) -> Iterator[tuple[str, int, int, str, str, int]]:
-    """Case, rows, columns, kind, ending and threads of every measurement; edges alone have neither of the middle ones."""
+    """Case, rows, columns, kind, ending and threads of every measurement; problems of edges have no columns."""
     for n in args.rows:
         for name in args.methods:
             case = CASES[name]

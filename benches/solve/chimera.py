@@ -70,7 +70,7 @@ def _ring(nodes: int, rng: np.random.Generator) -> Edges:
 
 
 def _star(nodes: int, rng: np.random.Generator) -> Edges:
-    """A star whose arms are paths of a random length."""
+    """A star with paths of random lengths as arms."""
     arm = int(rng.integers(1, 20))
     node = np.arange(1, nodes)
     return node, np.where((node - 1) % arm == 0, 0, node - 1)

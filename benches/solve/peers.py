@@ -21,7 +21,7 @@ class OutOfTime(Exception):
 
 
 class Peer:
-    """What the worker calls; what a solver says of itself goes into `notes`."""
+    """The interface for the worker; figures that a solver reports go into `notes`."""
 
     package: str
     about: str
@@ -162,7 +162,7 @@ class Apxchol(Peer):
 
 
 class Cholmod(Peer):
-    """Sparse Cholesky of CHOLMOD through cholespy; of a singular system the last node is held at zero."""
+    """Sparse Cholesky of CHOLMOD through cholespy; in a singular system, the last node is fixed at zero."""
 
     package = "cholespy"
     about = "`cholespy.CholeskySolverD` (CHOLMOD with its own BLAS), all right-hand sides in one block"

@@ -1,4 +1,4 @@
-"""The systems that are solved: graphs, what stands on their diagonals, and ten right-hand sides each.
+"""The systems: graphs, terms on their diagonals, and ten right-hand sides for each.
 
 All are Laplacians L = D − W, or L + diag(g). Made once and kept under `target/bench`.
 """
@@ -43,7 +43,7 @@ class System:
         return matrix
 
     def residuals(self, solution: np.ndarray, right_sides: np.ndarray) -> np.ndarray:
-        """‖b − A·x‖ / ‖b‖ of each column, from the edges: Σ wᵢⱼ(xᵢ − xⱼ) loses no digits when weights are far apart."""
+        """‖b − A·x‖ / ‖b‖ of each column, from the edges: Σ wᵢⱼ(xᵢ − xⱼ) is exact even if weights differ by many orders."""
         solution, right_sides = np.atleast_2d(solution.T).T, np.atleast_2d(right_sides.T).T
         edges = sp.triu(self.adjacency, format="coo")
         out = []
@@ -74,9 +74,9 @@ def _write(path: Path, make: Callable[[], System]) -> None:
 
 
 def harmonic() -> System:
-    """Harmonic functions on the 15-nearest-neighbour graph of the curved mixture, 1,000 of its million rows labelled.
+    """Harmonic functions on the 15-nearest-neighbor graph of the curved mixture, 1,000 of its million rows labeled.
 
-    Rows of labelled nodes are cut out; their weights stand on the diagonal and, a column per class, on the right.
+    Rows of labeled nodes are cut out; their weights stand on the diagonal and, a column per class, on the right.
     """
     from lapwing.graph import knn_graph
 
@@ -140,7 +140,7 @@ MAKERS: dict[str, Callable[[], System]] = {
     "weighted-chimera": partial(woven, weighted=True),
 }
 TITLES = {
-    "harmonic": "Harmonic functions, 15 neighbours of 10⁶ rows, 1,000 labelled",
+    "harmonic": "Harmonic functions, 15 neighbors of 10⁶ rows, 1,000 labeled",
     "grid": "Grid 1000 × 1000, weights over {orders} powers of ten",
     "power-law": "Preferential attachment, 10⁶ nodes, 10⁷ edges",
     "chimera": "Chimera, 5·10⁵ nodes, unit weights",

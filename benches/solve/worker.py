@@ -1,6 +1,6 @@
 """Set a solver up and solve for one and for ten right-hand sides, several times; in a process of its own.
 
-The result file is rewritten after every step: what a time limit cuts short keeps what was measured.
+The result file is written after every step, so that a time limit loses none of them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import importlib.metadata
 import os
 import resource
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import common
+import harness
 import peers
 import systems
 
@@ -30,13 +30,11 @@ def main() -> None:
     record["baseline_bytes"] = common.peak_bytes()
     end = time.perf_counter() + args.limit
     for repeat in range(args.repeats):
-        common.wait_for_quiet(args.patience)
-        with common.Stopwatch() as setup:
-            prepared = peer.setup(matrix)
+        prepared, setup = harness.once(args, lambda: peer.setup(matrix))
         note(record, "setup", setup)
         common.save(args.out, record)
         solve(args, record, peer, prepared, system, "one", system.right_sides[:, :1])
-        again = setup.wall + record["one"][-1]["wall_seconds"]
+        again = setup["wall_seconds"] + record["one"][-1]["wall_seconds"]
         if repeat == 0 and record["one"][-1]["wall_seconds"] * systems.RIGHT_SIDES < args.limit:
             solve(args, record, peer, prepared, system, "ten", system.right_sides)
         del prepared
@@ -45,16 +43,12 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = harness.worker_parser(__doc__, systems.MAKERS)
     parser.add_argument("--peer", required=True, choices=peers.PEERS)
-    parser.add_argument("--task", required=True, choices=systems.MAKERS)
     parser.add_argument("--orders", required=True, type=int)
     parser.add_argument("--threads", required=True, type=int)
-    parser.add_argument("--repeats", required=True, type=int)
     parser.add_argument("--limit", required=True, type=float, help="seconds after which nothing new is begun")
-    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
     parser.add_argument("--memory", required=True, type=float, help="GiB of address space")
-    parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
 
 
@@ -62,19 +56,15 @@ def solve(
     args: Any, record: dict[str, Any], peer: peers.Peer, prepared: Any, system: Any, name: str, right_sides: np.ndarray
 ) -> None:
     """Solve, recompute the residuals, and note both under `name`."""
-    common.wait_for_quiet(args.patience)
-    with common.Stopwatch() as watch:
-        solution = peer.solve(prepared, right_sides)
+    solution, cost = harness.once(args, lambda: peer.solve(prepared, right_sides))
     residuals = system.residuals(solution, right_sides)
-    note(record, name, watch, residual=float(residuals.max()), **peer.notes)
+    note(record, name, cost, residual=float(residuals.max()), **peer.notes)
     common.save(args.out, record)
 
 
-def note(record: dict[str, Any], name: str, watch: common.Stopwatch, **more: Any) -> None:
+def note(record: dict[str, Any], name: str, cost: common.Record, **more: Any) -> None:
     """Append one timed step."""
-    step = {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
-    step["peak_bytes"] = common.peak_bytes()
-    record.setdefault(name, []).append({**step, **more})
+    record.setdefault(name, []).append({**cost, "peak_bytes": common.peak_bytes(), **more})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """Graphs too large to hold: edges a second through the sparsifier, and labels for all nodes under a hard memory limit.
 
 `throughput` streams a file through `lapwing sparsify` at several capacities. `label` labels the nodes of a graph of 3·10⁸
-edges with `lapwing label --method sparse-harmonic`, the address space of the process held to 2 GiB by the system, and
-beside it the first edges of the same file with and without sparsifying.
+edges with `lapwing label --method sparse-harmonic`, while the system limits the address space of the process to 2 GiB. It
+also labels by the first edges of the file, with and without sparsifying.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import subprocess
@@ -16,38 +15,30 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import blocks
 import common
+import harness
 import numpy as np
+from common import Record
 
 PROGRAM = common.ROOT / "target" / "release" / "lapwing"
 
 
 def main() -> None:
     args = parse()
-    report: dict[str, Any] = {
-        "schema": 1,
-        "bench": "sparsify",
-        "date": datetime.date.today().isoformat(),
-        "machine": common.machine(),
-        "results": [],
-    }
+    report = harness.Report("sparsify", args)
     if "throughput" in args.tasks:
-        report["results"] += throughput(args)
+        report.add(*throughput(args))
     if "label" in args.tasks:
-        report["results"] += label(args)
+        report.add(*label(args))
     for task in args.tasks:
-        print(table(task, [one for one in report["results"] if one["task"] == task]))
-    print(f"Machine: {common.describe(report['machine'])}; {report['date']}.")
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n")
+        print(table(task, report.of_task(task)))
+    print(report.machine())
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="cargo xtask bench sparsify", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement to FILE")
+    parser = harness.parser("sparsify", __doc__)
     parser.add_argument("--tasks", nargs="+", choices=["throughput", "label"], default=["throughput", "label"])
     parser.add_argument("--nodes", type=int, default=200_000, help="nodes (default 200,000)")
     parser.add_argument("--edges", type=int, default=300_000_000, help="edges to label (default 3·10⁸)")
@@ -58,7 +49,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def throughput(args: argparse.Namespace) -> list[dict[str, Any]]:
+def throughput(args: argparse.Namespace) -> list[Record]:
     """Edges a second from a file, 20 edges a node kept, at capacities of 40 and 80 edges a node."""
     path = blocks.edges(args.nodes, args.part)
     results = []
@@ -69,19 +60,19 @@ def throughput(args: argparse.Namespace) -> list[dict[str, Any]]:
     return results
 
 
-def sparsify(path: Path, args: argparse.Namespace, options: list[str]) -> dict[str, Any]:
+def sparsify(path: Path, args: argparse.Namespace, options: list[str]) -> Record:
     """One run of `lapwing sparsify`."""
     with tempfile.TemporaryDirectory(dir=common.ROOT / "target" / "bench") as folder:
         command = ["sparsify", str(path), "--nodes", str(args.nodes), "-o", f"{folder}/out.npz", "--json", *options]
         return run(command, 0)
 
 
-def label(args: argparse.Namespace) -> list[dict[str, Any]]:
+def label(args: argparse.Namespace) -> list[Record]:
     """All edges under the limit; the first ones with and without sparsifying."""
     known = blocks.labels(args.nodes, 10)
     whole, part = blocks.edges(args.nodes, args.edges), blocks.edges(args.nodes, args.part)
     sparse = ["--method", "sparse-harmonic", "--nodes", str(args.nodes), "--memory", args.memory]
-    # With a budget of all edges the sparsifier hands on the graph itself.
+    # With a budget of all edges, the sparsifier returns the whole graph.
     whole_graph = ["--method", "sparse-harmonic", "--nodes", str(args.nodes)]
     runs = [
         ("sparse-harmonic, 2 GiB limit", whole, args.edges, [*sparse, "--refinements", "0"], args.limit),
@@ -96,7 +87,7 @@ def label(args: argparse.Namespace) -> list[dict[str, Any]]:
     ]
 
 
-def labeled(path: Path, known: Path, options: list[str], limit: int) -> dict[str, Any]:
+def labeled(path: Path, known: Path, options: list[str], limit: int) -> Record:
     """One run of `lapwing label`, and its accuracy on the rows without a label."""
     with tempfile.TemporaryDirectory(dir=common.ROOT / "target" / "bench") as folder:
         out = Path(folder) / "labels.npy"
@@ -110,7 +101,7 @@ def labeled(path: Path, known: Path, options: list[str], limit: int) -> dict[str
     return record
 
 
-def run(command: list[str], limit: int) -> dict[str, Any]:
+def run(command: list[str], limit: int) -> Record:
     """Run the program, its address space held to `limit` MiB by the system unless that is 0."""
     print(" ".join(["lapwing", *command]), file=sys.stderr, flush=True)
     held = f"ulimit -v {limit * 1024}; " if limit else ""
@@ -126,7 +117,7 @@ def run(command: list[str], limit: int) -> dict[str, Any]:
     return {"outcome": "finished", "seconds": seconds, "report": json.loads(done.stdout)}
 
 
-def table(task: str, results: list[dict[str, Any]]) -> str:
+def table(task: str, results: list[Record]) -> str:
     """Markdown for one task."""
     if task == "throughput":
         head = ["capacity", "edges", "seconds", "edges/s", "edges/s/core", "in systems", "kept", "forms kept", "peak MiB"]
@@ -135,7 +126,7 @@ def table(task: str, results: list[dict[str, Any]]) -> str:
     return common.markdown("Labels under a memory limit", head, [label_line(one) for one in results])
 
 
-def throughput_line(one: dict[str, Any]) -> list[str]:
+def throughput_line(one: Record) -> list[str]:
     if one["outcome"] != "finished":
         return [f"{one['capacity']} a node", one["outcome"]]
     report, rate = one["report"]["sparsifier"], one["edges"] / one["seconds"]
@@ -153,7 +144,7 @@ def throughput_line(one: dict[str, Any]) -> list[str]:
     ]
 
 
-def label_line(one: dict[str, Any]) -> list[str]:
+def label_line(one: Record) -> list[str]:
     name = [one["name"], f"{one['edges']:,}"]
     if one["outcome"] != "finished":
         return [*name, common.seconds(one["seconds"]), one["outcome"]]

@@ -10,14 +10,14 @@ import common
 
 CLASSES = 10
 WITHIN = 0.8
-"""Probability of an edge within its class, before those that end there by chance."""
+"""Probability that an edge is drawn within its class; other edges may end there by chance."""
 
 ROW = np.dtype([("u", "<u4"), ("v", "<u4"), ("weight", "<f4")])
 PIECE = 1 << 22
 
 
 def edges(n_nodes: int, n_edges: int) -> Path:
-    """The edge list as a record array of 12 bytes a row, written once; the first rows are those of a shorter list."""
+    """The edge list as a record array of 12 bytes a row, written once; a shorter list is its beginning."""
     return common.kept(f"blocks-{n_nodes}-{n_edges}.npy", lambda path: write(path, n_nodes, n_edges))
 
 

@@ -13,7 +13,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-6)
 
 
 class Curve:
-    """What a program writes down as it goes, and when it is to stop."""
+    """The curve of a training as it runs, which also stops it."""
 
     def __init__(self, optimum: float | None, tol: float, limit: float) -> None:
         """Stop at (1 + tol) times the optimum, if that is known, and after `limit` seconds."""
@@ -33,7 +33,7 @@ class Curve:
 
 
 def ending_at(value: float, points: Points) -> Points:
-    """All of a curve moved until its end is what the weights are worth: systems that are solved roughly shift losses."""
+    """A curve, shifted so that its end is the loss of the weights: inexact solves shift the losses of a program."""
     shift = value - points[-1][1]
     return [(seconds, claimed + shift) for seconds, claimed in points]
 

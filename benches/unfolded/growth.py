@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 import common
+import harness
 import measured
 import problem
 from common import Record
@@ -29,7 +28,7 @@ def growth(args: argparse.Namespace) -> tuple[list[Record], str]:
     lines = [line(record) for record in results]
     done = [record for record in results if record["runs"]]
     if len(done) > 1:
-        exponents = [f"{exponent(done, part):.2f}" for part in PARTS]
+        exponents = [f"{harness.exponent(done, 'n_edges', part):.2f}" for part in PARTS]
         lines.append([f"exponent (goal {GOAL})", "", *exponents])
     head = ["edges", "nodes", *PARTS.values(), "edge passes an iteration", "ns an edge and pass", "peak MiB"]
     title = f"Growth: mean degree {DEGREE}, {FEATURES} features, {CLASSES} classes, gradient descent"
@@ -51,10 +50,3 @@ def line(record: Record) -> list[str]:
     passes = runs[-1]["passes"]
     each = 1e9 * medians[0] / max(passes, 1) / record["n_edges"]
     return [*cells, f"{passes:.0f}", f"{each:.2f}", common.mib(record["peak_bytes"])]
-
-
-def exponent(records: list[Record], part: str) -> float:
-    """The slope of the straight line through the logarithms, by least squares."""
-    sizes = [record["n_edges"] for record in records]
-    taken = [common.median(record["runs"], part) for record in records]
-    return float(np.polyfit(np.log(sizes), np.log(taken), 1)[0])

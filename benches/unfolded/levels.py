@@ -1,4 +1,4 @@
-"""Seconds to the optimum and on the way to it: lapwing's solvers and the peers on one problem after another."""
+"""Seconds to the optimum and to levels before it: lapwing's solvers and the peers on several problems."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from common import Record
 SOLVERS = ("auto", "direct", "herta", "gd", "adam")
 GRAPH_REGS = (1.0, 20.0)
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""Of Adam; all are tried for a short time, and the best has all of it."""
+"""Learning rates of Adam; all are tried for a short time, and the best is used."""
 TRIED = 0.05
-"""Share of the limit that each rate is tried for."""
+"""Share of the limit for trying each rate."""
 PEERS = [f"{engine}, {method}" for engine in engines.ENGINES for method in ("direct", "herta")]
 TITLES = {"mse": "squares", "cross-entropy": "cross-entropy"}
 SMALL = problem.Shape(20_000, 140_000, 64, 10)
@@ -36,7 +36,7 @@ def physics(args: argparse.Namespace) -> tuple[list[Record], str]:
 
 
 def compared(args: argparse.Namespace, name: str) -> tuple[list[Record], str]:
-    """Every program at each loss and λ."""
+    """All programs at each loss and λ."""
     results, texts = [], []
     for loss in args.losses:
         for graph_reg in GRAPH_REGS:
@@ -54,14 +54,14 @@ def compared(args: argparse.Namespace, name: str) -> tuple[list[Record], str]:
 
 
 def trained(args: argparse.Namespace, given: list[str]) -> list[Record]:
-    """All programs on one problem: those that were chosen, and Adam as fast as the peers have it."""
+    """All programs on one problem: the chosen ones, and the fastest Adam of the peers."""
     names = [f"lapwing, {solver}" for solver in args.solvers] + [name for name in PEERS if args.peers]
     records = [{"program": name, **measured.worker("train", args, "--program", name, *given)} for name in names]
     return records + ([fastest_adam(args, given)] if args.peers else [])
 
 
 def fastest_adam(args: argparse.Namespace, given: list[str]) -> Record:
-    """Adam at the rate that comes lowest in a short time, by the engine that takes more steps in it at that rate."""
+    """Adam at the rate with the lowest loss after a short time, by the engine that is faster at that rate."""
     rates: list[float] = list(RATES)
     tried: list[Record] = []
     for engine in engines.ENGINES:
@@ -95,7 +95,7 @@ def table(title: str, best: Record, group: Sequence[Record], args: argparse.Name
 
 
 def line(record: Record, optimum: float, of_own: float | None, limit: float) -> list[str]:
-    """Medians over the runs; what they came to is that of the last."""
+    """Medians of the seconds over the runs; other figures are those of the last run."""
     runs = record["runs"]
     if not runs:
         return [record["program"], record["outcome"]]
@@ -115,7 +115,7 @@ def line(record: Record, optimum: float, of_own: float | None, limit: float) -> 
 
 
 def called(record: Record) -> str:
-    """The program, and what it chose or was given."""
+    """The program, with its choices or settings."""
     said = record["runs"][-1]["said"]
     package, _, method = record["program"].partition(", ")
     chosen = [said["solver"]] if method == "auto" else []
@@ -125,7 +125,7 @@ def called(record: Record) -> str:
 
 
 def until(record: Record, optimum: float, level: float) -> float | None:
-    """Median seconds to a level, of the runs that other programs left alone; none if one of them did not reach it."""
+    """Median seconds to a level over undisturbed runs; None if one of them does not reach it."""
     found = [curve.first(run["points"], optimum, level) for run in common.quiet(record["runs"])]
     reached = [seconds for seconds in found if seconds is not None]
     return statistics.median(reached) if len(reached) == len(found) else None

@@ -1,6 +1,6 @@
 """The objective of an unfolded graph network, and an independent judgement of its weights in double precision.
 
-    ℓ(W) = Σ over labelled nodes of loss(z, y) + (ρ/2)‖W‖²,   Z = H⁻¹XW,   H = I + λ·D^(−1/2)·L·D^(−1/2),
+    ℓ(W) = Σ over labeled nodes of loss(z, y) + (ρ/2)‖W‖²,   Z = H⁻¹XW,   H = I + λ·D^(−1/2)·L·D^(−1/2),
 
 with D the degrees plus 1, a loop of each node. The loss is ½‖z − y‖² with y one-hot ("mse"), or the cross-entropy of
 the softmax of z ("cross-entropy").
@@ -25,14 +25,14 @@ EXACT = 1e-12
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be minimised."""
+    """The objective of a task."""
 
     problem: Problem
     loss: str
     graph_reg: float
     """λ."""
     l2_reg: float | None = None
-    """ρ; None is as the estimator of lapwing has it by itself."""
+    """ρ; None stands for the default of lapwing's estimator."""
 
 
 class Objective:
@@ -78,7 +78,7 @@ class Objective:
 
 
 def system(graph: sp.csr_array, graph_reg: float) -> tuple[sp.csr_array, np.ndarray]:
-    """S·H·S (n, n), with ones on its diagonal, and S (n); conjugate gradients on it are those with Jacobi on H."""
+    """S·H·S (n, n), with ones on its diagonal, and S (n): conjugate gradients on it equal those with Jacobi on H."""
     weights = graph.astype(np.float64)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     scales = 1 / np.sqrt(1 + degrees + graph_reg * degrees)  # by the diagonal of D + λL

@@ -1,8 +1,8 @@
-"""Three ways to train an unfolded graph network, as someone who knows NumPy, SciPy and PyTorch would write them.
+"""Three ways to train an unfolded graph network in NumPy, SciPy and PyTorch, as an experienced programmer would write them.
 
 `adam` is what the network is usually trained with: full gradients, each of two systems, which start from where those
 of the step before ended and go on until residuals are a tenth. `herta` is HERTA of Yang, Yang, Hu & Dereziński without
-its samplings, which pay on no problem of this benchmark: Q ≈ H⁻¹X to 1e-2, the exact Gram matrix P of its labelled rows,
+its samplings, which pay on no problem of this benchmark: Q ≈ H⁻¹X to 1e-2, the exact Gram matrix P of its labeled rows,
 then conjugate gradients (squares) or L-BFGS (cross-entropy) on W preconditioned by P, with true gradients. `direct`
 takes Q to 1e-4 or 1e-5, and then solves, or runs L-BFGS, without the graph.
 
@@ -30,7 +30,7 @@ FINE = {"mse": 1e-4, "cross-entropy": 1e-5}
 INNER = 1e-5
 """Relative residuals of the steps of conjugate gradients."""
 REDUCE = 0.1
-"""What Adam leaves of the residuals of a system at each step."""
+"""The factor by which Adam reduces the residual of a system in each step."""
 RESTART = 10
 """Steps of conjugate gradients before Z is computed anew."""
 ROWS = 16_384
@@ -94,7 +94,7 @@ def _at_zero(objective: Objective) -> float:
 
 
 def _smoothed(engine: Engine, objective: Objective, tol: float) -> Array:
-    """Labelled rows of H⁻¹X (l, d), f32."""
+    """Labeled rows of H⁻¹X (l, d), f32."""
     known = objective.mask[:, 0] > 0
     smoothed = np.empty((int(known.sum()), engine.n_features), np.float32)
     for first in range(0, engine.n_features, 64):
@@ -175,7 +175,7 @@ class _Stored:
 
 
 class _Enough(Exception):
-    """The curve says so."""
+    """Raised by the curve to stop a training."""
 
 
 def _quasi_newton(evaluate: Callable[[Array], tuple[float, Array]], factor: Array, layer: Array, curve: Curve) -> Array:

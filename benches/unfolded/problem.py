@@ -12,11 +12,11 @@ import scipy.sparse as sp
 import common
 
 SHARE = 0.8
-"""Labelled nodes."""
+"""Labeled nodes."""
 SHARES = (0.45, 0.2, 0.35)
-"""Of the edges: those that stay within a community, those that stay within a class, and those of any two nodes."""
+"""Shares of edges: within a community, within a class, and between any two nodes."""
 COMMUNITY = 300
-"""Nodes of a community, about; it lies within a class."""
+"""Mean number of nodes of a community, which is part of a class."""
 TAIL = 1.8
 """Exponent of the tail of the degrees, P(degree > x) ∝ x^−TAIL."""
 SETS = ("cora", "dblp", "coauthor_cs", "coauthor_physics")
@@ -24,14 +24,14 @@ SETS = ("cora", "dblp", "coauthor_cs", "coauthor_physics")
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph whose nodes have features and, some of them, classes."""
+    """A graph whose nodes have features and, in part, classes."""
 
     graph: sp.csr_array
     """Symmetric weights (n, n), f32, without loops."""
     features: Any
     """(n, d), f32, an array or a `csr_array`."""
     labels: np.ndarray
-    """(n), −1 where unlabelled."""
+    """(n), −1 where unlabeled."""
 
     @property
     def n_classes(self) -> int:
@@ -77,7 +77,7 @@ def adjacency(edges: np.ndarray, n_nodes: int) -> sp.csr_array:
 
 
 def narrow(matrix: sp.csr_array) -> sp.csr_array:
-    """The same with indices of 32 bits: SciPy copies those of mixed widths at every product."""
+    """The same matrix with indices of 32 bits: with mixed widths, SciPy copies them at every product."""
     indices, starts = (part.astype(np.int32) for part in (matrix.indices, matrix.indptr))
     return sp.csr_array((matrix.data, indices, starts), shape=matrix.shape)
 

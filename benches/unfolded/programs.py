@@ -1,4 +1,4 @@
-"""What is timed: lapwing's estimator by solver, and the peers by engine, each from arrays in memory to weights."""
+"""The programs that are timed, from arrays in memory to weights: lapwing's estimator by solver, and the peers by engine."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ import peer
 from objective import Objective, Task
 
 TOL = 1e-6
-"""(ℓ − ℓ*)/ℓ* at which everyone may stop; peers go to half of that, lest rounding cost them the level."""
+"""(ℓ − ℓ*)/ℓ* at which all programs stop; peers go to half of it, so that rounding does not cost them the level."""
 SOLVERS = ("auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam")
 SLOW = ("gd", "adam")
-"""Solvers that are given as many iterations as the limit has time for."""
+"""Solvers whose number of iterations fills the time limit."""
 PEERS = ("direct", "herta", "adam")
 PROGRAMS = [f"lapwing, {solver}" for solver in SOLVERS]
 PROGRAMS += [f"{engine}, {method}" for engine in engines.ENGINES for method in PEERS]
 REPORTED = ("solver", "optimizer", "l2_reg", "gap", "condition", "edge_passes", "routes", "n_kept_edges", "rank")
 TRIED = 10
-"""Iterations that tell how long one takes, and the fewest that are given."""
+"""Iterations for measuring the time of one; also the fewest of a training."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Weights, how the loss fell, and what the program itself says."""
+    """Weights, the loss after each iteration, and the report of the program."""
 
     layer: np.ndarray
     """W (d, c)."""
@@ -42,7 +42,7 @@ class Fit:
 
 
 def training(program: str, task: Task, optimum: float | None, limit: float, rate: float) -> Callable[[], Fit]:
-    """What trains from W = 0 to TOL or to the limit in seconds; `rate` is that of a peer's Adam."""
+    """A function that trains from W = 0 to TOL or to the limit in seconds; `rate` is the learning rate of a peer's Adam."""
     package, _, method = program.partition(", ")
     if package != "lapwing":
         return lambda: _peer(package, method, task, curve.Curve(optimum, TOL / 2, limit), rate)
@@ -69,7 +69,7 @@ def lapwing(task: Task, solver: str, tol: float = TOL, **options: Any) -> Fit:
     given: dict[str, Any] = {"loss": task.loss, "l2_reg": l2_reg, "solver": solver, "tol": tol}
     network = UnfoldedGNNClassifier(task.graph_reg, bias=False, random_state=0, **given, **options)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of iterations that did not suffice, which the curve shows
+        warnings.simplefilter("ignore")  # warnings of too few iterations, which the curve shows
         network.fit(task.problem.features, task.problem.labels, graph=task.problem.graph)
     part = network.report_["parts"]["unfolded"]
     points = list(zip(part["seconds"], part["loss"], strict=True))
@@ -83,7 +83,7 @@ def iteration_seconds(points: curve.Points) -> float:
 
 
 def _iterations(task: Task, solver: str, limit: float) -> int:
-    """As many iterations as there is time for."""
+    """The number of iterations that fills the time limit."""
     tried = lapwing(task, solver, max_iter=TRIED)
     if tried.n_iter < TRIED:
         return TRIED
@@ -91,7 +91,7 @@ def _iterations(task: Task, solver: str, limit: float) -> int:
 
 
 def prepared(program: str) -> str:
-    """Import what is no part of what is timed; the version."""
+    """Import packages before the measurement, and return their versions."""
     package = program.partition(",")[0]
     if package == "lapwing":
         from lapwing import UnfoldedGNNClassifier  # noqa: F401

@@ -1,4 +1,4 @@
-"""Every route to the optimum, measured, beside the one that is chosen and what was expected of each."""
+"""All routes to the optimum: seconds measured and expected, beside the route that lapwing chooses."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CASES: tuple[tuple[str, float], ...] = (
     ("coauthor_cs", 1.0),
     ("coauthor_cs", 20.0),
 )
-"""Problems and λ; the first three are the shapes the rule of choice was made from."""
+"""Problems and λ; the rule of choice was made from the first three shapes."""
 SMALL_CASES = ((Shape(4000, 120_000, 64, 5).name, 1.0), (Shape(4000, 200_000, 256, 2).name, 20.0), ("cora", 1.0))
 GOAL = 1.3
-"""Seconds of the route that is chosen over those of the best, at most."""
+"""Bound on the seconds of the chosen route over those of the best."""
 WRONG = 1e-5
-"""(ℓ − ℓ*)/ℓ* of a route that did not do what it was asked to."""
+"""(ℓ − ℓ*)/ℓ* above which a route has missed the tolerance."""
 
 
 def routes(args: argparse.Namespace) -> tuple[list[Record], str]:
@@ -55,7 +55,7 @@ def routes(args: argparse.Namespace) -> tuple[list[Record], str]:
 
 
 def line(name: str, graph_reg: float, group: dict[str, Record]) -> list[str]:
-    """Median seconds of every route, with what was expected of it."""
+    """Median seconds of every route, with the expected ones."""
     auto = group["auto"]
     if not auto["runs"]:
         return [name, f"{graph_reg:g}", *[""] * len(SOLVERS), auto["outcome"]]
@@ -74,7 +74,7 @@ def line(name: str, graph_reg: float, group: dict[str, Record]) -> list[str]:
 
 
 def cell(record: Record, expected: float | None, least: float) -> str:
-    """Seconds, and a warning where weights are no optimum."""
+    """Seconds, with a mark if the weights are not optimal."""
     if not record["runs"]:
         return record["outcome"]
     taken = common.seconds(common.median(record["runs"], "wall_seconds")) + common.disturbed(record["runs"])
@@ -84,5 +84,5 @@ def cell(record: Record, expected: float | None, least: float) -> str:
 
 
 def right(record: Record, least: float) -> bool:
-    """Whether its weights are near the best of all."""
+    """Whether the weights are close to the best of all routes."""
     return bool(record["runs"]) and curve.error(record["runs"][-1]["value"], least) <= WRONG

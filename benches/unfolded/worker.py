@@ -1,13 +1,12 @@
 """One program on one task, in a process of its own.
 
-The result file is rewritten after every run: what a time limit cuts short keeps what was measured.
+The result file is written after every run, so that a time limit loses none of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 import common
 import curve
+import harness
 import objective
 import problem
 import programs
@@ -27,17 +27,15 @@ BEST = 1e-10
 
 def main() -> None:
     args = parse()
-    record: dict[str, Any] = {"load": os.getloadavg()[0], "runs": []}
-    record["version"] = programs.prepared(args.program)
+    record = {**harness.started(), "version": programs.prepared(args.program)}
     task = objective.Task(problem.named(args.problem), args.loss, args.graph_reg, args.l2_reg)
     record |= {"about": task.problem.about, "baseline_bytes": common.peak_bytes()}
-    {"optimum": optimum, "train": train, "rates": rates, "iterations": iterations}[args.task](args, task, record)
+    TASKS[args.task](args, task, record)
     common.save(args.out, record)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--task", required=True, choices=["optimum", "train", "rates", "iterations"])
+    parser = harness.worker_parser(__doc__, TASKS)
     parser.add_argument("--program", default="lapwing, direct", choices=programs.PROGRAMS)
     parser.add_argument("--problem", required=True, help="a data set, or nodes-edges-features-classes")
     parser.add_argument("--loss", default="mse", choices=objective.LOSSES)
@@ -46,14 +44,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--optimum", type=float, help="ℓ*")
     parser.add_argument("--rates", type=float, nargs="+", default=[0.1], help="of Adam; the first, where one is asked")
     parser.add_argument("--seconds", type=float, default=600.0, help="after which training ends by itself")
-    parser.add_argument("--repeats", required=True, type=int)
-    parser.add_argument("--patience", required=True, type=float, help="seconds to wait for other programs")
-    parser.add_argument("--out", required=True, type=Path)
     return parser.parse_args()
 
 
 def optimum(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """ℓ*, of weights that lapwing finds once, and what those are worth without it."""
+    """ℓ*: lapwing finds the weights once, and their loss is recomputed independently."""
     name = f"unfolded-optimum-{args.problem}-{args.loss}-{args.graph_reg:g}.npz"
 
     def write(path: Path) -> None:
@@ -67,27 +62,24 @@ def optimum(args: argparse.Namespace, task: objective.Task, record: dict[str, An
 
 
 def train(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """Trainings, each judged by its weights; fewer than asked for when they take long."""
+    """Trainings, evaluated by their weights; fewer than `--repeats` if they are long."""
     spent = 0.0
     while len(record["runs"]) < args.repeats and spent < args.seconds / 2:
         run_once = programs.training(args.program, task, args.optimum, args.seconds, args.rates[0])
-        common.wait_for_quiet(args.patience)
-        with common.Stopwatch() as watch:
-            found = run_once()
-        spent += watch.wall
+        found, run = harness.once(args, run_once)
+        spent += run["wall_seconds"]
         record.setdefault("peak_bytes", common.peak_bytes())
         judged = dataclasses.replace(task, l2_reg=found.said.get("l2_reg", args.l2_reg))
         value = objective.judged(judged, found.layer)["value"]
         points = curve.ending_at(value, found.points)
         points = points if args.optimum is None else curve.thinned(points, args.optimum)
-        run = {**seconds(watch), "points": points, "n_iter": found.n_iter, "value": value, "said": found.said}
-        run["claimed"] = found.points[-1][1]
-        record["runs"].append(run)
+        run |= {"points": points, "n_iter": found.n_iter, "value": value, "said": found.said}
+        record["runs"].append({**run, "claimed": found.points[-1][1]})
         common.save(args.out, record)
 
 
 def rates(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """What Adam comes to at each rate in a short time."""
+    """The loss of Adam at each rate after a short time."""
     for rate in args.rates:
         found = programs.training(args.program, task, args.optimum, args.seconds, rate)()
         taken, value = found.points[-1]
@@ -95,24 +87,16 @@ def rates(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]
 
 
 def iterations(args: argparse.Namespace, task: objective.Task, record: dict[str, Any]) -> None:
-    """Seconds of one iteration of gradient descent, and of all else before the first."""
+    """Seconds of one iteration of gradient descent, and of all work before the first."""
     solver = args.program.partition(", ")[2]
-    for _ in range(args.repeats):
-        common.wait_for_quiet(args.patience)
-        with common.Stopwatch() as watch:
-            found = programs.lapwing(task, solver, max_iter=MEASURED)
-        record.setdefault("peak_bytes", common.peak_bytes())
+    for found, run in harness.repeated(args, record, lambda: programs.lapwing(task, solver, max_iter=MEASURED)):
         one = programs.iteration_seconds(found.points)
         passes = found.said["edge_passes"] / max(1, found.n_iter)
         before = found.points[0][0]
-        run = {"iteration_seconds": one, "passes": passes, "before_seconds": before, "n_iter": found.n_iter}
-        record["runs"].append({**seconds(watch), **run})
-        common.save(args.out, record)
+        run |= {"iteration_seconds": one, "passes": passes, "before_seconds": before, "n_iter": found.n_iter}
 
 
-def seconds(watch: common.Stopwatch) -> common.Record:
-    return {"wall_seconds": watch.wall, "cpu_seconds": watch.cpu, "foreign_seconds": watch.foreign}
-
+TASKS = {"optimum": optimum, "train": train, "rates": rates, "iterations": iterations}
 
 if __name__ == "__main__":
     main()

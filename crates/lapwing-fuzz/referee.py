@@ -1,21 +1,21 @@
-"""The formats' own readers beside ours: what we accept and they refuse, or read otherwise.
+"""Comparison with other readers of the formats: inputs that we accept, and that they refuse or read with other values.
 
     python referee.py FUZZ FOLDER CORPUS [TARGET ...]
 
-FUZZ is the program `fuzz`, FOLDER that of a campaign, CORPUS what is kept in the repository. Every accepted input of the
-sample and every kept one is read by `fuzz read` and here by NumPy, SciPy, PyArrow, the csv module, gzip, zstandard and
-safetensors. Exit code 1 where they disagree in a way that is not among the documented leniencies below.
+FUZZ is the program `fuzz`, FOLDER the folder of a campaign, CORPUS the inputs in the repository. `fuzz read` reads every
+accepted input of the sample and of the corpus, and so do NumPy, SciPy, PyArrow, the csv module, gzip, zstandard and
+safetensors here. The exit code is 1 if they disagree, except for the documented leniencies below.
 
 Leniencies, by design:
-- values beyond a type: `1e400` is infinite for both; texts such as `1_000` that Python alone takes for numbers;
-- text behind a closing quote belongs to the cell, as the csv module and pandas take it by default;
-- blank lines of a CSV file are no rows, a byte order mark is no text;
-- arrays: NumPy refuses objects and types that we refuse as well; more bytes behind an array are left alone by both;
-- arrays that Python 2 wrote, with shapes such as `(3L, 2L)`, are read in every version of the format;
-- `.npz`: members that are not asked for are not looked at, nor are cells of CSV in columns that are not asked for: these may be
-  text of any encoding;
-- Parquet: Arrow for Rust, which we use, is one of the format's own readers. What Arrow for C++ alone refuses is counted and
-  no disagreement; other values are one;
+- values beyond a type: `1e400` is infinite for both; texts such as `1_000` are numbers for Python alone;
+- text behind a closing quote belongs to the cell, as by default in the csv module and in pandas;
+- blank lines of a CSV file are no rows, and a byte order mark is no text;
+- arrays: types that NumPy refuses too (objects) are refused; both ignore additional bytes behind an array;
+- arrays of Python 2, with shapes such as `(3L, 2L)`, are read in every version of the format;
+- `.npz`: members that are not needed are not read, and neither are cells of CSV in columns that are not needed, which may
+  hold text of any encoding;
+- Parquet: we use Arrow for Rust, which is a reader of the format's own project. Inputs that Arrow for C++ alone refuses are
+  counted and do not count as a disagreement; different values do;
 - safetensors: the settings in the metadata are ours.
 """
 
@@ -41,7 +41,7 @@ FILES_AT_ONCE = 200
 
 
 class Differs(Exception):
-    """Both read it, and not the same."""
+    """Both read the input, with different values."""
 
 
 def main():
@@ -82,7 +82,7 @@ def readings(fuzz, target, files):
 
 
 def judged(target, ours):
-    """What the other reader has against the input; None where it agrees."""
+    """The objection of the other reader to the input; None if it agrees."""
     _, read = REFEREES[target]
     try:
         read(Path(ours["file"]).read_bytes(), ours)
@@ -139,7 +139,7 @@ def number(text):
     return float(text)
 
 
-# What may stand around a number; str.strip() takes more for blanks than the formats do.
+# Blanks around a number; str.strip() removes more characters than the formats allow.
 SPACES = " \t\r\n\f"
 MISSING = {"na", "n/a", "null", "none", "nan", "?", "-nan", "#n/a", "<na>"}
 
@@ -166,7 +166,7 @@ def of_table(text, ours):
         raise Differs(f"{len(rows)} rows, ours {ours['shape'][0]}")
     names = ours["names"]
     header = [cell for cell in rows_of(text)[0]]
-    # Bytes that are not UTF-8 are surrogates here.
+    # Bytes that are not UTF-8 have become surrogates.
     "".join(header).encode("utf-8")
     if ours["label_column"] in header:
         "".join(row[header.index(ours["label_column"])] for row in rows).encode("utf-8")
@@ -202,13 +202,13 @@ def svmlight(data, ours):
                 int(index), float(value)
 
 
-# What stands between words; str.split() takes more for blanks than the format does.
+# Blanks between words; str.split() splits at more characters than the format allows.
 BLANKS = str.maketrans("\t\r\f", "   ")
 
 
 def label_text(data, ours):
     text = data.decode("utf-8")
-    # A label is a line: quotes do not reach beyond it.
+    # A label is a line: quotes end with it.
     for line in text.split("\n"):
         records_of(line)
 

@@ -41,7 +41,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

@@ -1,4 +1,4 @@
-"""GLNP: the objective against passes over the rows, by solver and start, and what it is worth in accuracy."""
+"""GLNP: the objective against passes over the rows, by solver and start, and its effect on accuracy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**records[0], "objective": objective}, *records[1:]]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -76,7 +76,7 @@ def table(records: list[common.Record]) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Objective over passes, those of a fit spread evenly over its iterations."""
+    """Objective over passes; the passes of a fit are spread evenly over its iterations."""
     figure = results.figure(7, 4.5)
     panel = figure.subplots()
     most = max(record["max_iter"] for record in records)

@@ -16,7 +16,7 @@ SETTINGS = (methods.NEAREST, *methods.FACTORS)
 PER_CLASS = (1, 2, 5, 10, 50, 100, 500)
 N_LANDMARKS = 100
 ROWS = 30_000
-"""Of larger sets so many are drawn."""
+"""Rows that are drawn from larger sets."""
 
 
 def settings(small: bool) -> list[Setting]:
@@ -30,7 +30,7 @@ def measure(setting: Setting) -> list[common.Record]:
     rows, classes = sets.load(setting["data"], setting["rows"])
     cases = [(count, draw) for count in PER_CLASS if sets.allows(classes, count) for draw in range(setting["draws"])]
     draws = [sets.shown(classes, *case) for case in cases]
-    # GLNP takes long, and its factor knows no labels.
+    # GLNP is slow, and its factor does not depend on the labels.
     select = "off" if setting["method"] == "glnp" else "auto"
     records = []
     for method, at, found, seconds in methods.guesses(setting["method"], rows, draws, N_LANDMARKS, select):
@@ -39,7 +39,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**sets.describe(rows, classes), **one} for one in report.over_draws(records, "per_class")]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

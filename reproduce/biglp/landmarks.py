@@ -15,7 +15,7 @@ DATA = labels.DATA
 N_LANDMARKS = (20, 50, 100, 200, 500, 1000)
 SMALL_LANDMARKS = (20, 50, 100, 200)
 GLNP_LANDMARKS = 500
-"""Most of GLNP, whose time grows with their square."""
+"""The most landmarks of GLNP, whose time grows with their square."""
 PER_CLASS = 10
 FULL = {"rows": labels.ROWS, "draws": 10}
 SMALL = {"rows": 2000, "draws": 2}
@@ -44,7 +44,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**sets.describe(rows, classes), **one} for one in report.over_draws(records, "n_landmarks")]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

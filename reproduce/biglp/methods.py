@@ -1,4 +1,4 @@
-"""The methods under comparison: what they make of one draw of labels after another."""
+"""The methods that are compared, over several draws of labels."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Guess = tuple[str, int, np.ndarray, float]
 def guesses(
     method: str, rows: np.ndarray, draws: Sequence[np.ndarray], n_landmarks: int, select: str
 ) -> Iterator[Guess]:
-    """Classes of all rows, for labels (n) of each draw; without selection from one fit, whose seconds then count."""
+    """Classes of all rows for the labels (n) of each draw; without selection, one fit serves all draws."""
     if method == "glnp" and rows.min() < 0:
-        # Lines through the origin are what it looks for: centered columns have none.
+        # The method needs lines through the origin, so columns are not centered.
         rows = sets.in_unit_range(rows)
     if method == NEAREST:
         yield from _nearest(rows, draws)
@@ -62,7 +62,7 @@ def classifier(factor: str, n_landmarks: int, seed: int, **params: Any) -> Any:
 
 
 def fit(classifier: Any, rows: np.ndarray, labels: np.ndarray, trust: np.ndarray | None = None) -> Any:
-    """The classifier, fitted; what it would warn of is in its report."""
+    """The fitted classifier; its warnings are in the report."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return classifier.fit(rows, labels, trust)
@@ -87,7 +87,7 @@ def together(classifier: Any, rows: np.ndarray, draws: Sequence[np.ndarray]) -> 
 
 
 def _nearest(rows: np.ndarray, draws: Sequence[np.ndarray]) -> Iterator[Guess]:
-    """The class of the nearest labelled row, and that of most of the nearest five; the first of those with as many."""
+    """The class of the nearest labeled row, and the most frequent class of the nearest five, the first of several."""
     from sklearn.neighbors import NearestNeighbors
 
     rows = rows.astype(np.float32)

@@ -1,4 +1,4 @@
-"""`rank.py FOLDER COMMAND…`: run a command and leave the most memory it held, in bytes, as a file in the folder."""
+"""`rank.py FOLDER COMMAND…`: run a command and write its peak memory in bytes to a file in the folder."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Many rows: seconds and memory by threads and ranks, and what a fit on a part of the rows changes."""
+"""Many rows: seconds and memory by threads and ranks, and the effect of a fit on a part of the rows."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _parts_generated(setting: Setting) -> list[common.Record]:
 
 
 def _label(setting: Setting, options: list[str]) -> tuple[common.Record, np.ndarray]:
-    """Label generated rows with the program, alone or as ranks: what it took, and the labels; 0 threads are all."""
+    """Label generated rows with the program, alone or as ranks: its cost and its labels; 0 threads stand for all."""
     threads, ranks = setting["threads"], setting["ranks"]
     with tempfile.TemporaryDirectory(dir=common.ROOT / "target" / "reproduce") as folder:
         out = Path(folder) / "labels.npy"
@@ -121,7 +121,7 @@ def _label(setting: Setting, options: list[str]) -> tuple[common.Record, np.ndar
 
 
 def _mpirun(ranks: int) -> list[str]:
-    """What starts so many ranks; those of one machine may run on all its processors."""
+    """The command that starts a number of ranks, each of which may run on all processors."""
     if not ranks:
         return []
     version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=True).stdout
@@ -136,7 +136,7 @@ def _children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

@@ -13,7 +13,7 @@ import common
 
 @dataclass(frozen=True)
 class Set:
-    """A file of rows and classes, and what is taken of it."""
+    """A file of rows and classes, and the part of it that is used."""
 
     file: str
     classes: tuple[int, ...] = ()
@@ -36,7 +36,7 @@ SETS = {
 
 
 def files(names: Sequence[str]) -> tuple[str, ...]:
-    """What lies in the directory of the data for these sets."""
+    """Files of these sets in the directory of the data."""
     return tuple(dict.fromkeys(SETS[name].file for name in names))
 
 
@@ -67,7 +67,7 @@ def in_unit_range(rows: np.ndarray) -> np.ndarray:
 
 
 def shown(classes: np.ndarray, per_class: int | Sequence[int], draw: int) -> np.ndarray:
-    """Labels (n): so many drawn rows of each class keep theirs, the others get −1."""
+    """Labels (n): a number of drawn rows of each class keep their labels, the others get −1."""
     rng = np.random.default_rng(draw)
     sizes = np.bincount(classes)
     labels = np.full(len(classes), -1)
@@ -78,7 +78,7 @@ def shown(classes: np.ndarray, per_class: int | Sequence[int], draw: int) -> np.
 
 
 def allows(classes: np.ndarray, per_class: int) -> bool:
-    """Whether every class has more rows than are labelled."""
+    """Whether every class has more rows than labels."""
     return bool(np.bincount(classes).min() > per_class)
 
 

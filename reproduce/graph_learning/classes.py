@@ -17,9 +17,9 @@ Setting = dict[str, Any]
 DATA = sets.files(["MNIST"])
 DEGREES = (5, 10, 20, 30)
 SHOWN = 5
-"""The mean degree whose classes are shown."""
+"""The mean degree of the graphs in the table of classes."""
 MOST = 40
-"""Neighbours among which as many edges are looked for."""
+"""Neighbors among which as many edges are looked for."""
 
 
 def settings(small: bool) -> list[Setting]:
@@ -53,11 +53,11 @@ def judged(weights: sp.csr_array, classes: np.ndarray) -> list[common.Record]:
     return records + [shares(str(one), classes == one, float(within[one])) for one in np.unique(classes)]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
-    """A row for each graph: wrong edges and what is cut off; then the same by class."""
+    """A row for each graph: wrong edges and disconnected rows; then the same by class."""
     return f"{_wholes(records)}\n{_by_class(records)}"
 
 

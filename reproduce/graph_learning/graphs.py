@@ -1,8 +1,8 @@
-"""The graphs under comparison, from one table of neighbours, each with as many edges as the others.
+"""The graphs that are compared, from one table of neighbors and with equal numbers of edges.
 
-How many neighbours a graph is asked for is not how many edges it gets: that of the k nearest has an edge wherever one of
+How many neighbors a graph is asked for is not how many edges it gets: that of the k nearest has an edge wherever one of
 two rows names the other, a learned one those that are worth it. So k is looked for, by bisection, until the mean degree is
-as near as a whole number of neighbours allows.
+as near as a whole number of neighbors allows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import common
 import results
 
 FACTOR = 3
-"""Allowed neighbours of a learned graph for each that is wanted."""
+"""Allowed neighbors of a learned graph for each neighbor."""
 CURVES = results.Curves(
     {
         "kNN, binary": ("tab:gray", "x"),
@@ -45,7 +45,7 @@ class Neighbors:
 
 @dataclass(frozen=True)
 class Found:
-    """A graph, and what it was asked for."""
+    """A graph and its parameters."""
 
     weights: sp.csr_array
     n_neighbors: int
@@ -62,7 +62,7 @@ class Found:
 
 
 def neighbors(name: str, rows: np.ndarray, most: int) -> Neighbors:
-    """At least FACTOR × `most` neighbours of each row; kept under `target/` after the first call."""
+    """At least FACTOR × `most` neighbors of each row; kept under `target/` after the first call."""
 
     def write(path: Path) -> None:
         from lapwing.graph import kneighbors
@@ -76,7 +76,7 @@ def neighbors(name: str, rows: np.ndarray, most: int) -> Neighbors:
 
 
 def matched(kind: str, table: Neighbors, degree: float) -> Found:
-    """The graph of a kind whose mean degree comes nearest."""
+    """The graph of a kind with the closest mean degree."""
     most = table.indices.shape[1] // FACTOR
     if kind in LEARNED:
         return _nearest(lambda k: learned(kind, table, k), degree, most)

@@ -1,4 +1,4 @@
-"""How far apart nodes are, in hops."""
+"""Distances of nodes in hops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WORDS = 16
 
 
 def largest_component(graph: sp.csr_array) -> np.ndarray:
-    """Whether each node (n) lies in the component of most nodes."""
+    """Whether each node (n) is in the largest component."""
     _, component = sp.csgraph.connected_components(graph, directed=False)
     return component == np.bincount(component).argmax()
 
@@ -19,7 +19,7 @@ def diameter(graph: sp.csr_array) -> int:
     """The longest of all shortest paths of the largest component, exactly.
 
     From every node at once: a bit for each source says whether it has reached a node, and a hop is the union of the bits
-    of the neighbours. O(n/64 · m) words for each hop.
+    of the neighbors. O(n/64 · m) words for each hop.
     """
     inside = np.flatnonzero(largest_component(graph))
     if len(inside) < 2:
@@ -37,7 +37,7 @@ def _farthest(graph: sp.csr_array, first: int) -> int:
     reached[sources, word] = np.uint64(1) << bit.astype(np.uint64)
     hops = 0
     while True:
-        # Every node of a connected graph has a neighbour, which reduceat relies on.
+        # reduceat needs a neighbor for every node, as in a connected graph.
         now = np.bitwise_or.reduceat(reached[graph.indices], graph.indptr[:-1], axis=0)
         now |= reached
         if np.array_equal(now, reached):
@@ -46,7 +46,7 @@ def _farthest(graph: sp.csr_array, first: int) -> int:
 
 
 def two_hops(graph: sp.csr_array, node: int) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbours, and those they lead to beside them, each with the largest weight or sum of products of weights first."""
+    """Neighbors, and neighbors of neighbors, sorted by weight or by sum of products of weights, the largest first."""
     step = np.asarray(graph[[node]].todense()).ravel()
     near = step > 0
     second = graph.T @ step

@@ -17,12 +17,12 @@ DATA = sets.files(["MNIST"])
 DEGREES = (5, 7, 10, 15, 20, 30)
 MOST = 40
 SHARE = 0.01
-"""Labelled rows of each class."""
+"""Labeled rows of each class."""
 FORMS: dict[str, dict[str, Any]] = {
     "default": {},
     "clamped": {"form": "plain", "clamp": "hard", "decision": "argmax"},
 }
-"""Stable-HFS as it comes, and the harmonic function of Zhu et al. (2003)."""
+"""Stable-HFS with defaults, and the harmonic function of Zhu et al. (2003)."""
 
 
 def settings(small: bool) -> list[Setting]:
@@ -53,7 +53,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -69,7 +69,7 @@ def _table(form: str, group: list[common.Record]) -> str:
         by_kind = results.grouped(found, lambda record: record["kind"])
         rows.append([str(degree), *[_cell(by_kind.get(kind, [])) for kind in kinds]])
     first = group[0]
-    title = f"{first['rows']:,} digits, {100 * SHARE:g} % labelled, {form}: error, % (k; unreached)"
+    title = f"{first['rows']:,} digits, {100 * SHARE:g} % labeled, {form}: error, % (k; unreached)"
     return common.markdown(title, ["mean degree", *kinds], rows)
 
 

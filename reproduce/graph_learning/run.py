@@ -1,12 +1,6 @@
-"""Graphs learned from smooth signals at scale (Kalofolias & Perraudin 2019): the paper's experiments, with tables and plots.
-
-Results go to docs/results/, those of --small to target/reproduce/. Measurements are kept under target/reproduce/: a run
-that was stopped goes on where it was.
-"""
+"""Graphs learned from smooth signals at scale (Kalofolias & Perraudin 2019): the paper's experiments."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import classes
 import labels
@@ -19,8 +13,7 @@ import words
 GRAPH_LEARNING = paper.Paper(
     name="graph-learning",
     about=__doc__,
-    small="few rows, neighbours and draws: a minute or two",
-    folder=Path(__file__).resolve().parent,
+    small="few rows, neighbors and draws: a minute or two",
     experiments={
         "sparsity": sparsity,
         "classes": classes,

@@ -15,12 +15,12 @@ TRAINING = 60_000
 
 
 def files(names: Iterable[str]) -> tuple[str, ...]:
-    """What lies in the directory of the data for these sets."""
+    """Files of these sets in the directory of the data."""
     return tuple((IMAGES | WORDS)[name] for name in names)
 
 
 def images(name: str, rows: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n, d), bytes or f32, and classes (n) from 0; the first so many, or all."""
+    """Rows (n, d), bytes or f32, and classes (n) from 0; the first `rows` or all of them."""
     with np.load(common.data_file(IMAGES[name])) as data:
         features, classes = data["X"], data["y"]
     end = min(rows or len(classes), TRAINING)
@@ -28,7 +28,7 @@ def images(name: str, rows: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn(name: str, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """So many rows, drawn alike from each class, in the order of the file."""
+    """Rows, equally many drawn from each class, in the order of the file."""
     features, classes = images(name)
     rng = np.random.default_rng(0)
     each = rows // (int(classes.max()) + 1)
@@ -38,7 +38,7 @@ def drawn(name: str, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def words(name: str, rows: int = 0) -> tuple[np.ndarray, list[str]]:
-    """Unit rows, f32, and the word of each, the more frequent ones first; the first so many, or all."""
+    """Unit rows, f32, and the word of each, the more frequent ones first; the first `rows` or all of them."""
     with np.load(common.data_file(WORDS[name])) as data:
         vectors, vocabulary = data["X"], bytes(data["vocab_utf8"]).decode().split("\n")
     vectors = vectors[: rows or None]

@@ -1,4 +1,4 @@
-"""The interval of sparsities that theory names for k neighbours, and the mean degree that comes of it."""
+"""The interval of sparsities that theory gives for k neighbors, and the resulting mean degree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DATA = sets.files(sets.IMAGES)
 NEIGHBORS = (2, 3, 4, 5, 7, 10, 13, 16, 20, 25, 30)
 SMALL_NEIGHBORS = (2, 5, 10)
 FACTORS = {None: "all pairs", 3.0: "r = 3"}
-"""Allowed neighbours for each that is wanted."""
+"""Allowed neighbors for each that is wanted."""
 STYLES = {None: ("tab:blue", "o"), 3.0: ("tab:red", "x")}
 ENDS = {"least_degree": 1, "most_degree": 0}
 """The end of the interval that a degree belongs to: a larger sparsity leaves fewer edges."""
@@ -48,7 +48,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -91,6 +91,6 @@ def plot(records: list[common.Record]) -> Any:
         panel.set(xscale="log", xlabel="sparsity θ", title=name)
         panel.xaxis.set_minor_formatter(lambda *_: "")
         panel.invert_xaxis()
-    panels[0].set_ylabel("neighbours wanted, mean degree")
+    panels[0].set_ylabel("neighbors wanted, mean degree")
     panels[0].legend()
     return figure

@@ -1,4 +1,4 @@
-"""What a support of a few neighbours loses: the relative distance to the graph that may use every pair."""
+"""The loss of a support of a few neighbors: the relative distance to the graph with all pairs allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETS = {"MNIST": 1000, "USPS": 5000}
 DATA = sets.files(SETS)
 NEIGHBORS = 10
 FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-"""Allowed neighbours for each that is wanted; never fewer than one more than are wanted, so that 1 stands for 11 of 10."""
+"""Allowed neighbors for each that is wanted; never fewer than one more than are wanted, so that 1 stands for 11 of 10."""
 REPAIR = {False: "as it is", True: "with repair"}
 TOL = 1e-14
 
@@ -63,7 +63,7 @@ def _facts(fitted: Any, seconds: float) -> common.Record:
     return {**sizes, "saturated": fitted.saturated_, "gap": fitted.gap_, "seconds": seconds}
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -97,7 +97,7 @@ def plot(records: list[common.Record]) -> Any:
             points = [(one["factor"], max(one["error"], TOL)) for one in found]
             dashes = {"linestyle": "--" if repair else "-", "label": f"{model}, {REPAIR[repair]}"}
             panel.plot(*zip(*points, strict=True), **{**graphs.CURVES.style(model), **dashes})
-        panel.set(yscale="log", xlabel="allowed neighbours / wanted, r", title=f"{data}, {found[0]['rows']:,} rows")
+        panel.set(yscale="log", xlabel="allowed neighbors / wanted, r", title=f"{data}, {found[0]['rows']:,} rows")
     panels[0].set_ylabel("relative distance to the graph on all pairs")
     panels[0].legend()
     return figure

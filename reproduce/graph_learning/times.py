@@ -52,9 +52,9 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
-PARTS = {"wall_seconds": "fit", "neighbors_seconds": "neighbours", "rest_seconds": "all else"}
+PARTS = {"wall_seconds": "fit", "neighbors_seconds": "neighbors", "rest_seconds": "all else"}
 
 
 def table(records: list[common.Record]) -> str:
@@ -89,7 +89,7 @@ def _exponent(groups: list[list[common.Record]], entry: str) -> float:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Seconds over rows, and over allowed edges; dashed what neighbours take."""
+    """Seconds over rows and over allowed edges; dashed lines are the neighbor search."""
     figure = results.figure(10, 4)
     panels = dict(zip(("rows", "support"), figure.subplots(1, 2), strict=True))
     for (part, model), group in results.grouped(records, lambda one: (one["part"], one["model"])).items():

@@ -1,4 +1,4 @@
-"""Graphs of words: how far apart the farthest are, and what lies within two hops of a word."""
+"""Graphs of words: the largest distance, and the words within two hops of a word."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DATA = sets.files(sets.WORDS)
 KINDS = ("kNN, gaussian", "log", "l2")
 DEGREES = (5, 7, 10, 15, 20)
 SHOWN = 5
-"""The mean degree at which neighbourhoods are shown."""
+"""The mean degree at which neighborhoods are shown."""
 WORDS = ("academy", "cancer", "coffee", "piano")
 MOST = 40
 FIRST = 8
-"""Words that are named of a neighbourhood."""
+"""Words that are named of a neighborhood."""
 
 
 def settings(small: bool) -> list[Setting]:
@@ -46,7 +46,7 @@ def measure(setting: Setting) -> list[common.Record]:
 
 
 def _around(found: graphs.Found, vocabulary: list[str], word: str) -> common.Record:
-    """Sizes of a neighbourhood, and its strongest words."""
+    """Sizes of a neighborhood, and its strongest words."""
     record: common.Record = {"word": word}
     ways = zip(("one hop", "two hops"), hops.two_hops(found.weights, vocabulary.index(word)), strict=True)
     for way, reached in ways:
@@ -54,11 +54,11 @@ def _around(found: graphs.Found, vocabulary: list[str], word: str) -> common.Rec
     return record
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
-    """Diameters of each set, then the neighbourhoods."""
+    """Diameters of each set, then the neighborhoods."""
     parts = results.grouped(records, lambda record: record["part"])
     by_data = results.grouped(parts["graph"], lambda record: record["data"])
     tables = [_diameters(name, group) for name, group in by_data.items()]
@@ -84,7 +84,7 @@ def _neighborhoods(name: str, group: list[common.Record]) -> str:
     entries = ("word", "kind", "one hop", "one hop, first", "two hops", "two hops, first")
     rows = [[str(one[entry]) for entry in entries] for one in group]
     head = ["word", "graph", "one hop", "the strongest", "two hops", "the strongest"]
-    return common.markdown(f"{name}: neighbourhoods at mean degree {SHOWN}", head, rows)
+    return common.markdown(f"{name}: neighborhoods at mean degree {SHOWN}", head, rows)
 
 
 def plot(records: list[common.Record]) -> Any:

@@ -19,12 +19,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {"edges": share, "sketch_size": None} for name, share in SHARES.items()},
     PLAIN: {},
 }
-"""What the preconditioner is made of; rows are sketched only as it comes, where that has fewer."""
+"""Sources of the preconditioner. Rows are sketched only by the default variant, if the sketch has fewer rows."""
 DENSE = ("Cora", "Citeseer", "DBLP")
 """Sets small enough for singular values."""
 TOL = 1e-6
 BOUND = 4.0
-"""What the condition number should not exceed."""
+"""Goal for the condition number."""
 STYLES = {
     "as it comes": ("tab:red", "s"),
     "half of the edges": ("tab:orange", "^"),
@@ -64,11 +64,11 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**facts, "n_edges": data.graph.nnz // 2, "steps": steps, "seconds": said["seconds"][-1]}]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
-    """A row for each data set and λ, cells for each variant; then what the sparsifier is made of."""
+    """A row for each data set and λ, with cells for each variant; then the figures of the sparsifier."""
     return f"{_conditions(records)}\n{_sparsifiers(records)}"
 
 

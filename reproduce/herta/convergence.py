@@ -15,7 +15,7 @@ Setting = dict[str, Any]
 LEVELS = (1e-2, 1e-4, 1e-6)
 """(ℓ − ℓ*)/ℓ*."""
 TOL = 1e-8
-"""What methods are asked for; plots end there."""
+"""Tolerance of the methods, and the end of the plots."""
 SLOW, FAST = 1000, 300
 """Most iterations of methods without a preconditioner, and of the others."""
 SMALL_SLOW, SMALL_FAST = 300, 40
@@ -41,7 +41,7 @@ class Convergence:
         ]
 
     def measure(self, setting: Setting) -> list[common.Record]:
-        """Points of the curve, with what is said of the whole in each."""
+        """Points of the curve, each with the figures of the whole training."""
         data = sets.load(setting["data"])
         labels = sets.shown(data.classes, 0)
         best = methods.optimum(setting["data"], data, labels, self.loss, self.graph_reg)
@@ -84,7 +84,7 @@ class Convergence:
 
 
 def shown(errors: list[float]) -> list[int]:
-    """Steps that a curve is drawn through: all at first, then ever fewer, those that first reach a level, the last."""
+    """Steps of a drawn curve: all at the beginning, then fewer and fewer, the first ones at each level, and the last."""
     kept = {0, len(errors) - 1}
     kept |= {math.ceil(2 ** (at / AN_OCTAVE)) for at in range(AN_OCTAVE * len(errors).bit_length())}
     kept |= {next((at for at, error in enumerate(errors) if error <= level), 0) for level in LEVELS}

@@ -28,8 +28,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "direct": {"solver": "direct"},
 }
 SLOW = {"mse": ["HERTA, Adam"], "cross-entropy": ["HERTA, Adam", "direct"]}
-"""What nobody would wait for where there are many features: the symmetric root of P is an eigenproblem, and each of a hundred
-iterations on what is stored goes through all of it."""
+"""Variants that are too slow with many features: the symmetric root of P is an eigenproblem, and each of a hundred
+iterations reads all stored rows."""
 PLAIN = ("GD", "Adam")
 """Methods without a preconditioner."""
 ONLY = {"HERTA, CG": "mse", "HERTA, L-BFGS": "cross-entropy"}
@@ -63,14 +63,14 @@ def l2_reg(name: str, loss: str, data: sets.Data, labels: np.ndarray) -> float |
 
 
 def network() -> Any:
-    """The estimator; what imports it first waits a second, which is no part of a fit."""
+    """The estimator, imported here: the first import takes a second, which is not part of a fit."""
     from lapwing import UnfoldedGNNClassifier
 
     return UnfoldedGNNClassifier
 
 
 def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **options: Any) -> Any:
-    """A linear network without a bias, trained; what it would warn of is in its report."""
+    """A trained linear network without a bias; its warnings are in the report."""
     linear = network()(graph_reg, loss=loss, bias=False, random_state=0, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -78,7 +78,7 @@ def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **o
 
 
 def part(trained: Any) -> common.Record:
-    """What a network says of its training; what there is nothing to say of is None."""
+    """Figures of a training; None where there are none."""
     return {**dict.fromkeys(SOMETIMES), **trained.report_["parts"]["unfolded"]}
 
 

@@ -49,11 +49,11 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
-    """What is chosen, and what there was to choose from."""
+    """The chosen values, and the candidates."""
     groups = results.grouped(records, lambda one: (one["data"], one["model"]))
     head = ["data", "model", "labels / validation / test", "λ", "validation, %", "test, %"]
     head += ["TWIRLS, published, %", "apart"]

@@ -37,7 +37,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**found, "error": best.error(said["loss"][-1]), "n_iter": len(said["loss"]) - 1, **results.costs(watch)}]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -65,7 +65,7 @@ def _seconds(value: float | None) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Seconds over those expected of the solver that was chosen."""
+    """Seconds, over the expected seconds of the chosen solver."""
     figure = results.figure(5, 4.5)
     panel = figure.subplots()
     ends: list[float] = []

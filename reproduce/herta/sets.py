@@ -21,9 +21,9 @@ SMALL = ("Cora", "Citeseer")
 WIDE = ("Coauthor CS", "Coauthor Physics")
 """Sets of many features: 6,805 and 8,415."""
 DEPENDENT = ("Coauthor Physics",)
-"""Sets some of whose words, smoothed, are linearly dependent at the labelled nodes to all but rounding."""
+"""Sets some of whose words, smoothed, are linearly dependent at the labeled nodes to all but rounding."""
 SHARE = 0.8
-"""Labelled nodes."""
+"""Labeled nodes."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Data:
     features: sp.csr_array
     """(n, d), f64, rows of sum 1 or empty."""
     classes: np.ndarray
-    """(n), −1 where nobody knows."""
+    """(n), −1 where unknown."""
     parts: dict[str, np.ndarray]
-    """Masks (n) of the standard split, "train", "val" and "test", where the data set has one."""
+    """Masks (n) of the standard split, "train", "val" and "test", if the data set has one."""
 
 
 def files(names: Iterable[str] = tuple(SETS)) -> tuple[str, ...]:
-    """What lies in the directory of the data for these sets."""
+    """Files of these sets in the directory of the data."""
     return tuple(SETS[name] for name in names)
 
 

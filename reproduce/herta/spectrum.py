@@ -1,4 +1,4 @@
-"""What plain gradient descent would take, worked out from the singular values of H⁻¹X: nobody can wait for its steps.
+"""The steps of plain gradient descent, computed from the singular values of H⁻¹X, because a run would take too long.
 
 With squares and W = 0 at the start, a step of η = 1/ν_max shrinks what is missing in the direction of a singular value s
 by 1 − η(s² + ρ), so that after t steps
@@ -25,9 +25,9 @@ class Spectrum:
     """The least-squares problem in the basis of its singular vectors."""
 
     eigenvalues: np.ndarray
-    """sᵢ² + ρ (r), those that are not 0 without ρ."""
+    """sᵢ² + ρ (r), for sᵢ > 0."""
     excess: np.ndarray
-    """What each direction adds to ℓ − ℓ* at W = 0."""
+    """The part of each direction in ℓ − ℓ* at W = 0."""
     optimum: float
     """ℓ*."""
 
@@ -52,7 +52,7 @@ class Spectrum:
 
 
 def spectrum(data: sets.Data, labels: np.ndarray, graph_reg: float, l2_reg: float) -> Spectrum:
-    """Of labelled rows of H⁻¹X (l, d), dense."""
+    """Of labeled rows of H⁻¹X (l, d), dense."""
     known = labels >= 0
     degrees = np.asarray(data.graph.sum(axis=1)).ravel()
     roots = np.sqrt(1 + degrees)

@@ -28,7 +28,7 @@ def settings(small: bool) -> list[Setting]:
 
 
 def measure(setting: Setting) -> list[common.Record]:
-    """Cross-entropy of the labelled nodes, and accuracy on the others, for each draw and number of steps."""
+    """Cross-entropy of the labeled nodes, and accuracy on the others, for each draw and number of steps."""
     data = sets.load(setting["data"])
     methods.network()
     records = []
@@ -45,7 +45,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -61,7 +61,7 @@ def table(records: list[common.Record]) -> str:
         losses.append([*first, *cells])
     shown = common.markdown("Accuracy on the nodes without a label, by steps", head, accuracies)
     return (
-        f"{shown}\n{common.markdown('ℓ for each labelled node at the end (seconds of the fit), by steps', head, losses)}"
+        f"{shown}\n{common.markdown('ℓ for each labeled node at the end (seconds of the fit), by steps', head, losses)}"
     )
 
 

@@ -17,7 +17,7 @@ SMALL_SETS = ("G50C", "COIL20(B)")
 SMALL_DRAWS = 4
 PARTS = ("U", "V", "T")
 PAPER = {"G50C": 6.0, "USPST": 15.0, "COIL20": 10.5, "MNIST3VS8": 2.2}
-"""Percent of the unlabelled rows that the LapSVM of the paper gets wrong, about; the others are not known here."""
+"""Percent of the unlabeled rows that the LapSVM of the paper gets wrong, about; the others are not known here."""
 
 
 def settings(small: bool) -> list[Setting]:
@@ -45,7 +45,7 @@ def measure(setting: Setting) -> list[common.Record]:
     return records
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:
@@ -103,7 +103,7 @@ def plot(records: list[common.Record]) -> Any:
     names = list(dict.fromkeys(record["data"] for record in records))
     groups = results.grouped(records, lambda record: (record["method"], record["data"]))
     shown = methods.CURVES.in_order(method for method, _ in groups)
-    for panel, (part, title) in zip(panels, {"U": "unlabelled rows", "T": "rows of the test"}.items(), strict=True):
+    for panel, (part, title) in zip(panels, {"U": "unlabeled rows", "T": "rows of the test"}.items(), strict=True):
         for at, method in enumerate(shown):
             there = [(place, groups[method, name]) for place, name in enumerate(names) if (method, name) in groups]
             places = [place + 0.8 * ((at + 0.5) / len(shown) - 0.5) for place, _ in there]

@@ -15,7 +15,7 @@ import results
 import sets
 
 GRID = (100.0, 10.0, 1.0, 1e-1, 1e-2, 1e-4, 1e-6)
-"""Weights that are tried; of those with equal errors the first, that is the largest, are taken."""
+"""Weights that are tried; of several with equal errors, the largest are taken."""
 SMALL_GRID = (1.0, 1e-2, 1e-4)
 MAX_ITER = 200
 """Steps of Newton or iterations of conjugate gradients, as in the authors' program."""
@@ -70,7 +70,7 @@ def pairs(family: Family, grid: Sequence[float]) -> Iterator[Weights]:
 
 
 def fitted(family: Family, params: dict[str, Any], weights: Weights, task: sets.Task, power: int) -> Any:
-    """An estimator, fitted to Gram matrix and graph; what it would warn of is in its report."""
+    """An estimator, fitted to Gram matrix and graph; its warnings are in the report."""
     from lapwing import LaplacianRidgeClassifier, LaplacianSVC
 
     kind = LaplacianRidgeClassifier if family.squares else LaplacianSVC

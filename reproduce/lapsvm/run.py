@@ -1,12 +1,6 @@
-"""Laplacian SVMs trained in the primal (Melacci & Belkin 2011): the paper's comparison, with tables and plots.
-
-Results go to docs/results/, those of --small to target/reproduce/. Measurements are kept under target/reproduce/: a run
-that was stopped goes on where it was.
-"""
+"""Laplacian SVMs trained in the primal (Melacci & Belkin 2011): the paper's comparison, with tables and plots."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import errors
 import paper
@@ -15,7 +9,6 @@ LAPSVM = paper.Paper(
     name="lapsvm",
     about=__doc__,
     small="G50C and COIL20(B), four splits and few weights: a minute",
-    folder=Path(__file__).resolve().parent,
     experiments={"errors": errors},
 )
 

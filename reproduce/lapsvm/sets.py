@@ -1,10 +1,10 @@
 """The data sets, their kernels and graphs, and the splits of the protocol.
 
-Widths, neighbours and powers are those quoted from Sindhwani et al. (2005) and Sindhwani & Rosenberg (2008). Where the
+Widths, neighbors and powers are those quoted from Sindhwani et al. (2005) and Sindhwani & Rosenberg (2008). Where the
 scale of the features they were meant for is not said, that of the least validation error was taken: pixels of USPS in
 [−1, 1]; those of COIL20 in [0, 1] with ten times the width of 0.6 (as quoted, or on unit rows, errors are one or two
-points higher). USPST has 4 neighbours in place of the 10 quoted, again by validation: two points fewer. Of the graph of
-MNIST nothing is known: of a few tried on two draws, 20 neighbours with p = 3 or 5 were alike and better than fewer.
+points higher). USPST has 4 neighbors in place of the 10 quoted, again by validation: two points fewer. Of the graph of
+MNIST nothing is known: of a few tried on two draws, 20 neighbors with p = 3 or 5 were alike and better than fewer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kernel = Callable[[Rows, Rows], np.ndarray]
 
 @dataclass(frozen=True)
 class Set:
-    """Rows and classes, what kernel and graph are made of them, and how many rows are labelled."""
+    """Rows and classes, settings of kernel and graph, and the number of labeled rows."""
 
     file: str
     prepare: Callable[[dict[str, np.ndarray]], tuple[Rows, np.ndarray]]
@@ -37,7 +37,7 @@ class Set:
     labeled: int
     """Rows with a label, and as many others for validation."""
     n_train: int = 0
-    """Rows before those of a test that comes with the data; 0 where there is none, and folds are drawn."""
+    """Rows before the test rows of the data set; 0 if it has none, and folds are drawn."""
     searched: str = "newton"
     """The solver weights are chosen with."""
     search_draws: int = 12
@@ -58,13 +58,13 @@ class Split:
 
 @dataclass(frozen=True)
 class Task:
-    """A split, with all that is made of it once: labelled rows first, then the unlabelled ones."""
+    """A split, with all that is made of it once: labeled rows first, then the unlabeled ones."""
 
     gram: np.ndarray
     """(n, n)"""
     graph: Any
     labels: np.ndarray
-    """(n), −1 where unlabelled."""
+    """(n), −1 where unlabeled."""
     truth: np.ndarray
     """(n)"""
     validation: tuple[np.ndarray, np.ndarray]
@@ -159,7 +159,7 @@ SETS = {
 
 
 def files() -> tuple[str, ...]:
-    """What lies in the directory of the data."""
+    """Files in the directory of the data."""
     return tuple(dict.fromkeys(one.file for one in SETS.values()))
 
 
@@ -214,7 +214,7 @@ def _task(rows: Rows, classes: np.ndarray, split: Split, chosen: Set) -> Task:
 
 
 def _graph(rows: Rows, n_neighbors: int) -> Any:
-    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbour; an edge if either row names the other."""
+    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbor; an edge if either row names the other."""
     from lapwing.graph import kneighbors, knn_graph
 
     distances, _ = kneighbors(rows, n_neighbors)

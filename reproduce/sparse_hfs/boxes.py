@@ -1,7 +1,7 @@
-"""Four boxes: labels in the outer two, and the inner two out of reach unless the graph has thousands of neighbours.
+"""Four boxes: labels in the outer two, and the inner two out of reach unless the graph has thousands of neighbors.
 
 Boxes of 1 × 1 are stacked in the plane, 4000, 2050, 2050 and 4000 points, 3, 0.5 and 3 apart; the upper two are one
-class, the lower two the other. Two points of the top box and two of the bottom box are labelled.
+class, the lower two the other. Two points of the top box and two of the bottom box are labeled.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ GRAPH = {"weights": "binary", "symmetrize": "union", "graph_reg": 1.0, "tol": 1e
 
 Setting = dict[str, Any]
 REPEATED = (4200, 4500, 6000, 8000)
-"""Neighbours at which further seeds are measured."""
+"""Neighbors at which further seeds are measured."""
 FULL = {"scale": 1, "neighbors": NEIGHBORS, "budgets": (25, 100), "seeds": 3}
 SMALL = {"scale": 10, "neighbors": (3900, 4200, 4500, 6000, 8000, 10000), "budgets": (10, 20), "seeds": 1}
 
 
 def settings(small: bool) -> list[Setting]:
-    """Everything to be measured, a process each: the first seed first, and of it what is quick."""
+    """All settings, a process for each: the first seed comes first, the quick settings before the others."""
     size = SMALL if small else FULL
     methods: list[Setting] = [{"method": "stable"}]
     for sampler in ("uniform", "streaming"):
@@ -86,7 +86,7 @@ def _classifier(setting: Setting, n_samples: int) -> Any:
     return SparseHarmonicClassifier(setting["n_neighbors"], **GRAPH, **budget, refinements=0, random_state=setting["seed"])
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 ALL = "all edges"
@@ -101,7 +101,7 @@ def name(record: common.Record) -> str:
 
 
 def table(records: list[common.Record]) -> str:
-    """A row for each number of neighbours: accuracy by method, edges, and the share of them that is kept."""
+    """A row for each number of neighbors: accuracy by method, edges, and the share of them that is kept."""
     groups = results.grouped(records, lambda record: (record["n_neighbors"], name(record)))
     names = report.CURVES.in_order(map(name, records))
     sparse = [one for one in names if one != ALL]
@@ -117,7 +117,7 @@ def table(records: list[common.Record]) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Accuracy, and edges kept / edges, over the number of neighbours."""
+    """Accuracy, and edges kept / edges, over the number of neighbors."""
     figure = results.figure(10, 4)
     left, right = figure.subplots(1, 2)
     groups = results.grouped(records, name)
@@ -128,8 +128,8 @@ def plot(records: list[common.Record]) -> Any:
         left.plot(k, [statistics.mean(record["accuracy"] for record in found) for _, found in by_k], label=one, **style)
         if one != ALL:
             right.plot(k, [statistics.mean(_shares(found)) for _, found in by_k], label=one, **style)
-    left.set(xlabel="neighbours k", ylabel="accuracy on rows without a label")
-    right.set(xlabel="neighbours k", ylabel="edges kept / edges", yscale="log")
+    left.set(xlabel="neighbors k", ylabel="accuracy on rows without a label")
+    right.set(xlabel="neighbors k", ylabel="edges kept / edges", yscale="log")
     left.legend()
     right.legend()
     return figure

@@ -1,4 +1,4 @@
-"""What both experiments share: curves, and edges of a graph in a record."""
+"""Parts of both experiments: curves, and edges of a graph in a record."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ GRAPH = {"weights": "gaussian", "bandwidth": math.sqrt(3), "symmetrize": "union"
 FORMS = {"all edges": {}, "all edges, hard": {"form": "plain", "clamp": "hard", "decision": "argmax"}}
 """Functions on the graph that is not sparsified: the stable one, and that of Zhu et al. 2003."""
 SPARSE = {"sparse": (None, 0), "sparse, refined": (None, 3), "sparse 20n, refined": (20, 3)}
-"""Edges kept for each row, or as many as the default distortion asks for; and passes of refinement."""
+"""Edges kept for each row, or those of the default distortion; and passes of refinement."""
 DRAWS = 3
 FULL = {
     "labeled": (20, 100, 1000),
@@ -42,11 +42,11 @@ SMALL = {
 QUICK = [("subsampling", "subsamples", 10000), ("eigenfunctions", "eigenfunctions", 10)]
 """Method, its sizes, and the largest one that every draw of labels is measured with."""
 SUBSAMPLE_NEIGHBORS = 0.05
-"""Neighbours on a sample, as a share of its rows."""
+"""Neighbors on a sample, as a share of its rows."""
 
 
 def settings(small: bool) -> list[Setting]:
-    """Everything to be measured, a process each: what is quick first, then by neighbours."""
+    """All settings, a process for each: quick ones first, then by neighbors."""
     size = SMALL if small else FULL
     every = {"small": small, "labeled": size["labeled"], "draws": DRAWS}
     chosen = [{**every, "method": "nearest label", "size": 1}]
@@ -94,7 +94,7 @@ def _measure_all_edges(setting: Setting) -> list[common.Record]:
 
 
 def _fit(classifier: Any, rows: Any, classes: np.ndarray, n_labeled: int, draw: int) -> common.Record:
-    """What a fit achieves on the rows without a label, and what it takes."""
+    """Accuracy of a fit on the rows without a label, and its cost."""
     labels = mails.labels(classes, n_labeled, draw)
     with common.Stopwatch() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they would say is in the record
@@ -129,7 +129,7 @@ def _classifier(setting: Setting, n_samples: int, seed: int) -> Any:
     return SparseHarmonicClassifier(size, **GRAPH, edge_budget=budget, refinements=passes, random_state=seed)
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- tables and plots ---------------------------------------------------------------------------------------------------
 
 
 def table(records: list[common.Record]) -> str:

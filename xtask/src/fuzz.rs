@@ -1,22 +1,22 @@
-//! `cargo xtask fuzz`: damaged files for every reader, led by coverage, for so many minutes.
+//! `cargo xtask fuzz`: damaged files for every reader, mutated by coverage, for a number of minutes.
 //!
-//! Coverage comes from LLVM's sanitizer pass, which stable Rust takes as flags of the code generator; libFuzzer follows it.
-//! Only our crates and the parsers below them are built with these flags ([`FOLLOWED`]): to follow linear algebra costs
-//! time in every input and leads nowhere. This program stands in for rustc meanwhile and adds them. That build has a folder
-//! of its own, `target/fuzz`, where what a campaign finds goes as well.
+//! LLVM's sanitizer pass counts coverage and libFuzzer follows it; stable Rust takes the flags of the pass as those of the
+//! code generator. This program takes the place of rustc and adds the flags, to our crates and the parsers that they use
+//! ([`FOLLOWED`]): coverage of the linear algebra would cost time at every input and find nothing. The build has a folder
+//! of its own, `target/fuzz`, in which the campaign writes its findings too.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::process::{Call, Result, root, target};
+use crate::process::{Call, Result, own_file, replaced_by, root, target};
 use crate::python::Venv;
-use crate::system::provide;
+use crate::system::{answers, provide};
 
-/// Says that we stand in for rustc.
-const STANDS_IN: &str = "LAPWING_XTASK_COVERAGE";
+/// Variable that is set while this program takes the place of rustc.
+const IS_RUSTC: &str = "LAPWING_XTASK_COVERAGE";
 
-/// Crates whose coverage is followed, by name or what it begins with. Parsers that are tables (`csv-core`, `miniz_oxide`) are
-/// not: they build their tables for each file, which says nothing and takes most of the time if it is followed.
+/// Crates whose coverage is followed, by name, or by the beginning of their names (`_` at the end). The parsers `csv-core`
+/// and `miniz_oxide` are left out: they build tables for each file, and coverage of that takes most of the time.
 const FOLLOWED: [&str; 10] = [
     "lapwing_data",
     "lapwing_graph",
@@ -30,7 +30,7 @@ const FOLLOWED: [&str; 10] = [
     "flate2",
 ];
 
-/// Counters of edges, and the operands of comparisons, so that magic numbers are found.
+/// Flags that count edges, and that record operands of comparisons, by which libFuzzer finds magic numbers.
 const COVERAGE: [&str; 5] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -39,38 +39,35 @@ const COVERAGE: [&str; 5] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
 
-/// What the formats' own readers need.
+/// Python packages with other readers of the formats.
 const REFEREES: [&str; 5] = ["numpy", "scipy", "pyarrow", "safetensors", "zstandard"];
 
-/// What `cargo xtask fuzz --help` says.
+/// The help of the command.
 pub const HELP: &str = "\
 cargo xtask fuzz [--minutes M] [--jobs N] [--targets T …]
 
-Damages files of every format and gives them to our readers, models, checkpoints and streams of edges; then holds what was
-accepted against the formats' own readers. Fails where a reader panicked, ended the process, took over 5 s or memory beyond
-a limit, contradicted itself, or accepted what the other refuses.
+Damages files of every format and gives them to our readers, models, checkpoints and streams of edges. Then compares the
+accepted files with what other readers of the formats say. Fails if a reader panicked, ended the process, took more than 5 s
+or more memory than the limit, contradicted itself, or accepted a file that the other reader refuses.
 
   --minutes M      wall time of all targets together (default 10)
   --jobs N         processes at a time (default 2)
   --targets T …    some of them (default all): csv, csv-gz, csv-zst, svmlight, npy, npz, parquet, labels-text,
                    labels-npy, edges-csv, edges-npy, edges-parquet, graph-npz, model, sparsifier, low-rank-sums
 
-Inputs that reach something new stay in target/fuzz/corpus and are where the next run starts. Those that showed a defect are
-in target/fuzz/defects, with what happened and the command to see it again; mend it, and put the input into tests/corpus,
-which `cargo xtask test` reads again.
+Inputs that reach new code are kept in target/fuzz/corpus, and the next run starts from them. Inputs that show a defect are
+kept in target/fuzz/defects, each with a description and the command that repeats it. After the defect is mended, put its
+input into tests/corpus: `cargo xtask test` reads all files there.
 ";
 
-/// What was asked for.
+/// Options of the command.
 struct Options<'a> {
     minutes: &'a str,
     jobs: &'a str,
     targets: Vec<&'a str>,
 }
 
-/// Run a campaign, then the referees.
-///
-/// # Errors
-/// When the options make no sense, something cannot be built, or anything was found.
+/// Runs a campaign, then compares accepted inputs with other readers.
 pub fn fuzz(options: &[&str]) -> Result<()> {
     let Options { minutes, jobs, targets } = parsed(options)?;
     let folder = target().join("fuzz");
@@ -80,57 +77,43 @@ pub fn fuzz(options: &[&str]) -> Result<()> {
     let outcome = call.args([minutes, jobs]).args(&targets).run();
     let agreement = referees(&program, &folder, &corpus, &targets);
     outcome.map_err(|_| format!("defects were found; see {}", folder.join("defects").display()))?;
-    agreement
-        .map_err(|_| "inputs are accepted that the formats' own readers refuse, or read otherwise; see above".into())
+    agreement.map_err(|_| "other readers of the formats refuse accepted inputs, or read other values; see above".into())
 }
 
 fn parsed<'a>(options: &[&'a str]) -> Result<Options<'a>> {
     let mut parsed = Options { minutes: "10", jobs: "2", targets: Vec::new() };
-    let mut rest = options;
-    loop {
-        rest = match rest {
-            [] => return Ok(parsed),
-            ["--minutes", minutes, rest @ ..] if is_number(minutes) => {
-                parsed.minutes = minutes;
-                rest
-            }
-            ["--jobs", jobs, rest @ ..] if is_number(jobs) => {
-                parsed.jobs = jobs;
-                rest
-            }
-            ["--targets", rest @ ..] => {
-                let end = rest.iter().position(|word| word.starts_with('-')).unwrap_or(rest.len());
-                parsed.targets.extend(&rest[..end]);
-                &rest[end..]
-            }
-            _ => return Err(format!("cannot make sense of `{}`\n\n{HELP}", rest.join(" "))),
-        };
+    for group in options.chunk_by(|_, next| !next.starts_with("--")) {
+        match group {
+            ["--minutes", minutes] if is_number(minutes) => parsed.minutes = minutes,
+            ["--jobs", jobs] if is_number(jobs) => parsed.jobs = jobs,
+            ["--targets", targets @ ..] => parsed.targets.extend(targets),
+            _ => return Err(format!("unknown options `{}`\n\n{HELP}", group.join(" "))),
+        }
     }
+    Ok(parsed)
 }
 
 fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(|value| value > 0.0 && value < 1e6)
 }
 
-/// Builds the program, one that follows coverage where there is a C++ compiler.
+/// Builds the fuzzer; it follows coverage if there is a C++ compiler.
 fn program(folder: &Path) -> Result<PathBuf> {
-    let stand_in = std::env::current_exe().map_err(|error| format!("cannot tell where this program lies: {error}"))?;
-    let is_there = || Call::new("c++").args(["--version"]).read().is_ok();
-    let compiler = provide("a C++ compiler is missing, which builds libFuzzer", &["g++"], is_there);
+    let compiler = provide("a C++ compiler is missing, which builds libFuzzer", &["g++"], || answers("c++"));
     let build = if compiler.is_ok() { folder.to_owned() } else { target() };
     let call = Call::cargo("build").args(["--release", "--locked", "--package", "lapwing-fuzz", "--bin", "fuzz"]);
     let call = call.env("CARGO_TARGET_DIR", &build);
     match compiler {
-        Ok(()) => call.args(["--features", "libfuzzer"]).env("RUSTC_WRAPPER", stand_in).env(STANDS_IN, "1").run()?,
+        Ok(()) => call.args(["--features", "libfuzzer"]).env("RUSTC_WRAPPER", own_file()?).env(IS_RUSTC, "1").run()?,
         Err(error) => {
-            eprintln!("{error}\nwithout it, mutations do not follow coverage");
+            eprintln!("{error}\nwithout a compiler, mutations do not follow coverage");
             call.run()?;
         }
     }
     Ok(build.join("release/fuzz"))
 }
 
-/// Holds accepted inputs against the formats' own readers.
+/// Compares accepted inputs with what other readers of the formats say.
 fn referees(program: &Path, folder: &Path, corpus: &Path, targets: &[&str]) -> Result<()> {
     let venv = Venv::kept("fuzz")?;
     venv.install(REFEREES)?;
@@ -138,12 +121,12 @@ fn referees(program: &Path, folder: &Path, corpus: &Path, targets: &[&str]) -> R
     call.args(targets).run()
 }
 
-/// Whether this process was started as rustc.
-pub fn stands_in_for_rustc() -> bool {
-    std::env::var_os(STANDS_IN).is_some()
+/// Whether cargo called this program as its rustc.
+pub fn is_rustc() -> bool {
+    std::env::var_os(IS_RUSTC).is_some()
 }
 
-/// Calls rustc, with coverage where it is followed.
+/// Calls rustc, with the flags of coverage for crates in [`FOLLOWED`].
 pub fn rustc(args: &[String]) -> ExitCode {
     let Some((rustc, args)) = args.split_first() else { return ExitCode::FAILURE };
     let name = args.iter().skip_while(|arg| *arg != "--crate-name").nth(1);
@@ -151,11 +134,5 @@ pub fn rustc(args: &[String]) -> ExitCode {
         FOLLOWED.iter().any(|known| name == known || known.ends_with('_') && name.starts_with(known))
     });
     let flags: &[&str] = if is_followed { &COVERAGE } else { &[] };
-    match Command::new(rustc).args(args).args(flags).status() {
-        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
-        Err(error) => {
-            eprintln!("cannot start {rustc}: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    replaced_by(Command::new(rustc).args(args).args(flags))
 }

@@ -1,15 +1,14 @@
-//! `cargo xtask`: what people and continuous integration run in this repository.
+//! `cargo xtask`: the commands of this repository, for people and for continuous integration.
 //!
-//! Nothing but cargo, rustc and python3 is expected on the machine; what else a command needs it puts under `target/`, but
-//! for packages of the system (MPI, for `test`), which it installs as root and names otherwise.
-//! Every call of cargo uses the release profile and the features of the whole workspace, so that a crate compiles once.
+//! The machine needs cargo, rustc and python3. All other tools go to `target/`, except packages of the system (MPI, for
+//! `test`), which are installed for root and named otherwise. Every call of cargo uses the release profile and the features
+//! of the whole workspace, so that a crate compiles once.
 
-mod bench;
 mod fuzz;
 mod mpi;
 mod process;
 mod python;
-mod reproduce;
+mod scripts;
 mod system;
 mod test;
 mod wheel;
@@ -17,34 +16,42 @@ mod wheel;
 use std::process::ExitCode;
 
 use process::{Call, Result};
+use scripts::{BENCHES, PAPERS};
 
-const HELP: &str = "\
+fn help() -> String {
+    let (benches, papers) = (BENCHES.names().join(", "), PAPERS.names().join(", "));
+    format!(
+        "\
 cargo xtask COMMAND: the working commands of this repository
 
-  test                 everything continuous integration checks, in its order
+  test                 all checks of continuous integration, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
   fuzz [--minutes M] [--jobs N] [--targets T …]
-                       damage files of every format, give them to every reader, and hold what is accepted against the
-                       formats' own readers
-  bench NAME [--help]  hold lapwing against its peers in one run; names: accuracy, graph-learning, knn, label, lapsvm,
-                       low-rank, solve, sparsify, unfolded
+                       give damaged files of every format to every reader, and compare accepted files with what other
+                       readers of the formats say
+  bench NAME [--help]  measure lapwing beside other programs in one run; or `kernels`, the speed of single kernels, and
+                       `constants`, those in the code that come from measurements
   reproduce PAPER [--help]
-                       run the experiments of a paper again, into docs/results; papers: sparse-hfs, biglp, lapsvm,
-                       graph-learning, herta
+                       repeat the experiments of a paper, with results in docs/results
+
+Benchmarks: {benches}
+Papers: {papers}
 
 Nothing needs to be prepared: virtual environments are made under target/.
-";
+"
+    )
+}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if wheel::stands_in_for_cargo() {
+    if wheel::is_cargo() {
         return wheel::cargo_for_maturin(&args);
     }
-    if fuzz::stands_in_for_rustc() {
+    if fuzz::is_rustc() {
         return fuzz::rustc(&args);
     }
-    match dispatch(&args) {
+    match dispatch(&args.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("xtask: {message}");
@@ -53,36 +60,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(args: &[String]) -> Result<()> {
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        []
-        | ["help" | "-h" | "--help", ..]
-        | ["test" | "wheel" | "doc", "-h" | "--help"]
-        | ["bench" | "reproduce", "-h" | "--help"] => {
-            print!("{HELP}");
-            Ok(())
-        }
-        ["test"] => test::test(),
-        ["wheel"] => wheel::wheel(None),
-        ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
-        ["doc"] => doc(&[]),
-        ["fuzz", "-h" | "--help"] => {
-            print!("{}", fuzz::HELP);
-            Ok(())
-        }
-        ["fuzz", options @ ..] => fuzz::fuzz(options),
-        ["bench", name, options @ ..] => bench::bench(name, options),
-        ["reproduce", paper, options @ ..] => reproduce::reproduce(paper, options),
-        _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),
+fn dispatch(words: &[&str]) -> Result<()> {
+    match words {
+        [] | ["help" | "-h" | "--help", ..] => print!("{}", help()),
+        ["fuzz", option] if is_help(option) => print!("{}", fuzz::HELP),
+        [_, option] if is_help(option) => print!("{}", help()),
+        ["test"] => test::test()?,
+        ["wheel"] => println!("{}", wheel::build(None)?.display()),
+        ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
+        ["doc"] => doc(&[])?,
+        ["fuzz", options @ ..] => fuzz::fuzz(options)?,
+        ["bench", name, options @ ..] => BENCHES.run(name, options)?,
+        ["reproduce", paper, options @ ..] => PAPERS.run(paper, options)?,
+        _ => return Err(format!("unknown command `cargo xtask {}`\n\n{}", words.join(" "), help())),
     }
+    Ok(())
 }
 
-/// Documentation of our crates, with these features, warnings counted as errors.
+/// Whether an option asks for help.
+fn is_help(option: &&str) -> bool {
+    ["-h", "--help"].contains(option)
+}
+
+/// Builds the documentation of our crates with these features; warnings are errors.
 fn doc(features: &[&str]) -> Result<()> {
-    Call::cargo("doc")
-        .args(["--release", "--locked", "--workspace", "--no-deps"])
-        .args(features)
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .run()
+    let call = Call::cargo("doc").args(["--release", "--locked", "--workspace", "--no-deps"]).args(features);
+    call.env("RUSTDOCFLAGS", "-D warnings").run()
 }

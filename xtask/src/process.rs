@@ -1,13 +1,13 @@
-//! Running other programs: no terminal input, and errors that name the command to repeat.
+//! Starting other programs: without input from the terminal, and with errors that name the command to repeat.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
-/// Errors are sentences for whoever ran the command.
+/// Errors are sentences for the user of the command.
 pub type Result<T> = std::result::Result<T, String>;
 
-/// A program about to be called from the root of the repository.
+/// A call of a program, in the root of the repository.
 pub struct Call {
     command: Command,
 }
@@ -20,48 +20,42 @@ impl Call {
         Self { command }
     }
 
-    /// `cargo SUBCOMMAND`, the cargo that runs us.
+    /// `cargo SUBCOMMAND`, with the cargo that started this program.
     pub fn cargo(subcommand: &str) -> Self {
         Self::new(cargo()).args([subcommand])
     }
 
-    /// More arguments.
+    /// Adds arguments.
     pub fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Self {
         self.command.args(args);
         self
     }
 
-    /// An environment variable for this call.
+    /// Sets an environment variable of the call.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Another directory to run in.
+    /// Another folder to run in.
     pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Send what the program prints to stderr, so that stdout holds our result alone.
+    /// Sends the program's output to stderr, so that stdout holds nothing but our result.
     pub fn quiet_stdout(mut self) -> Self {
         self.command.stdout(std::io::stderr());
         self
     }
 
-    /// Run to the end.
-    ///
-    /// # Errors
-    /// When the program cannot be started or ends with anything but success.
+    /// Runs the program to its end.
     pub fn run(mut self) -> Result<()> {
         let status = self.command.status().map_err(|error| self.cannot_start(&error))?;
         if status.success() { Ok(()) } else { Err(format!("{status} from `{}`", self.line())) }
     }
 
-    /// Run to the end and return what the program printed, trimmed; its stderr is shown only in the error.
-    ///
-    /// # Errors
-    /// As [`Call::run`].
+    /// Runs the program to its end and returns its output, trimmed; its stderr is shown in the error only.
     pub fn read(mut self) -> Result<String> {
         let output = self.command.output().map_err(|error| self.cannot_start(&error))?;
         if !output.status.success() {
@@ -81,7 +75,23 @@ impl Call {
     }
 }
 
-/// The cargo that runs us, else the one on the search path.
+/// Runs a command in the place of this program and returns its exit code.
+pub fn replaced_by(command: &mut Command) -> ExitCode {
+    match command.status() {
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+        Err(error) => {
+            eprintln!("xtask: cannot start {}: {error}", command.get_program().to_string_lossy());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The file of this program, which other programs call in the place of cargo or rustc.
+pub fn own_file() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| format!("the path of this program is unknown: {error}"))
+}
+
+/// The cargo that started this program, else the one on the search path.
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
@@ -92,7 +102,7 @@ pub fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Where cargo builds, and where everything else goes that a command makes.
+/// The folder in which cargo builds; all other files that commands make are there too.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }

@@ -1,4 +1,4 @@
-//! Virtual environments under `target/`, made when first needed.
+//! Virtual environments of Python under `target/`, made at their first use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,14 @@ pub struct Venv {
 }
 
 impl Venv {
-    /// The environment `target/venv-NAME`, kept from the last time if it still works.
+    /// The environment `target/venv-NAME`: that of an earlier run if it works, else a new one.
     pub fn kept(name: &str) -> Result<Self> {
         let venv = Self::named(name);
-        if Call::new(venv.python()).args(["-m", "pip", "--version"]).read().is_ok() {
-            Ok(venv)
-        } else {
-            Self::fresh(name)
-        }
+        let works = Call::new(venv.python()).args(["-m", "pip", "--version"]).read().is_ok();
+        if works { Ok(venv) } else { Self::fresh(name) }
     }
 
-    /// The environment `target/venv-NAME`, empty.
+    /// An empty environment `target/venv-NAME`.
     pub fn fresh(name: &str) -> Result<Self> {
         let venv = Self::named(name);
         if venv.folder.exists() {
@@ -43,17 +40,12 @@ impl Venv {
         Self { folder: target().join(format!("venv-{name}")) }
     }
 
-    /// Its interpreter.
+    /// The Python interpreter of the environment.
     pub fn python(&self) -> PathBuf {
-        self.program("python")
+        self.folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join("python")
     }
 
-    /// A program installed in it.
-    pub fn program(&self, name: &str) -> PathBuf {
-        self.folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(name)
-    }
-
-    /// A call of its interpreter that reads and writes no file beside the sources.
+    /// A call of the interpreter that writes no compiled files beside the sources and ignores packages of the user.
     pub fn call(&self) -> Call {
         Call::new(self.python()).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONNOUSERSITE", "1")
     }
@@ -69,7 +61,7 @@ impl Venv {
         self.call().args(["-m", "pip", "show", "--quiet", package]).read().is_ok()
     }
 
-    /// Install a wheel and what it requires, in place of an earlier build of the same version.
+    /// Installs a wheel and its requirements, in the place of an earlier build of the same version.
     pub fn install_wheel(&self, wheel: &Path) -> Result<()> {
         self.install([wheel])?;
         self.install([Path::new("--force-reinstall"), Path::new("--no-deps"), wheel])
@@ -93,7 +85,7 @@ fn interpreter() -> Result<String> {
     Err(format!("Python {}.{} or newer is needed on the search path ({seen})", OLDEST.0, OLDEST.1))
 }
 
-/// Debian ships `venv` apart from Python.
+/// Makes sure of the module `venv`, which Debian packages apart from Python.
 fn ensure_venv_module(python: &str) -> Result<()> {
     let is_there = || Call::new(python).args(["-c", "import ensurepip, venv"]).read().is_ok();
     provide(&format!("{python} lacks the venv module"), &["python3-venv"], is_there)

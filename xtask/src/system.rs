@@ -1,17 +1,17 @@
-//! Packages of the system: installed where we may, else the command to type.
+//! Packages of the system: installed for root, else named in the error.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::process::{Call, Result};
 
-/// Makes sure of what `is_there` looks for; `lack` says what it means that it is not, `packages` are Debian's.
-///
-/// # Errors
-/// When it is not there and cannot be installed, with the command that would.
+/// Makes sure that `is_there` holds, by installing `packages` of Debian if need be; `lack` says what is missing.
 pub fn provide(lack: &str, packages: &[&str], is_there: impl Fn() -> bool) -> Result<()> {
     if is_there() {
         return Ok(());
     }
     let names = packages.join(" ");
-    if is_root() && Call::new("apt-get").args(["--version"]).read().is_ok() {
+    if is_root() && answers("apt-get") {
         eprintln!("{lack}; installing {names}");
         install(packages)?;
     }
@@ -21,13 +21,23 @@ pub fn provide(lack: &str, packages: &[&str], is_there: impl Fn() -> bool) -> Re
     Err(format!("{lack}; on Debian or Ubuntu run:\n  sudo apt-get install -y {names}"))
 }
 
+/// Whether a program is on the search path and tells its version.
+pub fn answers(program: &str) -> bool {
+    Call::new(program).args(["--version"]).read().is_ok()
+}
+
+/// Files and folders in a folder; none if it cannot be read.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
 fn install(packages: &[&str]) -> Result<()> {
     let install = || {
         let options = ["install", "-y", "-q", "--no-install-recommends"];
         let call = Call::new("apt-get").args(options).args(packages);
         call.env("DEBIAN_FRONTEND", "noninteractive").quiet_stdout().run()
     };
-    // The lists of a fresh machine are empty or old.
+    // The package lists of a fresh machine are empty or old.
     install().or_else(|_| {
         Call::new("apt-get").args(["update", "-q"]).quiet_stdout().run()?;
         install()

@@ -1,20 +1,17 @@
-//! `cargo xtask test`: every check, cheapest first, stopping at the first that fails.
+//! `cargo xtask test`: all checks, the cheapest first, up to the first that fails.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
 use crate::{doc, mpi, wheel};
 
-/// What the Python tests need beside the wheel's own requirements.
+/// Packages for the Python tests, beside the requirements of the wheel.
 const TEST_PACKAGES: [&str; 5] = ["pytest", "pandas", "polars", "pyarrow", "mypy"];
 
-/// Run all checks and show how long each took.
-///
-/// # Errors
-/// The first check that fails, by name.
+/// Runs all checks and prints the time of each.
 pub fn test() -> Result<()> {
     let mut log = Log::default();
     let outcome = checks(&mut log);
@@ -42,32 +39,32 @@ fn checks(log: &mut Log) -> Result<()> {
     log.step("Python tests", || python_tests(&venv))
 }
 
-/// The wheel with nothing but what it requires, imported where no source can stand in for it.
-fn smoke(wheel: &PathBuf) -> Result<()> {
+/// Imports the wheel in an environment with its requirements alone, in a folder without the sources.
+fn smoke(wheel: &Path) -> Result<()> {
     let venv = Venv::fresh("clean")?;
     venv.install([wheel])?;
     venv.call().args(["-c", "import lapwing; lapwing.show_versions()"]).within(target()).run()
 }
 
-fn test_environment(wheel: &std::path::Path) -> Result<Venv> {
+fn test_environment(wheel: &Path) -> Result<Venv> {
     let venv = Venv::kept("test")?;
     venv.install(TEST_PACKAGES)?;
     venv.install_wheel(wheel)?;
     Ok(venv)
 }
 
-/// The stubs of the compiled module say what the module holds.
+/// Compares the stubs of the compiled module with the module.
 fn stubs(venv: &Venv) -> Result<()> {
     venv.call().args(["-m", "mypy.stubtest", "lapwing._lapwing"]).within(target()).run()
 }
 
-/// Run outside of `python/`, and without putting it on the import path, so that the installed wheel is what is tested.
+/// Runs the tests outside of `python/` and keeps that folder off the import path, so that they test the installed wheel.
 fn python_tests(venv: &Venv) -> Result<()> {
     let options = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"];
     venv.call().args(options).args([root().join("python/tests")]).within(target()).run()
 }
 
-/// Names and durations of the checks so far; the last one may have failed.
+/// Names and durations of the checks so far. Only the last one can have failed.
 #[derive(Default)]
 struct Log {
     steps: Vec<(&'static str, Duration)>,
@@ -76,7 +73,7 @@ struct Log {
 impl Log {
     fn step<T>(&mut self, name: &'static str, check: impl FnOnce() -> Result<T>) -> Result<T> {
         println!("\n=== {name}");
-        // The checks write to the same stdout by themselves: keep the order.
+        // The checks write to the same stdout; flushing keeps the order.
         let _ = std::io::stdout().flush();
         let start = Instant::now();
         let outcome = check();

@@ -1,20 +1,20 @@
-//! How the program ends: one exit code and one text, whatever happened in which rank.
+//! The end of the program: all ranks agree on one exit code and one text.
 
 use lapwing::data::{Communicator, Error, Result};
 
 use crate::failure::Failure;
 use crate::{DONE, ERROR, INTERRUPTED, LOOK, Outcome};
 
-/// How the program ends.
+/// The end of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
     /// Exit code, the same in all ranks.
     pub code: u8,
-    /// What rank 0 has to say; always `None` elsewhere.
+    /// The text that rank 0 prints; `None` in other ranks.
     pub text: Option<String>,
 }
 
-/// How one rank's part ended.
+/// The end of one rank.
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
     kind: Kind,
@@ -22,23 +22,24 @@ struct Part {
     text: String,
 }
 
-/// Whose fault it was, most telling last.
+/// The cause of an end. Of several, the last one of this list counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Done,
-    /// Stopped because another rank did.
+    /// Stopped because another rank stopped.
     Followed,
+    /// Failed by itself.
     Failed,
 }
 
-/// Waits for all ranks, and makes one ending of theirs.
-pub fn settle(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> Ending {
-    let own = Part::of(result);
-    // Ranks that cannot meet any more end as they were.
-    meet(communicator, &own).unwrap_or_else(|_| Ending { code: own.code.max(ERROR), text: own.text() })
+/// Waits for all ranks and joins their ends.
+pub fn join(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> Ending {
+    let own = Part::new(result);
+    // Without collectives, this rank ends by itself.
+    joined(communicator, &own).unwrap_or_else(|_| Ending { code: own.code.max(ERROR), text: own.text() })
 }
 
-fn meet(communicator: &dyn Communicator, own: &Part) -> Result<Ending> {
+fn joined(communicator: &dyn Communicator, own: &Part) -> Result<Ending> {
     communicator.leave()?;
     let parts = communicator.gather(&own.bytes())?;
     let ending = together(&parts.iter().map(|part| Part::from_bytes(part)).collect::<Vec<_>>());
@@ -46,29 +47,29 @@ fn meet(communicator: &dyn Communicator, own: &Part) -> Result<Ending> {
     Ok(Ending { code: code.first().copied().unwrap_or(ERROR), text: ending.text })
 }
 
-/// The first failure speaks for all, with its rank unless it is that of every rank.
+/// The ending by the first failure. Its text names the rank, unless all ranks failed alike.
 fn together(parts: &[Part]) -> Ending {
-    let telling = parts.iter().map(|part| part.kind).max().unwrap_or(Kind::Done);
-    if telling == Kind::Done {
+    let cause = parts.iter().map(|part| part.kind).max().unwrap_or(Kind::Done);
+    if cause == Kind::Done {
         return Ending { code: parts.iter().map(|part| part.code).max().unwrap_or(DONE), text: None };
     }
-    let Some((rank, part)) = parts.iter().enumerate().find(|(_, part)| part.kind == telling) else {
+    let Some((rank, part)) = parts.iter().enumerate().find(|(_, part)| part.kind == cause) else {
         return Ending { code: ERROR, text: None };
     };
-    // Interruptions reach the ranks at any moment and are nobody's fault.
+    // An interruption reaches each rank at a moment of its own, and no rank causes it.
     let is_common = parts.iter().all(|other| other == part) || part.code == INTERRUPTED;
-    let names_rank = is_common || telling == Kind::Followed;
-    let text = part.text().map(|text| if names_rank { text } else { format!("rank {rank}: {text}") });
+    let is_nameless = is_common || cause == Kind::Followed;
+    let text = part.text().map(|text| if is_nameless { text } else { format!("rank {rank}: {text}") });
     Ending { code: part.code, text }
 }
 
 impl Part {
-    fn of(result: &Result<Outcome, Failure>) -> Self {
+    fn new(result: &Result<Outcome, Failure>) -> Self {
         let (kind, code) = match result {
             Ok(Outcome::Done) => (Kind::Done, DONE),
             Ok(Outcome::Look) => (Kind::Done, LOOK),
             Err(failure @ Failure::Library(Error::Comm { .. })) => (Kind::Followed, failure.code()),
-            // Nobody reads what rank 0 prints: the work is done.
+            // The reader of standard output has closed it: the work is done.
             Err(failure) if failure.code() == DONE => (Kind::Done, DONE),
             Err(failure) => (Kind::Failed, failure.code()),
         };
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     fn part(result: Result<Outcome, Failure>) -> Part {
-        Part::of(&result)
+        Part::new(&result)
     }
 
     fn failed(text: &str) -> Part {
@@ -146,8 +147,8 @@ mod tests {
 
     #[test]
     fn alone_it_ends_as_it_ended() {
-        let ending = settle(&Alone, &Err(Failure::usage("no labels")));
+        let ending = join(&Alone, &Err(Failure::usage("no labels")));
         assert_eq!(ending, Ending { code: ERROR, text: Some("no labels".into()) });
-        assert_eq!(settle(&Alone, &Ok(Outcome::Done)), Ending { code: DONE, text: None });
+        assert_eq!(join(&Alone, &Ok(Outcome::Done)), Ending { code: DONE, text: None });
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a command, which it reads and which it writes, checked together before anything is read.
+//! The files of a command: inputs and outputs are checked together before the command reads anything.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::output::is_stdout;
 
 /// Endings of reports.
 pub const REPORT_ENDINGS: &[&str] = &[".html"];
-/// Where the ending does not matter.
+/// Any ending.
 pub const ANY_ENDING: &[&str] = &[""];
 
 /// The files of a command, each by the name of its option or argument.
@@ -22,13 +22,13 @@ pub struct Files<'p> {
 }
 
 impl<'p> Files<'p> {
-    /// Adds a file that is read, if it is given.
+    /// Adds an input, if given.
     pub fn read(mut self, name: &'static str, path: Option<&'p Path>) -> Self {
         self.inputs.extend(path.map(|path| (name, path)));
         self
     }
 
-    /// Adds a file that is written, if it is given, with the endings it may have.
+    /// Adds an output, if given, with its possible endings.
     pub fn write(mut self, option: &'static str, path: Option<&'p Path>, endings: &'p [&'p str]) -> Self {
         if let Some(path) = path {
             self.outputs.push((option, path));
@@ -37,7 +37,7 @@ impl<'p> Files<'p> {
         self
     }
 
-    /// Refuses an output that cannot be written, or that would replace an input or another output.
+    /// Refuses outputs that cannot be written, or that would replace an input or another output.
     pub fn check(&self) -> Result<(), Failure> {
         check_distinct(&self.inputs, &self.outputs)?;
         for ((option, path), endings) in self.outputs.iter().zip(&self.endings) {

@@ -1,4 +1,4 @@
-//! Reads what a command works on: features or a graph, and labels.
+//! Reads the input of a command: features or a graph, and labels.
 
 use std::path::Path;
 
@@ -13,26 +13,26 @@ use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};
 use crate::output::is_stdout;
 
-/// Features or a graph, with what belongs to them.
+/// The input of a command: features or a graph, with labels and names.
 pub struct Input {
     pub features: Option<Features<'static>>,
     pub feature_names: Option<Vec<String>>,
     pub standardizer: Option<Standardizer>,
     pub graph: Option<AffinityGraph>,
-    /// The graph as a stream.
+    /// The edges of a graph that is read in blocks.
     pub edges: Option<EdgeFile>,
     labels: Option<Labels>,
 }
 
-/// That a graph is to be read as a stream, where its file can be.
+/// The wish to read a graph in blocks, if its file allows it.
 #[derive(Clone, Copy)]
 pub struct Streamed {
-    /// Its nodes, where they are known.
+    /// The number of nodes, if known.
     pub nodes: Option<usize>,
 }
 
 impl Input {
-    /// Reads features or the graph; labels too where they stand beside the features.
+    /// Reads features or the graph, and labels in the file of the features.
     pub fn read(
         data: &DataOptions,
         streamed: Option<Streamed>,
@@ -56,8 +56,8 @@ impl Input {
         }
     }
 
-    /// Features that are there already.
-    pub fn of_features(features: Features<'static>) -> Self {
+    /// Input from features in memory.
+    pub fn from_features(features: Features<'static>) -> Self {
         Self { features: Some(features), ..Self::empty() }
     }
 
@@ -65,14 +65,14 @@ impl Input {
         Self { features: None, feature_names: None, standardizer: None, graph: None, edges: None, labels: None }
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn n_samples(&self) -> usize {
         let of_edges = || self.edges.as_ref().map_or(0, |edges| edges.n_nodes());
         let of_graph = || self.graph.as_ref().map_or_else(of_edges, |graph| graph.graph.n_samples());
         self.features.as_ref().map_or_else(of_graph, Features::n_rows)
     }
 
-    /// The labels: of `--labels`, or those read with the features.
+    /// The labels of `--labels`, or those in the file of the features.
     pub fn labels(&mut self, options: &LabelOptions) -> Result<Labels, Failure> {
         if let Some(path) = &options.labels {
             return Ok(read_labels(path, self.n_samples(), options.unlabeled.as_deref())?);
@@ -80,7 +80,7 @@ impl Input {
         self.labels.take().ok_or_else(|| no_labels(self.features.is_none()))
     }
 
-    /// What a method is given.
+    /// The problem for a method.
     pub fn problem<'p>(&'p self, targets: &'p Targets) -> Problem<'p, 'static> {
         Problem {
             features: self.features.as_ref(),
@@ -102,7 +102,7 @@ impl Input {
         run: &Run,
     ) -> Result<Self, Failure> {
         let samples = read_samples(path, &read_options(table, labels), run)?;
-        // Before standardizing, which would spread one NaN over its column.
+        // The check comes before standardizing, which would spread a NaN over its column.
         samples.check(run)?;
         let Samples { features, feature_names, labels, .. } = samples;
         let standardizer = if table.standardize { Some(Standardizer::fit(&features, run)?) } else { None };
@@ -114,17 +114,17 @@ impl Input {
     }
 }
 
-/// Whether a graph is stored as a matrix, which cannot be read in blocks.
+/// Whether a graph is stored as a matrix, which is read as a whole.
 pub fn is_matrix(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"))
 }
 
-/// Whether edges can be read only once.
+/// Whether edges can be read only once: from a pipe or standard input.
 pub fn is_once(edges: &Path) -> bool {
     is_stdout(edges) || std::fs::metadata(edges).is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// Refuses a checkpoint that no run could go on from.
+/// Refuses a checkpoint from which no run could resume.
 pub fn check_checkpoint(edges: &Path) -> Result<(), Failure> {
     let reason = if is_once(edges) {
         "--checkpoint needs a file of edges: a pipe or standard input cannot be read again"
@@ -136,7 +136,7 @@ pub fn check_checkpoint(edges: &Path) -> Result<(), Failure> {
     Err(Failure::usage(reason))
 }
 
-/// Checks that labels will be found, before anything is read.
+/// Checks, before reading, that the options name a source of labels.
 pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(), Failure> {
     data.check()?;
     if data.data.is_none() && labels.label_column.is_some() {
@@ -153,7 +153,7 @@ pub fn check_label_source(data: &DataOptions, labels: &LabelOptions) -> Result<(
     Ok(())
 }
 
-/// What to read of a table.
+/// The options of a reader of tables.
 pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> ReadOptions {
     ReadOptions {
         label_column: labels.and_then(|labels| labels.label_column.clone()),
@@ -163,7 +163,7 @@ pub fn read_options(table: &TableOptions, labels: Option<&LabelOptions>) -> Read
     }
 }
 
-/// Sparse rows widened to the `n_cols` columns of a model: files of sparse rows do not tell columns that no row uses.
+/// Sparse rows with the `n_cols` columns of a model: files of sparse rows do not name columns that no row uses.
 pub fn widen(features: Features<'static>, n_cols: usize) -> Result<Features<'static>, Error> {
     match &features {
         Features::Sparse(rows) if rows.n_cols() < n_cols => {
@@ -174,7 +174,7 @@ pub fn widen(features: Features<'static>, n_cols: usize) -> Result<Features<'sta
     }
 }
 
-/// What a command says that finds no labels.
+/// The error for missing labels.
 pub fn no_labels(is_graph: bool) -> Failure {
     let column = if is_graph { "" } else { "name their column with --label-column NAME, or " };
     Failure::usage(format!("no labels: {column}give a file of labels with --labels FILE"))

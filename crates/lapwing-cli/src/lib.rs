@@ -148,7 +148,7 @@ pub fn end(communicator: &dyn Communicator, result: Result<(), Error>) -> ExitCo
 }
 
 fn end_by(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> ExitCode {
-    let ending = ending::settle(communicator, result);
+    let ending = ending::join(communicator, result);
     match (result, ending.text) {
         (Err(Failure::Parse { error, .. }), _) if communicator.is_root() && !usage::is_wrong(error) => answer(error),
         (_, Some(text)) if communicator.is_root() => {

@@ -1,4 +1,4 @@
-//! What a command leaves behind: labels, model, report; and the JSON object it prints.
+//! The output of a command: labels, model, report, and the JSON object on standard output.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// Number of the JSON object's schema; it grows only when keys change their meaning or go.
+/// Schema number of the JSON object; it grows only when a key changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// What rows get that no label reaches.
+/// The label of rows that no label reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unreached {
     /// No label
@@ -24,7 +24,7 @@ pub enum Unreached {
     Prior,
 }
 
-/// Files of one run that are complete and appear together, and their paths by what they hold, in the order of writing.
+/// The complete files of a run, which get their names together; with paths and contents, in the order of writing.
 #[derive(Default)]
 pub struct Written {
     staged: Vec<Staged>,
@@ -32,7 +32,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Adds a file that is complete.
+    /// Adds a complete file.
     pub fn add(&mut self, what: &'static str, file: Staged) {
         if !is_stdout(file.path()) {
             self.paths.push((what, file.path().into()));
@@ -40,24 +40,24 @@ impl Written {
         self.staged.push(file);
     }
 
-    /// Adds a file that is complete, to be named before the others.
+    /// Adds a complete file, listed before the others.
     pub fn add_first(&mut self, what: &'static str, file: Staged) {
         let others = std::mem::take(&mut self.paths);
         self.add(what, file);
         self.paths.extend(others);
     }
 
-    /// Gives all files their names, or none of them.
+    /// Gives all files their names, or none.
     pub fn publish(&mut self) -> Result<(), Failure> {
         Ok(publish_all(std::mem::take(&mut self.staged))?)
     }
 
-    /// As lines of a summary.
+    /// Lines of a summary.
     pub fn rows(&self) -> Vec<(String, String)> {
         self.paths.iter().map(|(what, path)| (format!("{what} written to"), path.display().to_string())).collect()
     }
 
-    /// As a JSON object from what to where.
+    /// A JSON object from contents to paths.
     pub fn json(&self) -> Value {
         let paths: BTreeMap<_, _> = self.paths.iter().map(|(what, path)| (*what, path.display().to_string())).collect();
         json!(paths)
@@ -69,19 +69,19 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// What a command says that is asked for two results on one standard output.
+/// The error for two results on one standard output.
 pub fn two_on_stdout(what: &str) -> Failure {
     Failure::usage(format!("--json and -o - both want standard output: write the {what} to a file"))
 }
 
-/// Class of each row, `None` where it is to stay empty.
+/// Class of each row; `None` for rows that stay empty.
 pub fn folded(labeling: &Labeling, unreached: Unreached) -> Vec<Option<usize>> {
     let rows = labeling.labels.iter().zip(&labeling.reached);
     rows.map(|(&class, &reached)| (reached || unreached == Unreached::Prior).then_some(class as usize)).collect()
 }
 
-/// The complete table of label, confidence and reached of each row, whether it is certified where that is known, and with `probabilities` a
-/// column per class.
+/// Writes the table of labels, confidences and reached rows, with a column for certificates if there are any, and with
+/// `probabilities` a column for each class.
 pub fn stage(
     path: &Path,
     classes: &ClassNames,
@@ -100,7 +100,7 @@ pub fn stage(
     Ok(stage_labels(path, &rows)?)
 }
 
-/// The JSON object of a command: `schema`, `command`, the keys of `body`, the `certificate` if it has one, `outputs`.
+/// The JSON object of a command: `schema`, `command`, the keys of `body`, the `certificate` if any, and `outputs`.
 pub fn json_object(command: &str, body: &impl Serialize, more: Value, written: &Written) -> Result<String, Failure> {
     let mut object = json!({"schema": SCHEMA, "command": command});
     let body = serde_json::to_value(body)
@@ -114,7 +114,7 @@ pub fn json_object(command: &str, body: &impl Serialize, more: Value, written: &
     Ok(format!("{object}\n"))
 }
 
-/// Names and sizes of the classes: rows given, rows inferred (given ones included).
+/// Names of the classes, with the numbers of given labels and of all labels at the end.
 pub fn class_sizes(classes: &ClassNames, given: &[i32], labels: &[Option<usize>]) -> Vec<ClassSize> {
     let mut sizes: Vec<ClassSize> =
         classes.names().into_iter().map(|name| ClassSize { name, given: 0, inferred: 0 }).collect();
@@ -131,13 +131,13 @@ pub fn class_sizes(classes: &ClassNames, given: &[i32], labels: &[Option<usize>]
     sizes
 }
 
-/// Size of one class.
+/// The size of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassSize {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
     /// Rows with this label given.
     pub given: usize,
-    /// Rows with this label in the end.
+    /// Rows with this label at the end, given ones included.
     pub inferred: usize,
 }

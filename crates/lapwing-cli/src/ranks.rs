@@ -1,31 +1,31 @@
-//! The processes that run the program together.
+//! The ranks: processes that run the program together.
 
 use lapwing::data::{Alone, Communicator};
 
 use crate::failure::Failure;
 
-/// The processes that run the program together, as one of them sees them.
+/// The ranks, from the view of one of them.
 pub struct Ranks<'c> {
-    /// How they meet.
+    /// The collectives.
     pub communicator: &'c dyn Communicator,
-    /// Worker threads of this one, where the user does not say; `None` stands for every processor it may use.
+    /// Default number of worker threads; `None` stands for all processors of this process.
     pub threads: Option<usize>,
 }
 
 impl Ranks<'static> {
-    /// A process on its own.
+    /// A single process.
     pub fn alone() -> Self {
         Self::new(&Alone, None)
     }
 }
 
 impl<'c> Ranks<'c> {
-    /// This process among the ranks of `communicator`.
+    /// The ranks of `communicator`.
     pub fn new(communicator: &'c dyn Communicator, threads: Option<usize>) -> Self {
         Self { communicator, threads }
     }
 
-    /// Refuses more than one rank for `what`, which needs all rows in one process; `instead` says what does not.
+    /// Refuses several ranks for `what`, which needs all rows in one process; `instead` names what runs in several.
     pub fn refuse_many(&self, what: &str, instead: &str) -> Result<(), Failure> {
         match self.communicator.size() {
             1 => Ok(()),

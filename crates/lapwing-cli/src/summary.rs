@@ -1,4 +1,4 @@
-//! The report of a fit as lines of what and how much, for the terminal and the HTML page alike.
+//! Summaries of reports: lines of name and value, for the terminal and for HTML.
 
 use lapwing::data::{GraphSummary, Phase, Report};
 use lapwing::graph::sparsify::SparsifyReport;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::text::{bytes, count, number, percent, seconds};
 
-/// What and how much.
+/// A name and a value.
 pub type Row = (String, String);
 
 /// A line of the summary.
@@ -15,7 +15,7 @@ pub fn row(what: impl Into<String>, value: impl Into<String>) -> Row {
     (what.into(), value.into())
 }
 
-/// The lines of a fit's summary.
+/// The summary of a fit.
 pub fn of_fit(report: &Report) -> Vec<Row> {
     let mut rows = vec![row("method", report.method.clone()), row("rows", count(report.n_samples))];
     rows.extend(report.n_features.map(|n| row("features", count(n))));
@@ -35,7 +35,7 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
     rows
 }
 
-/// The line of how many labels are those of the exact solution, or of how far values may be off.
+/// The number of labels that are certified to be those of the exact solution, or the largest error of values.
 pub fn of_certificate(report: &Report) -> Option<Row> {
     let certificate = report.parts.get("certificate")?;
     if report.n_classes.is_none() {
@@ -49,19 +49,19 @@ pub fn of_certificate(report: &Report) -> Option<Row> {
     Some(row(what, format!("{} of {}{rest}", count(all.saturating_sub(open)), count(all))))
 }
 
-/// Notes how many new rows that a label reaches are undecided, where that is known.
+/// Notes the number of new rows that a label reaches and whose label is undecided, if it is known.
 pub fn note_certified(report: &mut Report, labeling: &Labeling) {
     if let Some(n_open) = labeling.n_undecided() {
         report.parts.insert("certificate".into(), json!({"n_open": n_open}));
     }
 }
 
-/// Labels that a certificate leaves undecided.
+/// The number of labels that the certificate leaves undecided.
 pub fn undecided(report: &Report) -> usize {
     report.parts.get("certificate").and_then(|certificate| certificate["n_open"].as_u64()).unwrap_or(0) as usize
 }
 
-/// The lines of a graph that was sparsified for a fit, and of what its solution was refined by.
+/// The lines about the sparsifier of a fit, and about the refinement of its solution.
 fn of_sparse(report: &Report) -> Vec<Row> {
     let part = |name: &str| report.parts.get(name).cloned();
     let Some(sparsified) = part("sparsify").and_then(|part| serde_json::from_value::<SparsifyReport>(part).ok()) else {
@@ -77,7 +77,7 @@ fn of_sparse(report: &Report) -> Vec<Row> {
     rows
 }
 
-/// The lines of a sparsifier.
+/// The lines about a sparsifier.
 pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
     let kept = format!("{} ({})", count(report.n_kept), percent(report.kept_share()));
     let mut rows = vec![row("edges read", count(report.n_edges as usize))];
@@ -95,18 +95,18 @@ pub fn of_sparsifier(report: &SparsifyReport) -> Vec<Row> {
         rows.push(row("time in systems", seconds(report.solve_seconds)));
     }
     if let Some([low, high]) = report.probe_ratios {
-        let probes = format!("{} to {} of what they were, {} probes", number(low), number(high), report.n_probes);
+        let probes = format!("{} to {} of their weight before, {} probes", number(low), number(high), report.n_probes);
         rows.push(row("weakest cuts", probes));
     }
     rows
 }
 
-/// The lines of what was chosen by "auto".
+/// The settings that "auto" has chosen.
 pub fn of_choices(report: &Report) -> Vec<Row> {
     report.chosen.iter().map(|(name, value)| row(name.clone(), text_of(value))).collect()
 }
 
-/// The lines that describe a graph.
+/// The lines about a graph.
 pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
     let mut rows = vec![row("edges", count(graph.n_edges)), row("components", components(graph))];
     if graph.n_isolated > 0 {
@@ -116,32 +116,32 @@ pub fn of_graph(graph: &GraphSummary) -> Vec<Row> {
     rows.push(row("degree", format!("{least} to {most}, median {median}")));
     if let Some(recall) = graph.recall {
         let error = graph.recall_error.filter(|&e| e > 0.0).map(|e| format!(" ± {}", percent(e)));
-        rows.push(row("neighbours found", percent(recall) + &error.unwrap_or_default()));
+        rows.push(row("neighbors found", percent(recall) + &error.unwrap_or_default()));
     }
     rows.extend(graph.learned.iter().flat_map(of_learned));
     rows
 }
 
-/// The lines of how a graph was learned.
+/// The lines about learning a graph.
 fn of_learned(learned: &Value) -> Vec<Row> {
-    // A gap that is infinite is none in JSON.
+    // JSON has no infinity: an infinite gap is missing.
     let of = |name: &str| learned[name].as_f64().unwrap_or(f64::INFINITY);
     let neighbors = format!("{}, of {} allowed pairs", number(of("mean_neighbors")), count(of("n_allowed") as usize));
     let steps = format!("{:.1e} after {} steps", of("gap"), count(of("n_iter") as usize));
     let mut rows = vec![
-        row("neighbours of a row", neighbors),
+        row("neighbors of a row", neighbors),
         row("sparsity", number(of("sparsity"))),
         row("relative duality gap", steps),
         row("rows with all allowed pairs", percent(of("saturated"))),
     ];
     let open = of("n_uncertified") as usize;
     if open > 0 {
-        rows.push(row("rows that might want others", count(open)));
+        rows.push(row("rows that may need other pairs", count(open)));
     }
     rows
 }
 
-/// The lines of what was spent.
+/// The lines about time and memory.
 pub fn of_cost(phases: &[Phase], peak_bytes: Option<u64>) -> Vec<Row> {
     let total = phases.iter().map(|phase| phase.seconds).sum();
     let mut rows = vec![row("time", seconds(total))];
@@ -150,7 +150,7 @@ pub fn of_cost(phases: &[Phase], peak_bytes: Option<u64>) -> Vec<Row> {
     rows
 }
 
-/// Number of components, with the sizes of the largest where there are several.
+/// The number of components, with the sizes of the largest if there are several.
 fn components(graph: &GraphSummary) -> String {
     let shown = graph.largest_components.iter().take(5).map(|&n| count(n)).collect::<Vec<_>>().join(" + ");
     match graph.n_components {

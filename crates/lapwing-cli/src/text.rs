@@ -1,4 +1,4 @@
-//! Numbers and tables as people read them.
+//! Numbers and tables for people.
 
 /// 1234567 as `1,234,567`.
 pub fn count(n: usize) -> String {
@@ -13,7 +13,7 @@ pub fn count(n: usize) -> String {
     out
 }
 
-/// A number with four significant digits; very small and very large ones with an exponent.
+/// A number with four significant digits; very small and very large numbers have an exponent.
 pub fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return x.to_string();
@@ -47,13 +47,13 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Two columns, what and how much; a line with nothing to say on the right is a heading.
+/// A table of names and values; a line without a value is a heading.
 pub fn summary(rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
     rows.iter().map(|(what, value)| format!("{what:width$}  {value}").trim_end().to_owned() + "\n").collect()
 }
 
-/// A table with headings; the first column is flush left, the others flush right.
+/// A table with headings; the first column is aligned left, the others right.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());

@@ -62,8 +62,7 @@ fn files_that_are_not_there_or_not_known() {
 
 #[test]
 fn truncated_files() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(60, 2));
+    let folder = Folder::with_clouds("in.csv", 60, 2);
     folder.write("labels.csv", "0,a\n1,b\n");
     folder.write("in.npy", npy(60, 2, (0..119).map(|i| i as f32)));
     assert_says(&folder.error("label in.npy --labels labels.csv -o out.csv"), &["in.npy", "truncated"]);
@@ -90,8 +89,7 @@ fn graphs_with_impossible_weights() {
 
 #[test]
 fn labels_that_do_not_fit() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(60, 2));
+    let folder = Folder::with_clouds("in.csv", 60, 2);
     folder.write("long.txt", "a\n".repeat(61));
     folder.write("beyond.csv", "0,a\n60,b\n");
     assert_says(&folder.error("label in.csv --drop kind --labels long.txt -o out.csv"), &["60 labels", "61 labels"]);
@@ -110,8 +108,7 @@ fn one_class_is_only_worth_a_warning() {
 
 #[test]
 fn options_that_contradict_each_other() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(60, 2));
+    let folder = Folder::with_clouds("in.csv", 60, 2);
     folder.write("edges.csv", "0,1\n1,2\n");
     let says = |arguments: &str, parts: &[&str]| {
         let ran = folder.run(arguments);

@@ -9,8 +9,7 @@ const METHODS: [&str; 4] = ["eigenfunction", "subsampling", "simple-harmonic", "
 
 #[test]
 fn every_baseline_labels_and_keeps_a_model() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 3));
+    let folder = Folder::with_clouds("in.csv", 300, 3);
     folder.write("new.csv", clouds(40, 0));
     let few = ["--n-eigenfunctions 6", "--n-subsample 60", "--n-eigenvectors 3", ""];
     for (method, few) in METHODS.into_iter().zip(few) {
@@ -32,8 +31,7 @@ fn every_baseline_labels_and_keeps_a_model() {
 
 #[test]
 fn compare_takes_all_methods_or_those_that_a_graph_is_enough_for() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 100));
+    let folder = Folder::with_clouds("in.csv", 300, 100);
     let table = folder.ok("compare in.csv --label-column kind --labeled 12 --repeats 1").stdout;
     assert!(METHODS.iter().all(|method| table.contains(method)), "{table}");
     // Factors of low-rank propagation where they are asked for.
@@ -53,15 +51,10 @@ fn compare_takes_all_methods_or_those_that_a_graph_is_enough_for() {
 #[test]
 fn what_cannot_be_is_told_before_anything_is_read() {
     let folder = Folder::new();
-    let refused = |arguments: &str| {
-        let ran = folder.run(arguments);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        ran.stderr
-    };
-    let told = refused("label --graph nowhere.npz --labels none.csv --method nearest-label -o out.csv");
+    let told = folder.refused("label --graph nowhere.npz --labels none.csv --method nearest-label -o out.csv");
     assert!(told.contains("the method nearest-label needs features, not a graph"), "{told}");
-    let told = refused("label nowhere.csv --label-column y --method eigenfunction --clip 50 -o out.csv");
-    assert!(told.contains("clip is 50; expected a percentage of at least 0 and below 50"), "{told}");
-    let told = refused("compare --graph nowhere.npz --labels none.csv --labeled 3 --methods subsampling");
+    let told = folder.refused("label nowhere.csv --label-column y --method eigenfunction --clip 50 -o out.csv");
+    assert!(told.contains("--clip is 50; expected a number of at least 0 and below 50"), "{told}");
+    let told = folder.refused("compare --graph nowhere.npz --labels none.csv --labeled 3 --methods subsampling");
     assert!(told.contains("subsampling needs features"), "{told}");
 }

@@ -8,9 +8,7 @@ use common::{Folder, Noise, clouds};
 use serde_json::Value;
 
 fn folder_with_clouds() -> Folder {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 3));
-    folder
+    Folder::with_clouds("in.csv", 300, 3)
 }
 
 /// Labels of a written table.
@@ -150,7 +148,7 @@ fn graph_describes_what_it_writes() {
     assert_eq!(built["graph"]["n_edges"], again["graph"]["n_edges"]);
     assert_eq!(built["graph"]["degree"], again["graph"]["degree"]);
     let text = folder.ok("graph in.csv --drop kind").stdout;
-    assert!(["edges", "3 (100 + 100 + 100)", "degree", "neighbours found"].iter().all(|t| text.contains(t)), "{text}");
+    assert!(["edges", "3 (100 + 100 + 100)", "degree", "neighbors found"].iter().all(|t| text.contains(t)), "{text}");
 }
 
 #[test]
@@ -167,8 +165,7 @@ fn labelling_a_graph_equals_labelling_its_features() {
 
 #[test]
 fn compare_prints_a_line_per_number_of_labels() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 100));
+    let folder = Folder::with_clouds("in.csv", 300, 100);
     let arguments = "compare in.csv --label-column kind --labeled 3,30 --repeats 2 --methods harmonic";
     let text = folder.ok(arguments).stdout;
     assert!(text.starts_with("method") && text.lines().count() == 3 && text.contains("1.000 ± 0.000"), "{text}");
@@ -217,14 +214,67 @@ fn progress_as_json_lines() {
 #[test]
 fn help_tells_defaults_and_examples() {
     let folder = Folder::new();
-    for command in ["demo", "label", "predict", "compare", "graph", "sparsify", "completions"] {
+    for command in ["demo", "label", "predict", "compare", "graph", "sparsify", "completions", "methods"] {
         let help = folder.ok(&format!("{command} --help")).stdout;
         assert!(help.contains("Example"), "{command}: {help}");
     }
-    let help = folder.ok("label -h").stdout;
-    for part in ["[default: 15]", "[default: self-tuning]", "[default: auto]", "Harmonic propagation:", "Output:"] {
+    let short = folder.ok("label -h").stdout;
+    assert!(short.lines().count() < 50 && short.contains("lapwing methods"), "fits a screen: {short}");
+    let help = folder.ok("label --help").stdout;
+    for part in [
+        "[default: 15, range: [1, ∞)]",
+        "[default: self-tuning]",
+        "[default: auto, range: (0, ∞]]",
+        "Harmonic propagation:",
+        "Output:",
+    ] {
         assert!(help.contains(part), "{part}: {help}");
     }
     assert!(folder.ok("--version").stdout.starts_with("lapwing "));
     assert!(folder.ok("completions zsh").stdout.contains("--label-column"));
+}
+
+#[test]
+fn methods_are_listed_with_their_parameters() {
+    let folder = Folder::new();
+    let list = folder.ok("methods").stdout;
+    assert!(list.lines().any(|line| line.starts_with("lapsvm ")) && list.contains("methods NAME"), "{list}");
+    let page = folder.ok("methods lapsvm").stdout;
+    for part in ["In Python: LaplacianSVC", "--degree  (default 3)", "Needs --kernel poly.", "--graph-bandwidth"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let object = folder.ok("methods nystrom --json").json();
+    let names: Vec<&str> = object["parameters"].as_array().unwrap().iter().filter_map(|p| p["name"].as_str()).collect();
+    assert!(names.contains(&"rcond") && !names.contains(&"n_nearest"), "{names:?}");
+}
+
+#[test]
+fn parameters_come_from_a_file() {
+    let folder = Folder::with_clouds("in.csv", 90, 3);
+    let run = "label in.csv --label-column kind -o out.csv --json --params p.json";
+    folder.write("p.json", r#"{"n_neighbors": 7, "graph_reg": "inf", "form": "stable"}"#);
+    folder.ok(run);
+    for (text, part) in [
+        (
+            r#"{"n_neighbours": 7}"#,
+            "p.json: parameter is 'n_neighbours'; expected a known parameter; the nearest is n_neighbors",
+        ),
+        (r#"{"n_neighbors": 1.5}"#, "p.json: n_neighbors is 1.5; expected a whole number of at least 1"),
+        (r#"{"tol": {}}"#, "p.json: tol is {}; expected null, true, false, a number"),
+        ("[1]", "p.json: expected a JSON object"),
+        ("{", "p.json: EOF"),
+    ] {
+        folder.write("p.json", text);
+        let error = folder.error(run);
+        assert!(error.contains(part), "{text}: {error}");
+    }
+    folder.write("p.json", r#"{"n_neighbors": 7}"#);
+    let edges = |options: &str| folder.ok(&format!("{run} {options}")).json()["graph"]["n_edges"].clone();
+    assert_ne!(edges(""), edges("-k 12"), "options override the file");
+    folder.write("p.json", r#"{"harmonic": {"tol": 1e-9}, "lapsvm": {"kernel": "linear"}}"#);
+    let compare =
+        "compare in.csv --label-column kind --labeled 9 --repeats 1 --methods harmonic,lapsvm --params p.json";
+    folder.ok(compare);
+    folder.write("p.json", r#"{"harmonics": {}}"#);
+    assert!(folder.error(compare).contains("the nearest is harmonic"));
 }

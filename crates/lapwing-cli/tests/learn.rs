@@ -6,12 +6,11 @@ use common::{Folder, clouds};
 
 #[test]
 fn graph_learns_describes_and_writes() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 3));
+    let folder = Folder::with_clouds("in.csv", 300, 3);
     for weights in ["learned", "learned-l2"] {
         let run = format!("graph in.csv --drop kind --weights {weights} --n-neighbors 8");
         let ran = folder.ok(&format!("{run} -o graph.npz --report r.html"));
-        for part in ["neighbours of a row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
+        for part in ["neighbors of a row", "sparsity", "relative duality gap", "rows with all allowed pairs"] {
             assert!(ran.stdout.contains(part) && folder.read("r.html").contains(part), "{part}: {}", ran.stdout);
         }
         let object = folder.ok(&format!("{run} --json --tol 1e-10 --solver newton")).json();
@@ -29,8 +28,7 @@ fn graph_learns_describes_and_writes() {
 
 #[test]
 fn repairs_and_full_support_agree() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(200, 3));
+    let folder = Folder::with_clouds("in.csv", 200, 3);
     let edges = |options: &str| {
         let run = format!("graph in.csv --drop kind --weights learned -k 6 --sparsity 4 --tol 1e-13 --json {options}");
         folder.ok(&run).json()["graph"]["learned"].clone()
@@ -44,8 +42,7 @@ fn repairs_and_full_support_agree() {
 
 #[test]
 fn every_method_that_takes_a_graph_takes_learned_weights() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 9));
+    let folder = Folder::with_clouds("in.csv", 300, 9);
     folder.write("new.csv", clouds(40, 0));
     for method in ["harmonic", "sparse-harmonic", "lapsvm", "laprls", "simple-harmonic", "subsampling"] {
         let run = format!("label in.csv --label-column kind --method {method} --weights learned -k 8 --seed 1");
@@ -62,10 +59,9 @@ fn every_method_that_takes_a_graph_takes_learned_weights() {
 
 #[test]
 fn options_that_cannot_be_are_named() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(30, 3));
+    let folder = Folder::with_clouds("in.csv", 30, 3);
     let text = folder.error("graph in.csv --drop kind --repair");
-    assert!(text.contains("--repair is for graphs that are learned"), "{text}");
+    assert!(text.contains("--repair changes nothing without --weights learned or learned-l2"), "{text}");
     let text = folder.error("graph in.csv --drop kind --weights learned -k 29");
     assert!(text.contains("--n-neighbors is 29; expected at most 28"), "{text}");
     let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --support-factor 0.2");

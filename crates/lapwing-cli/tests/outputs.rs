@@ -11,9 +11,7 @@ use common::{Folder, Noise, clouds, npy};
 const LABEL: &str = "label in.csv --label-column kind";
 
 fn folder_with_clouds() -> Folder {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(90, 3));
-    folder
+    Folder::with_clouds("in.csv", 90, 3)
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, Ran, clouds, npy};
+use common::{Folder, Ran, npy};
 
 /// The program under limits of its own, as `ulimit` sets them.
 fn limited(folder: &Folder, limits: &str, arguments: &str) -> Ran {
@@ -85,8 +85,7 @@ fn methods_under_limits_of_memory_end_in_order() {
 
 #[test]
 fn every_count_ends_soon_or_is_refused() {
-    let folder = Folder::new();
-    folder.write("x.csv", clouds(90, 5));
+    let folder = Folder::with_clouds("x.csv", 90, 5);
     let options = [
         ("harmonic", "-k --max-iter"),
         ("sparse-harmonic", "--edge-budget --capacity --n-projections --refinements --memory"),
@@ -176,8 +175,7 @@ fn a_resumed_run_refuses_a_changed_input_and_takes_a_copy() {
 
 #[test]
 fn a_damaged_model_is_refused() {
-    let folder = Folder::new();
-    folder.write("x.csv", clouds(60, 5));
+    let folder = Folder::with_clouds("x.csv", 60, 5);
     folder.write("new.csv", "x,y\n0,0\n4,1\n");
     folder.ok("label x.csv --label-column kind --model m.lapwing -o out.csv");
     let bytes = std::fs::read(folder.path("m.lapwing")).unwrap();
@@ -223,8 +221,7 @@ fn the_unit_of_the_weights_does_not_show() {
 /// The same for kernel machines, whose normalized Laplacian has no unit.
 #[test]
 fn the_unit_of_the_weights_does_not_show_in_kernel_machines() {
-    let folder = Folder::new();
-    folder.write("x.csv", clouds(60, 2));
+    let folder = Folder::with_clouds("x.csv", 60, 2);
     for method in ["lapsvm", "laprls"] {
         let run = |unit: &str, options: &str| {
             let rows: String = (3..60).map(|i| format!("{},{i},{unit}\n", i - 3)).collect();
@@ -252,8 +249,7 @@ fn the_unit_of_the_weights_does_not_show_in_kernel_machines() {
 /// The graph network has a unit, its self-loop: weights far below it are pointed out.
 #[test]
 fn weights_far_below_the_self_loop_are_pointed_out() {
-    let folder = Folder::new();
-    folder.write("x.csv", clouds(60, 2));
+    let folder = Folder::with_clouds("x.csv", 60, 2);
     let run = |unit: &str| {
         let rows: String = (3..60).map(|i| format!("{},{i},{unit}\n", i - 3)).collect();
         folder.write("edges.csv", format!("u,v,weight\n{rows}"));

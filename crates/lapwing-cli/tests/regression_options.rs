@@ -7,33 +7,36 @@ use common::{Folder, assert_says, clouds};
 const LABEL: &str = "label t.csv --label-column kind -o out.csv";
 
 fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.write("t.csv", clouds(90, 3));
-    folder
+    Folder::with_clouds("t.csv", 90, 3)
 }
 
 #[test]
 fn options_that_the_method_does_not_use_are_refused() {
     let folder = folder();
-    // The table of options and methods has tests of its own; these show that the program asks it.
-    let tol = "--tol changes nothing for the method lapsvm";
+    // `options/subject.rs` has tests of its own; these show that the program uses it.
+    let form = "--form is no option of the method lapsvm";
     assert_says(
-        &folder.error(&format!("{LABEL} --method lapsvm --tol 1e-3")),
-        &[tol, "harmonic, sparse-harmonic and subsampling"],
+        &folder.error(&format!("{LABEL} --method lapsvm --form plain")),
+        &[form, "it is an option of harmonic, sparse-harmonic and subsampling"],
     );
     let degree = "--degree changes nothing for the method lapsvm";
     assert_says(&folder.error(&format!("{LABEL} --method lapsvm --degree 2")), &[degree, "without --kernel poly"]);
     let compare = "compare t.csv --label-column kind --labeled 6 --methods harmonic,lapsvm";
-    let message = folder.error(&format!("{compare} --n-landmarks 7"));
-    assert!(message.contains("--n-landmarks changes nothing for the methods compared"), "{message}");
+    let message = folder.error(&format!("{compare} --n-nearest 7"));
+    assert!(
+        message.contains("--n-nearest is no option of the methods compared; it is an option of low-rank and anchor"),
+        "{message}"
+    );
     // One of them is enough.
-    folder.ok(&format!("{compare} --kernel linear --tol 1e-4 --repeats 1"));
+    folder.ok(&format!("{compare} --kernel linear --form stable --repeats 1"));
     let message = folder.error("graph t.csv --drop kind --sparsity 0.1");
-    assert!(message.contains("--sparsity is for graphs that are learned"), "{message}");
+    assert!(message.contains("--sparsity changes nothing without --weights learned"), "{message}");
     let message = folder.error("graph t.csv --drop kind --knn-method exact --recall-target 0.9");
     assert_eq!(message, "--recall-target changes nothing without --knn-method auto or partitions");
     // Given, though as it is by default.
-    assert!(folder.error("graph t.csv --drop kind --tol 1e-8").contains("--tol is for graphs that are learned"));
+    assert!(
+        folder.error("graph t.csv --drop kind --tol 1e-8").contains("--tol changes nothing without --weights learned")
+    );
 }
 
 #[test]
@@ -62,8 +65,8 @@ fn numbers_below_zero_get_the_answer_of_their_option() {
     for (options, start) in [
         ("-k -3", "error: invalid value '-3' for '--n-neighbors <N>': expected a whole number, at least 0"),
         ("--max-iter -1", "error: invalid value '-1' for '--max-iter <N>': expected a whole number, at least 0"),
-        ("--tol -1", "error: --tol is -1; expected a number between 0 and 1"),
-        ("--method low-rank --n-landmarks -5", "error: invalid value '-5' for '--n-landmarks <K>'"),
+        ("--tol -1", "error: --tol is -1; expected a number above 0 and below 1"),
+        ("--method low-rank --n-landmarks -5", "error: invalid value '-5' for '--n-landmarks <N>'"),
     ] {
         let ran = folder.run(&format!("{LABEL} {options}"));
         assert_eq!(ran.code, Some(2));

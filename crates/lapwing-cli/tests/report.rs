@@ -51,8 +51,7 @@ fn report_of_a_fit() {
 
 #[test]
 fn reports_of_graphs_and_comparisons() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 100));
+    let folder = Folder::with_clouds("in.csv", 300, 100);
     folder.ok("graph in.csv --drop kind -o g.npz --report graph.html");
     folder.ok("compare in.csv --label-column kind --labeled 3,9 --repeats 2 --report compare.html");
     folder.write("labels.csv", "0,a\n1,b\n");

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::{Folder, Noise, clouds};
+use common::{Folder, Noise};
 
 /// Two dense blocks of `n` nodes that hang together by two edges, as lines `u,v`.
 fn blocks(n: u32, share: f64) -> String {
@@ -88,8 +88,7 @@ fn bad_input_is_named() {
 
 #[test]
 fn features_with_many_neighbors_are_never_a_graph_and_models_are_kept() {
-    let folder = Folder::new();
-    folder.write("points.csv", clouds(400, 6));
+    let folder = Folder::with_clouds("points.csv", 400, 6);
     let graph = "-k 150 --method sparse-harmonic --edge-budget 3000 --seed 2";
     let ran = folder.ok(&format!("label points.csv --label-column kind -o out.csv --model m.lapwing --json {graph}"));
     let report = ran.json();

@@ -66,8 +66,7 @@ fn every_solver_is_at_hand() {
 
 #[test]
 fn features_alone_make_their_graph_and_methods_are_compared() {
-    let folder = Folder::new();
-    folder.write("in.csv", clouds(300, 9));
+    let folder = Folder::with_clouds("in.csv", 300, 9);
     folder.write("new.csv", clouds(40, 0));
     folder.ok("label in.csv --label-column kind --method unfolded-gnn -o out.csv --model m.lapwing");
     folder.ok("predict m.lapwing new.csv -o new-labels.csv");
@@ -83,7 +82,7 @@ fn what_cannot_be_is_refused() {
     let text = |options: &str| folder.error(&format!("{base} {options}"));
     assert!(text("--method harmonic").contains("leave DATA or --graph out"));
     assert!(text("--method low-rank").contains("leave --graph out"));
-    assert!(text("--method unfolded-gnn --solver herta --edges 2").contains("kept-edges is 2"));
+    assert!(text("--method unfolded-gnn --solver herta --edges 2").contains("--edges is 2"));
     assert!(text("--method unfolded-gnn --tol 0").contains("train-tol is 0"));
     assert!(text("--method unfolded-gnn --optimizer cg").contains("layer-optimizer is cg"));
     folder.write("few.csv", "side,noise\n1.0,2.0\n-1.0,0.0\n");

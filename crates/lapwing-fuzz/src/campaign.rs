@@ -1,4 +1,4 @@
-//! A campaign: every target in turn, in a process of its own that is started again when an input ends it.
+//! A campaign: each target runs in a process of its own, which is started again after an input has ended it.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -6,106 +6,114 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::found::{Found, defects, words_of};
 use crate::judge::Defect;
 use crate::replay::{HANG, LIMIT, WALL_LIMIT, files_of};
 use crate::scratch::{Scratch, WITHIN};
-use crate::{Bench, Target};
+use crate::{Bench, Target, lock};
 
-/// Names the folder of the campaign.
+/// Variable with the folder of the campaign.
 pub const FOLDER: &str = "LAPWING_FUZZ_FOLDER";
 
-/// Megabytes of a process, mapped files and all.
+/// The most megabytes of a process, with mapped files.
 const PROCESS_MEGABYTES: u32 = 1536;
-/// Times that a target is started again.
+/// The most starts of a target.
 const MOST_STARTS: usize = 200;
 
-/// What is run.
+/// The plan of a campaign.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where everything goes.
+    /// The folder for everything that the campaign writes.
     pub folder: PathBuf,
-    /// Inputs that are kept in the repository, a folder for each target.
+    /// Inputs in the repository, a folder for each target.
     pub corpus: PathBuf,
-    /// Targets.
+    /// The targets to run.
     pub targets: Vec<&'static Target>,
-    /// Processor time for all of them together.
+    /// Processor time of all targets together.
     pub time: Duration,
     /// Processes at a time.
     pub jobs: usize,
 }
 
-/// What became of one target.
+/// The results of one target.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Name of the target.
     pub target: &'static str,
     /// Inputs tried.
     pub inputs: u64,
-    /// Seconds they took.
+    /// Seconds for all inputs.
     pub seconds: f64,
-    /// Edges of the code that were reached; none without coverage.
+    /// Edges of the code that inputs reached; `None` without coverage.
     pub edges: Option<u64>,
-    /// Inputs that reached something new.
+    /// Inputs that reached new code.
     pub corpus: usize,
-    /// Accepted inputs that were kept.
+    /// Kept inputs that were accepted.
     pub accepted: usize,
-    /// Inputs that showed a defect, and what happened.
+    /// Inputs that showed a defect, with their texts.
     pub defects: Vec<(PathBuf, String)>,
 }
 
 /// Runs all targets.
-///
-/// # Errors
-/// When folders cannot be made or processes cannot be started.
 pub fn run(plan: &Plan) -> io::Result<Vec<Outcome>> {
     let shares: u32 = plan.targets.iter().map(|target| target.share).sum();
-    let queue: Mutex<VecDeque<&'static Target>> = Mutex::new(plan.targets.iter().copied().collect());
-    let next = || queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front();
+    let queue: Mutex<VecDeque<_>> = Mutex::new(plan.targets.iter().copied().collect());
+    let next = || lock(&queue).pop_front();
     let worker = || -> io::Result<Vec<Outcome>> {
         let mut outcomes = Vec::new();
         while let Some(target) = next() {
-            let outcome = of_target(plan, target, plan.time * target.share / shares.max(1))?;
+            let outcome = run_target(plan, target, plan.time * target.share / shares.max(1))?;
             println!("{}", outcome.line());
             outcomes.push(outcome);
         }
         Ok(outcomes)
     };
     println!("{}", Outcome::head());
-    let mut outcomes = std::thread::scope(|scope| {
+    let outcomes = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..plan.jobs.max(1)).map(|_| scope.spawn(worker)).collect();
-        let results =
-            workers.into_iter().map(|worker| worker.join().map_err(|_| io::Error::other("a worker panicked")));
-        results.collect::<io::Result<Vec<_>>>()?.into_iter().collect::<io::Result<Vec<_>>>()
-    })?
-    .concat();
+        let join = |worker: ScopedJoinHandle<'_, _>| {
+            worker.join().unwrap_or_else(|_| Err(io::Error::other("a worker panicked")))
+        };
+        workers.into_iter().map(join).collect::<io::Result<Vec<_>>>()
+    });
+    let mut outcomes = outcomes?.concat();
     outcomes.sort_by_key(|outcome| plan.targets.iter().position(|target| target.name == outcome.target));
     Ok(outcomes)
 }
 
 impl Outcome {
-    /// The head of the table of outcomes.
-    pub fn head() -> String {
-        format!(
-            "{:<15} {:>11} {:>9} {:>8} {:>7} {:>9} {:>8}",
-            "target", "inputs", "inputs/s", "edges", "corpus", "accepted", "defects"
-        )
+    /// The sum of several outcomes.
+    pub fn total(outcomes: &[Self]) -> Self {
+        let mut total = Self { target: "all", ..Self::default() };
+        for outcome in outcomes {
+            total.inputs += outcome.inputs;
+            total.seconds += outcome.seconds;
+            total.corpus += outcome.corpus;
+            total.accepted += outcome.accepted;
+            total.defects.extend(outcome.defects.iter().cloned());
+        }
+        total
     }
 
-    /// A line of the table.
+    /// The head of the table of outcomes.
+    pub fn head() -> String {
+        Self::cells(["target", "inputs", "inputs/s", "edges", "corpus", "accepted", "defects"].map(String::from))
+    }
+
+    /// A line of the table of outcomes.
     pub fn line(&self) -> String {
-        let edges = self.edges.map_or("-".to_owned(), |edges| edges.to_string());
-        let rate = self.inputs as f64 / self.seconds.max(1e-9);
-        format!(
-            "{:<15} {:>11} {rate:>9.0} {edges:>8} {:>7} {:>9} {:>8}",
-            self.target,
-            self.inputs,
-            self.corpus,
-            self.accepted,
-            self.defects.len()
-        )
+        let edges = self.edges.map_or("-".into(), |edges| edges.to_string());
+        let rate = format!("{:.0}", self.inputs as f64 / self.seconds.max(1e-9));
+        let counts = [self.corpus, self.accepted, self.defects.len()].map(|count| count.to_string());
+        let [corpus, accepted, defects] = counts;
+        Self::cells([self.target.into(), self.inputs.to_string(), rate, edges, corpus, accepted, defects])
+    }
+
+    fn cells([target, inputs, rate, edges, corpus, accepted, defects]: [String; 7]) -> String {
+        format!("{target:<15} {inputs:>11} {rate:>9} {edges:>8} {corpus:>7} {accepted:>9} {defects:>8}")
     }
 }
 
@@ -128,9 +136,6 @@ impl Folders {
 }
 
 /// Writes the seeds of a target into a folder.
-///
-/// # Errors
-/// When they cannot be written.
 pub fn write_seeds(folder: &Path, target: &Target) -> io::Result<()> {
     let bench = Bench::new()?;
     (target.seeds)(&bench)
@@ -138,7 +143,7 @@ pub fn write_seeds(folder: &Path, target: &Target) -> io::Result<()> {
         .try_for_each(|(name, bytes)| fs::write(folder.join(format!("{name}-{}", target.file)), bytes))
 }
 
-fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result<Outcome> {
+fn run_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result<Outcome> {
     let folders = Folders::make(plan, target)?;
     let scratch = Scratch::new()?;
     let found = Found::open(&plan.folder, target)?;
@@ -152,18 +157,16 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
         }
         let mut command = command(plan, target, &folders, &scratch, left)?;
         let ending = watch(&mut command, &mut outcome)?;
-        if ending.is_well {
+        if ending.is_success || take_artifacts(&folders, &found, &ending.place)? {
             continue;
         }
-        // The input that ended the process lies where libFuzzer put it, or where the reader found it.
-        if !take_artifacts(&folders, &found, ending.place.as_deref())? {
-            let input = last_input(&scratch, target).unwrap_or_default();
-            let words = match ending.code {
-                Some(HANG) => format!("took more than {} s", LIMIT.as_secs()),
-                _ => format!("the process was ended{}", at(ending.place.as_deref())),
-            };
-            found.defect(&input, &Defect { place: words.clone(), words })?;
-        }
+        // libFuzzer kept no input: the one that ended the process is the last file of the reader.
+        let input = last_input(&scratch, target).unwrap_or_default();
+        let words = match ending.code {
+            Some(HANG) => format!("took more than {} s", LIMIT.as_secs()),
+            _ => format!("the process was ended{}", ending.place),
+        };
+        found.defect(&input, &Defect { place: words.clone(), words })?;
     }
     outcome.seconds = start.elapsed().as_secs_f64();
     outcome.corpus = files_of(&folders.corpus)?.len();
@@ -172,7 +175,7 @@ fn of_target(plan: &Plan, target: &'static Target, time: Duration) -> io::Result
     Ok(outcome)
 }
 
-/// Removes inputs of earlier campaigns that no longer show a defect.
+/// Removes inputs of earlier campaigns that show a defect no longer.
 fn forget_mended(plan: &Plan, target: &Target) -> io::Result<()> {
     for (path, _) in defects(&plan.folder, target)? {
         let mut command = Command::new(std::env::current_exe()?);
@@ -211,85 +214,76 @@ fn command(plan: &Plan, target: &Target, folders: &Folders, scratch: &Scratch, l
     Ok(command)
 }
 
-/// How a process came to its end.
+/// The end of a process.
 struct Ending {
-    is_well: bool,
+    is_success: bool,
     code: Option<i32>,
-    /// Where in our code, if it said so.
-    place: Option<String>,
+    /// ` at FILE:LINE` of our code, if the process printed it.
+    place: String,
 }
 
-/// The place of an ending, in words.
-fn at(place: Option<&str>) -> String {
-    place.map_or(String::new(), |place| format!(" at {place}"))
-}
-
-/// Runs a process to its end and adds what it says to `outcome`.
+/// Runs a process to its end and adds its figures to `outcome`.
 fn watch(command: &mut Command, outcome: &mut Outcome) -> io::Result<Ending> {
     let mut child = command.spawn()?;
     let (mut inputs, mut place) = (0, None);
-    if let Some(words) = child.stderr.take() {
-        for line in BufReader::new(words).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            if let Some(count) = count_of(&line) {
-                inputs = inputs.max(count);
-            }
-            if let Some(edges) = number_behind(&line, " cov: ") {
-                outcome.edges = outcome.edges.max(Some(edges));
-            }
-            // The backtrace of memory that was refused: the first of our own lines.
-            place = place.or_else(|| place_of(&line));
-        }
+    for line in child.stderr.take().into_iter().flat_map(|words| BufReader::new(words).split(b'\n')) {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        inputs = inputs.max(count_of(&line).unwrap_or(0));
+        outcome.edges = outcome.edges.max(number_behind(&line, " cov: "));
+        // The first of our own lines in the backtrace of a refused allocation.
+        place = place.or_else(|| place_of(&line));
     }
     outcome.inputs += inputs;
     let status = child.wait()?;
-    Ok(Ending { is_well: status.success(), code: status.code(), place })
+    Ok(Ending { is_success: status.success(), code: status.code(), place: place.unwrap_or_default() })
 }
 
-/// The line of our code that a line of a backtrace names, if it is not one of this crate.
+/// ` at FILE:LINE` from a line of a backtrace in our code outside of this crate.
 fn place_of(line: &str) -> Option<String> {
     let at = line.trim_start().strip_prefix("at ")?;
     let start = at.find("crates/lapwing-")?;
-    (!at.contains("crates/lapwing-fuzz")).then(|| at[start..].to_owned())
+    (!at.contains("crates/lapwing-fuzz")).then(|| format!(" at {}", &at[start..]))
 }
 
-/// Inputs so far, in the lines of libFuzzer and of the blind program.
+/// The number of inputs so far, from a line of libFuzzer or of the blind fuzzer.
 fn count_of(line: &str) -> Option<u64> {
-    number_behind(line, "stat::number_of_executed_units: ").or_else(|| number_behind(line, "#"))
+    number_behind(line, "stat::number_of_executed_units: ").or_else(|| leading(line.strip_prefix('#')?))
 }
 
 fn number_behind(line: &str, mark: &str) -> Option<u64> {
-    let rest = if mark == "#" { line.strip_prefix(mark)? } else { line.split_once(mark)?.1 };
-    let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    leading(line.split_once(mark)?.1)
 }
 
-/// What libFuzzer left becomes defects, one for each kind and place; false where it left nothing.
-fn take_artifacts(folders: &Folders, found: &Found, place: Option<&str>) -> io::Result<bool> {
+fn leading(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    text[..text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())].parse().ok()
+}
+
+/// Keeps the inputs of libFuzzer's artifacts as defects, one for each kind and place; true if there were any.
+fn take_artifacts(folders: &Folders, found: &Found, place: &str) -> io::Result<bool> {
     let mut is_any = false;
     for path in files_of(&folders.artifacts)? {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = name.split('-').next().unwrap_or_default();
         let words = match kind {
-            "timeout" => format!("took more than {} s", WALL_LIMIT.as_secs()),
-            "oom" => format!("took more than {PROCESS_MEGABYTES} MB"),
-            "crash" => "ended the process (memory beyond the limit, or a signal)".to_owned(),
-            // Slow ones within the limit.
-            _ => {
-                fs::remove_file(&path)?;
-                continue;
-            }
+            "timeout" => Some(format!("took more than {} s", WALL_LIMIT.as_secs())),
+            "oom" => Some(format!("took more than {PROCESS_MEGABYTES} MB")),
+            "crash" => Some("ended the process (memory beyond the limit, or a signal)".into()),
+            // A slow input, within the limit.
+            _ => None,
         };
-        let (bytes, words) = (fs::read(&path)?, format!("{words}{}", at(place)));
-        found.defect(&bytes, &Defect { place: format!("{kind}{}", at(place)), words })?;
+        if let Some(words) = words {
+            let defect = Defect { place: format!("{kind}{place}"), words: format!("{words}{place}") };
+            found.defect(&fs::read(&path)?, &defect)?;
+            is_any = true;
+        }
         fs::remove_file(&path)?;
-        is_any = true;
     }
     Ok(is_any)
 }
 
-/// The file that a process that was ended had written last.
+/// The newest input file in the scratch folder of an ended process.
 fn last_input(scratch: &Scratch, target: &Target) -> Option<Vec<u8>> {
     let folders = fs::read_dir(scratch.folder()).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let files = folders.map(|folder| folder.join(target.file)).filter(|file| file.is_file());

@@ -1,4 +1,4 @@
-//! What a campaign leaves behind: inputs that showed a defect, one for each place, and a sample of those accepted.
+//! The files that a campaign keeps: inputs that showed a defect, one for each place, and a sample of accepted inputs.
 
 use std::fs;
 use std::io;
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::Target;
 use crate::judge::{Answer, Defect};
+use crate::replay::files_of;
 use crate::rng::Rng;
 
-/// Accepted inputs of which all are kept; of later ones fewer and fewer.
+/// The number of accepted inputs of which all are kept; later ones are kept with a falling probability.
 const SAMPLE: usize = 300;
 
-/// Folders of a target in the folder of a campaign.
+/// The kept files of a target.
 #[derive(Debug)]
 pub struct Found {
     defects: PathBuf,
@@ -22,10 +23,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The folders of `target` in `folder`, made where they are missing.
-    ///
-    /// # Errors
-    /// When they cannot be made.
+    /// Opens the folders of `target` in the folder of a campaign, or makes them.
     pub fn open(folder: &Path, target: &Target) -> io::Result<Self> {
         let found = Self {
             defects: folder.join("defects").join(target.name),
@@ -39,7 +37,7 @@ impl Found {
         Ok(found)
     }
 
-    /// Keeps what is worth it. Nothing is kept where the disk takes no more.
+    /// Keeps an input that showed a defect, or that belongs to the sample. Errors of the disk are ignored.
     pub fn note(&mut self, bytes: &[u8], outcome: &Result<Answer, Defect>) {
         match outcome {
             Ok(Answer::Refused) => {}
@@ -55,10 +53,7 @@ impl Found {
         }
     }
 
-    /// Keeps the smallest input that shows a defect, and says in a text beside it what happened.
-    ///
-    /// # Errors
-    /// When they cannot be written.
+    /// Keeps the smallest input that shows a defect, with a text beside it.
     pub fn defect(&self, bytes: &[u8], defect: &Defect) -> io::Result<()> {
         let path = self.defects.join(name_of(defect.place.as_bytes(), self.ending));
         if fs::metadata(&path).is_ok_and(|known| known.len() <= bytes.len() as u64) {
@@ -69,36 +64,28 @@ impl Found {
     }
 }
 
-/// The text beside an input.
+/// The path of the text beside an input.
 pub fn words_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".txt");
     name.into()
 }
 
-/// Inputs that showed a defect, by path, with what happened.
-///
-/// # Errors
-/// When the folder cannot be read.
+/// Inputs that showed a defect, sorted by path, with their texts.
 pub fn defects(folder: &Path, target: &Target) -> io::Result<Vec<(PathBuf, String)>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder.join("defects").join(target.name))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "txt") {
-            continue;
-        }
+    let mut files = files_of(&folder.join("defects").join(target.name))?;
+    files.retain(|path| path.extension().is_none_or(|ending| ending != "txt"));
+    let with_text = |path: PathBuf| {
         let words = fs::read_to_string(words_of(&path)).unwrap_or_default();
-        found.push((path, words.trim().to_owned()));
-    }
-    found.sort();
-    Ok(found)
+        (path, words.trim().to_owned())
+    };
+    Ok(files.into_iter().map(with_text).collect())
 }
 
-/// A name that tells `bytes` from others, with the ending of the format.
-pub fn name_of(bytes: &[u8], file: &str) -> String {
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+/// A file name from the hash of `bytes`, with the ending of the format.
+fn name_of(bytes: &[u8], file: &str) -> String {
+    let fnv = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, fnv);
     let ending = file.split_once('.').map_or("", |(_, ending)| ending);
     format!("{hash:016x}.{ending}")
 }

@@ -1,6 +1,6 @@
-//! A target under libFuzzer, which follows coverage.
+//! Fuzzing by libFuzzer, which follows coverage.
 //!
-//! Needs a build with the flags of `cargo xtask fuzz`: without counters, libFuzzer mutates as blindly as anybody.
+//! Needs a build with the flags of `cargo xtask fuzz`. Without counters of coverage, libFuzzer mutates at random.
 
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
@@ -9,12 +9,12 @@ use std::sync::Mutex;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
 use crate::found::Found;
-use crate::judge::{judge, note_panics};
+use crate::judge::note_panics;
 use crate::mutate::{Mutator, mutate};
 use crate::replay::Clock;
-use crate::{Bench, Target};
+use crate::{Bench, Target, lock};
 
-/// What libFuzzer calls for each input.
+/// The function that libFuzzer calls for each input.
 type Callback = unsafe extern "C" fn(*const u8, usize) -> c_int;
 
 unsafe extern "C" {
@@ -29,35 +29,30 @@ struct Work {
     clock: Clock,
 }
 
-/// Set before libFuzzer starts, which hands nothing through.
+/// Set before libFuzzer starts: its callbacks have no argument for it.
 static WORK: Mutex<Option<Work>> = Mutex::new(None);
 
 fn with_work<T>(act: impl FnOnce(&mut Work) -> T) -> Option<T> {
-    WORK.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).as_mut().map(act)
+    lock(&WORK).as_mut().map(act)
 }
 
-/// Runs libFuzzer with these arguments and returns its exit code; what is found goes to `folder`. Often does not return.
-///
-/// # Errors
-/// When folders cannot be made, or an argument holds a zero.
+/// Runs libFuzzer with these arguments and returns its exit code, if libFuzzer returns at all. Findings go to `folder`.
 pub fn run(target: &'static Target, folder: &Path, args: &[&str]) -> std::io::Result<i32> {
     let work = Work { target, bench: Bench::new()?, found: Found::open(folder, target)?, clock: Clock::start() };
-    *WORK.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(work);
+    *lock(&WORK) = Some(work);
     let args = ["fuzz"].iter().chain(args).map(|arg| CString::new(*arg)).collect::<Result<Vec<_>, _>>()?;
     let mut pointers: Vec<*mut c_char> = args.into_iter().map(CString::into_raw).collect();
     let mut count = pointers.len() as c_int;
     pointers.push(std::ptr::null_mut());
     let mut argv = pointers.as_mut_ptr();
-    // SAFETY: the arguments are texts that end with zero, behind them a null pointer; all of them live to the end of the
-    // process, as libFuzzer may keep and replace them.
+    // SAFETY: the arguments are texts that end with zero, with a null pointer behind them. All live to the end of the
+    // process, so libFuzzer may keep and replace them.
     Ok(unsafe { LLVMFuzzerRunDriver(&mut count, &mut argv, LLVMFuzzerTestOneInput) })
 }
 
 fuzz_target!(init: note_panics(), |data: &[u8]| {
     with_work(|work| {
-        work.clock.begin();
-        let outcome = judge(&work.bench, work.target, data);
-        work.clock.end();
+        let outcome = work.clock.judge(&work.bench, work.target, data);
         work.found.note(data, &outcome);
     });
 });

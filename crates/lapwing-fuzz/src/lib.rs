@@ -1,9 +1,11 @@
 //! Damaged files for every reader of lapwing.
 //!
-//! A [`Target`] is a reader with what must hold of whatever it accepts; [`seeds`] makes valid files for it, [`mutate`]
-//! damages them by what is known of their format, and [`judge`] says what became of one. With the feature `libfuzzer`,
-//! mutations follow coverage (`guided`). The program `fuzz` supervises a [`campaign`], as `cargo xtask fuzz` starts it, and
-//! the test `corpus` reads again what is kept in `tests/corpus`.
+//! A [`Target`] is a reader with the conditions on all that it accepts. [`seeds`] makes valid files for it, [`mutate`]
+//! damages them by their format, and [`judge`](mod@judge) tells the result of one file. With the feature `libfuzzer`,
+//! mutations follow coverage (`guided`). The program `fuzz` supervises a [`campaign`], as `cargo xtask fuzz` starts it. The
+//! test `corpus` reads the files in `tests/corpus`, which have shown defects.
+
+use std::sync::{Mutex, MutexGuard};
 
 pub mod campaign;
 pub mod found;
@@ -19,4 +21,9 @@ pub mod scratch;
 pub mod seeds;
 mod targets;
 
-pub use targets::{Bench, TARGETS, Target, target};
+pub use targets::{Bench, TARGETS, Target};
+
+/// The value behind a lock; no panic leaves such a value half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

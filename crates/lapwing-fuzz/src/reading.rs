@@ -1,4 +1,4 @@
-//! What our readers make of a file, in words that another program can compare with its own.
+//! The contents of a file as our readers see them, in JSON, for comparison with other programs.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::targets::{self, Bench, Target};
 
-/// Values that are told.
+/// The most values that are written.
 const MOST: usize = 4096;
 
-/// What `target` reads in `bytes`: `kind` with shapes and values, or `error`.
+/// The contents that `target` reads in `bytes`: `kind` with shapes and values, or `error`.
 pub fn reading(bench: &Bench, target: &Target, bytes: &[u8]) -> Value {
     let path = bench.file(target.file, bytes);
     let read = match target.name {

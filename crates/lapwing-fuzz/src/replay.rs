@@ -1,35 +1,29 @@
-//! Inputs read again, one after the other, each within its time.
+//! Reading inputs again, one after the other, each within a time limit.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::judge::{Answer, judge};
-use crate::{Bench, Target};
+use crate::judge::{Answer, Defect, judge};
+use crate::{Bench, Target, lock};
 
-/// Processor time that an input may take.
+/// The most processor time of an input.
 pub const LIMIT: Duration = Duration::from_secs(5);
-/// Time that it may take on a machine that has much else to do, or when it waits for something.
+/// The most wall time of an input: on a busy machine, or when the reader waits.
 pub const WALL_LIMIT: Duration = Duration::from_secs(60);
-/// Exit code of a process that ended itself since an input took longer.
+/// Exit code of a process that ended itself because an input took longer.
 pub const HANG: i32 = 70;
 
-/// Reads inputs and prints `begin NAME` before each and `refused`, `accepted` or `DEFECT …` after it, so that whoever
-/// started this process knows which one ended it. Returns how many showed a defect.
-///
-/// # Errors
-/// When a file cannot be read.
+/// Reads inputs and returns the number of those with a defect. Prints `begin NAME` before each and `refused`, `accepted` or
+/// `DEFECT …` after it, so that the output names the input that ended the process.
 pub fn replay(bench: &Bench, target: &Target, files: &[PathBuf]) -> io::Result<usize> {
     let clock = Clock::start();
     let mut n_defects = 0;
     for file in files {
         let bytes = std::fs::read(file)?;
         say(&format!("begin {}", file.display()))?;
-        clock.begin();
-        let outcome = judge(bench, target, &bytes);
-        clock.end();
-        match outcome {
+        match clock.judge(bench, target, &bytes) {
             Ok(Answer::Refused) => say("refused")?,
             Ok(Answer::Accepted) => say("accepted")?,
             Err(defect) => {
@@ -47,13 +41,13 @@ fn say(words: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Ends the process when an input takes too long.
+/// A thread that ends the process when an input takes too long.
 #[derive(Clone, Debug)]
 pub struct Clock {
     since: Arc<Mutex<Option<Start>>>,
 }
 
-/// When an input began: on the clock, and in processor time of the process.
+/// The start of an input: on the clock, and in processor time of the process.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     when: Instant,
@@ -71,16 +65,16 @@ impl Start {
 }
 
 impl Clock {
-    /// Starts to watch.
+    /// Starts the thread.
     pub fn start() -> Self {
         let clock = Self { since: Arc::default() };
-        let watched = clock.clone();
+        let watched = clock.since.clone();
         std::thread::spawn(move || {
             loop {
                 std::thread::sleep(Duration::from_millis(100));
-                if watched.set(|_| {}).is_some_and(Start::is_over) {
+                if lock(&watched).is_some_and(Start::is_over) {
                     eprintln!("an input took more than {} s", LIMIT.as_secs());
-                    // SAFETY: ends the process at once; what others would do at its end may wait for the input.
+                    // SAFETY: ends the process at once. Handlers at a regular end might wait for the input.
                     unsafe { libc::_exit(HANG) };
                 }
             }
@@ -88,35 +82,24 @@ impl Clock {
         clock
     }
 
-    /// An input begins.
-    pub fn begin(&self) {
-        self.set(|since| *since = Some(Start::now()));
-    }
-
-    /// It has come to its end.
-    pub fn end(&self) {
-        self.set(|since| *since = None);
-    }
-
-    fn set(&self, change: impl FnOnce(&mut Option<Start>)) -> Option<Start> {
-        let mut since = self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        change(&mut since);
-        *since
+    /// Reads `bytes` with a target, within the time limit.
+    pub fn judge(&self, bench: &Bench, target: &Target, bytes: &[u8]) -> Result<Answer, Defect> {
+        *lock(&self.since) = Some(Start::now());
+        let outcome = judge(bench, target, bytes);
+        *lock(&self.since) = None;
+        outcome
     }
 }
 
-/// Processor time of this process so far; 0 where the system does not say.
+/// Processor time of this process so far; 0 if the system does not tell it.
 fn worked() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes a time to the place it is given.
+    // SAFETY: the call writes a time into `time`.
     let is_told = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } == 0;
     if is_told { Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32) } else { Duration::ZERO }
 }
 
-/// The files of a folder in order; none where there is no folder.
-///
-/// # Errors
-/// When the folder cannot be read.
+/// The files of a folder, sorted; none if there is no folder.
 pub fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

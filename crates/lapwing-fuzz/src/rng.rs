@@ -1,4 +1,4 @@
-//! Random numbers for mutations: SplitMix64, whose state is the seed that libFuzzer hands over.
+//! Random numbers for mutations: SplitMix64, started from the seed of libFuzzer.
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ impl Rng {
         x ^ (x >> 31)
     }
 
-    /// A number below `end`; 0 where there is none.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.bits() % end.max(1) as u64) as usize
     }
@@ -28,8 +28,13 @@ impl Rng {
         self.below(n) == 0
     }
 
-    /// One of `choices`, which are not empty.
+    /// One of `choices`, which must not be empty.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
+    }
+
+    /// One of the words between `;` in a text.
+    pub fn word(&mut self, words: &'static str) -> &'static str {
+        words.split(';').nth(self.below(words.split(';').count())).unwrap_or_default()
     }
 }

@@ -1,25 +1,22 @@
-//! A folder for the files that readers are given, in memory where the system has such folders.
+//! The folder for files of the readers, in memory if the system has such folders.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Names the folder of whoever supervises this process, and cleans up when it was ended.
+/// Variable with the folder of the supervising process, which removes the files of a process that was ended.
 pub const WITHIN: &str = "LAPWING_FUZZ_SCRATCH";
 
-/// A folder of its own that goes away with this.
+/// A new folder, removed when this value is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,
 }
 
 impl Scratch {
-    /// Makes one, in the folder that the environment variable [`WITHIN`] names if it is set.
-    ///
-    /// # Errors
-    /// When no folder can be made.
+    /// Makes a folder, in the one of [`WITHIN`] if that variable is set.
     pub fn new() -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("lapwing-fuzz-");
@@ -30,7 +27,7 @@ impl Scratch {
         Ok(Self { folder })
     }
 
-    /// The file of that name.
+    /// The path of a file of this name.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -40,19 +37,15 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Writes a file, in place of the one of that name.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Writes a file, in the place of one with this name.
     pub fn file(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let path = self.path(name);
-        // A file of its own each time: what mapped the last one keeps its bytes.
+        // A new file each time: a mapping of the last one keeps its bytes.
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file: File = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        file.write_all(bytes)?;
+        File::create_new(&path)?.write_all(bytes)?;
         Ok(path)
     }
 }

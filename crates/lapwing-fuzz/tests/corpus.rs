@@ -1,10 +1,9 @@
-//! Valid files, what is kept in `tests/corpus`, and fresh damage: read again, each within its time and memory.
+//! Valid files, the files of `tests/corpus` and newly damaged files: each is read within its limits of time and memory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use lapwing_fuzz::mutate::havoc::havoc;
-use lapwing_fuzz::mutate::{Mutator, mutate};
+use lapwing_fuzz::mutate::{Mutator, havoc, mutate};
 use lapwing_fuzz::replay::{HANG, files_of};
 use lapwing_fuzz::rng::Rng;
 use lapwing_fuzz::{Bench, TARGETS, Target};
@@ -13,12 +12,12 @@ fn corpus(target: &Target) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(target.name)
 }
 
-/// Reads files in a process of their own, which an input may end.
+/// Reads files in a process of their own, because an input may end it.
 fn replayed(target: &Target, files: &[PathBuf]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fuzz")).arg("run").arg(target.name).args(files).output().unwrap()
 }
 
-/// What went wrong, with the input; `None` for nothing.
+/// A sentence about a failed run, with the input; `None` for success.
 fn complaint(target: &Target, output: &Output) -> Option<String> {
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = words.lines().rfind(|line| line.starts_with("begin ")).unwrap_or("no input");
@@ -31,7 +30,7 @@ fn complaint(target: &Target, output: &Output) -> Option<String> {
 }
 
 #[test]
-fn what_was_found_once_is_survived() {
+fn earlier_defects_stay_mended() {
     let mut complaints = Vec::new();
     for target in TARGETS {
         let files = files_of(&corpus(target)).unwrap();
@@ -44,7 +43,7 @@ fn what_was_found_once_is_survived() {
 }
 
 #[test]
-fn valid_files_are_accepted_and_damaged_ones_survived() {
+fn valid_files_are_accepted_and_damaged_ones_show_no_defect() {
     let (bench, folder) = (Bench::new().unwrap(), tempfile::tempdir().unwrap());
     let mut complaints = Vec::new();
     for target in TARGETS {
@@ -59,14 +58,14 @@ fn valid_files_are_accepted_and_damaged_ones_survived() {
         let broken = replayed(target, &written("damaged", fresh.collect()));
         complaints.extend([&valid, &broken].into_iter().filter_map(|output| complaint(target, output)));
         assert!(2 * count(&valid, "accepted") > seeds.len(), "{}: most seeds are refused", target.name);
-        // Mutations reach both: what is refused, and what is read far.
+        // Mutations make both: files that are refused, and files that are still accepted.
         let answers = ["refused", "accepted"].map(|answer| count(&broken, answer));
         assert!(answers.iter().all(|count| *count > 0), "{}: {answers:?} refused and accepted", target.name);
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// Inputs of that answer.
+/// The number of inputs with this answer.
 fn count(output: &Output, answer: &str) -> usize {
     String::from_utf8_lossy(&output.stdout).lines().filter(|line| *line == answer).count()
 }
@@ -79,7 +78,7 @@ fn damaged(target: &Target, bytes: &[u8], seed: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_defect_an_abort_and_a_hang_are_told_apart() {
+fn a_defect_an_abort_and_a_hang_have_different_texts() {
     let target = &TARGETS[0];
     let output = |code: &str| Command::new("sh").arg("-c").arg(format!("echo begin x; {code}")).output().unwrap();
     assert_eq!(complaint(target, &output("exit 0")), None);

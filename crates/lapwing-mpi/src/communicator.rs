@@ -1,9 +1,9 @@
-//! Collectives over MPI in which no rank waits for one that has given up.
+//! Collectives over MPI in which no rank waits for a rank that has failed.
 //!
-//! Before each collective all ranks say in one small reduction which one it is. Where they disagree, every rank gets an
-//! error instead of a wait without end: one has left with an error of its own, or a fault of the program has brought them
-//! out of step. A rank that panics must call [`MpiCommunicator::abort`]; one that the system kills is missed by `mpirun`
-//! (or `srun`), which ends the others. Errors inside of MPI end all ranks, as is MPI's default.
+//! Before each collective, a small reduction compares which collective each rank is about to call. If they differ, every
+//! rank gets an error and none waits without end: a rank has left with an error, or a fault of the program has brought the
+//! ranks out of step. A rank that panics must call [`MpiCommunicator::abort`]. If the system kills a rank, `mpirun` (or
+//! `srun`) ends the others. Errors inside of MPI end all ranks, as is the default of MPI.
 
 use lapwing::data::{Communicator, Error, Result};
 use mpi::Threading;
@@ -14,10 +14,10 @@ use mpi::traits::{Communicator as _, CommunicatorCollectives, Destination, Root,
 
 use crate::share::{own_processors, threads};
 
-/// Most bytes of one message: MPI counts them in 31 bits.
+/// The most bytes of one message: MPI counts them in 31 bits.
 const PIECE_BYTES: usize = 1 << 30;
 
-/// The ranks of one MPI job. To be used from the thread that started it.
+/// The ranks of one MPI job, for use by the thread that started it.
 pub struct MpiCommunicator {
     world: SimpleCommunicator,
     piece: usize,
@@ -25,7 +25,7 @@ pub struct MpiCommunicator {
     _universe: Universe,
 }
 
-/// What a rank is about to do.
+/// The collective that a rank is about to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Gather,
@@ -34,10 +34,10 @@ enum Step {
 }
 
 impl MpiCommunicator {
-    /// Starts MPI; once in a process. One that nobody started as a rank is rank 0 of 1.
+    /// Starts MPI, once in a process. A process without mpirun is rank 0 of 1.
     ///
     /// # Errors
-    /// [`Error::Comm`] if MPI was started before, or knows no threads.
+    /// [`Error::Comm`] if MPI was started before, or has no support for threads.
     pub fn start() -> Result<Self> {
         let refused = |reason: &str| Error::Comm { rank: 0, reason: reason.into() };
         let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
@@ -48,15 +48,15 @@ impl MpiCommunicator {
         Ok(Self { world: universe.world(), piece: PIECE_BYTES, _universe: universe })
     }
 
-    /// The same ranks with messages of at most `bytes` bytes, between 1 and 2³¹ − 1: for tests of the cuts.
+    /// The same ranks with messages of at most `bytes` bytes, between 1 and 2³¹ − 1; for tests of divided messages.
     #[must_use]
     pub fn with_pieces(mut self, bytes: usize) -> Self {
         self.piece = bytes.clamp(1, i32::MAX as usize);
         self
     }
 
-    /// Worker threads for this rank that leave room for those beside it; `None`, every processor it may use, for a rank on
-    /// its own. A collective.
+    /// Worker threads for this rank, with those of other ranks on the machine taken into account; `None`, all processors of
+    /// the process, for a single rank. A collective.
     pub fn threads(&self) -> Option<usize> {
         (self.size() > 1).then(|| {
             let machine = self.world.split_shared(0);
@@ -67,13 +67,13 @@ impl MpiCommunicator {
         })
     }
 
-    /// Ends all ranks at once, this one too, with an exit code: for faults after which no collective is possible.
+    /// Ends all ranks at once with an exit code, for faults after which no collective is possible.
     pub fn abort(&self, code: i32) -> ! {
         self.world.abort(code)
     }
 
-    /// Meets all ranks, of which each says what it is about to do and how many bytes it brings; the most of these.
-    fn meet(&self, step: Step, bytes: usize) -> Result<usize> {
+    /// Compares the next collective of all ranks, and returns the largest of their numbers of bytes.
+    fn agree_on(&self, step: Step, bytes: usize) -> Result<usize> {
         let leaver = if step == Step::Leave { self.size() - self.rank() } else { 0 };
         let step = step as u64;
         let mut most = [0u64; 4];
@@ -113,10 +113,10 @@ impl Communicator for MpiCommunicator {
         self.world.size() as usize
     }
 
-    /// The root takes the ranks one after the other, each straight into its place: as MPI's own gathering of unequal
-    /// lengths does, but without its limit of 2³¹ bytes in all.
+    /// The root receives from one rank after the other. MPI's own gathering of unequal lengths does the same, with a limit
+    /// of 2³¹ bytes for all of them.
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
-        self.meet(Step::Gather, 0)?;
+        self.agree_on(Step::Gather, 0)?;
         let root = self.world.process_at_rank(0);
         let length = bytes.len() as u64;
         if !self.is_root() {
@@ -131,8 +131,8 @@ impl Communicator for MpiCommunicator {
     }
 
     fn broadcast(&self, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
-        let length = self.meet(Step::Broadcast, if self.is_root() { bytes.len() } else { 0 })?;
-        // Of the root, the length that it has.
+        let length = self.agree_on(Step::Broadcast, if self.is_root() { bytes.len() } else { 0 })?;
+        // The root keeps its own length.
         bytes.resize(length, 0);
         let root = self.world.process_at_rank(0);
         for piece in bytes.chunks_mut(self.piece) {
@@ -142,8 +142,8 @@ impl Communicator for MpiCommunicator {
     }
 
     fn leave(&self) -> Result<()> {
-        // Each time others are still at work, the collective that they are in fails; then they leave as well.
-        while self.meet(Step::Leave, 0).is_err() {}
+        // While other ranks are at work, their collectives fail, and then they leave too.
+        while self.agree_on(Step::Leave, 0).is_err() {}
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The ranks of MPI as the [`Communicator`](lapwing::data::Communicator) of lapwing, behind the feature `mpi`.
 //!
-//! This is the only crate that knows MPI. Its program `lapwing-mpi` is the program `lapwing` with this communicator.
+//! No other crate uses MPI. Its program `lapwing-mpi` is the program `lapwing` with this communicator.
 
 #[cfg(feature = "mpi")]
 mod communicator;

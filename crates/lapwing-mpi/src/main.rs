@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use lapwing_mpi::MpiCommunicator;
 
-/// Exit code of a fault of the program, as Rust has it.
+/// The exit code of a panic in Rust.
 const PANICKED: i32 = 101;
 
 fn main() -> ExitCode {
@@ -18,6 +18,6 @@ fn main() -> ExitCode {
     };
     let threads = communicator.threads();
     let ended = catch_unwind(AssertUnwindSafe(|| lapwing_cli::main(&communicator, threads)));
-    // The others wait in a collective that this rank will not come to.
+    // Other ranks wait in a collective that this rank will not call.
     ended.unwrap_or_else(|_| communicator.abort(PANICKED))
 }

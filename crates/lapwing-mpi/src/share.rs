@@ -1,19 +1,19 @@
-//! How many threads a rank starts, so that the ranks of one machine do not take each other's processors.
+//! The number of threads of a rank: ranks on one machine share its processors.
 
 use std::thread::available_parallelism;
 
-/// Processors that are told apart.
+/// The most processors of a machine that are distinguished.
 const MOST_PROCESSORS: usize = 8192;
 
-/// A mark for every processor that this process may run on.
+/// A 1 for every processor that this process may run on, a 0 for the others.
 pub fn own_processors() -> Vec<u32> {
     marked(&allowed().unwrap_or_else(|| (0..available()).collect()))
 }
 
-/// Worker threads of a rank that may run on `own` processors, beside `n_ranks` (this one included) of which as many may run
-/// on each processor as `ranks` says: a fair share of each, and at least 1.
+/// Worker threads of a rank on the processors `own`: the sum of its shares of each processor, and at least 1. `ranks`
+/// counts the ranks that may run on each processor, `n_ranks` all ranks of the machine.
 ///
-/// Ranks that are bound to processors of their own, as one to a socket, take all of theirs; ranks that may run anywhere
+/// Ranks that are bound to processors of their own, such as one per socket, use all of theirs. Ranks that may run anywhere
 /// divide the machine.
 pub fn threads(own: &[u32], ranks: &[u32], n_ranks: usize) -> usize {
     share(own, ranks, available(), n_ranks)
@@ -25,9 +25,9 @@ fn available() -> usize {
 
 fn share(own: &[u32], ranks: &[u32], available: usize, n_ranks: usize) -> usize {
     let shares = own.iter().zip(ranks).filter(|(own, _)| **own > 0).map(|(_, &ranks)| 1.0 / f64::from(ranks.max(1)));
-    // Thirds that add up to a whole one make it.
+    // A small number in addition, so that three thirds count as one processor.
     let processors = (shares.sum::<f64>() + 1e-6) as usize;
-    // Fewer than the processors: the time of a container is limited, in which all ranks run.
+    // Fewer are available than processors: all ranks share the limited time of a container.
     let is_limited = available < own.iter().filter(|own| **own > 0).count();
     let limit = if is_limited { available / n_ranks.max(1) } else { processors };
     processors.min(limit).max(1)
@@ -43,7 +43,7 @@ fn marked(processors: &[usize]) -> Vec<u32> {
     marks
 }
 
-/// Processors that this process may run on, where the system tells.
+/// Processors that this process may run on, if the system tells them.
 fn allowed() -> Option<Vec<usize>> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;

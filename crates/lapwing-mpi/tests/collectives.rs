@@ -1,6 +1,6 @@
-//! The collectives under mpirun: what arrives, and how all ranks end when one of them fails, panics or is killed.
+//! The collectives under mpirun: messages arrive, and all ranks end when one of them fails, panics or is killed.
 //!
-//! This program starts itself: without [`CASE`] it is the test, with it one rank of a job.
+//! This program starts itself: without the variable [`CASE`] it is the test, with it one rank of a job.
 
 mod common;
 
@@ -12,7 +12,7 @@ use lapwing::data::communicator::agree;
 use lapwing::data::{Communicator, Error, Result};
 use lapwing_mpi::MpiCommunicator;
 
-/// Names what the ranks do.
+/// Variable with the case that the ranks run.
 const CASE: &str = "LAPWING_TEST_CASE";
 const OUT_OF_STEP: &str = "internal error: the ranks are out of step; please report it";
 
@@ -48,7 +48,7 @@ fn passes(case: &str, ranks: usize) {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "well\n"), "{case}, {ranks} ranks: {ran:?}");
 }
 
-/// All ranks end soon, not with success; the text, if any, is told once.
+/// All ranks fail in time, and print the text, if any, once.
 fn fails(case: &str, ranks: usize, text: Option<&str>) {
     let ran = job(case, ranks);
     assert_ne!(ran.code, Some(0), "{case}, {ranks} ranks: {ran:?}");
@@ -99,7 +99,7 @@ fn act(case: &str, communicator: &MpiCommunicator) -> Result<()> {
     }
 }
 
-/// Gathers messages of these lengths, and spreads each of them; twice, as what is left over shows in the second.
+/// Gathers messages of these lengths and broadcasts each of them; twice, because leftovers would show in the second round.
 fn exchange(communicator: &MpiCommunicator, length: impl Fn(usize) -> usize) -> Result<()> {
     let message = |rank: usize| (0..length(rank)).map(|at| (at * 31 + rank) as u8).collect::<Vec<u8>>();
     for _ in 0..2 {
@@ -107,7 +107,7 @@ fn exchange(communicator: &MpiCommunicator, length: impl Fn(usize) -> usize) -> 
         assert_eq!(all.len(), if communicator.is_root() { communicator.size() } else { 0 });
         assert!(all.iter().enumerate().all(|(rank, bytes)| *bytes == message(rank)));
         for rank in 0..communicator.size() {
-            // What others than the root pass, of whatever length, is nothing.
+            // Messages of other ranks than the root are ignored, whatever their length.
             let passed = if communicator.is_root() { message(rank) } else { vec![9; 10 * communicator.rank()] };
             assert!(communicator.broadcast(passed)? == message(rank));
         }
@@ -116,7 +116,7 @@ fn exchange(communicator: &MpiCommunicator, length: impl Fn(usize) -> usize) -> 
     Ok(())
 }
 
-/// Together the ranks of a machine start no more threads than it has processors.
+/// All ranks of a machine together start at most as many threads as it has processors.
 fn threads(communicator: &MpiCommunicator) -> Result<()> {
     let own = communicator.threads().expect("a rank beside others has a share");
     let all = communicator.gather(&[own as u8])?;
@@ -129,14 +129,14 @@ fn threads(communicator: &MpiCommunicator) -> Result<()> {
     Ok(())
 }
 
-/// More rounds of collectives than any case lasts, with something done before each.
+/// More rounds of collectives than any case needs, with a call before each.
 fn meet(communicator: &MpiCommunicator, mut before: impl FnMut(usize) -> Result<()>) -> Result<()> {
     for round in 0..100 {
         before(round)?;
         communicator.gather(b"something")?;
         communicator.broadcast(b"anything".to_vec())?;
     }
-    panic!("nobody failed")
+    panic!("no rank failed")
 }
 
 fn fail_if(fails: bool) -> Result<()> {

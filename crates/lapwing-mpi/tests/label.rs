@@ -1,36 +1,16 @@
-//! `lapwing-mpi label` with low-rank methods: any number of ranks leaves the bytes of one process, and a rank that is lost
-//! leaves nothing.
+//! `lapwing-mpi label` with low-rank methods: any number of ranks writes the bytes of one process, and a job that lost a
+//! rank writes no output.
 
 mod common;
 
-use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Job, Ran, mpirun, run};
+use common::{Job, alone, mpirun, names, program, ranks};
 use tempfile::TempDir;
-
-fn program() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_lapwing-mpi"))
-}
-
-fn ranks(n: usize, folder: &TempDir, arguments: &str) -> Ran {
-    run(mpirun(n, program()).args(arguments.split_whitespace()).current_dir(folder.path()))
-}
-
-fn alone(folder: &TempDir, arguments: &str) -> Ran {
-    run(Command::new(program()).args(arguments.split_whitespace()).current_dir(folder.path()))
-}
 
 fn read(folder: &TempDir, name: &str) -> Vec<u8> {
     std::fs::read(folder.path().join(name)).unwrap()
-}
-
-fn names(folder: &TempDir) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.path()).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 /// 5,000 rows in two groups, with a few labels: five blocks, fewer than some jobs have ranks.
@@ -50,7 +30,7 @@ fn table(folder: &TempDir) {
 }
 
 #[test]
-fn any_number_of_ranks_leaves_the_bytes_of_one_process() {
+fn any_number_of_ranks_writes_the_bytes_of_one_process() {
     let folder = tempfile::tempdir().unwrap();
     table(&folder);
     for (method, ending) in [
@@ -77,7 +57,7 @@ fn any_number_of_ranks_leaves_the_bytes_of_one_process() {
 }
 
 #[test]
-fn bad_values_are_named_once_whichever_rank_meets_them() {
+fn bad_values_are_named_once_in_any_rank() {
     let folder = tempfile::tempdir().unwrap();
     table(&folder);
     let text = String::from_utf8(read(&folder, "table.csv")).unwrap();
@@ -94,7 +74,7 @@ fn bad_values_are_named_once_whichever_rank_meets_them() {
     assert_eq!((ran.code, names(&folder)), (Some(2), vec!["bad.csv".into(), "table.csv".into()]));
 }
 
-/// The processes of a job that are ranks.
+/// The ranks of a job: the children of mpirun.
 fn children(job: &Job) -> Vec<u32> {
     let out = Command::new("pgrep").args(["-P", &job.id().to_string()]).output().unwrap();
     String::from_utf8_lossy(&out.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
@@ -124,6 +104,6 @@ fn a_job_that_lost_a_rank_is_resumed_by_any_number_of_ranks() {
     let resumed = ranks(3, &folder, &arguments);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert!(read(&folder, "whole.npy") == read(&folder, "out.npy"));
-    // What the lost job had begun to write is written over.
+    // The resumed job has replaced the unfinished files of the lost one.
     assert_eq!(names(&folder), ["out.npy", "whole.npy"]);
 }

@@ -1,16 +1,12 @@
-//! The program `lapwing-mpi`: alone as `lapwing`, in several ranks one voice, one exit code and nothing left behind.
+//! The program `lapwing-mpi`: a single process behaves as `lapwing`; several ranks print once, have one exit code, and
+//! leave no files behind when they fail.
 
 mod common;
 
-use std::path::Path;
 use std::process::Command;
 
-use common::{Job, Ran, mpirun, run};
+use common::{Job, alone, mpirun, names, program, ranks};
 use tempfile::TempDir;
-
-fn program() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_lapwing-mpi"))
-}
 
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -19,21 +15,6 @@ fn folder() -> TempDir {
     let table: String = (0..90).map(row).collect();
     std::fs::write(folder.path().join("table.csv"), format!("x,y,kind\n{table}")).unwrap();
     folder
-}
-
-fn ranks(n: usize, folder: &TempDir, arguments: &str) -> Ran {
-    run(mpirun(n, program()).args(arguments.split_whitespace()).current_dir(folder.path()))
-}
-
-fn alone(folder: &TempDir, arguments: &str) -> Ran {
-    run(Command::new(program()).args(arguments.split_whitespace()).current_dir(folder.path()))
-}
-
-fn names(folder: &TempDir) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.path()).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -52,7 +33,7 @@ fn one_process_labels_with_and_without_mpirun() {
 }
 
 #[test]
-fn help_and_version_are_told_once() {
+fn help_and_version_are_printed_once() {
     let folder = folder();
     for (arguments, text) in [("--help", "Usage:"), ("label --help", "Usage:"), ("--version", "lapwing ")] {
         let ran = ranks(3, &folder, arguments);
@@ -61,7 +42,7 @@ fn help_and_version_are_told_once() {
 }
 
 #[test]
-fn refusals_are_told_once() {
+fn refusals_are_printed_once() {
     let folder = folder();
     for (arguments, text) in [
         ("label table.csv --label-column kind --no-such-option", "unexpected argument"),

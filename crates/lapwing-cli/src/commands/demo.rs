@@ -56,7 +56,7 @@ impl Demo {
         let (features, truth) = before.time("read", &session.run, |_| digits())?;
         let given = keep_labels_per_class(&truth, LABELS_PER_CLASS, 0, &session.run)?;
         let targets = Targets::one_hot(&given, None)?;
-        let input = Input::of_features(features);
+        let input = Input::from_features(features);
         let fitted = method("harmonic", &MethodParams::default())?.fit(&input.problem(&targets), &session.run)?;
         let hidden = accuracy(&truth.index, &fitted.labeling.labels, |row| given.index[row] < 0);
 

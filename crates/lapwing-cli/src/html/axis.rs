@@ -3,7 +3,7 @@
 use super::svg::Svg;
 use crate::text::count;
 
-/// From values to pixels.
+/// A map from values to pixels.
 #[derive(Clone, Debug)]
 pub struct Scale {
     low: f64,
@@ -19,7 +19,7 @@ enum Kind {
 }
 
 impl Scale {
-    /// Linear, widened to round numbers.
+    /// A linear scale, widened to round numbers.
     pub fn linear(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         let high = if high > low { high } else { low + 1.0 };
         let step = round_step((high - low) / 5.0);
@@ -27,23 +27,23 @@ impl Scale {
         Self { low, high, pixels, kind: Kind::Linear { step } }
     }
 
-    /// Logarithmic, from `low` to `high`, both positive.
+    /// A logarithmic scale from `low` to `high`, both positive.
     pub fn log(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         let high = if high > low { high } else { 10.0 * low };
         Self { low, high, pixels, kind: Kind::Log }
     }
 
-    /// Logarithmic, widened to powers of ten.
+    /// A logarithmic scale, widened to powers of ten.
     pub fn decades(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         Self::log(10f64.powf((low.log10() + 1e-9).floor()), 10f64.powf((high.log10() - 1e-9).ceil()), pixels)
     }
 
-    /// Ends of the scale.
+    /// The least and the largest value of the scale.
     pub fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// Pixel of a value; values outside are drawn at the end.
+    /// The pixel of a value; values outside of the scale have the pixel of its end.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.kind {
             Kind::Linear { .. } => (value - self.low) / (self.high - self.low),
@@ -65,7 +65,7 @@ impl Scale {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, next above.
+/// The least of 1, 2 and 5 times powers of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= step * 0.999).unwrap_or(10.0);
@@ -81,7 +81,7 @@ fn linear_text(x: f64, step: f64) -> String {
     if decimals > 5 { format!("{x:.0e}") } else { format!("{x:.decimals$}") }
 }
 
-/// Powers of ten, thinned out to eight at most; with few of them, 2 and 5 times each as well.
+/// Powers of ten, at most eight; for less than three decades, 2 and 5 times each as well.
 fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let (first, last) = ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
     let every = ((last - first) / 8 + 1).max(1) as usize;
@@ -102,12 +102,12 @@ fn log_text(x: f64) -> String {
     format!("{x:.0e}")
 }
 
-/// Space around the plot: left, right, top, bottom.
+/// Margins of the plot in pixels: left, right, top, bottom.
 pub const MARGINS: [f64; 4] = [64.0, 16.0, 14.0, 46.0];
-/// Size of a chart that takes half the page.
+/// Size of a chart of half the width of the page.
 pub const CHART: (f64, f64) = (560.0, 320.0);
 
-/// Horizontal and vertical extent of the plot inside a chart of `size`, as pixels for scales.
+/// Horizontal and vertical pixels of the plot inside a chart of `size`.
 pub fn plot_area(size: (f64, f64)) -> ((f64, f64), (f64, f64)) {
     let [left, right, top, bottom] = MARGINS;
     ((left, size.0 - right), (size.1 - bottom, top))
@@ -127,6 +127,12 @@ pub fn draw_axes(svg: &mut Svg, size: (f64, f64), x: &Scale, y: &Scale, names: (
     svg.line((left, bottom), (right, bottom), "axis");
     svg.text(((left + right) / 2.0, size.1 - 8.0), "name middle", names.0);
     svg.text_upwards((14.0, (top + bottom) / 2.0), "name middle", names.1);
+}
+
+/// The least and the largest finite value.
+pub fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.filter(|x| x.is_finite());
+    finite.fold(None, |ends, x| ends.map_or(Some((x, x)), |(low, high): (f64, f64)| Some((low.min(x), high.max(x)))))
 }
 
 #[cfg(test)]

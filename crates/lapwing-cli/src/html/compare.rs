@@ -2,7 +2,7 @@
 
 use lapwing::models::CompareRow;
 
-use super::axis::{Scale, draw_axes, plot_area};
+use super::axis::{Scale, draw_axes, ends, plot_area};
 use super::color;
 use super::page::{Figure, Page};
 use super::svg::Svg;
@@ -11,11 +11,11 @@ use crate::text::{count, percent};
 
 const SIZE: (f64, f64) = (1120.0, 440.0);
 
-/// What the report of a comparison is made from.
+/// Contents of the report of a comparison.
 pub struct ComparePage<'a> {
-    /// What was labeled.
+    /// The labeled data.
     pub title: &'a str,
-    /// The figures that matter.
+    /// The main figures.
     pub tiles: Vec<Row>,
     /// Lines of the summary.
     pub rows: Vec<Row>,
@@ -41,12 +41,12 @@ impl ComparePage<'_> {
     }
 }
 
-/// One line per method, with the standard deviation over the draws as error bars.
+/// A line for each method; error bars show the standard deviation over the draws.
 fn accuracy(results: &[CompareRow]) -> Figure {
     let caption =
         "Mean accuracy on the hidden labels; error bars show the standard deviation over the draws of labels.";
     let (across, up) = plot_area(SIZE);
-    let (fewest, most) = ends(results.iter().map(|result| result.n_labeled as f64));
+    let (fewest, most) = ends(results.iter().map(|result| result.n_labeled as f64)).unwrap_or((0.0, 1.0));
     let across = (across.0 + 20.0, across.1 - 20.0);
     let x = if most > 4.0 * fewest {
         Scale::log(fewest, most, across)
@@ -54,7 +54,8 @@ fn accuracy(results: &[CompareRow]) -> Figure {
         Scale::linear(fewest.min(most - 1.0), most, across)
     };
     let reach = |result: &CompareRow, sign: f64| (result.accuracy_mean + sign * result.accuracy_sd).clamp(0.0, 1.0);
-    let (worst, best) = ends(results.iter().flat_map(|result| [reach(result, -1.0), reach(result, 1.0)]));
+    let bars = results.iter().flat_map(|result| [reach(result, -1.0), reach(result, 1.0)]);
+    let (worst, best) = ends(bars).unwrap_or((0.0, 1.0));
     let y = Scale::linear(worst, best.max(worst + 0.01).min(1.0), up);
 
     let mut svg = Svg::new(SIZE.0, SIZE.1, "Accuracy", caption);
@@ -78,10 +79,10 @@ fn accuracy(results: &[CompareRow]) -> Figure {
         }
     }
     let legend = methods.iter().enumerate().map(|(at, method)| (color(at), method.to_string())).collect();
-    Figure::new("Accuracy", caption.into(), svg).with_legend(legend).wide()
+    Figure { legend, layout: " wide", ..Figure::new("Accuracy", caption.into(), svg) }
 }
 
-/// Methods in order of their first result.
+/// Methods, in the order of their first results.
 fn methods(results: &[CompareRow]) -> Vec<&str> {
     let mut methods = Vec::new();
     for result in results {
@@ -90,10 +91,4 @@ fn methods(results: &[CompareRow]) -> Vec<&str> {
         }
     }
     methods
-}
-
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let finite = values.filter(|x| x.is_finite());
-    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    if low <= high { (low, high) } else { (0.0, 1.0) }
 }

@@ -1,16 +1,16 @@
-//! Where rows lie in a picture: their first two principal components.
+//! Coordinates of rows in a picture: their first two principal components.
 
 use lapwing::data::{Features, Matrix, Result, Run, Stream};
 use lapwing::solve::dense::principal_axes;
 
-/// Rows drawn at most.
+/// The most rows in a picture.
 const MOST_ROWS: usize = 5_000;
-/// Values looked at, at most: with very many columns, fewer rows are drawn.
+/// The most feature values that are read: with many columns, the picture has fewer rows.
 const MOST_VALUES: usize = 4_000_000;
-/// Fewer rows make no picture.
+/// The fewest rows of a picture.
 const FEWEST_ROWS: usize = 10;
 
-/// Rows chosen for a picture, and where they lie.
+/// Rows chosen for a picture, and their coordinates.
 pub struct Picture {
     /// Row numbers, ascending.
     pub rows: Vec<usize>,
@@ -18,22 +18,24 @@ pub struct Picture {
     pub points: Vec<[f64; 2]>,
 }
 
-/// Takes rows evenly, all of `preferred` among them where they are not too many, and computes where they lie; `None`
-/// where there are too few rows or columns for a picture.
-pub fn picture(features: &Features<'_>, preferred: &[usize], run: &Run) -> Result<Option<Picture>> {
-    let most = MOST_ROWS.min(MOST_VALUES / features.n_cols().max(1));
-    let rows = chosen_rows(features.n_rows(), preferred, most);
-    if rows.len() < FEWEST_ROWS || features.n_cols() < 2 {
-        return Ok(None);
+impl Picture {
+    /// Chooses evenly spread rows, with `preferred` rows among them up to half, and computes their coordinates. `None` for
+    /// fewer than ten rows or two columns.
+    pub fn new(features: &Features<'_>, preferred: &[usize], run: &Run) -> Result<Option<Self>> {
+        let most = MOST_ROWS.min(MOST_VALUES / features.n_cols().max(1));
+        let rows = chosen_rows(features.n_rows(), preferred, most);
+        if rows.len() < FEWEST_ROWS || features.n_cols() < 2 {
+            return Ok(None);
+        }
+        let x = centered(features, &rows)?;
+        let axes = principal_axes(&x, 2, &mut run.rng(Stream::Start, 0))?;
+        let along = |row: &[f64], axis: usize| row.iter().zip(axes.row(axis)).map(|(x, a)| x * a).sum::<f64>();
+        let points = x.rows().map(|row| [along(row, 0), along(row, 1)]).collect();
+        Ok(Some(Self { rows, points }))
     }
-    let x = centered(features, &rows)?;
-    let axes = principal_axes(&x, 2, &mut run.rng(Stream::Start, 0))?;
-    let along = |row: &[f64], axis: usize| row.iter().zip(axes.row(axis)).map(|(x, a)| x * a).sum::<f64>();
-    let points = x.rows().map(|row| [along(row, 0), along(row, 1)]).collect();
-    Ok(Some(Picture { rows, points }))
 }
 
-/// At most `most` of `n` rows, ascending: up to half of them preferred ones, the others evenly spread.
+/// At most `most` of `n` rows, sorted: up to half are preferred rows, the others evenly spread.
 fn chosen_rows(n: usize, preferred: &[usize], most: usize) -> Vec<usize> {
     if n <= most {
         return (0..n).collect();
@@ -45,7 +47,7 @@ fn chosen_rows(n: usize, preferred: &[usize], most: usize) -> Vec<usize> {
     rows
 }
 
-/// `count` of the numbers below `n`, evenly spread; all of them if they are not more.
+/// `count` evenly spread numbers below `n`, or all of them.
 fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
     let count = count.min(n);
     (0..count).map(move |at| (at as u128 * n as u128 / count as u128) as usize)
@@ -89,7 +91,7 @@ mod tests {
         let run = Run::new(Some(1), 0).unwrap();
         let values = (0..20).flat_map(|i| [f64::from(i) * 10.0, f64::from(i % 2), 7.0]).collect();
         let features = Features::from_f64(20, 3, values).unwrap();
-        let picture = picture(&features, &[], &run).unwrap().unwrap();
+        let picture = Picture::new(&features, &[], &run).unwrap().unwrap();
         let spread = |axis: usize| {
             let at = |row: usize| picture.points[row][axis];
             (at(19) - at(0)).abs()

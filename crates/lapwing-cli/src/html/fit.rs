@@ -4,33 +4,33 @@ use lapwing::data::{Features, Report, Run};
 use lapwing::graph::Graph;
 use lapwing::models::Labeling;
 
-use super::coordinates::picture;
+use super::coordinates::Picture;
 use super::page::Page;
-use super::{Palette, histogram, picture as rows_picture, sizes};
+use super::{Palette, histogram, picture, sizes};
 use crate::failure::Failure;
 use crate::output::ClassSize;
 use crate::summary::{self, Row, row};
 use crate::text::{count, percent, seconds};
 
-/// What the report of a fit is made from.
+/// Contents of the report of a fit.
 pub struct FitPage<'a> {
-    /// What was labeled.
+    /// The labeled data.
     pub title: &'a str,
-    /// The fit's own summary.
+    /// The report of the fit.
     pub report: &'a Report,
-    /// Accuracy on hidden labels, where it is known.
+    /// Accuracy on hidden labels, if known.
     pub accuracy: Option<f64>,
     /// Sizes of the classes.
     pub classes: &'a [ClassSize],
-    /// Class given to each row, negative where none.
+    /// Given class of each row; negative for none.
     pub given: &'a [i32],
-    /// Class of each row in the end.
+    /// Class of each row at the end.
     pub labels: &'a [Option<usize>],
-    /// Confidences and who is reached.
+    /// Confidence of each row, and whether a label reaches it.
     pub labeling: &'a Labeling,
-    /// The graph, if there is one.
+    /// The graph, if any.
     pub graph: Option<&'a Graph>,
-    /// The features, if there are any.
+    /// The features, if any.
     pub features: Option<&'a Features<'a>>,
     /// Residual at which the solver stops.
     pub tol: f64,
@@ -51,28 +51,26 @@ impl FitPage<'_> {
             ],
             ..Page::default()
         };
-        let palette = Palette::of(self.classes);
+        let palette = Palette::new(self.classes);
         if let Some(features) = self.features {
             let given: Vec<usize> = (0..self.given.len()).filter(|&row| self.given[row] >= 0).collect();
             let names: Vec<String> = self.classes.iter().map(|class| class.name.clone()).collect();
-            let rows = rows_picture::Rows {
+            let rows = picture::Rows {
                 names: &names,
                 palette: &palette,
                 labels: self.labels,
                 given: self.given,
                 confidence: &self.labeling.confidence,
             };
-            let picture = picture(features, &given, run)?;
-            page.figures.extend(picture.map(|picture| rows_picture::draw(&picture, &rows, features.n_rows())));
+            let drawn = Picture::new(features, &given, run)?;
+            page.figures.extend(drawn.map(|drawn| picture::draw(&drawn, &rows, features.n_rows())));
         }
         page.figures.push(sizes::class_sizes(self.classes, &palette));
         page.figures.push(histogram::confidence(&self.inferred_confidence()));
         page.figures.extend(self.graph.and_then(|graph| histogram::degrees(graph.degree())));
         let curve = self.report.solve.as_ref().map(|solve| solve.residual_curve.as_slice());
-        let course = match self.report.parts.contains_key("unfolded") {
-            true => &histogram::TRAINING,
-            false => &histogram::RESIDUALS,
-        };
+        let is_training = self.report.parts.contains_key("unfolded");
+        let course = if is_training { &histogram::TRAINING } else { &histogram::RESIDUALS };
         page.figures.extend(curve.and_then(|curve| histogram::residuals(curve, self.tol, course)));
         Ok(page.render())
     }
@@ -88,7 +86,7 @@ impl FitPage<'_> {
         tiles
     }
 
-    /// Confidence of the rows whose label was inferred.
+    /// Confidences of rows with an inferred label.
     fn inferred_confidence(&self) -> Vec<f64> {
         let rows = self.labeling.confidence.iter().zip(&self.labeling.reached).zip(self.given);
         rows.filter(|((_, reached), given)| **reached && **given < 0).map(|((&confidence, _), _)| confidence).collect()

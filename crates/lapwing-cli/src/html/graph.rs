@@ -8,13 +8,13 @@ use super::page::Page;
 use crate::summary::{Row, row};
 use crate::text::{count, seconds};
 
-/// What the report of a graph is made from.
+/// Contents of the report of a graph.
 pub struct GraphPage<'a> {
-    /// What the graph is of.
+    /// The data of the graph.
     pub title: &'a str,
     /// Lines of the summary.
     pub rows: Vec<Row>,
-    /// What is known of it.
+    /// The report of its construction.
     pub report: &'a Report,
     /// The graph.
     pub graph: &'a Graph,

@@ -1,31 +1,28 @@
 //! Histograms, and the curve of residuals.
 
-use super::axis::{CHART, Scale, draw_axes, plot_area};
+use super::axis::{CHART, Scale, draw_axes, ends, plot_area};
 use super::page::Figure;
 use super::svg::Svg;
 use crate::text::{count, number};
 
 const BINS: usize = 30;
 
-/// Confidence of the labels that were inferred.
+/// Confidences of inferred labels.
 pub fn confidence(values: &[f64]) -> Figure {
     let bins = binned(values, 0.0, 1.0, 20);
-    let surer = values.iter().filter(|&&c| c >= 0.9).count();
+    let n_sure = values.iter().filter(|&&c| c >= 0.9).count();
     let caption = format!(
         "Confidence of {} inferred labels, the share of the label in the row's distribution; {} are at 0.9 or above.",
         count(values.len()),
-        count(surer)
+        count(n_sure)
     );
     draw("Confidence", &caption, &bins, (0.0, 1.0), false, "confidence")
 }
 
-/// Weighted degrees: on a logarithmic axis where a few rows have far more than the others.
+/// Weighted degrees; on a logarithmic axis if the largest is more than 50 times the least.
 pub fn degrees(degree: &[f64]) -> Option<Figure> {
     let positive: Vec<f64> = degree.iter().copied().filter(|&d| d > 0.0).collect();
-    let (low, high) = positive.iter().fold((f64::INFINITY, 0f64), |(low, high), &d| (low.min(d), high.max(d)));
-    if positive.is_empty() {
-        return None;
-    }
+    let (low, high) = ends(positive.iter().copied())?;
     let isolated = degree.len() - positive.len();
     let remark = if isolated > 0 { format!(" {} rows have no edge.", count(isolated)) } else { String::new() };
     let caption = format!("Weighted degrees of {} rows: sums of their edge weights.{remark}", count(degree.len()));
@@ -38,12 +35,12 @@ pub fn degrees(degree: &[f64]) -> Option<Figure> {
     Some(draw("Degrees", &caption, &binned(&positive, low, high, BINS), (low, high), false, "degree"))
 }
 
-/// What an iteration is followed by.
+/// The quantity that a curve shows after each iteration.
 pub struct Course {
     /// Title of the figure, and of its vertical axis.
     pub title: &'static str,
     pub axis: &'static str,
-    /// What the values are; their number comes after it.
+    /// The caption before the number of values.
     pub caption: &'static str,
 }
 
@@ -57,14 +54,13 @@ pub const RESIDUALS: Course = Course {
 pub const TRAINING: Course = Course {
     title: "Training",
     axis: "loss above its end, over the loss at zero weights",
-    caption: "Loss over the labelled rows, less that of the end, in",
+    caption: "Loss over the labeled rows, less that of the end, in",
 };
 
-/// Values after each iteration; `tol` is where the solver stops.
+/// Values after each iteration; the solver stops at `tol`.
 pub fn residuals(curve: &[f64], tol: f64, course: &Course) -> Option<Figure> {
-    let positive = || curve.iter().copied().filter(|r| *r > 0.0 && r.is_finite());
-    let (low, high) = positive().fold((tol, tol), |(low, high), r| (low.min(r), high.max(r)));
-    positive().next()?;
+    let (low, high) = ends(curve.iter().copied().filter(|r| *r > 0.0))?;
+    let (low, high) = (low.min(tol), high.max(tol));
     let (across, up) = plot_area(CHART);
     let x = Scale::linear(0.0, curve.len() as f64, across);
     let y = Scale::decades(low, high, up);
@@ -75,18 +71,14 @@ pub fn residuals(curve: &[f64], tol: f64, course: &Course) -> Option<Figure> {
     svg.text((across.1 - 4.0, y.at(tol) - 6.0), "tick end", &format!("tol {tol:.0e}"));
     let points: Vec<(f64, f64)> = curve.iter().enumerate().map(|(i, &r)| (x.at((i + 1) as f64), y.at(r))).collect();
     svg.polyline(points.iter().copied(), "curve");
+    let radius = if curve.len() <= 60 { 3.0 } else { 1.5 };
     for (i, (&point, residual)) in points.iter().zip(curve).enumerate() {
-        svg.circle(
-            point,
-            if curve.len() <= 60 { 3.0 } else { 1.5 },
-            "dot",
-            &format!("iteration {}: {residual:.1e}", i + 1),
-        );
+        svg.circle(point, radius, "dot", &format!("iteration {}: {residual:.1e}", i + 1));
     }
     Some(Figure::new(course.title, caption, svg))
 }
 
-/// Counts per bin of equal width.
+/// The number of values in each of `n_bins` bins of equal width.
 fn binned(values: &[f64], low: f64, high: f64, n_bins: usize) -> Vec<usize> {
     let mut bins = vec![0; n_bins];
     let width = if high > low { (high - low) / n_bins as f64 } else { 1.0 };
@@ -97,7 +89,7 @@ fn binned(values: &[f64], low: f64, high: f64, n_bins: usize) -> Vec<usize> {
     bins
 }
 
-/// Draws bins that part the axis from `ends.0` to `ends.1` evenly.
+/// Draws bins that divide the axis from `ends.0` to `ends.1` evenly.
 fn draw(title: &str, caption: &str, bins: &[usize], ends: (f64, f64), log: bool, name: &str) -> Figure {
     let (across, up) = plot_area(CHART);
     let x = if log { Scale::log(ends.0, ends.1, across) } else { Scale::linear(ends.0, ends.1, across) };
@@ -112,7 +104,7 @@ fn draw(title: &str, caption: &str, bins: &[usize], ends: (f64, f64), log: bool,
     for (i, &n) in bins.iter().enumerate().filter(|(_, n)| **n > 0) {
         let top = y.at(n as f64);
         let tooltip = format!("{} to {}: {} rows", number(edge(i)), number(edge(i + 1)), count(n));
-        // A bin of one row among thousands still shows.
+        // The bar of a single row among thousands stays visible.
         let height = (up.0 - top).max(1.0);
         svg.rect((across.0 + i as f64 * width + 0.5, up.0 - height), (width - 1.0, height), "bar", &tooltip);
     }

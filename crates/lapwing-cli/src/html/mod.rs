@@ -1,4 +1,4 @@
-//! Reports to look at in a browser: one file each, nothing is loaded from elsewhere, no script.
+//! Reports in HTML: one file each, which loads nothing and runs no script.
 
 mod axis;
 mod compare;
@@ -22,24 +22,24 @@ pub use graph::GraphPage;
 use crate::failure::Failure;
 use crate::output::ClassSize;
 
-/// A complete page, not yet under its name.
+/// Writes a complete page under a temporary name.
 pub fn stage_page(path: &Path, html: &str) -> Result<Staged, Failure> {
     Ok(stage_atomic(path, |out| out.write_all(html.as_bytes()))?)
 }
 
-/// Colors there are for classes (see `style.css`); classes after them share a gray.
+/// The number of colors for classes (see `style.css`). Further classes share a gray.
 const COLORS: usize = 20;
 
-/// Style class of the color of the class or method of that rank.
+/// Style class for the color of the class or method of this rank.
 fn color(rank: usize) -> String {
     if rank < COLORS { format!("k{rank}") } else { "other".into() }
 }
 
-/// Colors of the classes: in their own order, or where there are too many, for the largest ones.
+/// Ranks of the classes, which decide on their colors: by class order, or by size if there are more classes than colors.
 struct Palette(Vec<usize>);
 
 impl Palette {
-    fn of(classes: &[ClassSize]) -> Self {
+    fn new(classes: &[ClassSize]) -> Self {
         let mut rank: Vec<usize> = (0..classes.len()).collect();
         if classes.len() > COLORS {
             let mut order = rank.clone();
@@ -51,10 +51,14 @@ impl Palette {
 
     /// Classes that have a color of their own, in class order.
     fn colored(&self) -> impl Iterator<Item = usize> {
-        (0..self.0.len()).filter(|&class| self.0[class] < COLORS)
+        (0..self.0.len()).filter(|&class| self.has_color(class))
     }
 
-    /// Style class of the color of a class.
+    fn has_color(&self, class: usize) -> bool {
+        self.0[class] < COLORS
+    }
+
+    /// Style class for the color of a class.
     fn color(&self, class: usize) -> String {
         self.0.get(class).map_or_else(|| color(COLORS), |&rank| color(rank))
     }
@@ -67,9 +71,9 @@ mod tests {
     #[test]
     fn the_largest_classes_are_colored() {
         let class = |i: usize| ClassSize { name: i.to_string(), given: 1, inferred: i };
-        let few = Palette::of(&(0..3).map(class).collect::<Vec<_>>());
+        let few = Palette::new(&(0..3).map(class).collect::<Vec<_>>());
         assert_eq!([few.color(0), few.color(2)], ["k0", "k2"]);
-        let many = Palette::of(&(0..25).map(class).collect::<Vec<_>>());
+        let many = Palette::new(&(0..25).map(class).collect::<Vec<_>>());
         assert_eq!([many.color(24), many.color(5), many.color(4)], ["k0", "k19", "other"]);
         assert_eq!(many.colored().collect::<Vec<_>>(), (5..25).collect::<Vec<_>>());
     }

@@ -1,6 +1,4 @@
-//! The page itself: headline, figures that matter, tables, warnings, charts.
-
-use std::fmt::Write;
+//! The HTML of a report: heading, main figures, tables, warnings, charts.
 
 use super::svg::{Svg, escape};
 use crate::summary::Row;
@@ -10,145 +8,139 @@ const STYLE: &str = include_str!("style.css");
 /// A report.
 #[derive(Default)]
 pub struct Page {
-    /// What was done.
+    /// The line above the title: what was done.
     pub kicker: String,
-    /// To what.
+    /// The title: the data.
     pub title: String,
-    /// The figures that matter, large.
+    /// The main figures, in large letters.
     pub tiles: Vec<Row>,
-    /// Things to look at.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// Tables of what and how much, with their headings.
+    /// Tables of names and values, with headings.
     pub summaries: Vec<(&'static str, Vec<Row>)>,
-    /// A table of results: headings and lines.
+    /// A table of results: heads of columns, and lines.
     pub results: Option<(Vec<String>, Vec<Vec<String>>)>,
-    /// Charts in order.
+    /// Charts, in order.
     pub figures: Vec<Figure>,
 }
 
 /// A chart with its heading, caption and legend.
 pub struct Figure {
-    heading: String,
-    caption: String,
-    svg: String,
-    legend: Vec<(String, String)>,
-    layout: &'static str,
+    pub heading: String,
+    pub caption: String,
+    pub svg: String,
+    /// Style class and name of each color.
+    pub legend: Vec<(String, String)>,
+    /// A style class behind a space: ` wide` fills the width of the page, ` tall` the height of two charts.
+    pub layout: &'static str,
 }
 
 impl Figure {
     pub fn new(heading: &str, caption: String, svg: Svg) -> Self {
         Self { heading: heading.into(), caption, svg: svg.finish(), legend: Vec::new(), layout: "" }
     }
-
-    /// With a legend: style class and name of each color.
-    pub fn with_legend(mut self, legend: Vec<(String, String)>) -> Self {
-        self.legend = legend;
-        self
-    }
-
-    /// Over the whole width of the page.
-    pub fn wide(mut self) -> Self {
-        self.layout = " wide";
-        self
-    }
-
-    /// Beside two others.
-    pub fn tall(mut self) -> Self {
-        self.layout = " tall";
-        self
-    }
 }
 
 impl Page {
     /// The whole file.
     pub fn render(&self) -> String {
-        let mut out = String::new();
-        // Writing to a string cannot fail.
-        let _ = self.write(&mut out);
-        out
+        let (title, kicker, version) = (escape(&self.title), escape(&self.kicker), env!("CARGO_PKG_VERSION"));
+        let highlights = highlights();
+        let tile = |(what, value): &Row| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(what), escape(value));
+        let tiles: String = self.tiles.iter().map(tile).collect();
+        let figures: String = self.figures.iter().map(Figure::render).collect();
+        let (warnings, results, summaries) = (self.warnings(), self.results(), self.summaries());
+        format!(
+            r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title} · lapwing</title>
+<style>
+{STYLE}{highlights}</style>
+</head>
+<body>
+<header>
+<p class="kicker">{kicker}</p>
+<h1>{title}</h1>
+</header>
+<main>
+<dl class="tiles">
+{tiles}</dl>
+{warnings}<div class="cards">
+{results}{figures}{summaries}</div>
+</main>
+<footer>lapwing {version}. This page is complete: it loads nothing.</footer>
+</body>
+</html>
+"#
+        )
     }
 
-    fn write(&self, out: &mut String) -> std::fmt::Result {
-        let title = escape(&self.title);
-        writeln!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
-        writeln!(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
-        writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
-        writeln!(out, "<title>{title} · lapwing</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>", highlights())?;
-        writeln!(
-            out,
-            "<header>\n<p class=\"kicker\">{}</p>\n<h1>{title}</h1>\n</header>\n<main>",
-            escape(&self.kicker)
-        )?;
-        writeln!(out, "<dl class=\"tiles\">")?;
-        for (what, value) in &self.tiles {
-            writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(what), escape(value))?;
+    fn warnings(&self) -> String {
+        if self.warnings.is_empty() {
+            return String::new();
         }
-        writeln!(out, "</dl>")?;
-        if !self.warnings.is_empty() {
-            writeln!(out, "<section class=\"warnings\">\n<h2>Look at this</h2>\n<ul>")?;
-            self.warnings.iter().try_for_each(|warning| writeln!(out, "<li>{}</li>", escape(warning)))?;
-            writeln!(out, "</ul>\n</section>")?;
-        }
-        writeln!(out, "<div class=\"cards\">")?;
-        self.write_results(out)?;
-        self.figures.iter().try_for_each(|figure| figure.write(out))?;
-        self.write_summaries(out)?;
-        writeln!(out, "</div>\n</main>")?;
-        let version = env!("CARGO_PKG_VERSION");
-        writeln!(out, "<footer>lapwing {version}. This page is complete: it loads nothing.</footer>\n</body>\n</html>")
+        let items: String = self.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(warning))).collect();
+        format!("<section class=\"warnings\">\n<h2>Look at this</h2>\n<ul>\n{items}</ul>\n</section>\n")
     }
 
-    fn write_summaries(&self, out: &mut String) -> std::fmt::Result {
-        // The first one stands beside the others.
-        for (at, (heading, rows)) in self.summaries.iter().filter(|(_, rows)| !rows.is_empty()).enumerate() {
-            if at == 1 {
-                writeln!(out, "<div class=\"stack\">")?;
+    fn results(&self) -> String {
+        let Some((headings, lines)) = &self.results else { return String::new() };
+        let cells = |tag: &str, cells: &[String]| -> String {
+            let end = &tag[..2];
+            cells.iter().map(|cell| format!("<{tag}>{}</{end}>", escape(cell))).collect()
+        };
+        let head = cells("th scope=\"col\"", headings);
+        let body: String = lines.iter().map(|line| format!("<tr>{}</tr>\n", cells("td", line))).collect();
+        let table = format!("<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>");
+        card(" wide", "Results", &format!("<table class=\"results\">\n{table}\n</table>"))
+    }
+
+    /// The first summary is a card like the figures; the others share a column.
+    fn summaries(&self) -> String {
+        let line = |(what, value): &Row| {
+            let class = if what.starts_with(' ') { " class=\"part\"" } else { "" };
+            format!("<tr{class}><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(what.trim()), escape(value))
+        };
+        let filled = self.summaries.iter().filter(|(_, rows)| !rows.is_empty());
+        let cards: Vec<String> = filled
+            .map(|(heading, rows)| {
+                let lines: String = rows.iter().map(line).collect();
+                card("", heading, &format!("<table class=\"summary\">\n{lines}</table>"))
+            })
+            .collect();
+        match cards.as_slice() {
+            [first, others @ ..] if !others.is_empty() => {
+                format!("{first}<div class=\"stack\">\n{}</div>\n", others.concat())
             }
-            writeln!(out, "<section class=\"card\">\n<h2>{}</h2>\n<table class=\"summary\">", escape(heading))?;
-            for (what, value) in rows {
-                let class = if what.starts_with(' ') { " class=\"part\"" } else { "" };
-                writeln!(
-                    out,
-                    "<tr{class}><th scope=\"row\">{}</th><td>{}</td></tr>",
-                    escape(what.trim()),
-                    escape(value)
-                )?;
-            }
-            writeln!(out, "</table>\n</section>")?;
+            few => few.concat(),
         }
-        let has_stack = self.summaries.iter().filter(|(_, rows)| !rows.is_empty()).count() > 1;
-        if has_stack { writeln!(out, "</div>") } else { Ok(()) }
-    }
-
-    fn write_results(&self, out: &mut String) -> std::fmt::Result {
-        let Some((headings, lines)) = &self.results else { return Ok(()) };
-        writeln!(out, "<section class=\"card wide\">\n<h2>Results</h2>\n<table class=\"results\">\n<thead><tr>")?;
-        headings.iter().try_for_each(|heading| write!(out, "<th scope=\"col\">{}</th>", escape(heading)))?;
-        writeln!(out, "</tr></thead>\n<tbody>")?;
-        for line in lines {
-            let cells: String = line.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-            writeln!(out, "<tr>{cells}</tr>")?;
-        }
-        writeln!(out, "</tbody>\n</table>\n</section>")
     }
 }
 
 impl Figure {
-    fn write(&self, out: &mut String) -> std::fmt::Result {
-        let layout = self.layout;
-        writeln!(out, "<figure class=\"card{layout}\">\n<h2>{}</h2>\n{}", escape(&self.heading), self.svg)?;
-        if !self.legend.is_empty() {
-            writeln!(out, "<ul class=\"legend\">")?;
-            for (color, name) in &self.legend {
-                writeln!(out, "<li class=\"{color}\"><span></span>{}</li>", escape(name))?;
-            }
-            writeln!(out, "</ul>")?;
-        }
-        writeln!(out, "<figcaption>{}</figcaption>\n</figure>", escape(&self.caption))
+    fn render(&self) -> String {
+        let Self { layout, svg, .. } = self;
+        let (heading, caption) = (escape(&self.heading), escape(&self.caption));
+        let item =
+            |(color, name): &(String, String)| format!("<li class=\"{color}\"><span></span>{}</li>\n", escape(name));
+        let items: String = self.legend.iter().map(item).collect();
+        let legend = if items.is_empty() { items } else { format!("<ul class=\"legend\">\n{items}</ul>\n") };
+        format!(
+            "<figure class=\"card{layout}\">\n<h2>{heading}</h2>\n{svg}\n{legend}<figcaption>{caption}</figcaption>\n</figure>\n"
+        )
     }
 }
 
-/// Pointing at a class in a legend fades the others out.
+/// A section with a heading around elements of HTML.
+fn card(layout: &str, heading: &str, body: &str) -> String {
+    format!("<section class=\"card{layout}\">\n<h2>{}</h2>\n{body}\n</section>\n", escape(heading))
+}
+
+/// Style rules: pointing at a class in a legend fades the other classes.
 fn highlights() -> String {
     let rule =
         |class: &str| format!("figure:has(.legend .{class}:hover) svg .mark:not(.{class}) {{ opacity: .06; }}\n");

@@ -9,26 +9,26 @@ use crate::text::{count, number};
 
 const SIZE: (f64, f64) = (1120.0, 620.0);
 const MARGIN: f64 = 24.0;
-/// Given labels that are written out in the picture; with more, they are only outlined.
+/// The most given labels whose names are written into the picture; with more, their rows are only outlined.
 const MOST_NAMES: usize = 250;
-/// Characters of a name that fit its circle.
+/// The most characters of a name inside its circle.
 const NAME_CHARS: usize = 2;
 
-/// What is drawn of the rows.
+/// Labels and colors of the rows.
 pub struct Rows<'a> {
     /// Names of the classes.
     pub names: &'a [String],
     /// Colors of the classes.
     pub palette: &'a Palette,
-    /// Class of each row in the end.
+    /// Class of each row at the end.
     pub labels: &'a [Option<usize>],
-    /// Class given to each row, negative where none.
+    /// Given class of each row; negative for none.
     pub given: &'a [i32],
     /// Confidence of each row.
     pub confidence: &'a [f64],
 }
 
-/// Draws inferred labels as points, and given ones as larger outlined circles above them.
+/// Draws rows with inferred labels as points, and rows with given labels as larger outlined circles above them.
 pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
     let frame = frame(&picture.points);
     let place = placement(frame);
@@ -43,8 +43,8 @@ pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
     let far =
         if n_far > 0 { format!(" {} rows lie further out, drawn at the edge.", count(n_far)) } else { String::new() };
     let caption = format!(
-        "The first two principal components of {shown}, colored by their label in the end; the {} outlined ones had it \
-         given.{far} Two dimensions show less than the graph knows.",
+        "The first two principal components of {shown}, colored by the label at the end. The {} outlined rows have a given \
+         label.{far} Two dimensions cannot show all distances that the graph is made from.",
         count(n_given)
     );
     let mut svg = Svg::new(SIZE.0, SIZE.1, "Rows", &caption);
@@ -65,7 +65,7 @@ pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
             svg.text((x, y + 4.0), "given-name", &rows.names[class]);
         }
     }
-    Figure::new("Rows in two dimensions", caption, svg).with_legend(legend(rows)).wide()
+    Figure { legend: legend(rows), layout: " wide", ..Figure::new("Rows in two dimensions", caption, svg) }
 }
 
 fn tooltip(rows: &Rows<'_>, row: usize, class: usize, remark: &str) -> String {
@@ -74,7 +74,7 @@ fn tooltip(rows: &Rows<'_>, row: usize, class: usize, remark: &str) -> String {
     format!("row {}: {name}{remark}{confidence}", count(row))
 }
 
-/// Colors and names of the classes; those without a color of their own share a line.
+/// Colors and names of the classes; classes without a color of their own share a line.
 fn legend(rows: &Rows<'_>) -> Vec<(String, String)> {
     let line = |class: usize| (rows.palette.color(class), shortened(&rows.names[class], 40));
     let mut legend: Vec<_> = rows.palette.colored().map(line).collect();
@@ -85,8 +85,8 @@ fn legend(rows: &Rows<'_>) -> Vec<(String, String)> {
     legend
 }
 
-/// Part of the plane that is drawn: the middle 98 % of the rows each way and half as much around; what lies further
-/// out would shrink everything else to a dot.
+/// The part of the plane that is drawn: in each direction the middle 98 % of the rows, and half as much around them. Far
+/// rows would shrink all others to a dot.
 fn frame(points: &[[f64; 2]]) -> [(f64, f64); 2] {
     [0, 1].map(|axis| {
         let mut sorted: Vec<f64> = points.iter().map(|p| p[axis]).collect();
@@ -103,7 +103,8 @@ fn is_inside(frame: &[(f64, f64); 2], point: [f64; 2]) -> bool {
     frame.iter().zip(point).all(|(&(low, high), x)| (low..=high).contains(&x))
 }
 
-/// From components to pixels: the same scale both ways, centered; points outside the frame are drawn at its edge.
+/// The map from components to pixels: centered, with the same scale in both directions. Points outside of the frame are
+/// moved to its edge.
 fn placement(frame: [(f64, f64); 2]) -> impl Fn([f64; 2]) -> (f64, f64) {
     let [across, up] = frame;
     let fit = |extent: f64, pixels: f64| if extent > 0.0 { (pixels - 2.0 * MARGIN) / extent } else { f64::INFINITY };

@@ -1,4 +1,4 @@
-//! Class sizes: given beside inferred.
+//! Class sizes among given labels and among all labels.
 
 use super::Palette;
 use super::page::Figure;
@@ -11,13 +11,13 @@ const RIGHT: f64 = 118.0;
 const WIDTH: f64 = 560.0;
 const ROW: f64 = 30.0;
 
-/// Two bars a class: its share among the given labels, and among all labels in the end.
+/// Two bars for each class: its share of the given labels, and of all labels at the end.
 pub fn class_sizes(sizes: &[ClassSize], palette: &Palette) -> Figure {
     let given: usize = sizes.iter().map(|size| size.given).sum();
     let inferred: usize = sizes.iter().map(|size| size.inferred).sum();
     let share = |n: usize, of: usize| n as f64 / of.max(1) as f64;
     let shown = shown(sizes, palette);
-    // The sum of the others is told in words; a bar of it would dwarf the classes.
+    // The sum of the other classes is a text: a bar for it could be much longer than those of the classes.
     let most = shown
         .iter()
         .filter(|(class, _)| class.is_some())
@@ -25,7 +25,7 @@ pub fn class_sizes(sizes: &[ClassSize], palette: &Palette) -> Figure {
         .fold(1e-9, f64::max);
     let width = |share: f64| (share / most * (WIDTH - LEFT - RIGHT)).max(1.0);
 
-    let caption = "Share of each class among the labels given (thin bar) and among all rows in the end (thick bar); the \
+    let caption = "Share of each class among the labels given (thin bar) and among all rows at the end (thick bar); the \
                    numbers are rows.";
     let height = ROW * shown.len() as f64 + 12.0;
     let mut svg = Svg::new(WIDTH, height, "Class sizes", caption);
@@ -39,35 +39,34 @@ pub fn class_sizes(sizes: &[ClassSize], palette: &Palette) -> Figure {
         };
         let (before, after) = (share(size.given, given), share(size.inferred, inferred));
         let given_text = format!("{}: {} given ({})", size.name, count(size.given), percent(before));
-        let inferred_text = format!("{}: {} in the end ({})", size.name, count(size.inferred), percent(after));
+        let inferred_text = format!("{}: {} at the end ({})", size.name, count(size.inferred), percent(after));
         let color = format!("mark {}", palette.color(*class));
         svg.rect((LEFT, y + 3.0), (width(before), 5.0), &format!("{color} pale"), &given_text);
         svg.rect((LEFT, y + 10.0), (width(after), 13.0), &color, &inferred_text);
         svg.text((LEFT + width(before.max(after)) + 8.0, y + 18.0), "tick start", &text);
     }
-    let figure = Figure::new("Class sizes", caption.to_owned(), svg);
-    if shown.len() > 12 { figure.tall() } else { figure }
+    let layout = if shown.len() > 12 { " tall" } else { "" };
+    Figure { layout, ..Figure::new("Class sizes", caption.to_owned(), svg) }
 }
 
-/// The classes to draw with their numbers, and one line for the others.
+/// The colored classes, and one line with the sum of the others.
 fn shown(sizes: &[ClassSize], palette: &Palette) -> Vec<(Option<usize>, ClassSize)> {
     let mut shown: Vec<_> = palette.colored().map(|class| (Some(class), sizes[class].clone())).collect();
     let n_others = sizes.len() - shown.len();
     if n_others > 0 {
-        let sum = |of: fn(&ClassSize) -> usize| {
-            sizes.iter().map(of).sum::<usize>() - shown.iter().map(|(_, size)| of(size)).sum::<usize>()
+        let others = (0..sizes.len()).filter(|&class| !palette.has_color(class)).map(|class| &sizes[class]);
+        let add = |sum: ClassSize, size: &ClassSize| ClassSize {
+            given: sum.given + size.given,
+            inferred: sum.inferred + size.inferred,
+            ..sum
         };
-        let others = ClassSize {
-            name: format!("{} others", count(n_others)),
-            given: sum(|s| s.given),
-            inferred: sum(|s| s.inferred),
-        };
-        shown.push((None, others));
+        let none = ClassSize { name: format!("{} others", count(n_others)), given: 0, inferred: 0 };
+        shown.push((None, others.fold(none, add)));
     }
     shown
 }
 
-/// The first characters of a name that is too long.
+/// A name, cut to `most` characters.
 pub fn shortened(name: &str, most: usize) -> String {
     if name.chars().count() <= most {
         return name.into();
@@ -82,7 +81,7 @@ mod tests {
     #[test]
     fn many_classes_are_summed_up() {
         let sizes: Vec<_> = (0..25).map(|i| ClassSize { name: i.to_string(), given: 1, inferred: 10 }).collect();
-        let shown = shown(&sizes, &Palette::of(&sizes));
+        let shown = shown(&sizes, &Palette::new(&sizes));
         assert_eq!((shown.len(), shown[20].1.name.as_str(), shown[20].1.inferred), (21, "5 others", 50));
         assert_eq!(shortened("Iris versicolor", 8), "Iris ve…");
     }

@@ -1,8 +1,8 @@
-//! Elements of SVG, written by hand. Every text is escaped here, and only here.
+//! Elements of SVG. All texts are escaped in this file.
 
 use std::fmt::Write;
 
-/// A drawing with a title and a description for those who do not see it.
+/// A drawing, with a title and a description for screen readers.
 pub struct Svg {
     width: f64,
     height: f64,
@@ -34,7 +34,7 @@ impl Svg {
         self.push(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}">{tooltip}</circle>"#));
     }
 
-    /// Text whose baseline starts, is centered or ends at `at`, after its style class: `start`, `middle` or `end`.
+    /// Text whose baseline starts at `at`, is centered there or ends there, by the style class `start`, `middle` or `end`.
     pub fn text(&mut self, at: (f64, f64), class: &str, text: &str) {
         let (x, y, text) = (short(at.0), short(at.1), escape(text));
         self.push(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{text}</text>"#));
@@ -63,7 +63,7 @@ impl Svg {
     }
 }
 
-/// Text as it may stand in HTML, between tags or in quotes.
+/// Escapes a text for HTML, between tags or in quotes.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -73,7 +73,7 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // Not allowed in HTML, whatever a class may be called.
+            // HTML forbids control characters, which names of classes may hold.
             c if c.is_control() && !c.is_whitespace() => out.push('\u{FFFD}'),
             c => out.push(c),
         }
@@ -81,12 +81,12 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A tooltip.
+/// The element of a tooltip.
 fn title(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("<title>{}</title>", escape(text)) }
 }
 
-/// A coordinate to a tenth of a pixel.
+/// A coordinate, rounded to a tenth of a pixel.
 fn short(x: f64) -> String {
     let text = format!("{x:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

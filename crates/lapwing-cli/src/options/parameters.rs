@@ -54,13 +54,13 @@ fn long_help(parameter: &Parameter) -> String {
     format!("{}{needs} [default: {}{range}]", parameter.doc, parameter.default)
 }
 
-fn value_name(parameter: &Parameter) -> &'static str {
+fn value_name(parameter: &Parameter) -> String {
     match (parameter.domain.number, parameter.domain.is_list) {
-        (_, true) => "X1,X2,…",
-        (Some(Number::Count), _) => "N",
-        (Some(Number::Bytes), _) => "BYTES",
-        (Some(Number::Real), _) => "X",
-        (None, _) => "CHOICE",
+        (_, true) => "X1,X2,…".into(),
+        (Some(Number::Count), _) => "N".into(),
+        (Some(Number::Bytes), _) => "BYTES".into(),
+        (Some(Number::Real), _) => "X".into(),
+        (None, _) => parameter.name.to_uppercase(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Running the program in a folder of its own.
+//! Runs of the program, each test in a folder of its own.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// A folder, and the program run inside it.
 pub struct Folder(TempDir);
 
-/// What a run of the program left.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -21,6 +21,13 @@ pub struct Ran {
 impl Folder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A folder with a file of [`clouds`].
+    pub fn with_clouds(name: &str, n_rows: usize, named: usize) -> Self {
+        let folder = Self::new();
+        folder.write(name, clouds(n_rows, named));
+        folder
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -35,7 +42,7 @@ impl Folder {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The program with arguments separated by spaces, neither started nor connected.
+    /// A command of the program with arguments separated by spaces, not started yet.
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lapwing"));
         command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
@@ -52,6 +59,13 @@ impl Folder {
         let ran = self.run(arguments);
         assert_eq!(ran.code, Some(0), "{arguments}: {ran:?}");
         ran
+    }
+
+    /// Standard error of a run that must fail with code 2.
+    pub fn refused(&self, arguments: &str) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments}: {ran:?}");
+        ran.stderr
     }
 
     /// The single line of a run that must fail with code 2, print nothing and leave no new file.
@@ -89,13 +103,13 @@ impl From<Output> for Ran {
     }
 }
 
-/// A message must hold all of these parts.
+/// Asserts that a message holds all of these parts.
 #[track_caller]
 pub fn assert_says(message: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(message.contains(part), "'{part}' is not in: {message}"));
 }
 
-/// Numbers that look random and are the same each time.
+/// Random numbers, the same in each run.
 pub struct Noise(pub u64);
 
 impl Noise {
@@ -106,8 +120,8 @@ impl Noise {
     }
 }
 
-/// A CSV table of three clouds, columns `x`, `y`, `kind`: `named` rows of each cloud have their kind, the others none.
-/// Rows go around the clouds, so that row i belongs to cloud i mod 3.
+/// A CSV table of three clouds with columns `x`, `y`, `kind`. Row i belongs to cloud i mod 3; the first `named` rows of each
+/// cloud have a kind, the others none.
 pub fn clouds(n_rows: usize, named: usize) -> String {
     let (mut noise, mut out) = (Noise(7), String::from("x,y,kind\n"));
     for row in 0..n_rows {

@@ -1,4 +1,4 @@
-//! Runs and supervises targets, makes seeds, reads inputs again.
+//! Runs targets and campaigns, writes seeds, reads inputs again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -7,27 +7,26 @@ use std::time::{Duration, Instant};
 
 use lapwing_fuzz::campaign::{self, FOLDER, Outcome, Plan};
 use lapwing_fuzz::found::Found;
-use lapwing_fuzz::judge::{judge, note_panics};
+use lapwing_fuzz::judge::note_panics;
 use lapwing_fuzz::memory::Limited;
-use lapwing_fuzz::mutate::havoc::havoc;
-use lapwing_fuzz::mutate::{Mutator, mutate};
+use lapwing_fuzz::mutate::{Mutator, havoc, mutate};
 use lapwing_fuzz::reading::reading;
 use lapwing_fuzz::replay::{Clock, files_of, replay};
 use lapwing_fuzz::rng::Rng;
-use lapwing_fuzz::{Bench, TARGETS, Target, target};
+use lapwing_fuzz::{Bench, TARGETS, Target};
 
 #[global_allocator]
 static MEMORY: Limited = Limited::new();
 
 const HELP: &str = "\
-fuzz targets                                   names of all targets
+fuzz targets                                   print the names of all targets
 fuzz seeds TARGET FOLDER                       write valid files
-fuzz run TARGET FILE…                          read inputs again; fails where one shows a defect
-fuzz read TARGET FILE…                         what is read, a line of JSON for each
+fuzz run TARGET FILE…                          read inputs again; fails if one shows a defect
+fuzz read TARGET FILE…                         print the contents of files, a line of JSON for each
 fuzz blind TARGET SECONDS FOLDER…              mutate without coverage
 fuzz guided TARGET ARG…                        mutate by coverage, with arguments of libFuzzer
 fuzz campaign FOLDER CORPUS MINUTES JOBS TARGET…
-                                               all that, in processes of their own
+                                               run targets in processes of their own
 ";
 
 type Result<T> = std::result::Result<T, String>;
@@ -84,16 +83,19 @@ fn bench() -> Result<Bench> {
 }
 
 fn named(name: &str) -> Result<&'static Target> {
-    target(name).ok_or_else(|| format!("no target is called '{name}'; `fuzz targets` lists them"))
+    Target::named(name).ok_or_else(|| format!("no target is called '{name}'; `fuzz targets` lists them"))
 }
 
-/// Where what is found goes.
+/// The folder for findings.
 fn folder() -> PathBuf {
     std::env::var_os(FOLDER).unwrap_or_else(|| "target/fuzz".into()).into()
 }
 
 fn number(text: &str) -> Result<f64> {
-    text.parse().ok().filter(|value: &f64| (0.0..1e6).contains(value)).ok_or_else(|| format!("'{text}' is no number"))
+    text.parse()
+        .ok()
+        .filter(|value: &f64| (0.0..1e6).contains(value))
+        .ok_or_else(|| format!("'{text}' is not a number from 0 to a million"))
 }
 
 fn paths(files: &[&str]) -> Vec<PathBuf> {
@@ -112,18 +114,18 @@ fn read(target: &Target, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Mutates what is in the folders, and what was accepted on the way.
+/// Mutates the files in the folders, and mutated files without defects.
 fn blind(target: &Target, time: Duration, folders: &[PathBuf]) -> Result<()> {
     let mut found = Found::open(&folder(), target).map_err(words)?;
     let mut pool = Vec::new();
-    for file in
-        folders.iter().map(|folder| files_of(folder)).collect::<std::io::Result<Vec<_>>>().map_err(words)?.concat()
-    {
-        pool.push(std::fs::read(file).map_err(words)?);
+    for folder in folders {
+        for file in files_of(folder).map_err(words)? {
+            pool.push(std::fs::read(file).map_err(words)?);
+        }
     }
     note_panics();
     let (bench, clock, start) = (bench()?, Clock::start(), Instant::now());
-    // Another one each time, so that runs do not repeat each other.
+    // A new seed each time, so that runs differ.
     let seed = RandomState::new().build_hasher().finish();
     let (mut rng, mut count) = (Rng::new(seed), 0u64);
     while start.elapsed() < time {
@@ -131,9 +133,7 @@ fn blind(target: &Target, time: Duration, folders: &[PathBuf]) -> Result<()> {
         let mut changes = Rng::new(rng.bits());
         let mut by_bytes = |bytes: &mut Vec<u8>, most: usize| havoc(&mut changes, bytes, most);
         mutate(target, &mut Mutator::new(rng.bits(), target.most, &mut by_bytes), &mut bytes);
-        clock.begin();
-        let outcome = judge(&bench, target, &bytes);
-        clock.end();
+        let outcome = clock.judge(&bench, target, &bytes);
         found.note(&bytes, &outcome);
         count += 1;
         if outcome.is_ok() && rng.one_in(64) && pool.len() < 4096 {
@@ -147,28 +147,16 @@ fn blind(target: &Target, time: Duration, folders: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a campaign and says what it found; false where that is anything.
+/// Runs a campaign and prints its findings; true if there are no defects.
 fn run(plan: &Plan) -> Result<bool> {
     let outcomes = campaign::run(plan).map_err(words)?;
-    let total = Outcome {
-        target: "all",
-        inputs: outcomes.iter().map(|outcome| outcome.inputs).sum(),
-        seconds: outcomes.iter().map(|outcome| outcome.seconds).sum(),
-        edges: None,
-        corpus: outcomes.iter().map(|outcome| outcome.corpus).sum(),
-        accepted: outcomes.iter().map(|outcome| outcome.accepted).sum(),
-        defects: outcomes.iter().flat_map(|outcome| outcome.defects.clone()).collect(),
-    };
+    let total = Outcome::total(&outcomes);
     println!("{}", total.line());
+    let program = "cargo run --release -p lapwing-fuzz --bin fuzz --";
     for outcome in &outcomes {
         for (path, words) in &outcome.defects {
-            println!("\n{}: {words}\n  {} run {} {}", outcome.target, program(), outcome.target, path.display());
+            println!("\n{0}: {words}\n  {program} run {0} {1}", outcome.target, path.display());
         }
     }
     Ok(total.defects.is_empty())
-}
-
-/// How to start this program again.
-fn program() -> &'static str {
-    "cargo run --release -p lapwing-fuzz --bin fuzz --"
 }

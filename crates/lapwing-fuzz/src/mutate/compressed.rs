@@ -1,21 +1,22 @@
-//! Text behind gzip or zstd: the text, the frames, and what stands between them.
+//! Text compressed by gzip or zstd: changes to the text, to the frames and to their order.
 
 use std::io::Read;
 
-use super::{Mutator, text};
+use super::havoc::flip;
+use super::{Mutator, csv};
 use crate::seeds::text::{gzip as gzipped, zstd as zstandard};
 
-/// Bytes that are decompressed, at most.
+/// The most bytes that are decompressed.
 const MOST: u64 = 1 << 14;
 
-/// A table behind gzip.
+/// A table compressed by gzip.
 pub fn gzip(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let mut inner = Vec::new();
     let _ = flate2::read::MultiGzDecoder::new(&bytes[..]).take(MOST).read_to_end(&mut inner);
     change(mutator, bytes, inner, gzipped);
 }
 
-/// A table behind zstd.
+/// A table compressed by zstd.
 pub fn zstd(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let mut inner = Vec::new();
     if let Ok(decoder) = ::zstd::stream::read::Decoder::new(&bytes[..]) {
@@ -35,11 +36,10 @@ fn change(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>, mut inner: Vec<u8>, co
         }
         4 => {
             *bytes = compress(&inner);
-            let at = mutator.rng.below(bytes.len());
-            bytes[at] ^= 1 << mutator.rng.below(8);
+            flip(&mut mutator.rng, bytes);
         }
         _ => {
-            text::csv(mutator, &mut inner);
+            csv(mutator, &mut inner);
             *bytes = compress(&inner);
         }
     }

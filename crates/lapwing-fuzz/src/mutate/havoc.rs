@@ -1,8 +1,8 @@
-//! Changes of bytes by one who knows nothing of them, where libFuzzer is not there to make them.
+//! Changes of bytes of any format, for builds without libFuzzer.
 
 use crate::rng::Rng;
 
-/// Changes one to four places of `bytes`, which stay at most `most`.
+/// Changes one to four places, and cuts the bytes to at most `most`.
 pub fn havoc(rng: &mut Rng, bytes: &mut Vec<u8>, most: usize) {
     for _ in 0..1 + rng.below(4) {
         change(rng, bytes);
@@ -24,15 +24,19 @@ fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
         }
         3 => write_number(rng, &mut bytes[at..]),
         4 => bytes.truncate(at),
-        _ => {
-            if let Some(byte) = bytes.get_mut(at) {
-                *byte ^= 1 << rng.below(8);
-            }
-        }
+        _ => flip(rng, bytes),
     }
 }
 
-/// A number at which something goes wrong, in one, two, four or eight bytes of either order.
+/// Flips a bit.
+pub fn flip(rng: &mut Rng, bytes: &mut [u8]) {
+    let at = rng.below(bytes.len());
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= 1 << rng.below(8);
+    }
+}
+
+/// Writes a number of [`super::edges`] in one, two, four or eight bytes of either order.
 pub fn write_number(rng: &mut Rng, place: &mut [u8]) {
     let width = [1, 2, 4, 8][rng.below(4)].min(place.len());
     let mut old = [0; 8];

@@ -1,21 +1,29 @@
-//! Mutations that know the formats: what damages a file so that it is still read far.
+//! Mutations of the formats: they damage a file so that readers still come far.
 //!
-//! A [`Mutator`] has random numbers and a way to change bytes without knowing anything (libFuzzer's, which follows
-//! comparisons, or [`havoc`]); every format takes a file apart, changes one of its parts, and puts it together again, with
-//! its lengths and checksums in order or not.
+//! A [`Mutator`] has random numbers, and a way to change bytes of any format (that of libFuzzer, which follows comparisons,
+//! or [`havoc()`]). The mutation of a format takes a file apart, changes one of its parts and writes a file again, with
+//! correct or with damaged lengths and checksums.
 
-pub mod compressed;
-pub mod havoc;
-pub mod model;
-pub mod npy;
-pub mod parquet;
-pub mod text;
-pub mod zip;
+mod compressed;
+mod havoc;
+mod model;
+mod npy;
+mod parquet;
+mod text;
+mod zip;
+
+pub use compressed::{gzip, zstd};
+pub use havoc::havoc;
+pub use model::model;
+pub use npy::npy;
+pub use parquet::parquet;
+pub use text::{csv, svmlight};
+pub use zip::npz;
 
 use crate::Target;
 use crate::rng::Rng;
 
-/// Changes bytes without knowing anything of them, to at most so many.
+/// Changes bytes of any format, to at most a number of bytes.
 pub type Blind<'b> = &'b mut dyn FnMut(&mut Vec<u8>, usize);
 
 /// What mutations are made with.
@@ -33,23 +41,23 @@ impl std::fmt::Debug for Mutator<'_> {
 }
 
 impl<'b> Mutator<'b> {
-    /// One that makes files of at most `most` bytes.
+    /// A mutator that makes files of at most `most` bytes.
     pub fn new(seed: u64, most: usize, blind: Blind<'b>) -> Self {
         Self { rng: Rng::new(seed), blind, most }
     }
 
-    /// Changes bytes without knowing anything of them.
+    /// Changes bytes as those of any format.
     pub fn blindly(&mut self, bytes: &mut Vec<u8>) {
         (self.blind)(bytes, self.most);
     }
 
-    /// One to four times.
+    /// The number of changes to a file: one to four.
     fn some_times(&mut self) -> usize {
         1 + self.rng.below(4).min(self.rng.below(4))
     }
 }
 
-/// A file for `target` made of `bytes`: one time in four by no more than bytes, else by its format.
+/// Makes a file for `target` of `bytes`: one time in four by its bytes, else by its format.
 pub fn mutate(target: &Target, mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     if mutator.rng.one_in(4) {
         mutator.blindly(bytes);
@@ -59,39 +67,19 @@ pub fn mutate(target: &Target, mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     bytes.truncate(mutator.most);
 }
 
-/// Numbers at which sizes and offsets go wrong.
-const EDGES: [u64; 22] = [
-    0,
-    1,
-    2,
-    3,
-    7,
-    8,
-    127,
-    128,
-    255,
-    256,
-    4096,
-    65_535,
-    65_536,
-    1 << 20,
-    (1 << 31) - 1,
-    1 << 31,
-    (1 << 32) - 1,
-    1 << 32,
-    1 << 48,
-    (1 << 63) - 1,
-    1 << 63,
-    u64::MAX,
-];
+/// Numbers at which sizes and offsets overflow or change their encoding.
+fn edges() -> impl Iterator<Item = u64> {
+    let powers = [7, 8, 12, 16, 20, 31, 32, 48, 63].into_iter().flat_map(|bits| [(1 << bits) - 1, 1 << bits]);
+    powers.chain([0, 1, 2, 3, 7, 8, u64::MAX])
+}
 
 impl Rng {
-    /// A number at which something goes wrong, or near `value`.
+    /// One of [`edges`], or a number beside `value`.
     pub fn edge(&mut self, value: u64) -> u64 {
         match self.below(4) {
             0 => value.wrapping_add(1),
             1 => value.wrapping_sub(1),
-            _ => self.of(&EDGES),
+            _ => edges().nth(self.below(edges().count())).unwrap_or_default(),
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Models and checkpoints: the JSON of their header, the settings in it, and their arrays, in order again afterwards.
+//! Models and checkpoints: changes to the header (JSON), to the settings in it and to the arrays, with correct offsets.
 
 use serde_json::{Map, Value, json};
 
+use super::Mutator;
 use super::havoc::write_number;
-use super::{Mutator, npy};
+use super::npy::value;
 use crate::rng::Rng;
 
-/// A file taken apart.
+/// The parts of a file.
 struct Parts {
     /// Metadata, as texts.
     metadata: Map<String, Value>,
@@ -38,7 +39,7 @@ pub fn model(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     }
     *bytes = parts.written();
     match mutator.rng.below(16) {
-        // In disorder, with a checksum that is right: what comes behind the checksum must hold by itself.
+        // A damaged file with a correct checksum tests the checks behind the checksum.
         0 => {
             mutator.blindly(bytes);
             reseal(bytes);
@@ -48,12 +49,12 @@ pub fn model(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// What stands before the digits of the checksum in the header.
+/// The text before the digits of the checksum in the header.
 const CHECKSUM: &[u8] = b"\"lapwing.checksum\":\"";
 
-/// Puts the checksum of a file right, if it has one, so that damage is met by what stands behind the checksum: a CRC-32 of
-/// all bytes in eight hexadecimal digits, for which zeros are taken meanwhile.
-pub fn reseal(bytes: &mut [u8]) {
+/// Corrects the checksum of a file, if there is one: the CRC-32 of all bytes in eight hexadecimal digits, computed with
+/// zeros in their place. Damage then reaches the checks behind the checksum.
+fn reseal(bytes: &mut [u8]) {
     let found = bytes.windows(CHECKSUM.len()).position(|part| part == CHECKSUM);
     let Some(start) = found.map(|at| at + CHECKSUM.len()).filter(|start| start + 8 <= bytes.len()) else { return };
     bytes[start..start + 8].fill(b'0');
@@ -61,6 +62,11 @@ pub fn reseal(bytes: &mut [u8]) {
     sum.update(bytes);
     bytes[start..start + 8].copy_from_slice(format!("{:08x}", sum.sum()).as_bytes());
 }
+
+/// Kinds of files.
+const KINDS: &str = "harmonic;low-rank;lapsvm;laprls;unfolded-gnn;eigenfunction;sparsifier;low-rank-sums";
+/// Values of settings.
+const VALUES: &str = "gaussian;self-tuning;cosine;binary;euclidean;rbf;linear;poly;auto;c";
 
 impl Parts {
     fn of(bytes: &[u8]) -> Option<Self> {
@@ -105,22 +111,11 @@ impl Parts {
             return;
         }
         let key = keys[rng.below(keys.len())].clone();
-        let kinds = [
-            "harmonic",
-            "low-rank",
-            "lapsvm",
-            "laprls",
-            "unfolded-gnn",
-            "eigenfunction",
-            "sparsifier",
-            "low-rank-sums",
-        ];
+        let new = rng.word(";0;1;2;-1;{};null");
         match rng.below(3) {
             0 => drop(self.metadata.remove(&key)),
-            1 => drop(self.metadata.insert("lapwing.kind".into(), Value::String((rng.of(&kinds)).into()))),
-            _ => drop(
-                self.metadata.insert(key, Value::String((rng.of(&["", "0", "1", "2", "-1", "{}", "null"])).into())),
-            ),
+            1 => drop(self.metadata.insert("lapwing.kind".into(), rng.word(KINDS).into())),
+            _ => drop(self.metadata.insert(key, new.into())),
         }
     }
 
@@ -140,13 +135,13 @@ impl Parts {
                 self.arrays[at].name = self.arrays[other].name.clone();
             }
             6 => mutator.blindly(&mut self.arrays[at].data),
-            _ => npy::value(rng, &mut self.arrays[at].data),
+            _ => value(rng, &mut self.arrays[at].data),
         }
     }
 }
 
 impl Array {
-    /// The same bytes as another type, the last dimension fitted.
+    /// Makes the bytes those of another type, with a fitting last dimension.
     fn retyped(&mut self, rng: &mut Rng) {
         let (name, width) = rng.of(DTYPES);
         let before: u64 = self.shape.iter().rev().skip(1).product::<u64>().max(1);
@@ -156,7 +151,7 @@ impl Array {
         name.clone_into(&mut self.dtype);
     }
 
-    /// The same values in another shape.
+    /// Changes the shape and keeps the values.
     fn reshaped(&mut self, rng: &mut Rng) {
         match rng.below(4) {
             0 => self.shape.reverse(),
@@ -171,7 +166,7 @@ impl Array {
         }
     }
 
-    /// A row more or less, or none at all, with as many values as that needs.
+    /// Changes the length of a dimension, with as many values as the shape needs.
     fn resized(&mut self, rng: &mut Rng) {
         let at = rng.below(self.shape.len());
         let Some(dim) = self.shape.get_mut(at) else { return };
@@ -192,7 +187,7 @@ fn width_of(dtype: &str) -> usize {
     DTYPES.iter().find(|(name, _)| *name == dtype).map_or(1, |(_, width)| *width)
 }
 
-/// One value somewhere in the settings becomes another, is left out, or comes twice.
+/// Replaces, removes or repeats one value of the settings.
 fn settings(rng: &mut Rng, value: &mut Value) {
     match value {
         Value::Object(fields) if !fields.is_empty() && !rng.one_in(12) => {
@@ -227,26 +222,13 @@ fn other(rng: &mut Rng, value: &Value) -> Value {
         5 => json!({}),
         6 => json!(rng.of(&[0.0, -0.0, -1.0, 1e300, -1e300, 1e-300, 5e-324, 0.5, 1e18])),
         7 => json!(number * rng.of(&[2.0, 0.5, -1.0, 1e9, 1e-9])),
-        8 => json!(rng.of(&[
-            "gaussian",
-            "self-tuning",
-            "cosine",
-            "binary",
-            "euclidean",
-            "rbf",
-            "linear",
-            "poly",
-            "auto",
-            "c"
-        ])),
+        8 => json!(rng.word(VALUES)),
         _ => json!(rng.edge(value.as_u64().unwrap_or(1))),
     }
 }
 
-/// The length of the header, or a byte of it.
+/// Changes the length of the header, or bytes anywhere.
 fn header(rng: &mut Rng, bytes: &mut [u8]) {
     let at = if rng.one_in(2) { rng.below(8) } else { rng.below(bytes.len()) };
-    if let Some(place) = bytes.get_mut(at..) {
-        write_number(rng, place);
-    }
+    write_number(rng, &mut bytes[at..]);
 }

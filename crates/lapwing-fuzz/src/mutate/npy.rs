@@ -1,39 +1,15 @@
-//! NumPy arrays: the words of the header, and values that fit it or not.
+//! NumPy arrays: changes to the header and to the values, which then fit it or not.
 
 use super::Mutator;
 use super::havoc::write_number;
 use crate::rng::Rng;
 use crate::seeds::array::with_header;
 
-const DESCRS: &[&str] = &[
-    "'<f4'",
-    "'<f8'",
-    "'<f2'",
-    "'>f4'",
-    "'>f8'",
-    "'|u1'",
-    "'|i1'",
-    "'<u2'",
-    "'<i4'",
-    "'<u4'",
-    "'>i4'",
-    "'<i8'",
-    "'<u8'",
-    "'|b1'",
-    "'<U3'",
-    "'>U1'",
-    "'|S4'",
-    "'<U0'",
-    "'|S0'",
-    "'|O'",
-    "'<c8'",
-    "'<M8[s]'",
-    "'<f16'",
-    "'=f4'",
-    "'<i3'",
-    "f4",
-    "'<U4611686018427387904'",
-    "'|S18446744073709551615'",
+/// Types of elements.
+const DESCRS: &str = "'<f4';'<f8';'<f2';'>f4';'>f8';'|u1';'|i1';'<u2';'<i4';'<u4';'>i4';'<i8';'<u8';'|b1';'<U3';'>U1';\
+    '|S4';'<U0';'|S0';'|O';'<c8';'<M8[s]';'<f16';'=f4';'<i3';f4;'<U4611686018427387904';'|S18446744073709551615'";
+/// Types of records.
+const RECORDS: &[&str] = &[
     "[('u', '<u4'), ('v', '<u4')]",
     "[('u', '<u4'), ('v', '<u4'), ('w', '<f4')]",
     "[('u', '<i8'), ('v', '<i8'), ('', '|V4'), ('w', '<f8')]",
@@ -44,46 +20,20 @@ const DESCRS: &[&str] = &[
     "[(('t', 'u'), '<u4'), ('v', '<u4')]",
     "[('u', '<u4'), ('v', '<u4'), ('', '|V18446744073709551615')]",
 ];
-
-const SHAPES: &[&str] = &[
-    "()",
-    "(0,)",
-    "(1,)",
-    "(3,)",
-    "(8,)",
-    "(0, 0)",
-    "(0, 2)",
-    "(2, 0)",
-    "(1, 1)",
-    "(3, 2)",
-    "(2, 3)",
-    "(3, 2, 1)",
-    "(6, 1)",
-    "(1, 6)",
-    "(4294967296, 4294967296)",
-    "(9223372036854775807, 2)",
-    "(0, 18446744073709551615)",
-    "(18446744073709551616,)",
-    "(-1, 2)",
-    "(3L, 2L)",
-    "(3, 2",
-    "3",
-    "(3 2)",
-    "(1000000, 1)",
-    "(1, 4294967295)",
-    "( 3 , 2 , )",
-    "(+3, 2)",
-    "(3, 0x2)",
-];
+const SHAPES: &str = "();(0,);(1,);(3,);(8,);(0, 0);(0, 2);(2, 0);(1, 1);(3, 2);(2, 3);(3, 2, 1);(6, 1);(1, 6);\
+    (4294967296, 4294967296);(9223372036854775807, 2);(0, 18446744073709551615);(18446744073709551616,);(-1, 2);\
+    (3L, 2L);(3, 2;3;(3 2);(1000000, 1);(1, 4294967295);( 3 , 2 , );(+3, 2);(3, 0x2)";
 
 /// An array.
 pub fn npy(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
-    let Some((version, mut text, mut data)) = parts(bytes) else { return mutator.blindly(bytes) };
-    let mut version = version;
+    let Some((mut version, mut text, mut data)) = parts(bytes) else { return mutator.blindly(bytes) };
     for _ in 0..mutator.some_times() {
         match mutator.rng.below(10) {
-            0 => edited(&mut text, "'descr': ", ", 'fortran", mutator.rng.of(DESCRS)),
-            1 => edited(&mut text, "'shape': ", ", }", mutator.rng.of(SHAPES)),
+            0 => {
+                let new = if mutator.rng.one_in(4) { mutator.rng.of(RECORDS) } else { mutator.rng.word(DESCRS) };
+                edited(&mut text, "'descr': ", ", 'fortran", new);
+            }
+            1 => edited(&mut text, "'shape': ", ", }", mutator.rng.word(SHAPES)),
             2 => edited(&mut text, "'fortran_order': ", ", 'shape", mutator.rng.of(&["True", "False", "1", "true"])),
             3 => blind_text(mutator, &mut text),
             4 => version = mutator.rng.of(&[1, 2, 3, 0, 255]),
@@ -112,7 +62,7 @@ fn parts(bytes: &[u8]) -> Option<(u8, String, Vec<u8>)> {
     Some((version, text, rest[start + length..].to_vec()))
 }
 
-/// What stands between two marks becomes `new`.
+/// Replaces the text between two marks by `new`.
 fn edited(text: &mut String, before: &str, after: &str, new: &str) {
     let Some(start) = text.find(before).map(|at| at + before.len()) else { return };
     if let Some(length) = text[start..].find(after) {
@@ -126,7 +76,7 @@ fn blind_text(mutator: &mut Mutator<'_>, text: &mut String) {
     *text = String::from_utf8_lossy(&bytes).into_owned();
 }
 
-/// As many values as the shape says, give or take one byte.
+/// Gives the values the size that the header states, or one byte more.
 fn fitted(rng: &mut Rng, text: &str, data: &mut Vec<u8>) {
     let between = |before: &str, after: &str| text.split_once(before)?.1.split_once(after).map(|parts| parts.0);
     let Some(shape) = between("'shape': (", ")") else { return };
@@ -142,7 +92,7 @@ fn fitted(rng: &mut Rng, text: &str, data: &mut Vec<u8>) {
     data.resize(length + usize::from(rng.one_in(8)), 0);
 }
 
-/// A number at which something goes wrong in the place of one, in any width.
+/// Replaces one number, in any width, by an extreme one.
 pub fn value(rng: &mut Rng, data: &mut [u8]) {
     let width = [1, 2, 4, 8][rng.below(4)];
     let Some(places) = (data.len() / width).checked_sub(1) else { return };

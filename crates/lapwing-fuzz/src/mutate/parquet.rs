@@ -1,4 +1,4 @@
-//! Parquet: the footer, whose numbers say where everything is, the pages, and other tables altogether.
+//! Parquet: changes to the footer, which holds all sizes and offsets, and to the pages; or another table.
 
 use super::Mutator;
 use super::havoc::write_number;
@@ -24,16 +24,16 @@ pub fn parquet(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Where the footer is, by the length behind it.
+/// The range of the footer, by the length behind it.
 fn footer(bytes: &[u8]) -> Option<std::ops::Range<usize>> {
     let end = bytes.len().checked_sub(8)?;
     let length = u32::from_le_bytes(bytes.get(end..end + 4)?.try_into().ok()?) as usize;
     Some(end.checked_sub(length)?..end)
 }
 
-/// A byte of the footer: a number near it, one with more bytes to come, or a flipped bit.
-fn number(rng: &mut Rng, bytes: &mut [u8], footer: std::ops::Range<usize>) {
-    let at = footer.start + rng.below(footer.len());
+/// Changes a byte of a range: to a number near it, to one that continues in the next byte, or by a bit.
+fn number(rng: &mut Rng, bytes: &mut [u8], range: std::ops::Range<usize>) {
+    let at = range.start + rng.below(range.len());
     let Some(byte) = bytes.get_mut(at) else { return };
     *byte = match rng.below(6) {
         0 => byte.wrapping_add(2),
@@ -44,7 +44,7 @@ fn number(rng: &mut Rng, bytes: &mut [u8], footer: std::ops::Range<usize>) {
     };
 }
 
-/// A longer or shorter footer, with its length in order.
+/// Makes the footer longer or shorter, with a correct length.
 fn resized(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let Some(range) = footer(bytes) else { return };
     let mut footer = bytes[range.clone()].to_vec();
@@ -57,20 +57,14 @@ fn resized(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
 
 fn page(rng: &mut Rng, bytes: &mut [u8], end: usize) {
     let at = rng.below(end.min(bytes.len()));
-    if let Some(place) = bytes.get_mut(at..) {
-        write_number(rng, place);
-    }
+    write_number(rng, &mut bytes[at..]);
 }
 
-/// A byte where the header of a page is likely: they begin with the type of the page in a field of 32 bits.
+/// Changes a byte of a likely header of a page: it begins with the type of the page in a field of 32 bits.
 fn header_of_page(rng: &mut Rng, bytes: &mut [u8], end: usize) {
     let end = end.min(bytes.len());
-    let starts: Vec<usize> = bytes[..end]
-        .windows(3)
-        .enumerate()
-        .filter(|(_, part)| part[0] == 0x15 && part[2] == 0x15)
-        .map(|(at, _)| at)
-        .collect();
+    let is_start = |&at: &usize| bytes.get(at) == Some(&0x15) && bytes.get(at + 2) == Some(&0x15);
+    let starts: Vec<usize> = (0..end).filter(is_start).collect();
     if starts.is_empty() {
         return page(rng, bytes, end);
     }

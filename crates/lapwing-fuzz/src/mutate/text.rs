@@ -1,107 +1,22 @@
-//! Text: its words, fields and lines.
+//! Text: changes to fields, lines and marks.
 
 use super::Mutator;
 use crate::rng::Rng;
 
-/// What tables stumble over.
-const CSV: &[&[u8]] = &[
-    b"\"",
-    b"\"\"",
-    b",",
-    b"\n",
-    b"\r\n",
-    b"\r",
-    b"\xef\xbb\xbf",
-    b"\0",
-    b"\xff",
-    b"nan",
-    b"NaN",
-    b"inf",
-    b"-inf",
-    b"-1",
-    b"1e400",
-    b"1e-400",
-    b"1e308",
-    b"0x10",
-    b"1_000",
-    b"+1",
-    b".5",
-    b"5.",
-    b"1.0",
-    b"007",
-    b" ",
-    b"\t",
-    b"a",
-    b"label",
-    b"drop",
-    b"pick",
-    b"unl",
-    b"NA",
-    b"null",
-    b";",
-    b"'",
-    b"#",
-    b"-0",
-    b"18446744073709551616",
-    b"4294967295",
-    b"4294967296",
-    b"9223372036854775808",
-    b"1e9",
-    b"\xc3\xa9",
-    b"\xe2\x88\x92",
-    b"\xc2\xa0",
-    b"row,label",
-    b"\"a\"b",
-    b"a\"b",
-    b"u,v,weight",
-    b"1000",
-    b"65536",
-    b"3.0",
-    b"1e3",
-    b"true",
-];
+/// Marks in text, among them bytes that are no UTF-8.
+const MARKS: &[&[u8]] =
+    &[b"\"", b"\"\"", b",", b"\n", b"\r\n", b"\r", b"\0", b"\xff", b" ", b"\t", b";", b"\"a\"b", b"a\"b"];
+/// Words of tables, edges and labels.
+const WORDS: &str = "nan;NaN;inf;-inf;-1;1e400;1e-400;1e308;0x10;1_000;+1;.5;5.;1.0;007;a;label;drop;pick;unl;NA;null;';#;-0\
+    ;18446744073709551616;4294967295;4294967296;9223372036854775808;1e9;\u{e9};\u{2212};\u{a0};\u{feff};row,label;u,v,weight;\
+    1000;65536;3.0;1e3;true";
+/// Words of sparse text.
+const SPARSE: &str = ":;#;qid:1;qid:;1:1;0:1;1:;:1;-1:1;4294967295:1;4294967294:1;4294967296:1;1:nan;2:inf;3:1e400;+1;-1;\
+    \u{feff};1:2:3;99999999:1;1:0x1;a;nan";
 
-/// What sparse text stumbles over.
-const SPARSE: &[&[u8]] = &[
-    b":",
-    b" ",
-    b"\n",
-    b"\r\n",
-    b"#",
-    b"qid:1",
-    b"qid:",
-    b"1:1",
-    b"0:1",
-    b"1:",
-    b":1",
-    b"-1:1",
-    b"4294967295:1",
-    b"4294967294:1",
-    b"4294967296:1",
-    b"1:nan",
-    b"2:inf",
-    b"3:1e400",
-    b"+1",
-    b"-1",
-    b"\t",
-    b"\0",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    b"1:2:3",
-    b"99999999:1",
-    b"1:0x1",
-    b"a",
-    b"nan",
-];
-
-/// A table, or a list of edges.
+/// Tables, labels, or lists of edges.
 pub fn csv(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
-    lines(mutator, bytes, CSV);
-}
-
-/// Labels.
-pub fn labels(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
-    lines(mutator, bytes, CSV);
+    lines(mutator, bytes, WORDS);
 }
 
 /// Sparse text.
@@ -109,7 +24,7 @@ pub fn svmlight(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     lines(mutator, bytes, SPARSE);
 }
 
-fn lines(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>, words: &[&[u8]]) {
+fn lines(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>, words: &'static str) {
     for _ in 0..mutator.some_times() {
         match mutator.rng.below(12) {
             0 => mutator.blindly(bytes),
@@ -127,7 +42,7 @@ fn is_apart(byte: &u8) -> bool {
     b",\n\r :\t\"".contains(byte)
 }
 
-/// Where a field begins and ends.
+/// The range of a random field.
 fn field(rng: &mut Rng, bytes: &[u8]) -> std::ops::Range<usize> {
     let at = rng.below(bytes.len());
     let start = bytes[..at].iter().rposition(is_apart).map_or(0, |apart| apart + 1);
@@ -135,22 +50,25 @@ fn field(rng: &mut Rng, bytes: &[u8]) -> std::ops::Range<usize> {
     start..end.max(start)
 }
 
-fn replaced(rng: &mut Rng, bytes: &mut Vec<u8>, words: &[&[u8]]) {
+fn replaced(rng: &mut Rng, bytes: &mut Vec<u8>, words: &'static str) {
     let field = field(rng, bytes);
     let number = (rng.bits() >> rng.below(64)).to_string();
-    let word: &[u8] = if rng.one_in(4) { number.as_bytes() } else { rng.of(words) };
+    let word = if rng.one_in(4) { number.as_bytes() } else { word(rng, words) };
     bytes.splice(field, word.iter().copied());
 }
 
-fn inserted(rng: &mut Rng, bytes: &mut Vec<u8>, words: &[&[u8]]) {
+fn inserted(rng: &mut Rng, bytes: &mut Vec<u8>, words: &'static str) {
     let at = match rng.below(4) {
         0 => 0,
         1 => bytes.len(),
         2 => field(rng, bytes).start,
         _ => rng.below(bytes.len() + 1),
     };
-    let word = rng.of(words);
-    bytes.splice(at..at, word.iter().copied());
+    bytes.splice(at..at, word(rng, words).iter().copied());
+}
+
+fn word(rng: &mut Rng, words: &'static str) -> &'static [u8] {
+    if rng.one_in(4) { rng.of(MARKS) } else { rng.word(words).as_bytes() }
 }
 
 fn quoted(rng: &mut Rng, bytes: &mut Vec<u8>) {
@@ -159,7 +77,7 @@ fn quoted(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes.insert(field.start, b'"');
 }
 
-/// A line twice, nowhere, or elsewhere.
+/// Removes, repeats or moves a line.
 fn lines_at(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
     if lines.is_empty() {
@@ -174,20 +92,17 @@ fn lines_at(rng: &mut Rng, bytes: &mut Vec<u8>) {
     *bytes = lines.concat();
 }
 
-/// Other ends of lines, or none at the end.
+/// Changes the ends of lines, or removes the last byte.
 fn endings(rng: &mut Rng, bytes: &mut Vec<u8>) {
     match rng.below(4) {
         0 => drop(bytes.pop()),
-        1 => {
-            *bytes =
-                bytes.iter().flat_map(|&byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] }).collect()
-        }
+        1 => *bytes = bytes.split(|&byte| byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]),
         2 => bytes.retain(|&byte| byte != b'\r'),
         _ => bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r'),
     }
 }
 
-/// A part many times over.
+/// Repeats a part many times.
 fn repeated(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let at = rng.below(bytes.len());
     let end = (at + 1 + rng.below(16)).min(bytes.len());

@@ -1,38 +1,17 @@
-//! Archives of arrays: their members, in order again afterwards; and the records of the archive itself.
+//! Archives of arrays: changes to the members, with correct records; and changes to the records.
 
 use std::io::{Cursor, Read};
 
 use zip::{CompressionMethod, ZipArchive};
 
-use super::havoc::write_number;
+use super::havoc::{flip, write_number};
 use super::{Mutator, npy};
-use crate::rng::Rng;
 use crate::seeds::array::{Member, archive};
 
-/// Names that mean something.
-const NAMES: &[&str] = &[
-    "X.npy",
-    "y.npy",
-    "X_data.npy",
-    "X_indices.npy",
-    "X_indptr.npy",
-    "X_shape.npy",
-    "data.npy",
-    "indices.npy",
-    "indptr.npy",
-    "shape.npy",
-    "format.npy",
-    "row.npy",
-    "col.npy",
-    "edges.npy",
-    "X",
-    "../X.npy",
-    "",
-    ".npy",
-    "X.npy/",
-];
-
-/// Bytes of a member that is taken apart, at most.
+/// Names with a meaning, and names that are invalid.
+const NAMES: &str = "X.npy;y.npy;X_data.npy;X_indices.npy;X_indptr.npy;X_shape.npy;data.npy;indices.npy;indptr.npy;\
+    shape.npy;format.npy;row.npy;col.npy;edges.npy;X;../X.npy;;.npy;X.npy/";
+/// The most bytes that are read of a member.
 const MOST: u64 = 1 << 16;
 
 /// An archive of arrays.
@@ -51,7 +30,7 @@ fn members(bytes: &[u8]) -> Option<Vec<Member>> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let mut members = Vec::new();
     for at in 0..zip.len() {
-        // The raw form first: asking for the contents of a member with a foreign method panics.
+        // `by_index` panics on unknown methods of compression, so the method is read first.
         let method = zip.by_index_raw(at).ok()?.compression();
         if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
             return None;
@@ -70,7 +49,7 @@ fn change(mutator: &mut Mutator<'_>, members: &mut Vec<Member>) {
     }
     let at = mutator.rng.below(members.len());
     match mutator.rng.below(12) {
-        0 => members[at].0 = (mutator.rng.of(NAMES)).to_owned(),
+        0 => members[at].0 = mutator.rng.word(NAMES).to_owned(),
         1 => members[at].2 = !members[at].2,
         2 => drop(members.remove(at)),
         3 => members.push(members[at].clone()),
@@ -79,11 +58,11 @@ fn change(mutator: &mut Mutator<'_>, members: &mut Vec<Member>) {
             members.swap(at, other);
         }
         5 => mutator.blindly(&mut members[at].1),
-        _ => npy::npy(mutator, &mut members[at].1),
+        _ => npy(mutator, &mut members[at].1),
     }
 }
 
-/// A field of a record of the archive: local header, central header, end.
+/// Changes a field of a record of the archive: local header, central header or end.
 fn record(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let signatures: [&[u8]; 3] = [b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"];
     let signature = mutator.rng.of(&signatures);
@@ -94,19 +73,14 @@ fn record(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
     let start = mutator.rng.of(&starts);
     match mutator.rng.below(8) {
         0 => mutator.blindly(bytes),
-        1 => contents(&mut mutator.rng, bytes),
+        1 => {
+            // Damages a member, whose checksum is wrong then.
+            let end = bytes.windows(4).position(|part| part == b"PK\x01\x02").unwrap_or(bytes.len());
+            flip(&mut mutator.rng, &mut bytes[..end]);
+        }
         _ => {
             let at = (start + 4 + 2 * mutator.rng.below(21)).min(bytes.len() - 1);
             write_number(&mut mutator.rng, &mut bytes[at..]);
         }
-    }
-}
-
-/// A byte of a member, whose checksum then is wrong.
-fn contents(rng: &mut Rng, bytes: &mut [u8]) {
-    let end = bytes.windows(4).position(|part| part == b"PK\x01\x02").unwrap_or(bytes.len());
-    let at = rng.below(end);
-    if let Some(byte) = bytes.get_mut(at) {
-        *byte ^= 1 << rng.below(8);
     }
 }

@@ -5,20 +5,20 @@ use std::io::{Cursor, Write};
 use zip::write::FileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use super::Seed;
+use super::{Seed, named};
 use crate::Bench;
 
-/// A member of an archive: its name, its bytes, and whether they are deflated.
+/// A member of an archive: its name, its bytes, and whether it is deflated.
 pub type Member = (String, Vec<u8>, bool);
 
-/// An array with a header of version 1.0; `descr` and `shape` are literals of Python.
+/// An array with a header of version 1.0; `descr` and `shape` are Python literals.
 pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let fortran = if fortran { "True" } else { "False" };
     let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
     with_header(1, &text, data)
 }
 
-/// An array behind a header with that text, padded as NumPy pads it.
+/// An array whose header has this text, padded as NumPy does.
 pub fn with_header(version: u8, text: &str, data: &[u8]) -> Vec<u8> {
     let start = if version == 1 { 10 } else { 12 };
     let length = (start + text.len() + 1).next_multiple_of(64) - start;
@@ -33,13 +33,13 @@ pub fn with_header(version: u8, text: &str, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An archive; always the same bytes for the same members.
+/// An archive; equal members give equal bytes.
 pub fn archive(members: &[Member]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes, is_deflated) in members {
         let method = if *is_deflated { CompressionMethod::Deflated } else { CompressionMethod::Stored };
         let options = FileOptions::default().compression_method(method).last_modified_time(DateTime::default());
-        // Memory takes what it is given.
+        // Writing to memory does not fail.
         if zip.start_file(name.as_str(), options).is_ok() {
             let _ = zip.write_all(bytes);
         }
@@ -47,20 +47,34 @@ pub fn archive(members: &[Member]) -> Vec<u8> {
     zip.finish().map(Cursor::into_inner).unwrap_or_default()
 }
 
-fn f32s(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+/// Numbers of an array.
+trait Number: Copy {
+    const DESCR: &'static str;
+
+    fn bytes(self) -> Vec<u8>;
 }
 
-fn f64s(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+macro_rules! numbers {
+    ($($number:ty: $descr:literal),*) => {$(
+        impl Number for $number {
+            const DESCR: &'static str = $descr;
+
+            fn bytes(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+        }
+    )*};
 }
 
-fn i64s(values: &[i64]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+numbers!(f32: "'<f4'", f64: "'<f8'", i32: "'<i4'", i64: "'<i8'");
+
+fn bytes_of<T: Number>(values: &[T]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.bytes()).collect()
 }
 
-fn i32s(values: &[i32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+/// An array of numbers in the order of C; `shape` is a Python literal.
+fn array<T: Number>(shape: &str, values: &[T]) -> Vec<u8> {
+    npy(T::DESCR, false, shape, &bytes_of(values))
 }
 
 fn utf32(texts: &[&str], width: usize) -> Vec<u8> {
@@ -71,35 +85,33 @@ fn utf32(texts: &[&str], width: usize) -> Vec<u8> {
     texts.iter().flat_map(padded).collect()
 }
 
-fn seeds(arrays: Vec<(&str, Vec<u8>)>) -> Vec<Seed> {
-    arrays.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect()
-}
-
 /// Features.
 pub fn samples(_: &Bench) -> Vec<Seed> {
     let six = [1.0, -2.0, 3.5, f64::NAN, 5.0, 1e-310];
-    let singles: Vec<f32> = six.iter().map(|&value| value as f32).collect();
-    seeds(vec![
-        ("f4", npy("'<f4'", false, "(3, 2)", &f32s(&singles))),
-        ("f8", npy("'<f8'", false, "(2, 3)", &f64s(&six))),
+    let singles = six.map(|value| value as f32);
+    let version2 = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }";
+    named([
+        ("f4", array("(3, 2)", &singles)),
+        ("f8", array("(2, 3)", &six)),
         ("f2", npy("'<f2'", false, "(2, 2)", &[0, 60, 0, 64, 0, 124, 1, 0])),
         ("u1", npy("'|u1'", false, "(2, 2)", &[1, 2, 3, 255])),
         ("bool", npy("'|b1'", false, "(2, 2)", &[1, 0, 0, 1])),
         ("fortran", npy("'<i2'", true, "(3, 2)", &[1; 12])),
-        ("big", npy("'>f8'", false, "(3, 2)", &f64s(&six))),
-        ("i8", npy("'<i8'", false, "(2, 2)", &i64s(&[1, -1, i64::MAX, i64::MIN]))),
-        ("version2", with_header(2, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", &f32s(&singles))),
+        ("big", npy("'>f8'", false, "(3, 2)", &bytes_of(&six))),
+        ("i8", array("(2, 2)", &[1, -1, i64::MAX, i64::MIN])),
+        ("version2", with_header(2, version2, &bytes_of(&singles))),
         ("empty", npy("'<f4'", false, "(0, 2)", &[])),
     ])
 }
 
 /// Labels.
 pub fn labels(_: &Bench) -> Vec<Seed> {
-    seeds(vec![
-        ("i8", npy("'<i8'", false, "(8,)", &i64s(&[0, 1, -1, 2, 0, 1, -1, 7]))),
-        ("column", npy("'<i4'", false, "(8, 1)", &i32s(&[3, 1, -1, 2, 3, 1, -1, 7]))),
-        ("f8", npy("'<f8'", false, "(8,)", &f64s(&[0.0, 1.5, f64::NAN, -1.0, 0.0, 1.5, -0.0, 2.0]))),
-        ("text", npy("'<U3'", false, "(8,)", &utf32(&["a", "", "abc", "-1", "a", "nan", "unl", "b"], 3))),
+    let texts = utf32(&["a", "", "abc", "-1", "a", "nan", "unl", "b"], 3);
+    named([
+        ("i8", array("(8,)", &[0i64, 1, -1, 2, 0, 1, -1, 7])),
+        ("column", array("(8, 1)", &[3i32, 1, -1, 2, 3, 1, -1, 7])),
+        ("f8", array("(8,)", &[0.0, 1.5, f64::NAN, -1.0, 0.0, 1.5, -0.0, 2.0])),
+        ("text", npy("'<U3'", false, "(8,)", &texts)),
         ("bytes", npy("'|S2'", false, "(8,)", b"a\0bbc\0-1a\0\0\0d\0bb")),
         ("bool", npy("'|b1'", false, "(8,)", &[1, 0, 1, 1, 0, 0, 1, 0])),
     ])
@@ -108,18 +120,19 @@ pub fn labels(_: &Bench) -> Vec<Seed> {
 /// Edges as records and as numbers.
 pub fn edges(_: &Bench) -> Vec<Seed> {
     let records = |weight: &str| format!("[('u', '<u4'), ('v', '<u4'){weight}]");
-    let ends: Vec<u8> = i32s(&[0, 1, 1, 2, 2, 0]);
+    let pairs = [0i32, 1, 1, 2, 2, 0];
+    let ends = bytes_of(&pairs);
     let rows = |weight: &[u8]| ends.chunks(8).flat_map(|ends| [ends, weight].concat()).collect::<Vec<u8>>();
     let padded = "[('u', '<i8'), ('v', '<i8'), ('', '|V3'), ('weight', '>f4')]";
-    let wide: Vec<u8> = [0i64, 1].iter().flat_map(|end| end.to_le_bytes()).collect();
-    seeds(vec![
+    let padded_row = [bytes_of(&[0i64, 1]), vec![0; 3], 2f32.to_be_bytes().to_vec()].concat();
+    named([
         ("records", npy(&records(""), false, "(3,)", &ends)),
         ("f4-records", npy(&records(", ('weight', '<f4')"), false, "(3,)", &rows(&1.5f32.to_le_bytes()))),
         ("f8-records", npy(&records(", ('w', '<f8')"), false, "(3,)", &rows(&0.25f64.to_le_bytes()))),
-        ("padded", npy(padded, false, "(1,)", &[wide, vec![0; 3], 2f32.to_be_bytes().to_vec()].concat())),
-        ("pairs", npy("'<i4'", false, "(3, 2)", &ends)),
-        ("f8", npy("'<f8'", false, "(2, 3)", &f64s(&[0.0, 1.0, 0.5, 1.0, 2.0, 3.0]))),
-        ("fortran", npy("'<f8'", true, "(2, 3)", &f64s(&[0.0, 1.0, 1.0, 2.0, 0.5, 3.0]))),
+        ("padded", npy(padded, false, "(1,)", &padded_row)),
+        ("pairs", array("(3, 2)", &pairs)),
+        ("f8", array("(2, 3)", &[0.0, 1.0, 0.5, 1.0, 2.0, 3.0])),
+        ("fortran", npy("'<f8'", true, "(2, 3)", &bytes_of(&[0.0, 1.0, 1.0, 2.0, 0.5, 3.0]))),
     ])
 }
 
@@ -127,26 +140,22 @@ fn member(name: &str, bytes: Vec<u8>) -> Member {
     (format!("{name}.npy"), bytes, false)
 }
 
-/// A matrix as SciPy saves it.
-fn scipy(format: &str, shape: [i64; 2], others: Vec<Member>, data: Vec<u8>, n_entries: usize) -> Vec<Member> {
-    let width = format.len();
-    let mut members = others;
-    members.push(member("format", npy(&format!("'|S{width}'"), false, "()", format.as_bytes())));
-    members.push(member("shape", npy("'<i8'", false, "(2,)", &i64s(&shape))));
-    members.push(member("data", npy("'<f8'", false, &format!("({n_entries},)"), &data)));
-    members
-}
-
-fn compressed(format: &str) -> Vec<Member> {
-    let indices = member("indices", npy("'<i4'", false, "(4,)", &i32s(&[1, 0, 2, 1])));
-    let indptr = member("indptr", npy("'<i4'", false, "(4,)", &i32s(&[0, 1, 3, 4])));
-    scipy(format, [3, 3], vec![indices, indptr], f64s(&[1.0, 1.0, 0.5, 0.5]), 4)
-}
-
-fn coordinates() -> Vec<Member> {
-    let row = member("row", npy("'<i8'", false, "(4,)", &i64s(&[0, 1, 1, 2])));
-    let col = member("col", npy("'<i8'", false, "(4,)", &i64s(&[1, 0, 2, 1])));
-    scipy("coo", [3, 3], vec![row, col], f64s(&[1.0, 1.0, 0.5, 0.5]), 4)
+/// Matrices of three rows and four entries, as SciPy saves them.
+fn matrices() -> Vec<(&'static str, Vec<u8>)> {
+    let saved = |format: &str, places: [Member; 2]| {
+        let format = npy(&format!("'|S{}'", format.len()), false, "()", format.as_bytes());
+        let (shape, data) = (array("(2,)", &[3i64, 3]), array("(4,)", &[1.0, 1.0, 0.5, 0.5]));
+        let [first, second] = places;
+        vec![first, second, member("format", format), member("shape", shape), member("data", data)]
+    };
+    let compressed = |format: &str| {
+        let (indices, indptr) = (array("(4,)", &[1i32, 0, 2, 1]), array("(4,)", &[0i32, 1, 3, 4]));
+        saved(format, [member("indices", indices), member("indptr", indptr)])
+    };
+    let (row, col) = (array("(4,)", &[0i64, 1, 1, 2]), array("(4,)", &[1i64, 0, 2, 1]));
+    let coordinates = saved("coo", [member("row", row), member("col", col)]);
+    let csc = archive(&deflated(compressed("csc")));
+    vec![("csr", archive(&compressed("csr"))), ("csc", csc), ("coo", archive(&coordinates))]
 }
 
 fn deflated(mut members: Vec<Member>) -> Vec<Member> {
@@ -156,33 +165,26 @@ fn deflated(mut members: Vec<Member>) -> Vec<Member> {
 
 /// Archives of samples.
 pub fn archives(_: &Bench) -> Vec<Seed> {
-    let x = || member("X", npy("'<f4'", false, "(3, 2)", &f32s(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])));
-    let y = || member("y", npy("'<i8'", false, "(3,)", &i64s(&[0, 1, -1])));
+    let x = || member("X", array("(3, 2)", &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    let y = || member("y", array("(3,)", &[0i64, 1, -1]));
     let names = member("y", npy("'<U2'", false, "(3,)", &utf32(&["a", "bc", ""], 2)));
-    let parts = vec![
-        member("X_data", npy("'<f4'", false, "(3,)", &f32s(&[1.0, 2.0, 3.0]))),
-        member("X_indices", npy("'<i4'", false, "(3,)", &i32s(&[0, 1, 1]))),
-        member("X_indptr", npy("'<i8'", false, "(4,)", &i64s(&[0, 1, 2, 3]))),
-        member("X_shape", npy("'<i8'", false, "(2,)", &i64s(&[3, 2]))),
+    let parts = [
+        member("X_data", array("(3,)", &[1.0f32, 2.0, 3.0])),
+        member("X_indices", array("(3,)", &[0i32, 1, 1])),
+        member("X_indptr", array("(4,)", &[0i64, 1, 2, 3])),
+        member("X_shape", array("(2,)", &[3i64, 2])),
         y(),
     ];
-    seeds(vec![
+    let dense = [
         ("dense", archive(&[x(), y()])),
         ("deflated", archive(&deflated(vec![x(), names]))),
         ("parts", archive(&parts)),
-        ("csr", archive(&compressed("csr"))),
-        ("csc", archive(&deflated(compressed("csc")))),
-        ("coo", archive(&coordinates())),
-    ])
+    ];
+    named(dense.into_iter().chain(matrices()))
 }
 
 /// Archives of graphs.
 pub fn graphs(_: &Bench) -> Vec<Seed> {
-    let edges = npy("'<f8'", false, "(3, 3)", &f64s(&[0.0, 1.0, 0.5, 1.0, 2.0, 3.0, 2.0, 2.0, 1.0]));
-    seeds(vec![
-        ("csr", archive(&compressed("csr"))),
-        ("csc", archive(&deflated(compressed("csc")))),
-        ("coo", archive(&coordinates())),
-        ("edges", archive(&[member("edges", edges)])),
-    ])
+    let edges = member("edges", array("(3, 3)", &[0.0, 1.0, 0.5, 1.0, 2.0, 3.0, 2.0, 2.0, 1.0]));
+    named(matrices().into_iter().chain([("edges", archive(&[edges]))]))
 }

@@ -1,4 +1,4 @@
-//! Valid files of every format, made here so that none need to be kept: what mutations start from.
+//! Valid files of every format, made by code: mutations start from them.
 
 pub mod array;
 pub mod models;
@@ -8,7 +8,6 @@ pub mod text;
 /// A name and the bytes of a file.
 pub type Seed = (String, Vec<u8>);
 
-/// Seeds of texts by name.
-fn named(seeds: &[(&str, &[u8])]) -> Vec<Seed> {
-    seeds.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).collect()
+fn named<B: AsRef<[u8]>>(seeds: impl IntoIterator<Item = (&'static str, B)>) -> Vec<Seed> {
+    seeds.into_iter().map(|(name, bytes)| (name.to_owned(), bytes.as_ref().to_vec())).collect()
 }

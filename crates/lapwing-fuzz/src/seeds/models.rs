@@ -1,4 +1,4 @@
-//! Models of every method, fitted here on a handful of rows, and checkpoints.
+//! Models of every method, fitted on a few rows.
 
 use std::sync::Arc;
 
@@ -9,12 +9,11 @@ use super::Seed;
 use crate::Bench;
 use crate::rng::Rng;
 
-/// Rows of the fits.
+/// Rows and columns of the fits.
 const ROWS: usize = 24;
-/// Their columns.
 const COLUMNS: usize = 3;
 
-/// A model of every method, and harmonic ones of other features.
+/// A model of every method on f32 features, and harmonic models on other types of features.
 pub fn models(bench: &Bench) -> Vec<Seed> {
     let values = values();
     let singles: Vec<f32> = values.iter().map(|&value| value as f32).collect();
@@ -24,30 +23,15 @@ pub fn models(bench: &Bench) -> Vec<Seed> {
         .collect();
     let bytes = values.iter().map(|value| (value * 20.0 + 128.0) as u8).collect();
     let sparse = Csr::from_entries(ROWS, COLUMNS, &entries).map(|matrix| Features::Sparse(Arc::new(matrix)));
-    let kinds = [
-        ("f64", Features::from_f64(ROWS, COLUMNS, values)),
-        ("u8", Features::from_u8(ROWS, COLUMNS, bytes)),
-        ("sparse", sparse),
+    let singles = Features::from_f32(ROWS, COLUMNS, singles);
+    let every = method_names().filter_map(|name| seed(bench, name, name, singles.as_ref().ok()?));
+    let others = [
+        ("harmonic-f64", Features::from_f64(ROWS, COLUMNS, values)),
+        ("harmonic-u8", Features::from_u8(ROWS, COLUMNS, bytes)),
+        ("harmonic-sparse", sparse),
     ];
-    let mut seeds = Vec::new();
-    if let Ok(features) = Features::from_f32(ROWS, COLUMNS, singles) {
-        seeds.extend(method_names().filter_map(|name| seed(bench, name, name, &features)));
-    }
-    for (kind, features) in kinds {
-        let named = features.ok().and_then(|features| seed(bench, "harmonic", &format!("harmonic-{kind}"), &features));
-        seeds.extend(named);
-    }
-    seeds
-}
-
-/// Checkpoints of sparsifiers.
-pub fn sparsifiers(bench: &Bench) -> Vec<Seed> {
-    crate::targets::kept_sparsifier(bench)
-}
-
-/// Checkpoints of low-rank fits.
-pub fn sums(bench: &Bench) -> Vec<Seed> {
-    crate::targets::kept_sums(bench)
+    let others = others.iter().filter_map(|(name, features)| seed(bench, "harmonic", name, features.as_ref().ok()?));
+    every.chain(others).collect()
 }
 
 fn seed(bench: &Bench, method: &str, name: &str, features: &Features<'_>) -> Option<Seed> {
@@ -78,7 +62,7 @@ fn fitted(bench: &Bench, name: &str, features: &Features<'_>) -> Result<Vec<u8>>
     std::fs::read(&path).map_err(|source| lapwing_data::Error::Io { path, source })
 }
 
-/// Two clusters.
+/// Rows of two clusters in turns.
 fn values() -> Vec<f64> {
     let mut rng = Rng::new(5);
     (0..ROWS * COLUMNS)

@@ -1,4 +1,4 @@
-//! Parquet tables of every type, codec and encoding that readers meet.
+//! Parquet tables of all types, codecs and encodings that the readers support.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn edges(_: &Bench) -> Vec<Seed> {
     (0..8).map(|seed| (format!("edges{seed}"), edge_table(&mut Rng::new(seed)))).collect()
 }
 
-/// A table of random columns, and perhaps labels, written in a random way.
+/// A table of random columns and perhaps labels, written with random properties.
 pub fn table(rng: &mut Rng) -> Vec<u8> {
     let n_rows = rng.below(12);
     let names = ["a", "b", "pick", "drop"];
@@ -37,7 +37,7 @@ pub fn table(rng: &mut Rng) -> Vec<u8> {
     write(rng, columns)
 }
 
-/// A table of edges, written in a random way.
+/// A table of edges, written with random properties.
 pub fn edge_table(rng: &mut Rng) -> Vec<u8> {
     let n_rows = rng.below(12);
     let mut nodes = || -> ArrayRef {
@@ -86,7 +86,7 @@ fn write(rng: &mut Rng, columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let Ok(batch) = RecordBatch::try_from_iter(columns) else { return bytes };
     if let Ok(mut writer) = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties(rng))) {
-        // Memory takes what it is given.
+        // Writing to memory does not fail.
         let _ = writer.write(&batch);
         let _ = writer.close();
     }

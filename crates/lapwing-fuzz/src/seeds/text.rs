@@ -1,4 +1,4 @@
-//! Text: tables, labels, edges, sparse samples; and the tables compressed.
+//! Text: tables, labels, edges, sparse samples; and compressed tables.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::Bench;
 
 /// Tables.
 pub fn csv(_: &Bench) -> Vec<Seed> {
-    named(&[
+    texts(&[
         ("header", b"a,b,label\n1,2,\"x\"\n3,4,y\n5,6,\n"),
         ("bare", b"1,2.5\n-3e2,4\nnan,inf\n0,0.125\n"),
         ("crlf", b"a,b\r\n1,2\r\n3,4\r\n"),
@@ -23,27 +23,31 @@ pub fn csv(_: &Bench) -> Vec<Seed> {
     ])
 }
 
-/// Tables behind gzip: of one member, and of two.
+/// Tables compressed by gzip.
 pub fn csv_gz(_: &Bench) -> Vec<Seed> {
-    let (first, second) = (b"a,b,label\n1,2,x\n3,4,y\n", b"5,6,x\n7,8,\n");
-    vec![("one".into(), gzip(first)), ("two".into(), [gzip(first), gzip(second)].concat()), ("none".into(), gzip(b""))]
+    compressed(gzip)
 }
 
-/// Tables behind zstd: of one frame, and of two.
+/// Tables compressed by zstd.
 pub fn csv_zst(_: &Bench) -> Vec<Seed> {
-    let (first, second) = (b"a,b,label\n1,2,x\n3,4,y\n", b"5,6,x\n7,8,\n");
-    vec![("one".into(), zstd(first)), ("two".into(), [zstd(first), zstd(second)].concat()), ("none".into(), zstd(b""))]
+    compressed(zstd)
 }
 
-/// Behind gzip.
+/// Tables in one, two and no parts; each part is compressed by itself.
+fn compressed(compress: fn(&[u8]) -> Vec<u8>) -> Vec<Seed> {
+    let (first, second) = (compress(b"a,b,label\n1,2,x\n3,4,y\n"), compress(b"5,6,x\n7,8,\n"));
+    named([("one", first.clone()), ("two", [first, second].concat()), ("none", compress(b""))])
+}
+
+/// Compresses a text by gzip.
 pub fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    // Memory takes what it is given.
+    // Writing to memory does not fail.
     let _ = encoder.write_all(text);
     encoder.finish().unwrap_or_default()
 }
 
-/// Behind zstd, with a checksum.
+/// Compresses a text by zstd, with a checksum.
 pub fn zstd(text: &[u8]) -> Vec<u8> {
     let Ok(mut encoder) = zstd::stream::write::Encoder::new(Vec::new(), 1) else { return Vec::new() };
     let _ = encoder.include_checksum(true);
@@ -53,7 +57,7 @@ pub fn zstd(text: &[u8]) -> Vec<u8> {
 
 /// Sparse samples.
 pub fn svmlight(_: &Bench) -> Vec<Seed> {
-    named(&[
+    texts(&[
         ("plain", b"1 1:2 3:4\n2 2:1\n1\n"),
         ("zero", b"+1 0:0.5 7:1e-3 # a word\n-1 1:nan\n\n"),
         ("query", b"3 qid:1 1:1 2:0\r\n2 qid:1 2:5\r\n"),
@@ -61,9 +65,9 @@ pub fn svmlight(_: &Bench) -> Vec<Seed> {
     ])
 }
 
-/// Labels, in both layouts.
+/// Labels in both layouts: one for each row, and pairs of row and label.
 pub fn labels(_: &Bench) -> Vec<Seed> {
-    named(&[
+    texts(&[
         ("column", b"label\n1\n\n2\n-1\n1\nnan\n3\n1\n"),
         ("bare", b"a\nb\n\na\nc\nunl\nb\na\n"),
         ("pairs", b"row,label\n0,x\n5,y\n7,z\n"),
@@ -75,7 +79,7 @@ pub fn labels(_: &Bench) -> Vec<Seed> {
 
 /// Lists of edges.
 pub fn edges(_: &Bench) -> Vec<Seed> {
-    named(&[
+    texts(&[
         ("weighted", b"u,v,weight\n0,1,0.5\n1,2,2\n2,0,1e-3\n3,3,1\n"),
         ("bare", b"0,1\n1,2\n2,3\n3,0\n"),
         ("twice", b"0,1,1\n1,0,1\n0,2,3\n0,2,4\n"),
@@ -84,8 +88,12 @@ pub fn edges(_: &Bench) -> Vec<Seed> {
     ])
 }
 
-/// Edges enough to be thinned.
+/// More edges than the sparsifier keeps.
 fn many_edges() -> String {
     let pairs = (0..20).flat_map(|u| (u + 1..20).map(move |v| (u, v)));
     pairs.map(|(u, v)| format!("{u},{v},{}\n", 1 + (u * v) % 7)).collect()
+}
+
+fn texts(seeds: &[(&'static str, &[u8])]) -> Vec<Seed> {
+    named(seeds.iter().copied())
 }

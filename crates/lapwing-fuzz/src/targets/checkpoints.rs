@@ -1,4 +1,4 @@
-//! Work that goes on from a damaged checkpoint: of a sparsifier in its stream, of the sums of a low-rank fit.
+//! Checkpoints of sparsifiers in a stream, and of the sums of low-rank fits: work resumes from a damaged file.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -21,22 +21,21 @@ const EDGES: usize = 300;
 const BEFORE: usize = 200;
 /// Rows of the fit.
 const ROWS: usize = 48;
-/// Samplers whose state differs.
+/// Samplers with different states.
 const SAMPLERS: [Sampler; 4] = [Sampler::Streaming, Sampler::Degree, Sampler::Uniform, Sampler::Ridge];
 
-/// Goes on from a checkpoint of any of the samplers.
-pub fn sparsifier(bench: &Bench, bytes: &[u8]) -> Verdict {
-    let path = bench.file("sparsifier.checkpoint", bytes);
+/// Resumes each of the samplers from a checkpoint.
+pub fn sparsifier(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
     let mut is_accepted = false;
     for sampler in SAMPLERS {
-        let checkpoint = Checkpoint::new(&path);
+        let checkpoint = Checkpoint::new(path);
         let Some(kept) = answer(checkpoint.resume(NODES, &params(sampler), &bench.run))? else { continue };
-        let Some(sparsifier) = kept else { return Err("a checkpoint that is there was not found".into()) };
+        let Some(sparsifier) = kept else { return Err("an existing checkpoint is not found".into()) };
         is_accepted = true;
-        let Some(graph) = answer(go_on(sparsifier, &bench.run))? else { continue };
+        let Some(graph) = answer(finished(sparsifier, &bench.run))? else { continue };
         check_matrix(graph.adjacency())?;
     }
-    // Bytes are how Python pickles sparsifiers.
+    // Python pickles sparsifiers as these bytes.
     if let Some(pickled) = answer(Sparsifier::from_bytes(bytes))? {
         let run = Run::with_seed(&bench.run, 0);
         if pickled.n_nodes() <= NODES && pickled.n_held() <= EDGES {
@@ -48,13 +47,13 @@ pub fn sparsifier(bench: &Bench, bytes: &[u8]) -> Verdict {
     accepted(is_accepted)
 }
 
-fn go_on(mut sparsifier: Sparsifier, run: &Run) -> Result<lapwing_graph::Graph> {
+fn finished(mut sparsifier: Sparsifier, run: &Run) -> Result<lapwing_graph::Graph> {
     let rest = usize::try_from(sparsifier.n_rows()).unwrap_or(usize::MAX).min(EDGES);
     sparsifier.add(&stream()[rest..], run)?;
     Ok(sparsifier.finish(run)?.0)
 }
 
-/// A checkpoint after two thirds of the stream, by each sampler.
+/// Checkpoints of each sampler after two thirds of the stream.
 pub fn kept_sparsifier(bench: &Bench) -> Vec<(String, Vec<u8>)> {
     let kept = |sampler: Sampler| -> Result<Vec<u8>> {
         let path = bench.path("seed.checkpoint");
@@ -73,8 +72,8 @@ fn params(sampler: Sampler) -> SparsifyParams {
 }
 
 fn stream() -> &'static [Edge] {
-    static EDGES_OF_IT: OnceLock<Vec<Edge>> = OnceLock::new();
-    EDGES_OF_IT.get_or_init(|| {
+    static STREAM: OnceLock<Vec<Edge>> = OnceLock::new();
+    STREAM.get_or_init(|| {
         let mut rng = Rng::new(3);
         let edge = |_| {
             let u = rng.below(NODES) as u32;
@@ -85,22 +84,23 @@ fn stream() -> &'static [Edge] {
     })
 }
 
-/// Goes on from sums of either factor.
-pub fn sums(bench: &Bench, bytes: &[u8]) -> Verdict {
-    let path = bench.file("sums.checkpoint", bytes);
+/// Resumes fits of both factors from their sums.
+pub fn sums(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
     let mut is_accepted = false;
     for factor in [FactorKind::Anchor, FactorKind::Nystrom] {
-        // A fit writes its own sums over those it found.
-        bench.file("sums.checkpoint", bytes);
-        if let Some(fit) = answer(fit(&path, factor, &bench.run))? {
+        // The fit before has replaced the file by sums of its own.
+        std::fs::write(path, bytes).map_err(|error| format!("cannot write the checkpoint: {error}"))?;
+        if let Some(fit) = answer(fit(path, factor, &bench.run))? {
             is_accepted = true;
-            holds(fit.report.n_samples == ROWS, || format!("a fit of other rows: {}", fit.report.n_samples))?;
+            holds(fit.report.n_samples == ROWS, || {
+                format!("a fit of another number of rows: {}", fit.report.n_samples)
+            })?;
         }
     }
     accepted(is_accepted)
 }
 
-/// The sums that a fit leaves, of either factor.
+/// Checkpoints that fits of both factors leave.
 pub fn kept_sums(bench: &Bench) -> Vec<(String, Vec<u8>)> {
     let kept = |factor| {
         let path = bench.path("seed.sums");

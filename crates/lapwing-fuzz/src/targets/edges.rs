@@ -1,4 +1,4 @@
-//! Lists of edges: the matrix and the stream hold the same, and a sparsifier takes the stream.
+//! Lists of edges: the matrix and the stream hold the same edges, and a sparsifier accepts the stream.
 
 use std::path::Path;
 
@@ -7,57 +7,40 @@ use lapwing_data::{Csr, Edge, EdgeSource, Error, Result};
 use lapwing_graph::sparsify::{Budget, Sparsifier, SparsifyParams};
 
 use super::graphs::{check_matrix, check_written};
-use super::{Bench, accepted, answer, holds};
+use super::{Bench, Checked, accepted, answer, holds, refused};
 use crate::judge::Verdict;
 
-/// Edges that are compared at most.
+/// The most edges of a file that is compared.
 const MOST_EDGES: usize = 1 << 14;
-/// Nodes among which streams are sparsified, at most.
+/// The most nodes of a stream that is sparsified.
 const MOST_NODES: usize = 64;
 
-type Checked = std::result::Result<(), String>;
-
-/// CSV.
-pub fn csv(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_file(bench, "e.csv", bytes)
-}
-
-/// NumPy arrays, of records or numbers.
-pub fn npy(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_file(bench, "e.npy", bytes)
-}
-
-/// Parquet.
-pub fn parquet(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_file(bench, "e.parquet", bytes)
-}
-
-fn of_file(bench: &Bench, name: &str, bytes: &[u8]) -> Verdict {
-    let path = bench.file(name, bytes);
-    let matrix = read_graph(&path, None, &bench.run);
-    let streamed = answer(stream(bench, &path))?;
+/// Lists of edges in any format.
+pub fn edges(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {
+    let matrix = read_graph(path, None, &bench.run);
+    let streamed = answer(stream(bench, path))?;
     if streamed.is_none() {
         return match matrix {
-            Ok(_) => Err("a graph was read of edges that are refused as a stream".into()),
-            Err(error) => super::refused(&error).and_then(|()| accepted(false)),
+            Ok(_) => Err("edges are accepted as a graph and refused as a stream".into()),
+            Err(error) => refused(&error).and_then(|()| accepted(false)),
         };
     }
     let Some(Some((n_nodes, edges))) = streamed else { return accepted(true) };
     edges.iter().zip(0..).try_for_each(|(edge, row)| edge.check(n_nodes, row)).map_err(|e| format!("accepted: {e}"))?;
     sparsified(bench, n_nodes, &edges)?;
     match matrix {
-        Ok(matrix) => check_sum(&matrix, &edges).and_then(|()| check_matrix(&matrix))?,
-        // Weights of the two directions, and too many nodes, matter to the matrix alone.
+        Ok(matrix) => check_pairs(&matrix, &edges).and_then(|()| check_matrix(&matrix))?,
+        // Different weights of the two directions, and too many nodes, are errors of the matrix alone.
         Err(Error::Graph { .. } | Error::TooLarge { .. }) => {}
-        Err(error) => return Err(format!("edges that are read as a stream are refused as a graph: {error}")),
+        Err(error) => return Err(format!("edges are accepted as a stream and refused as a graph: {error}")),
     }
-    if let Some(matrix) = answer(read_graph(&path, Some(n_nodes), &bench.run))?.filter(|matrix| matrix.nnz() < 64) {
+    if let Some(matrix) = answer(read_graph(path, Some(n_nodes), &bench.run))?.filter(|matrix| matrix.nnz() < 64) {
         check_written(bench, &matrix)?;
     }
     accepted(true)
 }
 
-/// Nodes and edges of a file in blocks of seven; none of edges too many.
+/// Nodes and edges of a file, read in blocks of seven; `None` for more than [`MOST_EDGES`].
 fn stream(bench: &Bench, path: &Path) -> Result<Option<(usize, Vec<Edge>)>> {
     let file = EdgeFile::open(path, None, &bench.run)?;
     if file.n_edges().is_none_or(|edges| edges > MOST_EDGES as u64) {
@@ -73,17 +56,15 @@ fn stream(bench: &Bench, path: &Path) -> Result<Option<(usize, Vec<Edge>)>> {
     }
 }
 
-/// No edge that joins two nodes is lost: where the sums are finite, they agree.
-fn check_sum(matrix: &Csr<f64>, edges: &[Edge]) -> Checked {
+/// The matrix has an entry for each direction of each pair of nodes that edges of the stream join.
+fn check_pairs(matrix: &Csr<f64>, edges: &[Edge]) -> Checked {
     let joins = |edge: &&Edge| edge.u != edge.v && edge.weight > 0.0;
-    let has_edges = edges.iter().any(|edge| joins(&edge));
-    holds(has_edges == (matrix.nnz() > 0), || "edges of the stream are missing in the matrix".into())?;
     let pairs: std::collections::HashSet<(u32, u32)> =
         edges.iter().filter(joins).map(|edge| (edge.u.min(edge.v), edge.u.max(edge.v))).collect();
     holds(2 * pairs.len() == matrix.nnz(), || format!("edges in the matrix: {}, {} joined", matrix.nnz(), pairs.len()))
 }
 
-/// A stream goes through a sparsifier that has to thin it.
+/// A sparsifier with a small budget makes a valid graph of the stream.
 fn sparsified(bench: &Bench, n_nodes: usize, edges: &[Edge]) -> Checked {
     if n_nodes == 0 || n_nodes > MOST_NODES || edges.len() > 512 {
         return Ok(());
@@ -95,11 +76,6 @@ fn sparsified(bench: &Bench, n_nodes: usize, edges: &[Edge]) -> Checked {
         ..SparsifyParams::default()
     };
     let Some(mut sparsifier) = answer(Sparsifier::new(n_nodes, params, &bench.run))? else { return Ok(()) };
-    if answer(sparsifier.add(edges, &bench.run))?.is_none() {
-        return Ok(());
-    }
-    match answer(sparsifier.finish(&bench.run))? {
-        Some((graph, _)) => check_matrix(graph.adjacency()),
-        None => Ok(()),
-    }
+    let finished = sparsifier.add(edges, &bench.run).and_then(|()| sparsifier.finish(&bench.run));
+    answer(finished)?.map_or(Ok(()), |(graph, _)| check_matrix(graph.adjacency()))
 }

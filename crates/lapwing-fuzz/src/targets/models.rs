@@ -1,23 +1,22 @@
-//! Models: what is loaded labels new rows, and stays the same when it is saved.
+//! Models: a loaded model labels new rows, and predicts the same after saving.
+
+use std::path::Path;
 
 use lapwing_data::Features;
 use lapwing_models::{Labeling, Model};
 
-use super::{Bench, accepted, answer, holds};
+use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;
 use crate::rng::Rng;
 
 /// New rows.
 const ROWS: usize = 5;
-/// Columns of new rows at most: a damaged file may state any number where it has no rows.
+/// The most columns of new rows: a damaged file without rows may state any number.
 const MOST_COLUMNS: usize = 1 << 12;
 
-type Checked = std::result::Result<(), String>;
-
 /// A model of any kind.
-pub fn model(bench: &Bench, bytes: &[u8]) -> Verdict {
-    let path = bench.file("m.lapwing", bytes);
-    let Some(model) = answer(Model::load(&path))? else { return accepted(false) };
+pub fn model(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
+    let Some(model) = answer(Model::load(path))? else { return accepted(false) };
     let n_features = model.extension.n_features();
     if n_features > MOST_COLUMNS {
         return accepted(true);
@@ -31,8 +30,8 @@ pub fn model(bench: &Bench, bytes: &[u8]) -> Verdict {
     accepted(true)
 }
 
-/// Rows near and far, one of zeros.
-fn new_rows(n_features: usize) -> Result<Features<'static>, String> {
+/// Rows of small and of large values, and one of zeros.
+fn new_rows(n_features: usize) -> Checked<Features<'static>> {
     let mut rng = Rng::new(7);
     let values = (0..ROWS * n_features).map(|at| match at / n_features.max(1) {
         0 => 0.0,
@@ -41,26 +40,28 @@ fn new_rows(n_features: usize) -> Result<Features<'static>, String> {
     Features::from_f32(ROWS, n_features, values.collect()).map_err(|error| error.to_string())
 }
 
-/// Every row has a class and a distribution.
+/// Checks that every row has a class and a distribution.
 fn check(labeling: &Labeling, n_classes: usize) -> Checked {
     let Labeling { labels, label_distributions, confidence, .. } = labeling;
     holds(labels.len() == ROWS, || format!("labels: {}", labels.len()))?;
     holds(labels.iter().all(|&class| (class as usize) < n_classes), || format!("a class out of range: {labels:?}"))?;
     let values = label_distributions.values();
     let in_range = |share: &f64| (-1e-9..=1.0 + 1e-9).contains(share);
-    holds(values.iter().all(in_range), || format!("distributions that are none: {values:?}"))?;
-    holds(confidence.iter().all(in_range), || format!("a confidence that is none: {confidence:?}"))?;
+    holds(values.iter().all(in_range), || format!("invalid distributions: {values:?}"))?;
+    holds(confidence.iter().all(in_range), || format!("an invalid confidence: {confidence:?}"))?;
     let is_one = |row: &[f64]| (row.iter().sum::<f64>() - 1.0).abs() < 1e-6;
     holds(label_distributions.rows().all(is_one), || format!("distributions that do not sum to one: {values:?}"))
 }
 
 fn check_saved(bench: &Bench, model: &Model<'_>, rows: &Features<'_>, before: &Labeling) -> Checked {
     let path = bench.path("saved.lapwing");
-    model.save(&path).map_err(|error| format!("a model that was loaded cannot be saved: {error}"))?;
-    let saved = Model::load(&path).map_err(|error| format!("a model that was saved is refused: {error}"))?;
+    model.save(&path).map_err(|error| format!("a loaded model cannot be saved: {error}"))?;
+    let saved = Model::load(&path).map_err(|error| format!("a saved model is refused: {error}"))?;
     let after = saved.predict(rows, &bench.run).map_err(|error| format!("a saved model does not predict: {error}"))?;
     let bits = |labeling: &Labeling| -> Vec<u64> {
         labeling.label_distributions.values().iter().map(|share| share.to_bits()).collect()
     };
-    holds(bits(&after) == bits(before) && after.labels == before.labels, || "a saved model predicts otherwise".into())
+    holds(bits(&after) == bits(before) && after.labels == before.labels, || {
+        "a saved model predicts other labels".into()
+    })
 }

@@ -1,55 +1,38 @@
-//! Files of samples: the whole reader, the one in blocks, the plan, and the label column alone say the same.
+//! Files of samples: four readers agree (whole file, blocks, sizes for the plan, label column).
 
 use std::path::Path;
 
 use lapwing_data::read::{ReadOptions, RowFile, Samples, can_stream, probe, read_label_column, read_samples};
 use lapwing_data::{Features, Labels, Result, RowSource, SparseLabels, UNLABELED, gather};
 
-use super::{Bench, accepted, answer, holds, same};
+use super::{Bench, Checked, accepted, answer, holds};
 use crate::judge::Verdict;
 
-/// Values that are compared at most.
+/// The most values of a file that is compared.
 const MOST_VALUES: usize = 1 << 16;
 
-type Checked = std::result::Result<(), String>;
-
-/// CSV.
-pub fn table(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_table(bench, "t.csv", bytes, bytes)
+/// Tables: CSV, plain or compressed, and Parquet.
+pub fn table(bench: &Bench, path: &Path, bytes: &[u8]) -> Verdict {
+    let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+    let options = table_options(if is_compressed { b"label" } else { bytes });
+    let is_accepted = read(bench, path, &options)?;
+    // The special names are those of ordinary columns under other options.
+    let plain = ReadOptions::default();
+    accepted(is_accepted | (options.label_column.is_some() && read(bench, path, &plain)?))
 }
 
-/// CSV behind gzip.
-pub fn gzipped(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_table(bench, "t.csv.gz", bytes, b"label")
-}
-
-/// CSV behind zstd.
-pub fn zstandard(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_table(bench, "t.csv.zst", bytes, b"label")
-}
-
-/// Parquet.
-pub fn parquet(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_table(bench, "t.parquet", bytes, bytes)
-}
-
-/// NumPy arrays, whole and with two columns in another order.
-pub fn npy(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_array(bench, "a.npy", bytes)
-}
-
-/// Archives of arrays.
-pub fn npz(bench: &Bench, bytes: &[u8]) -> Verdict {
-    of_array(bench, "x.npz", bytes)
+/// NumPy arrays and archives of them, whole and with two columns in another order.
+pub fn array(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {
+    let chosen = ReadOptions { columns: Some(vec!["1".into(), "0".into()]), ..ReadOptions::default() };
+    accepted(read(bench, path, &ReadOptions::default())? | read(bench, path, &chosen)?)
 }
 
 /// Sparse text.
-pub fn svmlight(bench: &Bench, bytes: &[u8]) -> Verdict {
-    let path = bench.file("s.svm", bytes);
-    accepted(read(bench, &path, &ReadOptions::default())?)
+pub fn svmlight(bench: &Bench, path: &Path, _: &[u8]) -> Verdict {
+    accepted(read(bench, path, &ReadOptions::default())?)
 }
 
-/// The options by which a table is read: `label` and `drop` are columns where `names` has these words.
+/// Options for a table: `label`, `drop` and `pick` are columns, `unl` the marker, if `names` holds these words.
 pub(crate) fn table_options(names: &[u8]) -> ReadOptions {
     let has = |word: &[u8]| names.windows(word.len()).any(|part| part == word);
     ReadOptions {
@@ -60,30 +43,15 @@ pub(crate) fn table_options(names: &[u8]) -> ReadOptions {
     }
 }
 
-fn of_table(bench: &Bench, name: &str, bytes: &[u8], names: &[u8]) -> Verdict {
-    let path = bench.file(name, bytes);
-    let options = table_options(names);
-    let is_accepted = read(bench, &path, &options)?;
-    // Names that mean something here are those of ordinary columns elsewhere.
-    let bare = ReadOptions::default();
-    accepted(is_accepted | (options.label_column.is_some() && read(bench, &path, &bare)?))
-}
-
-fn of_array(bench: &Bench, name: &str, bytes: &[u8]) -> Verdict {
-    let path = bench.file(name, bytes);
-    let chosen = ReadOptions { columns: Some(vec!["1".into(), "0".into()]), ..ReadOptions::default() };
-    accepted(read(bench, &path, &ReadOptions::default())? | read(bench, &path, &chosen)?)
-}
-
-/// Reads a file in every way there is; true if it was accepted.
-fn read(bench: &Bench, path: &Path, options: &ReadOptions) -> std::result::Result<bool, String> {
+/// Reads a file with every reader; true if it is accepted.
+fn read(bench: &Bench, path: &Path, options: &ReadOptions) -> Checked<bool> {
     let size = answer(probe(path, options))?;
     let samples = answer(read_samples(path, options, &bench.run))?;
     if let Some(samples) = &samples {
-        let Some(size) = size else { return Err("read, but its size could not be told".into()) };
+        let Some(size) = size else { return Err("a file is accepted and its size refused".into()) };
         let (n_rows, n_cols) = (samples.features.n_rows(), samples.features.n_cols());
         holds((n_rows, n_cols) == (size.n_rows, size.n_cols), || {
-            format!("other sizes than those told: {n_rows} × {n_cols}, {} × {} told", size.n_rows, size.n_cols)
+            format!("the size differs: {n_rows} × {n_cols} read, {} × {} for the plan", size.n_rows, size.n_cols)
         })?;
         check_samples(samples)?;
     }
@@ -100,17 +68,13 @@ fn check_samples(samples: &Samples) -> Checked {
     if let Some(names) = &samples.feature_names {
         holds(names.len() == n_cols, || format!("names of columns: {} of {n_cols}", names.len()))?;
     }
-    match &samples.labels {
-        Some(labels) => {
-            let n_rows = samples.features.n_rows();
-            holds(labels.len() == n_rows, || format!("labels: {} of {n_rows} rows", labels.len()))?;
-            check_labels(labels)
-        }
-        None => Ok(()),
-    }
+    let Some(labels) = &samples.labels else { return Ok(()) };
+    let n_rows = samples.features.n_rows();
+    holds(labels.len() == n_rows, || format!("labels: {} of {n_rows} rows", labels.len()))?;
+    check_labels(labels)
 }
 
-/// Classes ascend, and every one has a row.
+/// Checks that classes are sorted and that each has a row.
 pub(super) fn check_labels(labels: &Labels) -> Checked {
     let mut found = vec![false; labels.n_classes()];
     for &class in labels.index.iter().filter(|&&class| class != UNLABELED) {
@@ -120,34 +84,35 @@ pub(super) fn check_labels(labels: &Labels) -> Checked {
         }
     }
     holds(found.iter().all(|found| *found), || "a class without rows".into())?;
-    let ascend = match &labels.classes {
+    let is_sorted = match &labels.classes {
         lapwing_data::ClassNames::Integers(names) => names.is_sorted_by(|a, b| a < b),
         lapwing_data::ClassNames::Texts(names) => names.is_sorted_by(|a, b| a < b),
     };
-    holds(ascend, || format!("classes out of order: {:?}", labels.classes))
+    holds(is_sorted, || format!("classes out of order: {:?}", labels.classes))
 }
 
-/// The rows that come in blocks are those of the whole, to the bit.
+/// Checks that rows read in blocks have the bits of those of the whole file.
 fn check_blocks(bench: &Bench, path: &Path, options: &ReadOptions, samples: Option<&Samples>) -> Checked {
     if !can_stream(path) {
         return Ok(());
     }
     let blocks = answer(read_blocks(bench, path, options))?;
-    // A label may be damaged where the features are not, and pages behind the last row that blocks ask for.
+    // Blocks read neither labels nor pages of Parquet behind the last row, so they accept files with damage there.
     let is_parquet = path.extension().is_some_and(|ending| ending == "parquet");
     if samples.is_some() || options.label_column.is_none() && !is_parquet {
-        same("the whole and its blocks", samples.is_some(), blocks.is_some())?;
+        let (whole, parts) = (samples.is_some(), blocks.is_some());
+        holds(whole == parts, || format!("accepted as a whole: {whole}, in blocks: {parts}"))?;
     }
     let (Some(samples), Some(Some(blocks))) = (samples, blocks) else { return Ok(()) };
     let rows: Vec<u32> = (0..samples.features.n_rows() as u32).collect();
     let whole = answer(gather(&samples.features, &rows, &[], &bench.run))?.unwrap_or_default();
-    // Which of the NaNs it is, is lost in arithmetic.
+    // Arithmetic does not keep the payload of a NaN.
     let bit = |value: &f32| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() };
     let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(bit).collect() };
-    holds(bits(&whole) == bits(&blocks), || "rows in blocks differ from the whole".into())
+    holds(bits(&whole) == bits(&blocks), || "rows read in blocks differ from those of the whole file".into())
 }
 
-/// All values by blocks of three rows; none where they are too many.
+/// All values, read in blocks of three rows; `None` for more than [`MOST_VALUES`].
 fn read_blocks(bench: &Bench, path: &Path, options: &ReadOptions) -> Result<Option<Vec<f32>>> {
     let file = RowFile::open(path, options, &bench.run)?;
     let (n_rows, n_cols) = (file.n_rows(), file.n_cols());
@@ -163,11 +128,11 @@ fn read_blocks(bench: &Bench, path: &Path, options: &ReadOptions) -> Result<Opti
     Ok(Some(values))
 }
 
-/// The labels alone are those that come with the features.
+/// Checks that labels read alone equal those read with the features.
 fn check_column(alone: Option<SparseLabels>, samples: Option<&Samples>) -> Checked {
     let Some(labels) = samples.and_then(|samples| samples.labels.as_ref()) else { return Ok(()) };
-    let Some(alone) = alone else { return Err("labels that were read with the features are refused alone".into()) };
-    holds(SparseLabels::from(labels) == alone, || "labels alone differ from those read with the features".into())
+    let Some(alone) = alone else { return Err("labels are accepted with the features and refused alone".into()) };
+    holds(SparseLabels::from(labels) == alone, || "labels read alone differ from those read with the features".into())
 }
 
 /// The values of features as f64, row-major.

@@ -1,4 +1,4 @@
-//! Starting programs as ranks, whichever MPI is there, and not waiting for them without end.
+//! Starts programs as ranks under any MPI, and waits for them up to a time limit.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::io::Read;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Longest that any of these jobs may take: far more than it needs, far less than a wait without end.
+/// The longest time of a job: far more than it needs.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a job left.
+/// The result of a job.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -20,15 +20,15 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// A job that runs.
+/// A running job.
 pub struct Job {
     child: Child,
     words: [JoinHandle<String>; 2],
-    /// Where MPI keeps what is of this job: Open MPI's folder of a user fails in the second of two that make it at once.
+    /// A folder for the files of MPI. Two jobs that make Open MPI's default folder at the same time fail.
     session: TempDir,
 }
 
-/// `program` as so many ranks on this machine, of which there may be more than processors; arguments are to follow.
+/// A command for `program` in several ranks on this machine, possibly more than processors; without arguments.
 pub fn mpirun(ranks: usize, program: &Path) -> Command {
     let mut command = Command::new("mpirun");
     let version = Command::new("mpirun").arg("--version").output().expect("mpirun is on the search path");
@@ -47,7 +47,30 @@ fn is_root() -> bool {
     id.is_ok_and(|id| String::from_utf8_lossy(&id.stdout).trim() == "0")
 }
 
-/// Runs to the end, which must come soon.
+/// The program `lapwing-mpi`.
+pub fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_lapwing-mpi"))
+}
+
+/// A run of the program in `n` ranks, with arguments separated by spaces.
+pub fn ranks(n: usize, folder: &TempDir, arguments: &str) -> Ran {
+    run(mpirun(n, program()).args(arguments.split_whitespace()).current_dir(folder.path()))
+}
+
+/// A run of the program without mpirun, with arguments separated by spaces.
+pub fn alone(folder: &TempDir, arguments: &str) -> Ran {
+    run(Command::new(program()).args(arguments.split_whitespace()).current_dir(folder.path()))
+}
+
+/// Names of the files in a folder, sorted.
+pub fn names(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Runs a command to its end, within the time limit.
 pub fn run(command: &mut Command) -> Ran {
     Job::start(command).wait()
 }
@@ -61,7 +84,7 @@ impl Job {
         Self { child, words, session }
     }
 
-    /// Its process.
+    /// Number of the process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -84,7 +107,7 @@ impl Job {
 }
 
 impl Ran {
-    /// Lines of the program's own errors, among the words of mpirun.
+    /// Lines with errors of the program, among the output of mpirun.
     pub fn errors(&self) -> Vec<&str> {
         self.stderr.lines().filter_map(|line| line.strip_prefix("error: ")).collect()
     }
