@@ -1,16 +1,16 @@
-//! Columns of features that cannot be used: all of them, with how much of each, for one error.
+//! All columns of features that cannot be used, with their numbers of bad cells, for one error.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Columns described one by one in a message; the names of all are in [`BadColumns::columns`].
+/// Number of columns that a message describes; [`BadColumns::columns`] has all.
 const MAX_DESCRIBED: usize = 12;
 
-/// What is wrong with columns.
+/// What is wrong with the columns of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Cells of a text that spell no number.
+    /// Cells of a text that are no numbers.
     Text,
     /// A type that is no number.
     Type,
@@ -36,15 +36,15 @@ pub struct BadCells {
 pub struct BadColumn {
     /// Its number, counted from 0.
     pub at: usize,
-    /// Its name, where columns have names.
+    /// Its name, if columns have names.
     pub name: Option<String>,
-    /// Its bad cells; `None` where the type is wrong for all.
+    /// Its bad cells; `None` if the type of the column is wrong.
     pub cells: Option<BadCells>,
     /// The first bad value, or the type.
     pub value: String,
 }
 
-/// Columns of features that cannot be used, all of them.
+/// All columns of features that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadColumns {
     /// The file, or `features`.
@@ -58,7 +58,7 @@ pub struct BadColumns {
 }
 
 impl BadColumn {
-    /// The name, or the number where there is none.
+    /// The name, or the number if there is none.
     pub fn key(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.at.to_string())
     }
@@ -86,7 +86,7 @@ impl fmt::Display for BadColumns {
 }
 
 impl BadColumns {
-    /// What is wrong, without what to do about it.
+    /// The message without the advice.
     pub fn facts(&self) -> String {
         let n = self.columns.len();
         let fault = match self.fault {
@@ -113,14 +113,14 @@ impl BadColumns {
     }
 }
 
-/// Bad cells as they turn up, row by row: memory for the columns that have any.
+/// Collects bad cells row by row; needs memory only for columns that have any.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     columns: BTreeMap<usize, BadColumn>,
 }
 
 impl Survey {
-    /// A cell of column `at`; the value is asked for where it is the first.
+    /// Notes a cell of column `at`; calls `value` only for the first bad cell of a column.
     pub(crate) fn note(&mut self, at: usize, row: usize, line: Option<u64>, value: impl FnOnce() -> String) {
         let column = self.columns.entry(at).or_insert_with(|| {
             let cells = Some(BadCells { count: 0, row, line });
@@ -135,27 +135,27 @@ impl Survey {
         self.columns.is_empty()
     }
 
-    /// All of them, of a file or array `what` with `n_rows` rows.
+    /// All columns with bad cells, of a file or array `what` with `n_rows` rows.
     pub(crate) fn finish(self, what: impl Into<String>, fault: Fault, n_rows: usize) -> BadColumns {
         BadColumns { what: what.into(), fault, n_rows, columns: self.columns.into_values().collect() }
     }
 }
 
-/// Values that a search cannot take: the missing and infinite ones, and those beyond single precision.
+/// Collects bad values: missing and infinite ones, and those beyond single precision.
 #[derive(Debug, Default)]
 pub(crate) struct ValueSurvey {
     not_finite: Survey,
     too_large: Survey,
 }
 
-/// Whether `x` is a value that single precision cannot hold.
+/// Whether `x` is missing, infinite or beyond single precision.
 #[inline]
 pub(crate) fn is_bad(x: f64) -> bool {
     x.is_nan() || x.abs() > f64::from(f32::MAX)
 }
 
 impl ValueSurvey {
-    /// Notes a value where it is bad.
+    /// Notes a value if it is bad.
     #[inline]
     pub(crate) fn look(&mut self, at: usize, row: usize, line: Option<u64>, x: f64) {
         if is_bad(x) {
@@ -164,7 +164,8 @@ impl ValueSurvey {
         }
     }
 
-    /// What was found, missing and infinite values first; `None` where nothing was.
+    /// The columns with missing or infinite values; without such, those with too large values; `None` if there are
+    /// none.
     pub(crate) fn finish(self, what: &str, n_rows: usize) -> Option<BadColumns> {
         let (survey, fault) = match self.not_finite.is_empty() {
             false => (self.not_finite, Fault::NotFinite),

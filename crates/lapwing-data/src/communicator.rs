@@ -1,11 +1,11 @@
-//! Several processes that work on one problem: the few collectives that the methods need.
+//! Collectives of several processes that work on one problem.
 //!
-//! Every process ("rank") runs the same program on its own part of the rows and meets the others in collectives, all in
-//! the same order. What is exchanged is small: sums and models, never anything of the length of the data.
+//! Every process ("rank") runs the same program on its own part of the rows, and all ranks call the same collectives in
+//! the same order. Messages are small: sums and models, but never arrays of the length of the data.
 
 use crate::{Error, Result};
 
-/// The processes of one run. Collectives are called by all ranks alike, from the thread that started the fit.
+/// The processes of one run. All ranks call the same collectives, from the thread that started the fit.
 pub trait Communicator {
     /// Number of this process, from 0.
     fn rank(&self) -> usize;
@@ -13,21 +13,21 @@ pub trait Communicator {
     /// Number of processes, at least 1.
     fn size(&self) -> usize;
 
-    /// The bytes of every rank, in the order of ranks, at rank 0; nothing elsewhere.
+    /// At rank 0, returns the bytes of every rank, in the order of ranks; elsewhere nothing.
     ///
     /// # Errors
     /// [`Error::Comm`].
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>>;
 
-    /// The bytes of rank 0, everywhere; what other ranks pass is ignored.
+    /// Returns the bytes of rank 0 at every rank; the bytes of other ranks are ignored.
     ///
     /// # Errors
     /// [`Error::Comm`].
     fn broadcast(&self, bytes: Vec<u8>) -> Result<Vec<u8>>;
 
-    /// The end of a rank's work, done or failed: returns when all ranks have ended theirs. Until then every other
-    /// collective fails with [`Error::Comm`], so that no rank waits for one that has left. Afterwards ranks may meet again,
-    /// to tell each other how it ended.
+    /// Ends a rank's work, after success or failure: returns when all ranks have ended theirs. Until then, every other
+    /// collective fails with [`Error::Comm`], so that no rank waits for one that has ended. Afterwards, ranks may call
+    /// collectives again, to exchange their results.
     ///
     /// # Errors
     /// [`Error::Comm`].
@@ -35,13 +35,13 @@ pub trait Communicator {
         Ok(())
     }
 
-    /// Whether this is rank 0, the one that speaks.
+    /// Whether this is rank 0, which prints the output.
     fn is_root(&self) -> bool {
         self.rank() == 0
     }
 }
 
-/// A process on its own.
+/// A run of a single process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -63,8 +63,8 @@ impl Communicator for Alone {
     }
 }
 
-/// What this rank has done, once it is known that all ranks have done theirs: no rank goes on to a collective that another
-/// will never reach.
+/// Returns the result of this rank after all ranks have succeeded, so that no rank waits in a collective that another
+/// rank never calls.
 ///
 /// # Errors
 /// The error of this rank; else [`Error::Comm`] naming the first rank that failed, with its text.
@@ -74,7 +74,7 @@ pub fn agree<T>(communicator: &dyn Communicator, done: Result<T>) -> Result<T> {
     }
     let text = match &done {
         Ok(_) => String::new(),
-        // Texts of errors are not empty; a space keeps that true of any.
+        // An empty text means success; the space makes the text of every error non-empty.
         Err(error) => format!("{error} "),
     };
     let all = communicator.gather(text.as_bytes())?;

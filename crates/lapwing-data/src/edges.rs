@@ -1,12 +1,12 @@
-//! Edges that come in blocks: what sparsifiers and streamed products read, of graphs too large to hold.
+//! Edges read in blocks, for sparsifiers and streamed products of graphs that do not fit in memory.
 //!
-//! An [`EdgeSource`] is opened as often as it is read; an [`EdgeReader`] holds what one block needs, 16 bytes an edge.
+//! An [`EdgeSource`] can be opened any number of times; an [`EdgeReader`] holds one block of edges, 16 bytes each.
 
 use std::path::Path;
 
 use crate::{Csr, Error, Result, Run};
 
-/// An undirected edge with its weight. As a row of a stream it may be a loop or of weight 0; both join nothing.
+/// An undirected edge with its weight. A row of a stream may be a loop or have weight 0; such rows join no nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Edge {
     /// One end.
@@ -17,17 +17,17 @@ pub struct Edge {
     pub weight: f64,
 }
 
-/// A graph as a stream of edges that can be read again and again, always in the same order.
+/// A graph as a stream of edges that can be read any number of times, always in the same order.
 ///
-/// Every row is one undirected edge: rows that repeat an edge, in either direction, add up.
+/// Every row is one undirected edge; the weights of rows that repeat an edge, in either direction, are added.
 pub trait EdgeSource: Send + Sync {
     /// Number of nodes n; edges join nodes 0..n.
     fn n_nodes(&self) -> usize;
 
-    /// Number of rows, where it is known before the end.
+    /// Number of rows, if it is known before the end.
     fn n_edges(&self) -> Option<u64>;
 
-    /// Whether it can be opened more than once; a pipe cannot.
+    /// Whether the source can be opened more than once; a pipe cannot.
     fn is_rereadable(&self) -> bool {
         true
     }
@@ -46,14 +46,14 @@ pub trait EdgeSource: Send + Sync {
 
 /// One pass over an [`EdgeSource`].
 pub trait EdgeReader: Send {
-    /// Appends the next rows to `out`: at most `most` of them, and none only at the end.
+    /// Appends at most `most` of the next rows to `out`; appends none only at the end.
     ///
     /// # Errors
     /// [`Error::Format`] naming the row of an end out of range or of a weight that is negative or not finite;
     /// [`Error::Io`], [`Error::Interrupted`].
     fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()>;
 
-    /// Passes over the next `count` rows; ends early at the end of the stream.
+    /// Skips the next `count` rows; ends early at the end of the stream.
     ///
     /// # Errors
     /// As [`EdgeReader::read`].
@@ -79,7 +79,7 @@ pub struct EdgeSlice<'a> {
 }
 
 impl<'a> EdgeSlice<'a> {
-    /// Takes `edges` among `n_nodes` nodes.
+    /// Edges among `n_nodes` nodes.
     ///
     /// # Errors
     /// [`Error::Graph`] naming the first edge with an end out of range, or a weight that is negative or not finite.
@@ -155,7 +155,7 @@ impl EdgeSource for Csr<f64> {
 struct UpperTriangle<'a> {
     matrix: &'a Csr<f64>,
     row: usize,
-    /// Entries of the row that were passed.
+    /// Next entry of the row.
     at: usize,
 }
 

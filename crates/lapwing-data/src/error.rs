@@ -1,33 +1,33 @@
-//! The one error type of the workspace: each variant carries facts, the text is made from them.
+//! The error type of the workspace: each variant holds facts, from which its text is composed.
 
 use std::path::PathBuf;
 
 use crate::BadColumns;
 use crate::memory::bytes_text;
 
-/// What can go wrong, by kind of mistake.
+/// Errors, by kind of mistake.
 ///
-/// A result that merely did not converge, or rows that no label reaches, are not errors: they are
-/// part of the summary every fit returns (see [`Report`](crate::Report)).
+/// Results that did not converge and rows that no label reaches are not errors, but part of the summary that every fit
+/// returns (see [`Report`](crate::Report)).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A parameter outside its range.
     #[error("{name} is {value}; expected {expected}")]
     Param {
-        /// Parameter as the caller wrote it.
+        /// Name of the parameter for the caller.
         name: String,
         /// Value found.
         value: String,
-        /// What would have been accepted.
+        /// Accepted values.
         expected: String,
     },
     /// Sizes that do not fit together.
     #[error("{what} has {got}; expected {expected}")]
     Shape {
-        /// Which array or file.
+        /// The array or file.
         what: String,
-        /// Size wanted.
+        /// Expected size.
         expected: String,
         /// Size found.
         got: String,
@@ -35,40 +35,40 @@ pub enum Error {
     /// A single value that cannot be used.
     #[error("row {row} of {what} holds {value}{}; {advice}", column_text(*.col))]
     Value {
-        /// Which array or file.
+        /// The array or file.
         what: String,
         /// Row, counted from 0.
         row: usize,
-        /// Column, counted from 0, where there is one.
+        /// Column, counted from 0, if there is one.
         col: Option<usize>,
         /// Value found.
         value: String,
-        /// What to do about it.
+        /// Advice.
         advice: String,
     },
-    /// Columns of features that cannot be used, all of them.
+    /// All columns of features that cannot be used.
     #[error("{0}")]
     Columns(Box<BadColumns>),
     /// Labels that cannot be used.
     #[error("labels: {reason}")]
     Labels {
-        /// What is wrong and what was expected.
+        /// What is wrong, and what was expected.
         reason: String,
     },
     /// A graph that cannot be used.
     #[error("graph: {reason}")]
     Graph {
-        /// What is wrong, naming the edge, and what was expected.
+        /// What is wrong with which edge, and what was expected.
         reason: String,
     },
-    /// A file whose contents cannot be understood.
+    /// A file with malformed contents.
     #[error("{}{}: {reason}", path.display(), line_text(*.line))]
     Format {
         /// The file.
         path: PathBuf,
-        /// Line, counted from 1, where there is one.
+        /// Line, counted from 1, if there is one.
         line: Option<u64>,
-        /// What is wrong and what was expected.
+        /// What is wrong, and what was expected.
         reason: String,
     },
     /// A file written by a newer program.
@@ -78,18 +78,18 @@ pub enum Error {
         path: PathBuf,
         /// Version found.
         found: u64,
-        /// Newest version understood.
+        /// Newest version supported.
         supported: u64,
     },
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Its answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// More memory than there is, or than was allowed.
+    /// More memory than is available or allowed.
     #[error("{what} needs {}; {} are available; {advice}", bytes_text(*.bytes), bytes_text(*.limit))]
     TooLarge {
         /// What is too large.
@@ -98,22 +98,22 @@ pub enum Error {
         bytes: u64,
         /// Bytes available.
         limit: u64,
-        /// How to do with less.
+        /// How to need less.
         advice: String,
     },
-    /// An iteration stopped short, where the caller asked for strictness.
+    /// An iteration that did not converge, if the caller requires convergence.
     #[error(
         "{solver} stopped after {iterations} iterations at relative residual {residual:.2e} (tol {tol:.1e}); \
          raise max_iter or tol"
     )]
     NotConverged {
-        /// Which solver.
+        /// The solver.
         solver: String,
         /// Iterations done.
         iterations: usize,
         /// Relative residual reached.
         residual: f64,
-        /// Relative residual asked for.
+        /// Relative residual requested.
         tol: f64,
     },
     /// Another process of the run failed, or could not be reached.
@@ -121,7 +121,7 @@ pub enum Error {
     Comm {
         /// The process, from 0.
         rank: usize,
-        /// What it said, or what happened.
+        /// Its message, or what happened.
         reason: String,
     },
     /// The caller cancelled the run.
@@ -164,23 +164,23 @@ impl Error {
         Self::Graph { reason: reason.into() }
     }
 
-    /// A file that cannot be understood.
+    /// A file with malformed contents.
     pub fn format(path: impl Into<PathBuf>, line: Option<u64>, reason: impl Into<String>) -> Self {
         Self::Format { path: path.into(), line, reason: reason.into() }
     }
 
-    /// More memory than there is, and how to do with less.
+    /// More memory than is available, and how to need less.
     pub fn too_large(what: impl Into<String>, bytes: u64, limit: u64, advice: impl Into<String>) -> Self {
         Self::TooLarge { what: what.into(), bytes, limit, advice: advice.into() }
     }
 
-    /// A refusal of the operating system about `path`.
+    /// An error of the operating system about `path`.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }
     }
 }
 
-/// Parses one of a closed set of words; the error lists the known ones.
+/// Parses one of a fixed set of words; the error lists all of them.
 ///
 /// # Errors
 /// [`Error::Param`] naming `name` and every word of `known`.

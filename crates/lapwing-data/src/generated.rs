@@ -1,9 +1,12 @@
-//! Rows that are made where they are needed: clusters in any number of dimensions, to try sizes no file has.
+//! Rows that are computed when they are read: clusters in any number of dimensions, to try sizes that no file has.
+
+use std::ops::Range;
 
 use crate::hash::mix;
+use crate::scan::{Centered, PIECE_VALUES, Place, RowScan, RowSink, pieces};
 use crate::{Error, Result, RowReader, RowSource, Run, vectored};
 
-/// Rows drawn from overlapping clusters, each a function of its number and the seed alone.
+/// Rows of overlapping clusters; each row depends only on its number and the seed.
 ///
 /// Row i belongs to class `class(i)`, one of c at random; its values are those of the class's center, spread by ±0.6,
 /// plus noise that is close to normal with deviation 1 (the sum of four uniform numbers, as in Irwin–Hall).
@@ -35,7 +38,8 @@ impl GeneratedRows {
     /// `n_rows` rows of `n_cols` columns in `n_classes` clusters.
     ///
     /// # Errors
-    /// [`Error::Param`] for a number that is 0, or more than 2³² − 1 rows or 2²⁰ columns or classes, or 2²⁶ values of centers.
+    /// [`Error::Param`] for a number that is 0, or more than 2³² − 1 rows or 2²⁰ columns or classes, or 2²⁶ values of
+    /// centers.
     pub fn new(n_rows: usize, n_cols: usize, n_classes: usize, seed: u64) -> Result<Self> {
         let limits =
             [("rows", n_rows, u32::MAX as usize), ("columns", n_cols, 1 << 20), ("classes", n_classes, 1 << 20)];
@@ -69,7 +73,7 @@ impl GeneratedRows {
 }
 
 #[inline(always)]
-fn plain_row(key: u64, center: &[f32], shift: &[f32], out: &mut [f32]) {
+fn plain_row(key: u64, center: &[f32], out: &mut [f32]) {
     // Four bytes are uniform on 0..256 each: their sum has mean 510 and variance 4·(256² − 1)/12.
     const SCALE: f32 = 0.006_765_868_6;
     let (first, second) = (key as u32, (key >> 32) as u32);
@@ -81,11 +85,10 @@ fn plain_row(key: u64, center: &[f32], shift: &[f32], out: &mut [f32]) {
         let sum = (pairs & 0xFFFF) + (pairs >> 16);
         *out = (sum as i32 - 510) as f32 * SCALE + center;
     }
-    out.iter_mut().zip(shift).for_each(|(out, shift)| *out -= shift);
 }
 
 vectored! {
-    make_row = plain_row(key: u64, center: &[f32], shift: &[f32], out: &mut [f32])
+    make_row = plain_row(key: u64, center: &[f32], out: &mut [f32])
 }
 
 impl RowSource for GeneratedRows {
@@ -110,34 +113,25 @@ impl RowSource for GeneratedRows {
         Ok(Some(format!("generated {} x {} x {classes}, {:016x}", self.n_rows, self.n_cols, self.seed)))
     }
 
-    fn open<'s>(&'s self, first: usize, shift: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
-        Ok(Box::new(Making { rows: self, shift, row: first }))
+    fn open<'s>(&'s self, first: usize, center: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+        Ok(Centered::boxed(self, Place::new(self, first, center)?, center))
     }
 }
 
-struct Making<'s> {
-    rows: &'s GeneratedRows,
-    shift: &'s [f32],
-    row: usize,
-}
+impl RowScan for &GeneratedRows {
+    type Value = f32;
 
-impl RowReader for Making<'_> {
-    fn read(&mut self, out: &mut [f32], _: &Run) -> Result<()> {
-        let d = self.rows.n_cols;
-        if self.row + out.len() / d > self.rows.n_rows {
-            return Err(Error::shape("rows", format!("at most {}", self.rows.n_rows), self.row + out.len() / d));
-        }
-        for out in out.chunks_exact_mut(d) {
-            let class = self.rows.class(self.row);
-            make_row(self.rows.key(self.row), &self.rows.centers[class * d..(class + 1) * d], self.shift, out);
-            self.row += 1;
-        }
-        Ok(())
-    }
-
-    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
-        self.row += n_rows;
-        Ok(true)
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<f32>, _: &Run) -> Result<()> {
+        let d = self.n_cols;
+        pieces(rows, PIECE_VALUES / d).try_for_each(|rows| {
+            sink.fill(rows.len(), |room| {
+                for (room, row) in room.chunks_exact_mut(d).zip(rows) {
+                    let class = self.class(row);
+                    make_row(self.key(row), &self.centers[class * d..(class + 1) * d], room);
+                }
+                Ok(())
+            })
+        })
     }
 }
 
@@ -152,8 +146,8 @@ mod tests {
         let mut all = vec![0.0; 5000 * 37];
         rows.open(0, &[], &run).unwrap().read(&mut all, &run).unwrap();
         let mut some = vec![0.0; 4 * 37];
-        let shift = [0.5f32; 37];
-        rows.open(1230, &shift, &run).unwrap().read(&mut some, &run).unwrap();
+        let center = [0.5f32; 37];
+        rows.open(1230, &center, &run).unwrap().read(&mut some, &run).unwrap();
         let expected: Vec<f32> = all[1230 * 37..1234 * 37].iter().map(|x| x - 0.5).collect();
         assert_eq!(some, expected);
 

@@ -1,12 +1,14 @@
-//! What goes into lapwing and what comes out: feature matrices, labels, readers, writers, the model
-//! file, run control (threads, seed, progress, cancellation) and the summary every fit returns.
+//! Input and output of lapwing: feature matrices, labels, readers, writers, the model file, run control (threads, seed,
+//! progress, cancellation) and the summary that every fit returns.
 //!
-//! Everything else of the workspace builds on this crate; it knows nothing of graphs or methods.
+//! All other crates of the workspace depend on this one, and it on none of them.
 
 mod bad_columns;
 pub mod communicator;
+mod dense;
 mod edges;
 mod error;
+mod features;
 mod generated;
 pub mod hash;
 mod labels;
@@ -18,6 +20,7 @@ pub mod read;
 mod report;
 mod rows;
 mod run;
+mod scan;
 mod sparse;
 mod standardize;
 pub mod vectored;
@@ -25,11 +28,13 @@ pub mod write;
 
 pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};
 pub use communicator::{Alone, Communicator};
+pub use dense::{Dense, DenseValues};
 pub use edges::{Edge, EdgeReader, EdgeSlice, EdgeSource};
 pub use error::{Error, Result, parse_choice};
+pub use features::Features;
 pub use generated::GeneratedRows;
 pub use labels::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
-pub use matrix::{Buffer, Dense, DenseValues, Features, Matrix};
+pub use matrix::{Buffer, Matrix};
 pub use memory::{available_memory_bytes, check_memory};
 pub use report::{GraphSummary, Phase, Report, SolveSummary, peak_memory_bytes};
 pub use rows::{RowReader, RowSource, gather, gather_finite};

@@ -1,18 +1,19 @@
-//! Room for what data and options ask for: how much there is, and arrays that are refused instead of ending the process.
+//! Available memory, and allocations that fail with an error instead of ending the process.
 //!
-//! A system that hands out more than it has lets a large allocation succeed and ends the process when it is filled. So what
-//! is large is first held against what is free of the machine and of the control group of the process (the limit of a
-//! container). The process's own limits (`ulimit -v`) are tested by allocating the bytes and freeing them at once: memory that
-//! the allocator keeps for reuse counts toward these limits, and yet it is free. Cost: some 50 µs for a request of at least 1 MiB.
+//! A system that overcommits memory lets a large allocation succeed, and ends the process when it writes to the pages.
+//! Therefore large requests are first compared with the free memory of the machine and of the control group of the
+//! process (the limit of a container). The process's own limits (`ulimit -v`) are tested by allocating the bytes and
+//! freeing them at once: memory that the allocator keeps for reuse counts toward these limits although it is free.
+//! Cost: some 50 µs for a request of at least 1 MiB.
 
 use std::fs::read_to_string;
 
 use crate::{Error, Result};
 
-/// Requests below are left to the allocator.
+/// Smaller requests are not checked.
 const LEAST_CHECKED: u64 = 1 << 20;
 
-/// Refuses `bytes` that are not free; `what` will hold them, and `advice` says how to do with less.
+/// Returns an error if `bytes` are not free; `what` names what needs them, and `advice` says how to need less.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -26,22 +27,22 @@ pub fn check_memory(what: &str, bytes: u64, advice: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the allocator would give that much in one piece; it gets it back untouched.
+/// Whether the allocator can return that many bytes in one piece; frees them untouched.
 fn can_have(bytes: u64) -> bool {
     usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
 }
 
-/// `len` zeros, or an error where there is no room for them. Pages are not touched before they are used.
+/// `len` zeros, or an error if there is no memory for them. The pages are not touched.
 ///
 /// # Errors
 /// As [`check_memory`].
 pub fn zeros<T: Clone + Default>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> {
-    // Room is asked for and given back: memory that the system hands out as zeros cannot be asked for in vain.
+    // Allocates once with a check and frees that: an allocation of zeros cannot report a failure.
     drop(with_capacity::<T>(what, len, advice)?);
     Ok(vec![T::default(); len])
 }
 
-/// `len` times `value`, or an error where there is no room for them.
+/// `len` copies of `value`, or an error if there is no memory for them.
 ///
 /// # Errors
 /// As [`check_memory`].
@@ -51,7 +52,7 @@ pub fn filled<T: Clone>(what: &str, len: usize, value: T, advice: &str) -> Resul
     Ok(values)
 }
 
-/// An empty vector with room for `len` values, or an error where there is none.
+/// An empty vector with room for `len` values, or an error if there is no memory for them.
 ///
 /// # Errors
 /// As [`check_memory`].
@@ -62,7 +63,7 @@ pub fn with_capacity<T>(what: &str, len: usize, advice: &str) -> Result<Vec<T>> 
     Ok(values)
 }
 
-/// Makes room for `more` values behind those of `values`, or says that there is none.
+/// Reserves room for `more` values in `values`, or returns an error.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -75,20 +76,20 @@ fn bytes_of<T>(len: usize) -> u64 {
     (len as u64).saturating_mul(size_of::<T>() as u64)
 }
 
-/// The refusal of `bytes`, with what is free.
+/// The error for `bytes` that are not free.
 fn too_large(what: &str, bytes: u64, advice: &str) -> Error {
     let free = least([free_with_swap(), of_limits()]).unwrap_or(isize::MAX as u64);
-    // The allocator needs one piece: what is free may be more, in several.
+    // More may be free than that, in several pieces: the allocator needs one.
     Error::too_large(what, bytes, free.min(bytes.saturating_sub(1)), advice)
 }
 
-/// Memory that this process could take now without swapping, in bytes: of the system, of its control group and of its own
-/// limits the least; `None` where nothing is known of any.
+/// Memory that this process could allocate now without swapping, in bytes: the least of the system, its control group
+/// and its own limits; `None` if all are unknown.
 pub fn available_memory_bytes() -> Option<u64> {
     least([meminfo("MemAvailable:"), of_control_group(), of_limits()])
 }
 
-/// What the system and the control group have free, with what may be swapped.
+/// Free memory of the system and the control group, including swap space.
 fn free_with_swap() -> Option<u64> {
     let system = meminfo("MemAvailable:").map(|free| free.saturating_add(meminfo("SwapFree:").unwrap_or(0)));
     least([system, of_control_group()])
@@ -102,7 +103,7 @@ fn meminfo(name: &str) -> Option<u64> {
     kibibytes("/proc/meminfo", name)
 }
 
-/// The bytes of a line of a file of the kernel.
+/// The bytes that a line of a file of the kernel states in kB.
 pub(crate) fn kibibytes(file: &str, name: &str) -> Option<u64> {
     let text = read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -110,7 +111,7 @@ pub(crate) fn kibibytes(file: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// What the limits of the process (`ulimit -v`, `ulimit -d`) leave of its address space and of its data.
+/// Memory left within the limits of the process (`ulimit -v`, `ulimit -d`).
 fn of_limits() -> Option<u64> {
     let limits = read_to_string("/proc/self/limits").ok()?;
     let left = |limit: &str, used: &str| {
@@ -120,13 +121,13 @@ fn of_limits() -> Option<u64> {
     least([left("Max address space", "VmSize:"), left("Max data size", "VmData:")])
 }
 
-/// The first number of a line; `None` where it is "unlimited".
+/// The first number of a line; `None` if it is "unlimited".
 fn soft_limit(limits: &str, name: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// What the control group of the process, and those it is part of, leave to it.
+/// Memory left within the control group of the process and the groups above it.
 fn of_control_group() -> Option<u64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     let mut free: Option<u64> = None;
@@ -147,13 +148,13 @@ fn of_control_group() -> Option<u64> {
     free
 }
 
-/// A path of control groups and those above it, up to the root.
+/// A path of control groups and the paths above it, up to the root.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let path = path.trim_end_matches('/');
     std::iter::successors(Some(path), |path| path.rfind('/').map(|at| &path[..at]))
 }
 
-/// Pages of files that are in memory count as used, but give way.
+/// Cached pages of files, which count as used but can be freed.
 fn left_in(folder: &str, limit: &str, used: &str) -> Option<u64> {
     let number = |name: &str| read_to_string(format!("{folder}/{name}")).ok()?.trim().parse::<u64>().ok();
     let (limit, used) = (number(limit)?, number(used)?);

@@ -1,9 +1,9 @@
-//! The model file: one versioned container that the program, Rust and Python read alike.
+//! The model file: one versioned container for the program, Rust and Python.
 //!
-//! It is a safetensors file (typed arrays behind a JSON header), so that other tools can look into it, with entries of
-//! our own in the header's metadata: `lapwing.format_version`, `lapwing.kind`, `lapwing.program_version`,
-//! `lapwing.meta`, a JSON value that the kind defines, and a checksum over the whole file. Saving streams the arrays,
-//! loading maps the file: neither needs a second copy in memory. Equal models give equal bytes.
+//! It is a safetensors file (typed arrays behind a JSON header), so that other tools can read it. The header's metadata
+//! has additional entries: `lapwing.format_version`, `lapwing.kind`, `lapwing.program_version`, `lapwing.meta`, a JSON
+//! value that the kind defines, and a checksum of the whole file. Saving streams the arrays, and loading maps the file:
+//! neither needs a second copy in memory. Equal models give equal bytes.
 
 mod checksum;
 
@@ -22,7 +22,7 @@ use crate::read::format::{map, open_filled};
 use crate::write::{Staged, stage_atomic};
 use crate::{Buffer, Csr, Error, Result};
 
-/// Version of the container; raised when older programs could not make sense of a file.
+/// Version of the container; raised when older programs cannot read new files.
 pub const FORMAT_VERSION: u64 = 1;
 
 /// An array of a model file.
@@ -107,8 +107,8 @@ macro_rules! element {
                 }
             }
 
-            /// The values in `range` of a mapped file: in place where they are aligned, else copied; `None` for a type
-            /// that model files do not use.
+            /// The values in `range` of a mapped file: mapped if they are aligned, else copied; `None` for a type that
+            /// model files do not use.
             fn read(map: &Arc<Mmap>, range: std::ops::Range<usize>, dtype: Dtype) -> Option<Self> {
                 match dtype {
                     $(Dtype::$variant => {
@@ -125,15 +125,15 @@ macro_rules! element {
 }
 element!(f64 => F64, f32 => F32, u8 => U8, u32 => U32, u64 => U64, i64 => I64);
 
-/// A model as it is stored: its kind, a JSON value of settings, and named arrays.
+/// A stored model: its kind, a JSON value of settings, and named arrays.
 #[derive(Clone, Debug)]
 pub struct ModelFile {
-    /// What kind of model this is, such as `harmonic`.
+    /// Kind of the model, such as `harmonic`.
     pub kind: String,
-    /// Settings and names; what is in them is up to the kind.
+    /// Settings and names, which the kind defines.
     pub meta: Value,
     tensors: BTreeMap<String, Tensor>,
-    /// Where it was read from, for messages.
+    /// The file it was read from, for messages.
     path: PathBuf,
 }
 
@@ -146,7 +146,7 @@ impl ModelFile {
     /// Adds an array, row-major; one of the same name is replaced.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are as many values as the shape says.
+    /// [`Error::Shape`] unless the number of values is that of the shape.
     pub fn insert<T: Element>(
         &mut self,
         name: impl Into<String>,
@@ -184,7 +184,7 @@ impl ModelFile {
         self.tensors.contains_key(name)
     }
 
-    /// The array `name` and its shape, which must agree with `shape` where that is not `None`.
+    /// The array `name` and its shape, which must equal `shape` in all lengths that are not `None`.
     ///
     /// # Errors
     /// [`Error::Format`] naming an array that is missing, of another type or of another shape.
@@ -205,7 +205,7 @@ impl ModelFile {
     /// A sparse matrix stored by [`insert_csr`](Self::insert_csr).
     ///
     /// # Errors
-    /// [`Error::Format`] if an array is missing or the matrix is not in order.
+    /// [`Error::Format`] if an array is missing or the matrix is malformed.
     pub fn csr<T: Element>(&self, name: &str) -> Result<Csr<T>> {
         let values =
             |part: &str| self.array::<T>(&format!("{name}.{part}"), &[None]).map(|(_, v)| v.as_slice().to_vec());
@@ -222,20 +222,20 @@ impl ModelFile {
         }
     }
 
-    /// An error about the contents of this file, for what a kind finds wrong in its own settings.
+    /// An error about the contents of this file, for code that checks the settings of a kind.
     pub fn error(&self, reason: impl Into<String>) -> Error {
         Error::format(&self.path, None, reason)
     }
 
-    /// Writes the model; under a temporary name that is synced and renamed.
+    /// Writes the model under a temporary name, syncs it and renames it.
     ///
     /// # Errors
-    /// [`Error::Io`]; nothing half-written is left.
+    /// [`Error::Io`]; no partial file remains.
     pub fn save(&self, path: &Path) -> Result<()> {
         self.stage(path)?.publish()
     }
 
-    /// [`save`](Self::save) up to the renaming, which [`publish_all`](crate::write::publish_all) does for several files
+    /// [`save`](Self::save) without the renaming: [`publish_all`](crate::write::publish_all) renames several files
     /// together.
     ///
     /// # Errors
@@ -283,11 +283,11 @@ impl ModelFile {
     /// Reads a model. Arrays stay in the file and are mapped.
     ///
     /// # Errors
-    /// [`Error::Format`] for what is no model file, or is damaged or truncated; [`Error::Version`] for one of a newer
-    /// program; [`Error::Io`].
+    /// [`Error::Format`] for a file that is no model file, damaged or truncated; [`Error::Version`] for a file of a
+    /// newer program; [`Error::Io`].
     ///
     /// # Complexity
-    /// The file is read once for its checksum, and nothing of it is held.
+    /// Reads the file once for its checksum, and keeps nothing of it in memory.
     pub fn load(path: &Path) -> Result<Self> {
         let (file, length) = open_filled(path)?;
         let checked = checksum::check(file, length).map_err(|e| Error::io(path, e))?;
@@ -300,7 +300,7 @@ impl ModelFile {
     /// As [`load`](Self::load).
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
         let name = Path::new(name);
-        // Mappings of no bytes are refused by some systems.
+        // Some systems refuse mappings of no bytes.
         let mut map = MmapMut::map_anon(bytes.len().max(1)).map_err(|e| Error::io(name, e))?;
         map[..bytes.len()].copy_from_slice(bytes);
         let map = map.make_read_only().map_err(|e| Error::io(name, e))?;
@@ -359,7 +359,7 @@ fn shape_text(dims: impl Iterator<Item = Option<usize>>) -> String {
     format!("({})", dims.join(", "))
 }
 
-/// Whether a file that cannot be read was one of ours: its header names the first of our entries.
+/// Whether a malformed file was a model file: its header contains the name of an entry of model files.
 fn is_own(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(1 << 16)];
     ["lapwing.checksum", "lapwing.meta"].iter().any(|name| start.windows(name.len()).any(|at| at == name.as_bytes()))

@@ -1,4 +1,4 @@
-//! The summary every fit returns: what was given, what was built, what was chosen, what it cost.
+//! The summary that every fit returns: input, graph, choices, cost.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub struct Phase {
     pub seconds: f64,
 }
 
-/// What is known of the graph that was used.
+/// Facts about the graph.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GraphSummary {
     /// Undirected edges, each counted once.
@@ -33,18 +33,18 @@ pub struct GraphSummary {
     pub degree: [f64; 3],
     /// Mean weighted degree.
     pub mean_degree: f64,
-    /// Share of true nearest neighbours found, measured on a sample of rows; 1 where the builder is exact.
+    /// Share of true nearest neighbors found, measured on a sample of rows; 1 if the builder is exact.
     pub recall: Option<f64>,
     /// Standard error of the measured recall.
     pub recall_error: Option<f64>,
-    /// Rows whose neighbours are all at distance 0.
+    /// Rows whose neighbors are all at distance 0.
     pub n_duplicate_rows: Option<usize>,
-    /// How the weights were learned, where they were.
+    /// Summary of learned weights, if they were learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<Value>,
 }
 
-/// How a linear solve went.
+/// Summary of a linear solve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SolveSummary {
     /// Iterations of the slowest column.
@@ -55,11 +55,11 @@ pub struct SolveSummary {
     pub converged: bool,
     /// Largest relative residual over the columns after each iteration.
     pub residual_curve: Vec<f64>,
-    /// Preconditioner it ended with.
+    /// The last preconditioner used.
     pub preconditioner: String,
 }
 
-/// The summary every fit returns.
+/// The summary that every fit returns.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// Method, as on the command line.
@@ -86,19 +86,19 @@ pub struct Report {
     pub parts: BTreeMap<String, Value>,
     /// Timed parts in order.
     pub phases: Vec<Phase>,
-    /// Largest memory of the process so far in bytes, where the system tells.
+    /// Largest memory of the process so far in bytes, if the system reports it.
     pub peak_bytes: Option<u64>,
-    /// Things to look at, each one sentence.
+    /// Warnings, each one sentence.
     pub warnings: Vec<String>,
 }
 
 impl Report {
-    /// Runs `work` as the phase `name` and notes its time.
+    /// Runs `work` as the phase `name` and records its time.
     pub fn time<T>(&mut self, name: &str, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
         self.time_steps(name, 0, run, work)
     }
 
-    /// Runs `work` as the phase `name` of `total` steps, 0 where unknown, and notes its time.
+    /// Runs `work` as the phase `name` of `total` steps (0 if unknown) and records its time.
     pub fn time_steps<T>(&mut self, name: &str, total: u64, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
         run.progress().start(name, total);
@@ -108,15 +108,15 @@ impl Report {
         out
     }
 
-    /// Notes a value chosen by "auto".
+    /// Records a value chosen by "auto".
     pub fn choose(&mut self, name: &str, value: impl Into<Value>) {
         self.chosen.insert(name.into(), value.into());
     }
 
-    /// Notes the summary of a part.
+    /// Records the summary of a part.
     ///
     /// # Errors
-    /// [`Error::Internal`] for what cannot be written as JSON.
+    /// [`Error::Internal`] if the summary cannot be written as JSON.
     pub fn add_part(&mut self, name: &str, summary: &impl Serialize) -> Result<()> {
         let fault = |e| Error::Internal { reason: format!("the summary of {name} cannot be written: {e}") };
         self.parts.insert(name.into(), serde_json::to_value(summary).map_err(fault)?);
@@ -129,7 +129,7 @@ impl Report {
     }
 }
 
-/// Largest resident memory of this process so far, in bytes; `None` where the system does not tell.
+/// Largest resident memory of this process so far, in bytes; `None` if the system does not report it.
 pub fn peak_memory_bytes() -> Option<u64> {
     kibibytes("/proc/self/status", "VmHWM:")
 }

@@ -1,13 +1,17 @@
-//! Rows of features that come in blocks: what methods read that never hold all of them.
+//! Rows of features that come in blocks, for methods that never hold all of them.
 //!
-//! A [`RowSource`] is opened as often as it is read, by several threads at once where it can be; a [`RowReader`] hands on
-//! the rows from one of them on, in single precision.
+//! A [`RowSource`] can be opened any number of times, also by several threads at once. Each [`RowReader`] reads rows
+//! from one of them on, in single precision.
+
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{DenseValues, Error, Features, Result, Run, memory};
+use crate::dense::with_slice;
+use crate::scan::{Centered, PIECE_VALUES, Place, RowScan, RowSink, Value, pieces};
+use crate::{Csr, DenseValues, Error, Features, Result, Run, memory};
 
-/// A matrix (n, d) as a stream of rows that can be read again and again, always the same.
+/// A matrix (n, d) as a stream of rows that can be read any number of times, always the same.
 pub trait RowSource: Send + Sync {
     /// Number of rows n.
     fn n_rows(&self) -> usize;
@@ -15,13 +19,13 @@ pub trait RowSource: Send + Sync {
     /// Number of columns d.
     fn n_cols(&self) -> usize;
 
-    /// Bytes that one pass over all rows reads; 0 where rows are made and not read.
+    /// Bytes that one pass over all rows reads; 0 if rows are computed and not read.
     fn bytes(&self) -> u64;
 
-    /// Whether a reader can start at any row at little cost. Where not, rows are best read once through, by one reader.
+    /// Whether a reader can start at any row at little cost. If not, one reader should read all rows in order.
     fn is_seekable(&self) -> bool;
 
-    /// What tells these rows from all others, by their contents: for checkpoints. `None` where nothing can be said.
+    /// A text that differs for sources with different contents: for checkpoints. `None` if the source has none.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Interrupted`].
@@ -32,23 +36,24 @@ pub trait RowSource: Send + Sync {
         Ok(None)
     }
 
-    /// Starts at row `first`, at most n; every value will be less that of its column in `shift` (d values, or empty for
-    /// none), the difference taken before it is rounded to single precision.
+    /// Starts at row `first`, at most n. The reader subtracts `center` (d values, or empty for none) from every row,
+    /// and then rounds the differences to single precision.
     ///
     /// # Errors
     /// What the source cannot do: [`Error::Io`], [`Error::Format`].
-    fn open<'s>(&'s self, first: usize, shift: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>>;
+    fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>>;
 }
 
-/// A run of rows of a [`RowSource`].
+/// Reads consecutive rows of a [`RowSource`].
 pub trait RowReader: Send {
-    /// Fills `out`, a whole number of rows, with the next ones. Values may be NaN or infinite where the source has such.
+    /// Fills `out`, a whole number of rows, with the next ones. Values may be NaN or infinite if the source has such.
     ///
     /// # Errors
-    /// [`Error::Format`] where rows are missing or cannot be understood; [`Error::Io`], [`Error::Interrupted`].
+    /// [`Error::Format`] for missing or malformed rows; [`Error::Io`], [`Error::Interrupted`].
     fn read(&mut self, out: &mut [f32], run: &Run) -> Result<()>;
 
-    /// Goes on `n_rows` further on and says so, if that costs less than to open the source anew; else it stays.
+    /// Passes over the next `n_rows` rows and returns true, if that costs less than opening the source again; else
+    /// returns false and stays.
     ///
     /// # Errors
     /// As [`RowReader::read`].
@@ -57,63 +62,61 @@ pub trait RowReader: Send {
     }
 }
 
-/// The rows `rows`, ascending, of a source, less `shift`: row-major (rows, d).
+/// The rows `rows`, ascending, of a source, less `center`: row-major (rows, d).
 ///
 /// # Errors
 /// [`Error::Param`] for rows out of order or out of range; as [`RowReader::read`].
 ///
 /// # Complexity
-/// One seek for each run of adjacent rows where the source is seekable, else one pass up to the last of them.
-pub fn gather(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) -> Result<Vec<f32>> {
+/// One seek for each run of adjacent rows if the source is seekable, else one pass up to the last of them.
+pub fn gather(source: &dyn RowSource, rows: &[u32], center: &[f32], run: &Run) -> Result<Vec<f32>> {
     let (n, d) = (source.n_rows(), source.n_cols());
     if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n) {
         return Err(Error::param("rows", format!("{} of them", rows.len()), format!("ascending, below {n}")));
     }
     let what = format!("a block of {} rows of {d} columns", rows.len());
     let mut out = memory::zeros(&what, rows.len().saturating_mul(d), "take fewer rows at a time")?;
-    let mut passed = Vec::new();
+    let mut left = &mut out[..];
     let mut reader: Option<Box<dyn RowReader + '_>> = None;
-    let (mut at, mut next) = (0, 0);
-    while at < rows.len() {
+    let mut next = 0;
+    for adjacent in rows.chunk_by(|a, b| a + 1 == *b) {
         run.check()?;
-        let first = rows[at] as usize;
-        let length = rows[at..].iter().zip(first..).take_while(|(row, expected)| **row as usize == *expected).count();
-        let mut here = match reader.take() {
+        let first = adjacent[0] as usize;
+        let (at, mut here) = match reader.take() {
             Some(mut here) => match here.skip(first - next, run)? {
-                true => {
-                    next = first;
-                    here
-                }
-                false if source.is_seekable() => {
-                    next = first;
-                    source.open(first, shift, run)?
-                }
-                false => here,
+                true => (first, here),
+                false if source.is_seekable() => (first, source.open(first, center, run)?),
+                false => (next, here),
             },
             None => {
-                next = if source.is_seekable() { first } else { 0 };
-                source.open(next, shift, run)?
+                let start = if source.is_seekable() { first } else { 0 };
+                (start, source.open(start, center, run)?)
             }
         };
-        while next < first {
-            let most = (first - next).min((1 << 18) / d.max(1) + 1);
-            passed.resize(most * d, 0.0);
-            here.read(&mut passed, run)?;
-            next += most;
-        }
-        here.read(&mut out[at * d..(at + length) * d], run)?;
-        (at, next) = (at + length, first + length);
+        read_past(&mut *here, first - at, d, run)?;
+        here.read(left.split_off_mut(..adjacent.len() * d).unwrap_or_default(), run)?;
+        next = first + adjacent.len();
         reader = Some(here);
     }
     Ok(out)
 }
 
-/// The same of values that must be finite.
+/// Reads `n_rows` rows of `d` values that are not wanted.
+fn read_past(reader: &mut dyn RowReader, n_rows: usize, d: usize, run: &Run) -> Result<()> {
+    let mut passed = Vec::new();
+    for rows in pieces(0..n_rows, (1 << 18) / d.max(1) + 1) {
+        passed.resize(rows.len() * d, 0.0);
+        reader.read(&mut passed, run)?;
+    }
+    Ok(())
+}
+
+/// As [`gather`], of values that must be finite.
 ///
 /// # Errors
 /// As [`gather`]; [`Error::Value`] naming the first row of the source that holds another value.
-pub fn gather_finite(source: &dyn RowSource, rows: &[u32], shift: &[f32], run: &Run) -> Result<Vec<f32>> {
-    let (d, values) = (source.n_cols(), gather(source, rows, shift, run)?);
+pub fn gather_finite(source: &dyn RowSource, rows: &[u32], center: &[f32], run: &Run) -> Result<Vec<f32>> {
+    let (d, values) = (source.n_cols(), gather(source, rows, center, run)?);
     match values.iter().position(|x| !x.is_finite()) {
         None => Ok(values),
         Some(bad) => Err(Error::Value {
@@ -148,11 +151,14 @@ impl RowSource for Features<'_> {
         run.check()?;
         let hash = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes));
         Ok(Some(match self {
-            Features::Dense(dense) => match dense.values() {
-                DenseValues::F32(values) => format!("f32 {}", hash(bytemuck::cast_slice(values.as_slice()))),
-                DenseValues::F64(values) => format!("f64 {}", hash(bytemuck::cast_slice(values.as_slice()))),
-                DenseValues::U8(values) => format!("u8 {}", hash(values.as_slice())),
-            },
+            Features::Dense(dense) => {
+                let name = match dense.values() {
+                    DenseValues::F32(_) => "f32",
+                    DenseValues::F64(_) => "f64",
+                    DenseValues::U8(_) => "u8",
+                };
+                format!("{name} {}", with_slice!(dense.values(), slice => hash(bytemuck::cast_slice(slice))))
+            }
             Features::Sparse(sparse) => {
                 let parts = [
                     hash(bytemuck::cast_slice(sparse.indptr())),
@@ -164,46 +170,52 @@ impl RowSource for Features<'_> {
         }))
     }
 
-    fn open<'s>(&'s self, first: usize, shift: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
-        Ok(Box::new(FeatureRows { features: self, shift, row: first }))
+    fn open<'s>(&'s self, first: usize, center: &'s [f32], _: &Run) -> Result<Box<dyn RowReader + 's>> {
+        let (place, n_cols) = (Place::new(self, first, center)?, self.n_cols());
+        Ok(match self {
+            Features::Dense(dense) => with_slice!(dense.values(), values => {
+                Centered::boxed(DenseScan { values, n_cols }, place, center)
+            }),
+            Features::Sparse(matrix) => Centered::boxed(&**matrix, place, center),
+        })
     }
 }
 
-struct FeatureRows<'s, 'a> {
-    features: &'s Features<'a>,
-    shift: &'s [f32],
-    row: usize,
+/// Rows of a dense matrix in memory.
+struct DenseScan<'s, T> {
+    values: &'s [T],
+    n_cols: usize,
 }
 
-impl RowReader for FeatureRows<'_, '_> {
-    fn read(&mut self, out: &mut [f32], _: &Run) -> Result<()> {
-        let d = self.features.n_cols();
-        let rows = self.row..self.row + out.len() / d.max(1);
-        if rows.end > self.features.n_rows() {
-            return Err(Error::shape("features", format!("{} rows", rows.end), self.features.n_rows()));
-        }
-        match self.features {
-            Features::Dense(dense) => dense.copy_rows_f32(rows.clone(), self.shift, out),
-            Features::Sparse(sparse) => {
-                for (out, row) in out.chunks_exact_mut(d).zip(rows.clone()) {
-                    match self.shift {
-                        [] => out.fill(0.0),
-                        shift => out.iter_mut().zip(shift).for_each(|(out, shift)| *out = -shift),
-                    }
-                    let (columns, values) = sparse.row(row);
-                    for (&column, value) in columns.iter().zip(values) {
-                        out[column as usize] += value;
-                    }
+impl<T: Value> RowScan for DenseScan<'_, T> {
+    type Value = T;
+
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<T>, _: &Run) -> Result<()> {
+        let d = self.n_cols;
+        pieces(rows, PIECE_VALUES / d.max(1)).try_for_each(|rows| {
+            sink.fill(rows.len(), |room| {
+                room.copy_from_slice(&self.values[rows.start * d..rows.end * d]);
+                Ok(())
+            })
+        })
+    }
+}
+
+impl RowScan for &Csr<f32> {
+    type Value = f32;
+
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<f32>, _: &Run) -> Result<()> {
+        let d = self.n_cols().max(1);
+        pieces(rows, PIECE_VALUES / d).try_for_each(|rows| {
+            sink.fill(rows.len(), |room| {
+                room.fill(0.0);
+                for (room, row) in room.chunks_exact_mut(d).zip(rows) {
+                    let (columns, values) = self.row(row);
+                    columns.iter().zip(values).for_each(|(&column, &value)| room[column as usize] = value);
                 }
-            }
-        }
-        self.row = rows.end;
-        Ok(())
-    }
-
-    fn skip(&mut self, n_rows: usize, _: &Run) -> Result<bool> {
-        self.row += n_rows;
-        Ok(true)
+                Ok(())
+            })
+        })
     }
 }
 
@@ -214,11 +226,11 @@ mod tests {
     use super::*;
     use crate::Csr;
 
-    fn all(source: &dyn RowSource, first: usize, shift: &[f32], block: usize) -> Vec<f32> {
+    fn all(source: &dyn RowSource, first: usize, center: &[f32], block: usize) -> Vec<f32> {
         let run = Run::new(Some(1), 0).unwrap();
         let (n, d) = (source.n_rows(), source.n_cols());
         let mut out = vec![0.0; (n - first) * d];
-        let mut reader = source.open(first, shift, &run).unwrap();
+        let mut reader = source.open(first, center, &run).unwrap();
         out.chunks_mut(block * d).for_each(|rows| reader.read(rows, &run).unwrap());
         out
     }
@@ -235,19 +247,19 @@ mod tests {
             Features::Sparse(Arc::new(Csr::from_entries(7, 3, &entries).unwrap())),
         ];
         let run = Run::new(Some(1), 0).unwrap();
-        for shift in [&[][..], &[1.0, -2.0, 0.5]] {
+        for center in [&[][..], &[1.0, -2.0, 0.5]] {
             let expected: Vec<f32> =
-                (0..21).map(|at| f32::from(values[at]) - shift.get(at % 3).copied().unwrap_or(0.0)).collect();
+                (0..21).map(|at| f32::from(values[at]) - center.get(at % 3).copied().unwrap_or(0.0)).collect();
             for features in &kinds {
                 for block in [1, 2, 7] {
-                    assert_eq!(all(features, 0, shift, block), expected);
-                    assert_eq!(all(features, 4, shift, block), expected[12..]);
+                    assert_eq!(all(features, 0, center, block), expected);
+                    assert_eq!(all(features, 4, center, block), expected[12..]);
                 }
-                let some = gather(features, &[0, 3, 4, 6], shift, &run).unwrap();
+                let some = gather(features, &[0, 3, 4, 6], center, &run).unwrap();
                 let rows = [&expected[..3], &expected[9..15], &expected[18..]].concat();
                 assert_eq!(some, rows);
-                assert!(gather(features, &[3, 3], shift, &run).is_err());
-                assert!(gather(features, &[7], shift, &run).is_err());
+                assert!(gather(features, &[3, 3], center, &run).is_err());
+                assert!(gather(features, &[7], center, &run).is_err());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Run control: threads, random streams, progress and cancellation, handed to everything that takes long.
+//! Run control: threads, random streams, progress and cancellation of long computations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,25 +9,25 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{Error, Result};
 
-/// A flag that asks a run to stop; clones share it.
+/// A flag that cancels a run; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
-    /// Asks the run to stop. It does so at its next check, well within a second.
+    /// Cancels the run, which stops at its next check, well within a second.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a stop was asked for.
+    /// Whether the run is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Hears how far a run has come. Called from worker threads, some hundred times a phase at most.
+/// Receives the progress of a run. Called from worker threads, some hundred times per phase at most.
 pub trait Progress: Send + Sync {
-    /// A phase begins; `total` is its number of steps, 0 where unknown.
+    /// A phase begins; `total` is its number of steps, 0 if unknown.
     fn start(&self, phase: &str, total: u64);
     /// The current phase has done `done` steps; `note` is a short remark such as a residual.
     fn update(&self, done: u64, note: &str);
@@ -35,7 +35,7 @@ pub trait Progress: Send + Sync {
     fn finish(&self);
 }
 
-/// Progress nobody hears: the default of library calls.
+/// Ignores progress: the default of library calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -45,7 +45,7 @@ impl Progress for Silent {
     fn finish(&self) {}
 }
 
-/// Purposes of random streams, so that no two parts of a run share one.
+/// Purposes of random streams; no two parts of a run share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Stream {
@@ -55,17 +55,17 @@ pub enum Stream {
     Leaders = 2,
     /// Random projections.
     Projection = 3,
-    /// Choosing which labels to hide, folds of a cross-validation.
+    /// The choice of labels to hide; folds of a cross-validation.
     Split = 4,
     /// Start vectors of eigenvector iterations.
     Start = 5,
     /// Synthetic data.
     Synthetic = 6,
-    /// Which edges a sparsifier keeps.
+    /// The choice of edges that a sparsifier keeps.
     Sampling = 7,
     /// Nodes of a random sample.
     Nodes = 8,
-    /// Landmarks, and the rows they are chosen among.
+    /// Landmarks, and the rows among which they are chosen.
     Landmarks = 9,
     /// Probe columns that bound the least eigenvalue of a preconditioned system.
     Probes = 10,
@@ -93,7 +93,7 @@ impl std::fmt::Debug for Run {
 }
 
 impl Run {
-    /// A silent run with `threads` workers; `None` takes every processor this process may use.
+    /// A silent run with `threads` workers; `None` means one for every processor this process may use.
     ///
     /// # Errors
     /// [`Error::Param`] for zero threads or more than 4096; [`Error::Internal`] if the system refuses to start them.
@@ -111,21 +111,21 @@ impl Run {
         Ok(Self { pool: Arc::new(pool), seed, progress: Arc::new(Silent), cancel: CancelToken::default() })
     }
 
-    /// The same run, telling `progress` how far it has come.
+    /// The same run, which reports to `progress`.
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = progress;
         self
     }
 
-    /// The same run, stopped by `cancel`.
+    /// The same run, which `cancel` cancels.
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;
         self
     }
 
-    /// The same run without a voice: for steps inside a larger one that reports its own progress.
+    /// The same run without progress: for steps of a computation that reports its own.
     #[must_use]
     pub fn quiet(&self) -> Self {
         Self { progress: Arc::new(Silent), ..self.clone() }
@@ -147,17 +147,17 @@ impl Run {
         self.pool.install(work)
     }
 
-    /// Whom to tell about progress.
+    /// The receiver of progress.
     pub fn progress(&self) -> &dyn Progress {
         &*self.progress
     }
 
-    /// Whether a stop was asked for; for inner loops that cannot return an error.
+    /// Whether the run is cancelled; for inner loops that cannot return an error.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// Returns early when a stop was asked for; called at least every few tens of milliseconds.
+    /// Returns an error if the run is cancelled; called at least every few tens of milliseconds.
     ///
     /// # Errors
     /// [`Error::Interrupted`].

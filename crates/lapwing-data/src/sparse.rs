@@ -3,7 +3,7 @@
 use crate::memory::zeros;
 use crate::{Error, Result, check_memory};
 
-/// What to do about matrices whose numbers of rows and columns take more than there is.
+/// Advice for matrices whose offsets need more memory than there is.
 const GAPS: &str = "number rows and columns from 0 without gaps, or give fewer entries";
 
 /// Sparse matrix in compressed rows: `indices[indptr[i]..indptr[i+1]]` are the columns of row `i`.
@@ -19,11 +19,11 @@ pub struct Csr<T> {
 }
 
 impl<T> Csr<T> {
-    /// Takes over the three arrays of a matrix (`n_rows`, `n_cols`) after checking them.
+    /// A matrix (`n_rows`, `n_cols`) of three arrays, which are checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Value`] when lengths disagree, offsets decrease, or a row's columns are
-    /// out of range, unsorted or repeated.
+    /// [`Error::Shape`] or [`Error::Value`] if lengths disagree, offsets decrease, or a row's columns are out of range,
+    /// unsorted or repeated.
     pub fn new(n_rows: usize, n_cols: usize, indptr: Vec<u64>, indices: Vec<u32>, values: Vec<T>) -> Result<Self> {
         if n_cols > u32::MAX as usize || n_rows > u32::MAX as usize {
             return Err(Error::shape(
@@ -114,7 +114,7 @@ impl<T> Csr<T> {
         self.indptr.len() * 8 + self.indices.len() * (4 + size_of::<T>())
     }
 
-    /// Gives the arrays back: `(indptr, indices, values)`.
+    /// The arrays `(indptr, indices, values)`.
     pub fn into_parts(self) -> (Vec<u64>, Vec<u32>, Vec<T>) {
         (self.indptr, self.indices, self.values)
     }
@@ -139,12 +139,12 @@ impl<T: Copy + std::ops::Add<Output = T>> Csr<T> {
                 advice: format!("the matrix has {n_rows} rows and {n_cols} columns"),
             });
         }
-        // Offsets of the two sorts and of the matrix, of all rows and columns, however few the entries; two copies of those.
+        // Offsets of all rows and columns, for the two sorts and the matrix, and two copies of the entries.
         let offsets = 8 * (n_cols as u64).saturating_add(2 * n_rows as u64);
         let bytes = offsets.saturating_add(2 * size_of_val(entries) as u64);
         let what = format!("a sparse matrix of {n_rows} × {n_cols} and {} entries", entries.len());
         check_memory(&what, bytes, GAPS)?;
-        // Counting sort by column, then a stable one by row: rows come out with ascending columns.
+        // A counting sort by column, then a stable one by row, gives rows with ascending columns.
         let by_column = counting_sort(entries, n_cols, |e| e.1 as usize)?;
         let sorted = counting_sort(&by_column, n_rows, |e| e.0 as usize)?;
         drop(by_column);
@@ -171,7 +171,7 @@ impl<T: Copy + std::ops::Add<Output = T>> Csr<T> {
     /// The transposed matrix.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where there is no room for its offsets, one for each column, or its entries.
+    /// [`Error::TooLarge`] if there is no memory for its offsets, one for each column, or its entries.
     pub fn transpose(&self) -> Result<Self> {
         let bytes = 16 * (self.n_cols as u64 + 1) + (4 + size_of::<T>() as u64) * self.nnz() as u64;
         let what = format!("a matrix of {} × {} by columns", self.n_rows, self.n_cols);

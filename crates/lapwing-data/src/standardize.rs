@@ -1,4 +1,4 @@
-//! Columns brought to mean 0 and deviation 1, with the numbers kept for new rows.
+//! Scaling of columns to mean 0 and deviation 1, also of new rows.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct Standardizer {
 }
 
 impl Standardizer {
-    /// Learns means and deviations. Constant columns get scale 1, so that they become 0.
+    /// Computes means and deviations. Constant columns get scale 1, so that they become 0.
     ///
     /// # Errors
     /// [`Error::Param`] for sparse features: centering would fill every zero; [`Error::Value`] naming a column whose
@@ -29,7 +29,8 @@ impl Standardizer {
         if dense.n_rows() > 0 {
             dense.copy_row_f64(0, &mut first);
         }
-        // A constant column would show the rounding error of its mean. Squares of small deviations underflow to 0.
+        // The rounding error of the mean would be the deviation of a constant column. Squares of small deviations
+        // underflow.
         for (at, is_constant) in dense.constant_columns().into_iter().enumerate() {
             if is_constant {
                 (mean[at], scale[at]) = (first[at], 1.0);
@@ -49,7 +50,7 @@ impl Standardizer {
     /// The standardized features, as f32.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the columns are as many as were learned; [`Error::Param`] for sparse features.
+    /// [`Error::Shape`] unless the number of columns is that of the fit; [`Error::Param`] for sparse features.
     pub fn apply(&self, features: &Features<'_>, run: &Run) -> Result<Features<'static>> {
         let Features::Dense(dense) = features else {
             return Err(Error::param("standardize", "set with sparse features", "dense features, or no standardizing"));

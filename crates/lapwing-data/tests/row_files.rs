@@ -19,15 +19,15 @@ fn check(path: &Path, options: &ReadOptions) {
     assert_eq!((file.n_rows(), file.n_cols()), (expected.n_rows(), expected.n_cols()), "{name}");
     assert_eq!(file.feature_names(), samples.feature_names.as_deref(), "{name}");
     let n = file.n_rows();
-    let shift: Vec<f32> = (0..file.n_cols()).map(|col| 2.5 - col as f32 / 3.0).collect();
-    for shift in [&[][..], &shift] {
+    let center: Vec<f32> = (0..file.n_cols()).map(|col| 2.5 - col as f32 / 3.0).collect();
+    for center in [&[][..], &center] {
         for (block, first) in [(1, 0), (2, n / 30), (7, n / 9), (n, 0), (n, n / 2), (5, n - 1), (1, n)] {
-            let rows = |source| read(source, first, shift, block).unwrap();
+            let rows = |source| read(source, first, center, block).unwrap();
             assert_same(&rows(&file), &rows(expected), &format!("{name} from {first}, {block} at a time"));
         }
         let mut some = vec![0, 1.min(n as u32 - 1), n as u32 / 2, n as u32 - 1];
         some.dedup();
-        let rows = |source| gather(source, &some, shift, &run()).unwrap();
+        let rows = |source| gather(source, &some, center, &run()).unwrap();
         assert_same(&rows(&file), &rows(expected), &name);
     }
 }
@@ -128,7 +128,7 @@ fn other_files_and_uses_are_refused() {
     let file = RowFile::open(&path, &none, &run()).unwrap();
     let run = run();
     assert!(file.open(3, &[], &run).err().unwrap().to_string().contains("first row is 3; expected at most 2"));
-    assert!(file.open(0, &[1.0], &run).err().unwrap().to_string().contains("shift has 1 values"));
+    assert!(file.open(0, &[1.0], &run).err().unwrap().to_string().contains("center has 1 values"));
     let mut reader = file.open(1, &[], &run).unwrap();
     assert!(reader.read(&mut [0.0; 3], &run).unwrap_err().to_string().contains("whole rows of 2"));
     assert!(reader.read(&mut [0.0; 4], &run).unwrap_err().to_string().contains("2; expected 3 rows"));

@@ -185,7 +185,7 @@ proptest! {
             prop_assert_eq!(&Labels::from(labels), &expected);
         }
         if expected.n_labeled() > 0 {
-            let targets = Targets::of_sparse(&SparseLabels::from(&expected)).unwrap();
+            let targets = Targets::from_sparse(&SparseLabels::from(&expected)).unwrap();
             prop_assert_eq!(targets, Targets::one_hot(&expected, None).unwrap());
         }
     }

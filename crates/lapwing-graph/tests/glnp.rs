@@ -22,7 +22,7 @@ fn digits(run: &Run) -> Option<Vec<f32>> {
     let samples = read_samples(&file, &ReadOptions::default(), run).unwrap();
     let Features::Dense(dense) = samples.features else { return None };
     let mut values = vec![0.0; ROWS * PIXELS];
-    dense.copy_rows_f32(0..ROWS, &[], &mut values);
+    dense.copy_rows_f32(0..ROWS, &mut values);
     values.iter_mut().for_each(|value| *value /= 255.0);
     Some(values)
 }

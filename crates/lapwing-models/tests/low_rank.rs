@@ -39,7 +39,7 @@ impl Set {
         let rows: Vec<usize> = index::sample(&mut run.rng(Stream::Synthetic, 1), n, n.min(most)).into_vec();
         let mut values = vec![0.0; rows.len() * d];
         for (&row, out) in rows.iter().zip(values.chunks_exact_mut(d)) {
-            dense.copy_rows_f32(row..row + 1, &[], out);
+            dense.copy_rows_f32(row..row + 1, out);
         }
         Some(Self {
             features: Features::from_f32(rows.len(), d, values).unwrap(),
@@ -69,7 +69,7 @@ impl Set {
         let Features::Dense(dense) = &self.features else { return self };
         let (n, d) = (dense.n_rows(), dense.n_cols());
         let mut values = vec![0.0; n * d];
-        dense.copy_rows_f32(0..n, &[], &mut values);
+        dense.copy_rows_f32(0..n, &mut values);
         for col in 0..d {
             let column = || values.iter().skip(col).step_by(d).map(|x| f64::from(*x));
             let mean = column().sum::<f64>() / n as f64;

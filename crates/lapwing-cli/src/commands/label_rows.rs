@@ -106,7 +106,7 @@ impl LabelRows<'_> {
     fn read(&self, session: &Session) -> Result<(Rows, SparseLabels, Targets), Failure> {
         let rows = Rows::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
         let labels = rows.labels(self.path, &self.data.table, self.labels, &session.run)?;
-        let targets = Targets::of_sparse(&labels)?;
+        let targets = Targets::from_sparse(&labels)?;
         Ok((rows, labels, targets))
     }
 

@@ -1,16 +1,16 @@
-//! Classes as they turn up: which labels mark a row without one, and how the others are named and ordered.
+//! Collects classes: recognizes markers of rows without a label, and names and orders the classes.
 
 use std::collections::HashMap;
 
 use super::ClassNames;
 
-/// Texts that mark rows without a label, in any case, where no other marker is given; an empty text always does.
+/// Texts, in any case, that mark rows without a label if no other marker is given; an empty text always does.
 pub(crate) const UNLABELED_TEXTS: [&str; 6] = ["-1", "-1.0", "nan", "null", "none", "na"];
 
-/// Classes told by texts, each distinct text held once; the rules are those of [`Labels::from_texts`](super::Labels).
+/// Classes of texts, by the rules of [`Labels::from_texts`](super::Labels); holds each distinct text once.
 pub(crate) struct TextClasses {
     unlabeled: Option<String>,
-    /// What each text turned out to be: the number of a label, or a marker.
+    /// The number of each text that is a label; `None` for a marker.
     ids: HashMap<String, Option<u32>>,
     n_ids: u32,
 }
@@ -20,7 +20,7 @@ impl TextClasses {
         Self { unlabeled: unlabeled.map(|marker| marker.trim().to_owned()), ids: HashMap::new(), n_ids: 0 }
     }
 
-    /// A number for the label, the same for the same text; none where it marks a row without a label.
+    /// The number of the label, the same for equal texts; `None` for a marker.
     pub(crate) fn id(&mut self, text: &str) -> Option<u32> {
         let text = text.trim();
         if text.is_empty() {
@@ -42,8 +42,8 @@ impl TextClasses {
         }
     }
 
-    /// The names of the classes, and which class each number is: integers where every label is the
-    /// text of one.
+    /// The names of the classes, and the class of each number. The names are integers if every label is the text of
+    /// one.
     pub(crate) fn finish(self) -> (ClassNames, Vec<u32>) {
         let mut texts: Vec<(u32, String)> = self.ids.into_iter().filter_map(|(text, id)| Some((id?, text))).collect();
         texts.sort_unstable();
@@ -61,20 +61,20 @@ impl TextClasses {
     }
 }
 
-/// Classes told by integers.
+/// Classes of integers.
 #[derive(Default)]
 pub(crate) struct IntegerClasses {
     ids: HashMap<i64, u32>,
 }
 
 impl IntegerClasses {
-    /// A number for the label, the same for the same integer.
+    /// The number of the label, the same for equal integers.
     pub(crate) fn id(&mut self, label: i64) -> u32 {
         let next = self.ids.len() as u32;
         *self.ids.entry(label).or_insert(next)
     }
 
-    /// The names of the classes, and which class each number is.
+    /// The names of the classes, and the class of each number.
     pub(crate) fn finish(self) -> (ClassNames, Vec<u32>) {
         let mut labels: Vec<(u32, i64)> = self.ids.into_iter().map(|(label, id)| (id, label)).collect();
         labels.sort_unstable();
@@ -83,7 +83,7 @@ impl IntegerClasses {
     }
 }
 
-/// The distinct labels ascending, and the place of each label among them.
+/// The distinct labels, ascending, and the index of each label among them.
 fn ranked<T: Ord + Clone>(labels: &[T]) -> (Vec<T>, Vec<u32>) {
     let mut names = labels.to_vec();
     names.sort_unstable();
@@ -92,7 +92,7 @@ fn ranked<T: Ord + Clone>(labels: &[T]) -> (Vec<T>, Vec<u32>) {
     (names, class_of)
 }
 
-/// The integer whose own text this is: `7`, but not `007`, `+7` or `7.0`, which would come back as another text.
+/// The integer whose canonical text this is: `7`, but not `007`, `+7` or `7.0`, which would be written as another text.
 fn parse_integer(text: &str) -> Option<i64> {
     text.parse().ok().filter(|integer: &i64| integer.to_string() == text)
 }

@@ -1,4 +1,4 @@
-//! Given labels: classes, the unlabeled marker, and the targets that solvers are given.
+//! Given labels: classes, the unlabeled marker, and targets for solvers.
 
 mod classes;
 mod sparse;
@@ -46,7 +46,7 @@ impl ClassNames {
         }
     }
 
-    /// Name of class `class` as sentences have it: integers as they are, texts in quotes and on one line.
+    /// Name of class `class` for messages: an integer, or a text in quotes and on one line.
     pub fn quoted(&self, class: usize) -> String {
         match self {
             Self::Integers(names) => names[class].to_string(),
@@ -65,7 +65,7 @@ impl ClassNames {
 pub struct Labels {
     /// Names of the classes, ascending.
     pub classes: ClassNames,
-    /// Class index of each row (n), [`UNLABELED`] where it has none.
+    /// Class index of each row (n), [`UNLABELED`] if it has none.
     pub index: Vec<i32>,
 }
 
@@ -74,19 +74,20 @@ impl Labels {
     pub fn from_integers(labels: impl IntoIterator<Item = Option<i64>>) -> Self {
         let mut classes = IntegerClasses::default();
         let ids: Vec<_> = labels.into_iter().map(|label| label.map(|label| classes.id(label))).collect();
-        Self::of_ids(&ids, classes.finish())
+        Self::from_ids(&ids, classes.finish())
     }
 
-    /// Labels from texts, spaces around them left out. Unlabeled are empty texts, and what equals `unlabeled`; where no
-    /// marker is given, `-1`, `-1.0`, `nan`, `null`, `none` and `na` (in any case). Classes are integers if every label
-    /// left is the very text of one; `007`, `+7` or `7.0` among them makes texts of all.
+    /// Labels from texts, without the spaces around them. Empty texts mean no label, and so do texts equal to
+    /// `unlabeled`; if no marker is given, `-1`, `-1.0`, `nan`, `null`, `none` and `na` (in any case) do. Classes are
+    /// integers if every other label is the canonical text of one, and otherwise texts: `007`, `+7` and `7.0` are not
+    /// canonical.
     pub fn from_texts<S: AsRef<str>>(labels: impl IntoIterator<Item = S>, unlabeled: Option<&str>) -> Self {
         let mut classes = TextClasses::new(unlabeled);
         let ids: Vec<_> = labels.into_iter().map(|label| classes.id(label.as_ref())).collect();
-        Self::of_ids(&ids, classes.finish())
+        Self::from_ids(&ids, classes.finish())
     }
 
-    fn of_ids(ids: &[Option<u32>], (classes, class_of): (ClassNames, Vec<u32>)) -> Self {
+    fn from_ids(ids: &[Option<u32>], (classes, class_of): (ClassNames, Vec<u32>)) -> Self {
         let index = ids.iter().map(|id| id.map_or(UNLABELED, |id| class_of[id as usize] as i32)).collect();
         Self { classes, index }
     }

@@ -1,9 +1,9 @@
-//! Labels of few rows among many.
+//! Labels of few among many rows.
 
 use super::{ClassNames, Labels, UNLABELED};
 use crate::{Error, Result};
 
-/// The rows that have a label, and their classes: memory in proportion to these, not to all rows.
+/// The rows that have a label, and their classes; needs memory only for these rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SparseLabels {
     /// Number of rows n, with a label or without.
@@ -29,7 +29,8 @@ impl SparseLabels {
 }
 
 impl From<&Labels> for SparseLabels {
-    /// Rows beyond 2³² are none that numbers of 32 bits tell apart, and left out; targets refuse so many.
+    /// Leaves out rows from 2³² on, which 32-bit numbers cannot count; [`Targets`](crate::Targets) refuses so many
+    /// rows.
     fn from(labels: &Labels) -> Self {
         let labeled = (0..=u32::MAX).zip(&labels.index).filter(|&(_, &class)| class != UNLABELED);
         let (rows, index) = labeled.map(|(row, &class)| (row, class as u32)).unzip();
@@ -49,7 +50,7 @@ impl From<SparseLabels> for Labels {
     }
 }
 
-/// Labels on their way to be [`SparseLabels`], each a number that stands for a class.
+/// Collects labels, as numbers that stand for classes, into [`SparseLabels`].
 #[derive(Default)]
 pub(crate) struct LabelRows {
     n_samples: usize,
@@ -72,22 +73,22 @@ impl LabelRows {
         self.n_samples
     }
 
-    /// The label of one row more, if it has one.
+    /// Adds the next row, with its label if it has one.
     pub(crate) fn push(&mut self, id: Option<u32>) {
-        // Rows too many are counted, and refused at the end.
+        // Rows from 2³² on are only counted; `finish` returns an error.
         if let (Some(id), Ok(row)) = (id, u32::try_from(self.n_samples)) {
             self.put(row, id);
         }
         self.n_samples += 1;
     }
 
-    /// The label of a row that has none yet.
+    /// Adds the label of a row that has none yet.
     pub(crate) fn put(&mut self, row: u32, id: u32) {
         self.rows.push(row);
         self.ids.push(id);
     }
 
-    /// The labels, when it is known which class each number stands for.
+    /// The labels, given the names of the classes and the class of each number.
     ///
     /// # Errors
     /// As [`check_rows`].
@@ -103,7 +104,7 @@ impl LabelRows {
     }
 }
 
-/// Refuses more rows than numbers of 32 bits can tell apart.
+/// Refuses more rows than 32-bit numbers can count.
 fn check_rows(n_samples: usize) -> Result<()> {
     match n_samples > u32::MAX as usize {
         true => Err(Error::shape("samples", format!("at most {} rows", u32::MAX), n_samples)),

@@ -1,23 +1,23 @@
-//! What solvers are asked to fit.
+//! Targets: the values that solvers fit.
 
 use std::sync::Arc;
 
 use super::{ClassNames, Labels, SparseLabels, UNLABELED};
 use crate::{Error, Matrix, Result};
 
-/// What a solver is asked to fit: target values at the labeled rows, with a trust in each.
+/// Target values at the labeled rows, with a weight for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
     n_samples: usize,
     rows: Vec<u32>,
     values: Matrix,
     weights: Vec<f64>,
-    /// Names of the columns, for messages; absent where columns have numbers only.
+    /// Names of the columns, for messages; `None` if columns have only numbers.
     names: Option<Arc<ClassNames>>,
 }
 
 impl Targets {
-    /// Targets `values` (l, c) at the rows `rows` (l, ascending), trusted by `weights` (l).
+    /// Targets `values` (l, c) at the rows `rows` (l, ascending) with weights `weights` (l).
     ///
     /// # Errors
     /// [`Error::Labels`] for no row, rows out of order or out of range, values that are not finite, weights that are
@@ -36,7 +36,7 @@ impl Targets {
         if !rows.is_sorted_by(|a, b| a < b) || rows.last().is_some_and(|&row| row as usize >= n_samples) {
             return Err(Error::labels(format!("labeled rows must be ascending, distinct and below {n_samples}")));
         }
-        // Squares of targets are summed: beyond 1e100 they would leave the range of f64.
+        // Solvers sum squares of targets, which would overflow f64 if targets were larger than 1e100.
         if let Some(at) = values.rows().position(|row| row.iter().any(|y| y.is_nan() || y.abs() > 1e100)) {
             return Err(Error::labels(format!("the target of row {} is not finite or beyond 1e100", rows[at])));
         }
@@ -49,7 +49,7 @@ impl Targets {
         Ok(Self { n_samples, rows, values, weights, names: None })
     }
 
-    /// One-hot targets of class labels; `label_weights` (n) is the trust in each given label, 1 where `None`.
+    /// One-hot targets of class labels; `label_weights` (n) are the weights of the labels, 1 if `None`.
     ///
     /// A labeled row of weight 0 counts as unlabeled.
     ///
@@ -63,20 +63,17 @@ impl Targets {
             let class = labels.index[row];
             return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
         }
-        let rows = labeled_rows(labels.len(), label_weights, |row| labels.index[row] != UNLABELED)?;
-        let classes = rows.iter().map(|&row| labels.index[row as usize] as usize);
-        let values = indicators(classes, rows.len(), n_classes);
-        let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
-        Ok(Self::new(labels.len(), rows, values, weights)?.named(&labels.classes))
+        let is_labeled = |row: usize| labels.index[row] != UNLABELED;
+        let write = |row: usize, target: &mut [f64]| target[labels.index[row] as usize] = 1.0;
+        Ok(Self::labeled(labels.len(), n_classes, label_weights, is_labeled, write)?.named(&labels.classes))
     }
 
-    /// One-hot targets of the rows that have labels, each trusted by 1: those of [`Targets::one_hot`] for the same
-    /// labels.
+    /// One-hot targets of labels with weight 1: equal to [`Targets::one_hot`] of the same labels.
     ///
     /// # Errors
     /// [`Error::Labels`] when no row has a label, or rows or classes are out of order or range; [`Error::Shape`] when
     /// there is not one class per row.
-    pub fn of_sparse(labels: &SparseLabels) -> Result<Self> {
+    pub fn from_sparse(labels: &SparseLabels) -> Result<Self> {
         let SparseLabels { n_samples, classes, rows, index } = labels;
         if rows.len() != index.len() {
             return Err(Error::shape("labels", format!("{} classes, one per row", rows.len()), index.len()));
@@ -85,7 +82,8 @@ impl Targets {
             let n_classes = classes.len();
             return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
         }
-        let values = indicators(index.iter().map(|&class| class as usize), rows.len(), classes.len());
+        let mut values = Matrix::filled(rows.len(), classes.len(), 0.0);
+        index.iter().enumerate().for_each(|(at, &class)| values.row_mut(at)[class as usize] = 1.0);
         Ok(Self::new(*n_samples, rows.clone(), values, vec![1.0; rows.len()])?.named(classes))
     }
 
@@ -108,10 +106,8 @@ impl Targets {
             }
         }
         let is_labeled = |row: usize| shares.row(row).iter().any(|&y| y > 0.0);
-        let rows = labeled_rows(shares.n_rows(), label_weights, is_labeled)?;
-        let values = rows.iter().flat_map(|&row| shares.row(row as usize)).copied().collect();
-        let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
-        Self::new(shares.n_rows(), rows.clone(), Matrix::new(rows.len(), shares.n_cols(), values)?, weights)
+        let write = |row: usize, target: &mut [f64]| target.copy_from_slice(shares.row(row));
+        Self::labeled(shares.n_rows(), shares.n_cols(), label_weights, is_labeled, write)
     }
 
     /// Targets of a regression, one output: `values` (n) with NaN for unlabeled rows.
@@ -119,10 +115,23 @@ impl Targets {
     /// # Errors
     /// As [`Targets::one_hot`].
     pub fn regression(values: &[f64], label_weights: Option<&[f64]>) -> Result<Self> {
-        let rows = labeled_rows(values.len(), label_weights, |row| !values[row].is_nan())?;
-        let given = rows.iter().map(|&row| values[row as usize]).collect();
+        let write = |row: usize, target: &mut [f64]| target[0] = values[row];
+        Self::labeled(values.len(), 1, label_weights, |row| !values[row].is_nan(), write)
+    }
+
+    /// Targets of `n_columns` columns that `write` writes for each labeled row of weight above 0.
+    fn labeled(
+        n_samples: usize,
+        n_columns: usize,
+        label_weights: Option<&[f64]>,
+        is_labeled: impl Fn(usize) -> bool,
+        write: impl Fn(usize, &mut [f64]),
+    ) -> Result<Self> {
+        let rows = labeled_rows(n_samples, label_weights, is_labeled)?;
+        let mut values = Matrix::filled(rows.len(), n_columns, 0.0);
+        rows.iter().enumerate().for_each(|(at, &row)| write(row as usize, values.row_mut(at)));
         let weights = rows.iter().map(|&row| label_weights.map_or(1.0, |w| w[row as usize])).collect();
-        Self::new(values.len(), rows.clone(), Matrix::new(rows.len(), 1, given)?, weights)
+        Self::new(n_samples, rows, values, weights)
     }
 
     /// Number of samples, labeled or not.
@@ -145,12 +154,12 @@ impl Targets {
         &self.values
     }
 
-    /// Trust in each label (l), positive.
+    /// Weight of each label (l), positive.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// The name of a class as messages have it: what the labels call it, else the number of its column.
+    /// The name of a class for messages: the name in the labels, or else the number of its column.
     pub fn class_name(&self, class: usize) -> String {
         self.names.as_ref().map_or_else(|| class.to_string(), |names| names.quoted(class))
     }
@@ -166,7 +175,7 @@ impl Targets {
         mean
     }
 
-    /// The targets less `by`.
+    /// The targets minus `by`.
     ///
     /// # Errors
     /// As [`Targets::new`].
@@ -177,7 +186,7 @@ impl Targets {
         Ok(Self { names: self.names.clone(), ..shifted })
     }
 
-    /// The same targets among other rows: `rows` (l, ascending) of `n_samples` in the place of [`rows`](Self::rows).
+    /// The same targets at other rows: `rows` (l, ascending) of `n_samples` instead of [`rows`](Self::rows).
     ///
     /// # Errors
     /// As [`Targets::new`].
@@ -186,7 +195,7 @@ impl Targets {
         Ok(Self { names: self.names.clone(), ..moved })
     }
 
-    /// The targets at a subset of the labeled rows; `keep` gets positions in [`rows`](Self::rows).
+    /// The targets at some of the labeled rows; `keep` gets positions in [`rows`](Self::rows).
     ///
     /// # Errors
     /// [`Error::Labels`] if none is kept.
@@ -227,13 +236,6 @@ fn labeled_rows(n: usize, weights: Option<&[f64]>, is_labeled: impl Fn(usize) ->
     Ok((0..n32).filter(|&row| is_labeled(row as usize) && weights.is_none_or(|w| w[row as usize] > 0.0)).collect())
 }
 
-/// A row for each class: 1 at the class, 0 elsewhere.
-fn indicators(classes: impl Iterator<Item = usize>, n_rows: usize, n_classes: usize) -> Matrix {
-    let mut values = Matrix::filled(n_rows, n_classes, 0.0);
-    classes.enumerate().for_each(|(at, class)| values.row_mut(at)[class] = 1.0);
-    values
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,8 +261,8 @@ mod tests {
     fn sparse_labels_are_the_same_targets() {
         let labels = Labels::from_integers([Some(4), None, Some(2), Some(4), None]);
         let sparse = SparseLabels::from(&labels);
-        assert_eq!(Targets::of_sparse(&sparse).unwrap(), Targets::one_hot(&labels, None).unwrap());
-        let text = |sparse| Targets::of_sparse(&sparse).unwrap_err().to_string();
+        assert_eq!(Targets::from_sparse(&sparse).unwrap(), Targets::one_hot(&labels, None).unwrap());
+        let text = |sparse| Targets::from_sparse(&sparse).unwrap_err().to_string();
         assert!(text(SparseLabels { index: vec![0, 0, 2], ..sparse.clone() }).contains("row 3 has class index 2"));
         assert!(text(SparseLabels { index: vec![0], ..sparse.clone() }).contains("one per row"));
         assert!(text(SparseLabels { rows: vec![0, 0, 1], ..sparse.clone() }).contains("ascending"));

@@ -1,11 +1,10 @@
-//! The checksum of a model file: a CRC-32 over all of its bytes, kept in the header's metadata.
+//! The checksum of a model file: a CRC-32 of all its bytes, in the header's metadata.
 //!
-//! `lapwing.checksum` holds eight hexadecimal digits, for which zeros are taken while the sum is formed, and
-//! `lapwing.checksum_kind` says which sum it is. There are two entries so that no single change makes a file look like
-//! one of those that were written without. A CRC-32 finds every change within 32 bits in a row, so every changed byte.
+//! `lapwing.checksum` holds eight hexadecimal digits, which count as zeros in the sum, and `lapwing.checksum_kind` names the
+//! kind of the sum. With two entries, no single changed byte makes a file look like an old one without a checksum. A
+//! CRC-32 detects every change within 32 consecutive bits, and so every changed byte.
 //!
-//! Cost: files are read once in blocks when they are loaded, at some 10 GB/s from the cache of the system; mapped pages
-//! are left alone.
+//! Cost: loading reads a file once in blocks, at some 10 GB/s from the page cache; it touches no mapped pages.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -16,26 +15,26 @@ use crc32fast::Hasher;
 pub(super) const NAME: &str = "lapwing.checksum";
 pub(super) const KIND_NAME: &str = "lapwing.checksum_kind";
 pub(super) const KIND: &str = "crc32";
-/// What stands for the digits while the sum is formed.
+/// The digits that count in the sum.
 pub(super) const UNKNOWN: &str = "00000000";
 
 /// Bytes read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
-/// The longest header that safetensors allow.
+/// Bytes of the longest header that safetensors allows.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
 
-/// What a file says about itself.
+/// Result of the comparison with the checksum of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checked {
-    /// The checksum agrees.
+    /// The checksum is right.
     Sound,
-    /// The checksum is that of other bytes.
+    /// The checksum is wrong.
     Damaged,
-    /// There is none.
+    /// The file has no checksum.
     Unknown,
 }
 
-/// Puts the checksum into a header that was written with [`UNKNOWN`]; `start` is what stands before the header.
+/// Writes the checksum into a header that holds [`UNKNOWN`]; `start` is the bytes before the header.
 pub(super) fn seal<'a>(start: &[u8], header: &mut [u8], arrays: impl Iterator<Item = &'a [u8]>) {
     let mut hasher = Hasher::new();
     hasher.update(start);
@@ -46,7 +45,7 @@ pub(super) fn seal<'a>(start: &[u8], header: &mut [u8], arrays: impl Iterator<It
     }
 }
 
-/// Holds the bytes of a file of `length` bytes against its checksum.
+/// Compares the bytes of a file of `length` bytes with its checksum.
 pub(super) fn check(mut file: impl Read, length: u64) -> io::Result<Checked> {
     let mut start = [0; 8];
     if length < 8 {
@@ -78,8 +77,8 @@ fn text(hasher: Hasher) -> String {
     format!("{:08x}", hasher.finalize())
 }
 
-/// Where the digits stand in a header. Within names and settings every quotation mark has a backslash before it, so that
-/// no other place looks like this.
+/// The place of the digits in a header. Quotation marks within names and settings have a backslash before them, so that
+/// no other place matches.
 pub(super) fn digits(header: &[u8]) -> Option<Range<usize>> {
     let entry = format!("\"{NAME}\":\"");
     let start = header.windows(entry.len()).position(|bytes| bytes == entry.as_bytes())? + entry.len();

@@ -1,4 +1,4 @@
-//! Features from a `.npy` file: memory-mapped where the layout allows it.
+//! Features from a `.npy` file: memory-mapped if the layout allows it.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -8,36 +8,11 @@ use memmap2::Mmap;
 
 use super::columns;
 use super::format::map;
-use super::npy::{Dtype, Kind, NpyReader, Number, Origin};
-use super::origin::Origin as SampleOrigin;
+use super::npy::{ArrayName, ArrayScan, NpyReader, Number, Source, with_value_type};
+use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size};
-use crate::{Buffer, Dense, DenseValues, Error, Features, Result, Run};
-
-/// Type that numbers are held in, narrowest that keeps them: bytes, single or double precision.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
-    U8,
-    F32,
-    F64,
-}
-
-impl Width {
-    pub(super) fn of(dtype: Dtype) -> Self {
-        match (dtype.kind, dtype.size) {
-            (Kind::UInt, 1) => Self::U8,
-            (Kind::Float, 2 | 4) | (Kind::Bool, _) | (Kind::Int | Kind::UInt, 1 | 2) => Self::F32,
-            _ => Self::F64,
-        }
-    }
-
-    pub(super) fn bytes(self) -> usize {
-        match self {
-            Self::U8 => 1,
-            Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-}
+use crate::scan::{KeptRows, Value};
+use crate::{Buffer, Dense, Error, Features, Result, Run};
 
 /// Reads the features of a `.npy` file.
 ///
@@ -47,14 +22,14 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     refuse_label_column(options)?;
     let map = map(path)?;
     let reader = open(&map, path)?;
-    let (_, n_cols) = reader.header.matrix_shape(reader.origin)?;
+    let (_, n_cols) = reader.header.feature_shape(reader.origin)?;
     let keep = columns::by_number(path, n_cols, options)?;
     let features = match mapped(&map, &reader)? {
         Some(dense) => Features::Dense(dense),
-        None => dense(reader, run)?,
+        None => converted(reader, run)?,
     };
     let features = columns::select(features, keep.as_deref())?;
-    let origin = SampleOrigin { positions: keep, ..SampleOrigin::of(path) };
+    let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
     Ok(Samples { features, feature_names: None, labels: None, origin })
 }
 
@@ -62,14 +37,14 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
 pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let map = map(path)?;
     let reader = open(&map, path)?;
-    let (n_rows, n_cols) = reader.header.matrix_shape(reader.origin)?;
+    let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
     let keep = columns::by_number(path, n_cols, options)?;
     let is_mapped = keep.is_none() && mapped(&map, &reader)?.is_some();
     let n_cols = keep.map_or(n_cols, |keep| keep.len());
-    Ok(Size { mapped: is_mapped, ..Size::dense(n_rows, n_cols, Width::of(reader.header.dtype).bytes()) })
+    Ok(Size { mapped: is_mapped, ..Size::dense(n_rows, n_cols, reader.header.dtype.feature_bytes()) })
 }
 
-/// Arrays carry no labels of their own.
+/// Refuses a label column: arrays and sparse texts have no named columns.
 pub(super) fn refuse_label_column(options: &ReadOptions) -> Result<()> {
     match &options.label_column {
         None => Ok(()),
@@ -81,37 +56,29 @@ pub(super) fn refuse_label_column(options: &ReadOptions) -> Result<()> {
 }
 
 fn open<'a>(map: &'a Arc<Mmap>, path: &'a Path) -> Result<NpyReader<'a, Cursor<&'a [u8]>>> {
-    NpyReader::new(Cursor::new(&map[..]), map.len() as u64, Origin { path, array: "" })
+    NpyReader::new(Cursor::new(&map[..]), map.len() as u64, ArrayName::from_path(path))
 }
 
-/// The array as it lies in the file; `None` if it has to be converted.
-fn mapped<R: std::io::Read>(map: &Arc<Mmap>, reader: &NpyReader<'_, R>) -> Result<Option<Dense<'static>>> {
-    let header = &reader.header;
-    let swapped = header.dtype.big_endian != cfg!(target_endian = "big") && header.dtype.size > 1;
-    if header.fortran || swapped {
-        return Ok(None);
-    }
-    let range = reader.offset..reader.offset + reader.n_elements * header.dtype.size;
-    let values = match (header.dtype.kind, header.dtype.size) {
-        (Kind::Float, 4) => Buffer::mapped(map.clone(), range).map(DenseValues::F32),
-        (Kind::Float, 8) => Buffer::mapped(map.clone(), range).map(DenseValues::F64),
-        (Kind::UInt, 1) => Buffer::mapped(map.clone(), range).map(DenseValues::U8),
-        _ => None,
-    };
-    let (n_rows, n_cols) = header.matrix_shape(reader.origin)?;
+/// The array as the file holds it; `None` if it must be converted.
+fn mapped<R>(map: &Arc<Mmap>, reader: &NpyReader<'_, R>) -> Result<Option<Dense<'static>>> {
+    let (header, dtype) = (&reader.header, reader.header.dtype);
+    let (n_rows, n_cols) = header.feature_shape(reader.origin)?;
+    let range = reader.offset..reader.offset + reader.n_elements * dtype.size;
+    let values = with_value_type!(dtype, Type => {
+        let is_native = !header.fortran && dtype.is_native(Type::NATIVE);
+        let buffer = if is_native { Buffer::mapped(map.clone(), range) } else { None };
+        buffer.map(Type::into_values)
+    });
     values.map(|values| Dense::new(n_rows, n_cols, values)).transpose()
 }
 
 /// The array converted to the type that keeps its values.
-pub(super) fn dense<R: std::io::Read>(reader: NpyReader<'_, R>, run: &Run) -> Result<Features<'static>> {
-    let (n_rows, n_cols) = reader.header.matrix_shape(reader.origin)?;
-    fn values<R: std::io::Read, N: Number>(reader: NpyReader<'_, R>, run: &Run) -> Result<Buffer<'static, N>> {
-        reader.numbers(run).map(Buffer::from)
-    }
-    let values = match Width::of(reader.header.dtype) {
-        Width::U8 => DenseValues::U8(values(reader, run)?),
-        Width::F32 => DenseValues::F32(values(reader, run)?),
-        Width::F64 => DenseValues::F64(values(reader, run)?),
-    };
-    Dense::new(n_rows, n_cols, values).map(Features::Dense)
+pub(super) fn converted<R: Source>(reader: NpyReader<'_, R>, run: &Run) -> Result<Features<'static>> {
+    let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
+    let what = reader.origin.path.display().to_string();
+    with_value_type!(reader.header.dtype, Type => {
+        let mut rows = KeptRows::<Type>::with_room(&what, n_rows, n_cols)?;
+        ArrayScan::new(reader, None)?.read_all(&mut rows, run)?;
+        rows.finish(n_rows)
+    })
 }

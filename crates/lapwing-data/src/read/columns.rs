@@ -1,19 +1,21 @@
-//! Which columns of a file are features, and which one holds the labels.
+//! The choice of feature columns and of the label column.
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::ReadOptions;
-use crate::{Buffer, Csr, Dense, DenseValues, Error, Features, Result};
+use crate::dense::with_slice;
+use crate::scan::Value;
+use crate::{Csr, Dense, Error, Features, Result};
 
-/// Names listed at most in a message about an unknown one.
+/// Number of names that a message about an unknown one lists.
 const MAX_LISTED: usize = 20;
 
-/// Columns of a table that are wanted.
+/// The chosen columns of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// Positions of the feature columns, in the order asked for.
+    /// Positions of the feature columns, in the requested order.
     pub features: Vec<usize>,
     /// Position of the label column.
     pub label: Option<usize>,
@@ -21,7 +23,7 @@ pub(super) struct Choice {
 
 /// Chooses among named columns.
 ///
-/// The index that pandas stores as a column is a feature only when asked for by name.
+/// An index that pandas stored as a column is a feature only if it is chosen by name.
 pub(super) fn by_name(path: &Path, names: &[String], options: &ReadOptions) -> Result<Choice> {
     let find = |name: &String| find_name(path, names, name);
     check_known(path, names, options)?;
@@ -72,7 +74,7 @@ fn distinct(wanted: Vec<usize>, dropped: &HashSet<usize>, name: impl Fn(usize) -
     Ok(kept)
 }
 
-/// Refuses names that are not among those of the columns, all in one error.
+/// Returns one error for all names that are no columns.
 fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
     let wanted = options.label_column.iter().chain(options.columns.iter().flatten()).chain(&options.drop);
     let known: HashSet<&String> = names.iter().collect();
@@ -89,7 +91,7 @@ fn check_known(path: &Path, names: &[String], options: &ReadOptions) -> Result<(
     }
 }
 
-/// The column that is called `name`.
+/// The position of the column `name`.
 pub(super) fn find_name(path: &Path, names: &[String], name: &str) -> Result<usize> {
     let mut matches = (0..names.len()).filter(|&at| names[at] == name);
     match (matches.next(), matches.next()) {
@@ -113,7 +115,7 @@ fn unknown_names(names: &[String], unknown: &[&String]) -> String {
     format!("no columns {}. {}", all.join(", "), listed(names))
 }
 
-/// The name that is much like `name`, if there is one.
+/// The name most similar to `name`, if one is similar.
 fn nearest<'n>(names: &'n [String], name: &str) -> Option<&'n String> {
     let (distance, known) = names.iter().map(|known| (edit_distance(known, name), known)).min()?;
     (distance <= 1 + name.chars().count() / 3).then_some(known)
@@ -127,7 +129,7 @@ fn listed(names: &[String]) -> String {
     format!("The columns are: {listed}")
 }
 
-/// Levenshtein distance, capital letters counting as small ones.
+/// Levenshtein distance, ignoring case.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -143,38 +145,29 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The columns `keep` of an array in memory or mapped; all of them, without a copy, where `None`.
+/// The columns `keep` of features; all of them, without a copy, if `None`.
 pub(super) fn select(features: Features<'static>, keep: Option<&[usize]>) -> Result<Features<'static>> {
     let Some(keep) = keep else { return Ok(features) };
     match features {
         Features::Dense(dense) => {
             let (n_rows, n_cols) = (dense.n_rows(), dense.n_cols());
-            let values = match dense.values() {
-                DenseValues::F32(values) => DenseValues::F32(pick(values, n_cols, keep)),
-                DenseValues::F64(values) => DenseValues::F64(pick(values, n_cols, keep)),
-                DenseValues::U8(values) => DenseValues::U8(pick(values, n_cols, keep)),
-            };
+            let values = with_slice!(dense.values(), slice => Value::owned_values(pick(slice, n_cols, keep)));
             Dense::new(n_rows, keep.len(), values).map(Features::Dense)
         }
         Features::Sparse(sparse) => pick_sparse(&sparse, keep).map(|picked| Features::Sparse(Arc::new(picked))),
     }
 }
 
-fn pick<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
-    values: &Buffer<'static, T>,
-    n_cols: usize,
-    keep: &[usize],
-) -> Buffer<'static, T> {
-    let values = values.as_slice();
+fn pick<T: Value>(values: &[T], n_cols: usize, keep: &[usize]) -> Vec<T> {
     let mut picked = Vec::with_capacity(values.len() / n_cols.max(1) * keep.len());
     for row in values.chunks_exact(n_cols.max(1)) {
         picked.extend(keep.iter().map(|&col| row[col]));
     }
-    picked.into()
+    picked
 }
 
 fn pick_sparse(sparse: &Csr<f32>, keep: &[usize]) -> Result<Csr<f32>> {
-    // Up to the last one that is kept: a damaged file may state billions of columns.
+    // No longer than needed for the last kept column: a damaged file may state billions of columns.
     let mut place = vec![None; keep.iter().max().map_or(0, |last| last + 1)];
     for (new, &old) in keep.iter().enumerate() {
         place[old] = Some(new as u32);

@@ -1,18 +1,18 @@
-//! Fields of a single line of CSV: labels, and lists of column names.
+//! Fields of a single line of CSV: lines of labels, and lists of column names.
 
 use crate::{Error, Result};
 
-/// Fields of a line by the rules of CSV; at least one.
+/// Fields of a line, by the rules of CSV; a line has at least one.
 pub(super) struct Fields {
     parser: csv_core::Reader,
-    /// The fields, one behind the other, without their quotes.
+    /// The fields without their quotes.
     content: Vec<u8>,
-    /// Where each field ends.
+    /// End of each field in `content`.
     ends: Vec<usize>,
 }
 
 impl Fields {
-    /// Those of no line yet.
+    /// The fields of no line yet.
     pub(super) fn new() -> Self {
         Self { parser: csv_core::Reader::new(), content: Vec::new(), ends: Vec::new() }
     }
@@ -28,7 +28,7 @@ impl Fields {
             }
             return true;
         }
-        // Room for everything: no field is longer than the line, and every other one stands behind a comma.
+        // Enough room: the fields are no longer than the line, and there is a comma before every field but the first.
         self.content.resize(line.len() + 1, 0);
         self.ends.resize(line.len() + 2, 0);
         self.parser.reset();
@@ -37,7 +37,7 @@ impl Fields {
             self.parser.read_record(b"\n", &mut self.content[written..], &mut self.ends[ended..]);
         self.content.truncate(written + more);
         self.ends.truncate(ended + last);
-        // A `\r` within the line would end it early.
+        // False if a `\r` within the line ended it.
         read == line.len() && result == csv_core::ReadRecordResult::Record
     }
 
@@ -46,16 +46,16 @@ impl Fields {
         self.ends.len()
     }
 
-    /// A field without spaces around it; empty where there is none.
+    /// A field without spaces around it; empty if there is no such field.
     pub(super) fn get(&self, at: usize) -> &str {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         let field = self.ends.get(at).map_or(&[][..], |&end| &self.content[start..end]);
-        // Cut at quotes and commas, a line stays UTF-8.
+        // A line is UTF-8, and so are its parts between quotes and commas.
         std::str::from_utf8(field).unwrap_or_default().trim()
     }
 }
 
-/// The names in a list of columns that commas separate; those that hold commas or quotes stand in quotes, as in CSV.
+/// The names in a list of columns, separated by commas; as in CSV, names with commas or quotes are in quotes.
 ///
 /// # Errors
 /// [`Error::Param`] for a quote that is not closed.
@@ -76,7 +76,7 @@ pub fn split_columns(list: &str) -> Result<Vec<String>> {
     }
 }
 
-/// The list of columns that [`split_columns`] takes apart.
+/// The list of columns that [`split_columns`] splits into `names`.
 pub fn join_columns<S: AsRef<str>>(names: &[S]) -> String {
     let quoted = |name: &S| {
         let name = name.as_ref();

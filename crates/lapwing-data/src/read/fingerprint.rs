@@ -1,7 +1,7 @@
-//! A number that tells the contents of files apart, so that work that is resumed notices another input.
+//! A hash of the contents of a file, so that resumed work detects another input.
 //!
-//! XXH3 of 64 bits over the hashes of blocks of 8 MiB and the length: copies of a file have the same, whatever their names
-//! and dates. Cost: one reading of the file, its blocks in parallel, at the speed of the disk.
+//! It is the 64-bit XXH3 of the hashes of blocks of 8 MiB and of the length; names and dates of files do not count.
+//! Cost: one reading of the file, its blocks in parallel, at the speed of the disk.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,10 +13,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::read::format::open;
 use crate::{Error, Result, Run};
 
-/// Bytes that are hashed together.
+/// Bytes of a block, which has one hash.
 const BLOCK_BYTES: u64 = 8 << 20;
 
-/// The number of a file's contents.
+/// The hash of a file's contents.
 pub(super) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
     let length = open(path)?.metadata().map_err(|e| Error::io(path, e))?.len();
     let blocks = length.div_ceil(BLOCK_BYTES);
@@ -40,7 +40,7 @@ pub(super) fn fingerprint(path: &Path, run: &Run) -> Result<u64> {
     Ok(xxh3_64(&all))
 }
 
-/// The hash of a block, or of what there is of it: a file may become shorter meanwhile.
+/// The hash of a block, or of a part of it if the file has become shorter.
 fn of_block(mut file: File, block: u64, room: &mut [u8]) -> io::Result<u64> {
     file.seek(SeekFrom::Start(block * BLOCK_BYTES))?;
     let mut filled = 0;

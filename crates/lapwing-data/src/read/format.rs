@@ -1,4 +1,4 @@
-//! Which format a file has, told by its ending, and how its text is opened.
+//! Formats of files, by the endings of their names; opening files and texts.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -26,7 +26,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of `path` by its ending; `.gz` and `.zst` around a text format do not count.
+    /// The format of `path` by its ending, without `.gz` or `.zst` behind a text format.
     pub(super) fn of(path: &Path) -> Self {
         if is_stdin(path) {
             return Self::Csv;
@@ -45,27 +45,27 @@ impl Format {
     }
 }
 
-/// Whether the text of `path` is compressed, so that it can only be read from the start.
+/// Whether the text of `path` is compressed, so that reading must start at its first byte.
 pub(super) fn is_compressed(path: &Path) -> bool {
     let name = lowercase_name(path);
     name.ends_with(".gz") || name.ends_with(".zst")
 }
 
-/// Whether `path` stands for standard input or output.
+/// Whether `path` means standard input or output.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether `path` gives the same bytes each time it is read: no pipe, terminal or standard input.
+/// Whether `path` can be read more than once: no pipe, terminal or standard input.
 pub(super) fn is_rereadable(path: &Path) -> bool {
     let is_device = || std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     !is_stdin(path) && !is_device()
 }
 
-/// Why some things cannot be had of what is not [`is_rereadable`].
+/// The reason in errors about paths that are not [`is_rereadable`].
 pub(super) const ONLY_ONCE: &str = "a pipe or standard input can be read only once";
 
-/// The error for what would need a second reading of `path`.
+/// The error for a second reading of `path`.
 pub(super) fn only_once(path: &Path) -> Error {
     Error::param("file", path.display(), format!("a file, since {ONLY_ONCE}"))
 }
@@ -105,7 +105,7 @@ fn open_compressed(path: &Path, _: File, _: bool) -> Result<Box<dyn BufRead + Se
     Err(without_tables(path))
 }
 
-/// The error for formats that this build leaves out.
+/// The error for formats that this build does not support.
 #[cfg(not(feature = "tables"))]
 pub(crate) fn without_tables(path: &Path) -> Error {
     Error::param(
@@ -125,7 +125,7 @@ pub(super) fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Opens a file that is not empty, with its length in bytes.
+/// Opens a file, which must not be empty, and returns it with its length in bytes.
 pub(crate) fn open_filled(path: &Path) -> Result<(File, u64)> {
     let file = open(path)?;
     match file.metadata().map_err(|e| Error::io(path, e))?.len() {
@@ -134,12 +134,12 @@ pub(crate) fn open_filled(path: &Path) -> Result<(File, u64)> {
     }
 }
 
-/// Maps a file that is not empty into memory.
+/// Maps a file, which must not be empty, into memory.
 pub(crate) fn map(path: &Path) -> Result<Arc<Mmap>> {
     let (file, _) = open_filled(path)?;
-    // SAFETY: the map is read-only, and its bytes are only ever seen as plain numbers or checked text, for which any
-    // bit pattern is valid. Files this program writes replace others by renaming, which leaves existing maps alone;
-    // another program that truncates the file meanwhile ends the process, as it would any that maps files.
+    // SAFETY: the map is read-only, and its bytes are used only as plain numbers or checked text, for which any bit
+    // pattern is valid. This program replaces files by renaming, which does not change existing maps. If another
+    // program truncates the file, the system ends the process, as it does for every program that maps files.
     let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
     Ok(Arc::new(map))
 }

@@ -1,8 +1,8 @@
-//! Graphs: edge lists and sparse matrices, always handed on as a symmetric matrix without a diagonal.
+//! Graphs from edge lists and sparse matrices, as symmetric matrices without a diagonal.
 
 use std::path::Path;
 
-use super::edges::{ArrayEdges, Checks, Rows, WEIGHTS, is_weight, nodes_of};
+use super::edges::{ArrayEdges, Checks, EdgeList, WEIGHTS, is_weight, nodes_of};
 use super::format::Format;
 use super::npz::Archive;
 use crate::{Csr, Error, Result, Run, memory};
@@ -10,26 +10,27 @@ use crate::{Csr, Error, Result, Run, memory};
 /// Relative difference up to which the two directions of an edge count as equal.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
 
-/// Rows handled between two looks at the run's cancellation.
+/// Rows between two checks of the run's cancellation.
 const CHECK_ROWS: usize = 4096;
 
-/// Reads a graph of `n_rows` nodes (as many as occur, where `None`) as a symmetric matrix of weights.
+/// Reads a graph of `n_rows` nodes (up to the largest node if `None`) as a symmetric matrix of weights.
 ///
 /// Edge lists, in the formats of [`EdgeFile`](super::EdgeFile) or an array `edges` in `.npz`: rows u, v\[, weight\] of
-/// nodes counted from 0, each undirected edge once or in both directions. Rows that repeat an edge in the same
-/// direction add up; an edge given in both directions counts once. Sparse matrices: `.npz` of
+/// nodes counted from 0, each undirected edge once or in both directions. Weights of rows that repeat an edge in the
+/// same direction are added; an edge given in both directions counts once. Sparse matrices: `.npz` of
 /// `scipy.sparse.save_npz`, symmetric. Self loops and edges of weight 0 are left out.
 ///
 /// # Errors
-/// [`Error::Graph`] naming the edge whose directions differ, or whose weights add up to infinity; [`Error::Format`] naming the row of a weight that is
-/// negative or not finite or a node that is not an integer in range; [`Error::Shape`] for a matrix of another size.
+/// [`Error::Graph`] naming an edge whose directions differ, or the sum of whose weights is infinite; [`Error::Format`]
+/// naming the row of a weight that is negative or not finite, or of a node that is not an integer in range;
+/// [`Error::Shape`] for a matrix of another size.
 ///
 /// # Complexity
 /// O(edges + nodes) time; about three times the bytes of the result in memory.
 pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
     let checks = Checks { n_nodes: n_rows };
     if Format::of(path) != Format::Npz {
-        return from_edges(path, Rows::open(path, checks, KNOWN)?, n_rows, run);
+        return from_edges(path, EdgeList::open(path, checks, KNOWN)?, n_rows, run);
     }
     let mut archive = Archive::open(path)?;
     if let Some(matrix) = archive.scipy_sparse::<f64>(run)? {
@@ -38,16 +39,17 @@ pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f
     if !archive.has("edges") {
         return Err(archive.unknown("a matrix of scipy.sparse.save_npz or an array edges"));
     }
-    let edges = ArrayEdges::held(archive.array("edges")?, checks, run)?;
-    from_edges(path, Rows::of_array(edges), n_rows, run)
+    let edges = ArrayEdges::new(archive.array("edges")?.held(run)?, checks)?;
+    from_edges(path, EdgeList::from_array(edges), n_rows, run)
 }
 
 const KNOWN: &str = "a graph as .npz, or an edge list as .csv, .parquet or .npy";
 
 /// The matrix of edges listed once or in both directions.
-fn from_edges(path: &Path, rows: Rows<'_>, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
+fn from_edges(path: &Path, rows: EdgeList<'_>, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
     let (mut entries, mut end) = (Vec::new(), 0);
-    // A damaged file may state any number of rows; one too large to reserve is not believed, the buffer then grows.
+    // A damaged file may state any number of rows. If the reservation fails, the buffer grows with the rows that there
+    // are.
     let _ = entries.try_reserve_exact(rows.n_rows.and_then(|n| usize::try_from(n).ok()).unwrap_or(0));
     rows.each(run, |edges| {
         end = nodes_of(edges).max(end);
@@ -61,7 +63,7 @@ fn from_edges(path: &Path, rows: Rows<'_>, n_rows: Option<usize>, run: &Run) -> 
     symmetric(path, &directed, true, run)
 }
 
-/// Refuses edges whose rows add up to more than a number of double precision.
+/// Refuses edges whose summed weights overflow double precision.
 fn check_sums(path: &Path, matrix: &Csr<f64>) -> Result<()> {
     let Some(at) = matrix.values().iter().position(|weight| !weight.is_finite()) else { return Ok(()) };
     let (u, v) = (matrix.indptr().partition_point(|&start| start as usize <= at) - 1, matrix.indices()[at]);
@@ -69,10 +71,10 @@ fn check_sums(path: &Path, matrix: &Csr<f64>) -> Result<()> {
     Err(Error::graph(format!("{}: edge ({u}, {v}) {reason}; scale all weights down", path.display())))
 }
 
-/// Bytes for each node while the matrix is made: offsets of two matrices, and where the next entry goes.
+/// Bytes for each node while the matrix is built: offsets of two matrices, and the place of the next entry.
 const NODE_BYTES: usize = 32;
 
-/// Whether there is room for `n` nodes: one damaged digit makes billions of a handful.
+/// Checks that there is memory for `n` nodes: one damaged digit of a node's number can make billions.
 fn check_room(path: &Path, n: usize) -> Result<()> {
     let what = format!("{}: a graph of {n} nodes", path.display());
     let advice = "number the nodes from 0 without gaps";
@@ -97,9 +99,9 @@ fn check_matrix(path: &Path, matrix: &Csr<f64>, n_rows: Option<usize>) -> Result
 
 /// The symmetric matrix of `matrix`, without its diagonal and zeros.
 ///
-/// Where only one direction of an edge is stored, `one_way` takes it for both; otherwise it is an error, as are two
-/// directions that differ. Of two that differ by rounding, the upper triangle's counts, so that the result is exactly
-/// symmetric.
+/// If only one direction of an edge is stored, `one_way` uses it for both; otherwise it is an error, as are two
+/// different directions. If they differ only by rounding, the upper triangle's weight is used, so that the result is
+/// exactly symmetric.
 fn symmetric(path: &Path, matrix: &Csr<f64>, one_way: bool, run: &Run) -> Result<Csr<f64>> {
     let transposed = matrix.transpose()?;
     let n = matrix.n_rows();

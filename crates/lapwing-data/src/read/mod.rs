@@ -1,8 +1,12 @@
 //! Readers: features with or without labels, labels alone, graphs, rows and edges in blocks.
 //!
-//! The format is told by the ending of the file name. Arrays (`.npy`) are memory-mapped where their layout allows it,
-//! tables are read into one row-major buffer, sparse files stay sparse. No length that a file states about itself is
-//! believed before it was held against the bytes there are; a damaged file gives an error, never a panic.
+//! The ending of the file name determines the format. Arrays (`.npy`) are memory-mapped if their layout allows it,
+//! tables are read into one row-major buffer, sparse files stay sparse.
+//!
+//! Each format has one scan that yields batches of typed values: `npy::NpyReader` and `npy::ArrayScan` for arrays,
+//! `records::Records` for CSV, `parquet::TableScan` for Parquet. Samples, streamed rows, labels and edges are made of
+//! these. No length that a file states is trusted before it is compared with the bytes of the file; a damaged file
+//! gives an error, never a panic.
 
 mod array;
 mod columns;
@@ -13,13 +17,11 @@ mod fingerprint;
 pub(crate) mod format;
 mod graph;
 mod labels;
-mod literal;
 mod npy;
 mod npz;
 mod origin;
 #[cfg(feature = "tables")]
 mod parquet;
-mod record;
 mod records;
 mod rows;
 mod svmlight;
@@ -31,7 +33,7 @@ pub use self::fields::{join_columns, split_columns};
 use self::format::{Format, unknown_ending};
 pub use self::graph::read_graph;
 pub use self::labels::{read_label_column, read_labels, read_sparse_labels};
-use self::origin::Origin;
+use self::origin::SampleOrigin;
 pub use self::rows::{RowFile, can_stream};
 use crate::{Features, Labels, Result, Run};
 
@@ -40,9 +42,9 @@ const KNOWN: &str = ".npy, .npz, .parquet, .csv, .csv.gz, .csv.zst, .svm or .lib
 /// How to read a file of samples.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Column of a table (array of an `.npz`) that holds the labels.
+    /// Column of a table, or array of an `.npz`, that holds the labels.
     pub label_column: Option<String>,
-    /// Feature columns, in this order; all but the label column where `None`. Names in tables, numbers in arrays.
+    /// Feature columns, in this order; `None` means all but the label column. Names in tables, numbers in arrays.
     pub columns: Option<Vec<String>>,
     /// Columns that are no features.
     pub drop: Vec<String>,
@@ -50,30 +52,30 @@ pub struct ReadOptions {
     pub unlabeled: Option<String>,
 }
 
-/// What a file of samples holds.
+/// The contents of a file of samples.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// One row per sample. Missing values are NaN; [`Samples::check`] names where they are.
+    /// One row per sample. Missing values are NaN; [`Samples::check`] reports them.
     pub features: Features<'static>,
-    /// Names of the feature columns, where the format has names.
+    /// Names of the feature columns, if the format has names.
     pub feature_names: Option<Vec<String>>,
-    /// The labels, if they were asked for or the format always has them.
+    /// The labels, if they are requested or the format always has them.
     pub labels: Option<Labels>,
-    /// Where they came from.
-    origin: Origin,
+    /// The file they were read from.
+    origin: SampleOrigin,
 }
 
 impl Samples {
-    /// Checks the features as [`Features::check`] does, and says in words of the file what is wrong with them.
+    /// Checks the features as [`Features::check`] does.
     ///
     /// # Errors
-    /// As [`Features::check`], with the file, the names of columns and the lines of a text.
+    /// As [`Features::check`], with the name of the file, the names of columns and the lines of a text.
     pub fn check(&self, run: &Run) -> Result<()> {
         self.features.check(run).map_err(|error| self.origin.named(error, self.feature_names.as_deref()))
     }
 }
 
-/// Size of the features of a file, known without reading all their values where the format tells.
+/// Size of the features of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Number of samples.
@@ -100,17 +102,17 @@ impl Size {
     }
 }
 
-/// Whether files of that ending can hold labels beside the features without a column being named.
+/// Whether the format of `path` can hold labels in addition to features without naming their column.
 pub fn holds_labels(path: &Path) -> bool {
     matches!(Format::of(path), Format::Npz | Format::Svmlight)
 }
 
-/// Whether files of that ending can name the column or array of their labels.
+/// Whether the format of `path` can have a named column or array of labels.
 pub fn names_labels(path: &Path) -> bool {
     matches!(Format::of(path), Format::Csv | Format::Parquet | Format::Npz | Format::Other)
 }
 
-/// Whether files of that ending have columns with names.
+/// Whether the format of `path` has column names.
 pub fn names_columns(path: &Path) -> bool {
     matches!(Format::of(path), Format::Csv | Format::Parquet)
 }
@@ -125,7 +127,7 @@ pub fn names_columns(path: &Path) -> bool {
 /// | `.svm`, `.libsvm`, `.svmlight` | a label and `index:value` pairs per line, counted from 1, or from 0 if an index 0 occurs |
 ///
 /// # Errors
-/// [`Error::Format`](crate::Error) naming the line or column that cannot be understood, [`Error::Io`](crate::Error) when
+/// [`Error::Format`](crate::Error) naming a malformed line or column, [`Error::Io`](crate::Error) when
 /// the file cannot be read, [`Error::Interrupted`](crate::Error).
 ///
 /// # Complexity
@@ -147,11 +149,11 @@ pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Sam
 /// Size of the features of a file, for planning.
 ///
 /// # Errors
-/// As [`read_samples`], as far as the file is looked at; [`Error::Param`](crate::Error) for standard input, which can be
-/// read only once.
+/// As [`read_samples`], for the parts of the file that are read; [`Error::Param`](crate::Error) for standard input,
+/// which can be read only once.
 ///
 /// # Complexity
-/// Array and Parquet files: their headers. Text: one pass that counts and keeps nothing.
+/// Array and Parquet files: reads their headers. Text: one pass that counts the rows.
 pub fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     if format::is_stdin(path) {
         return Err(format::only_once(path));

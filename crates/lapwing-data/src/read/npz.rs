@@ -1,4 +1,4 @@
-//! Archives of arrays (`.npz`): samples, and what graphs need of them.
+//! Archives of arrays (`.npz`): samples and graphs.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -9,31 +9,31 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-use super::array::{Width, dense};
+use super::array::converted;
 use super::format::{open, open_filled};
-use super::npy::{Dtype, Element, Header, NpyReader, Number, Origin};
-use super::origin::Origin as SampleOrigin;
+use super::npy::{ArrayName, Dtype, Element, Header, NpyReader, Number, Source};
+use super::origin::SampleOrigin;
 use super::{ReadOptions, Samples, Size, columns, labels};
-use crate::{Csr, Error, Features, Labels, Result, Run};
+use crate::{Csr, Error, Features, Labels, Result, Run, memory};
 
-/// Bytes a deflated byte can stand for at most, rounded up.
+/// Most bytes that one deflated byte can decode to, rounded up.
 const MAX_DEFLATE_RATIO: u64 = 1040;
 
-/// Where the header before a member has the length of its name.
+/// Byte, in the header before a member, of the length of its name.
 const NAME_LENGTH_AT: u64 = 26;
 
-/// Bytes of an entry of the directory without its texts, of the end of the directory, and of what stands before that in
-/// archives beyond 4 GiB.
+/// Bytes of an entry of the directory without its texts, of the end of the directory, and of the additional records
+/// before that in archives beyond 4 GiB.
 const ENTRY_BYTES: u64 = 46;
 const END_BYTES: u64 = 22;
 const END64_BYTES: u64 = 56 + 20;
 
-/// Start of an archive with members, and of one without.
+/// First bytes of an archive with members, and of one without.
 const MEMBER_MARK: &[u8] = b"PK\x03\x04";
 const EMPTY_MARK: &[u8] = b"PK\x05\x06";
 /// The newest version of the ZIP format, 6.3.
 const NEWEST_VERSION: u16 = 63;
-/// Flags of members that are encrypted, or patches of other files.
+/// Flags of members that are encrypted or patches of other files.
 const UNKNOWN_FLAGS: u16 = 1 | 1 << 5 | 1 << 6;
 
 /// An open `.npz` file.
@@ -56,17 +56,17 @@ struct SparseNames {
 const SCIPY: SparseNames = SparseNames { data: "data", indices: "indices", indptr: "indptr", shape: "shape" };
 const X: SparseNames = SparseNames { data: "X_data", indices: "X_indices", indptr: "X_indptr", shape: "X_shape" };
 
-/// A member of an archive, whose length and CRC-32 are checked where it ends.
+/// A member of an archive, whose length and CRC-32 are checked at its end.
 pub(super) struct Member<'z> {
     entry: ZipFile<'z>,
-    /// Bytes that the directory of the archive still promises.
+    /// Remaining bytes, by the directory of the archive.
     left: u64,
 }
 
 impl Read for Member<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let damaged = |reason| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
-        // The crate compares the CRC-32 where it meets the end.
+        // The crate compares the CRC-32 at the end of the member.
         let read = self.entry.read(buffer).map_err(|error| match error.to_string().as_str() {
             "Invalid checksum" => damaged("its CRC-32 is another"),
             _ => error,
@@ -79,8 +79,15 @@ impl Read for Member<'_> {
     }
 }
 
-/// Checks the directory of an archive of `length` bytes: members have the names that it has for them, and it holds as
-/// many entries as there is room for. One changed byte would hide a member.
+/// A member is read from its start to its end only.
+impl Source for Member<'_> {
+    fn go_to(&mut self, _: u64) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Checks the directory of an archive of `length` bytes: the headers of the members have the same names, and the
+/// entries fill the directory. Otherwise, one changed byte could hide a member.
 fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u64) -> Result<()> {
     let mut file = BufReader::new(open(path)?);
     let mut end = 0;
@@ -115,7 +122,7 @@ fn check_directory(path: &Path, zip: &mut ZipArchive<BufReader<File>>, length: u
     }
 }
 
-/// Refuses bytes before the archive, which ZIP allows and NumPy does not.
+/// Refuses bytes before the archive, which ZIP allows but NumPy does not.
 fn check_start(path: &Path, mut file: &File) -> Result<()> {
     let mut start = Vec::new();
     file.take(MEMBER_MARK.len() as u64)
@@ -128,7 +135,7 @@ fn check_start(path: &Path, mut file: &File) -> Result<()> {
     }
 }
 
-/// The version and the flags of a member. Its own header and the directory both state them.
+/// The version and the flags of a member, which its own header and the directory both state.
 struct Needs {
     version: u16,
     flags: u16,
@@ -163,7 +170,7 @@ impl<'a> Archive<'a> {
         let mut names: Vec<String> =
             zip.file_names().filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
         names.sort();
-        // NumPy takes `X` for an array as well as `X.npy`: with both, which one is meant is unclear.
+        // NumPy reads both `X` and `X.npy` as the array X, so an archive with both is ambiguous.
         let is_double =
             |name: &str| name.strip_suffix(".npy").is_some_and(|array| zip.file_names().any(|n| n == array));
         if zip.len() != zip.file_names().count() || zip.file_names().any(is_double) {
@@ -176,22 +183,22 @@ impl<'a> Archive<'a> {
         self.names.iter().any(|known| known == name)
     }
 
-    /// The error for an archive without what was looked for.
+    /// The error for an archive without an expected array.
     pub(super) fn unknown(&self, expected: &str) -> Error {
         let found = if self.names.is_empty() { "nothing".to_owned() } else { self.names.join(", ") };
         Error::format(self.path, None, format!("expected {expected}; the archive holds {found}"))
     }
 
-    /// Opens an array, reading its header only.
+    /// Opens an array and reads its header.
     ///
-    /// Whoever reads the values of it to their end has the rest of the member checked: its length and its CRC-32.
+    /// Reading all its values then checks the length and the CRC-32 of the member.
     pub(super) fn array<'s, D: Element>(&'s mut self, name: &'s str) -> Result<NpyReader<'s, Member<'s>, D>> {
         let path = self.path;
-        let origin = Origin { path, array: name };
+        let origin = ArrayName { path, array: name };
         let file = format!("{name}.npy");
         let at = self.zip.file_names().position(|known| known == file);
         at.ok_or_else(|| self.unknown(&format!("an array '{name}'")))?;
-        // Looked at in its raw form first: asking for the contents of a member with a foreign method panics.
+        // Checks the raw entry first: the crate panics when it opens a member with an unknown compression method.
         let index = (0..self.zip.len()).find(|&i| self.zip.by_index_raw(i).is_ok_and(|entry| entry.name() == file));
         let index = index.ok_or_else(|| origin.error("the archive is damaged"))?;
         let raw = self.zip.by_index_raw(index).map_err(|e| zip_error(path, e))?;
@@ -240,7 +247,7 @@ impl<'a> Archive<'a> {
         if format.header.dtype.is_number() {
             return Err(origin_error);
         }
-        format.texts(run)?.pop().map(Some).ok_or(origin_error)
+        format.last_text(run)?.map(Some).ok_or(origin_error)
     }
 
     /// Number of rows and columns of a sparse matrix.
@@ -253,10 +260,10 @@ impl<'a> Archive<'a> {
     }
 
     fn damaged(&self, array: &str, reason: &str) -> Error {
-        Origin { path: self.path, array }.error(reason)
+        ArrayName { path: self.path, array }.error(reason)
     }
 
-    /// A matrix in compressed rows, or (`by_column`) the transposed one of a matrix in compressed columns.
+    /// A matrix in compressed rows, or (`by_column`) the transpose of a matrix in compressed columns.
     fn csr<N: Number + std::ops::Add<Output = N>>(
         &mut self,
         names: SparseNames,
@@ -296,31 +303,29 @@ impl<'a> Archive<'a> {
         if !reader.header.dtype.is_integer() {
             return Err(reader.origin.error("expected integers"));
         }
-        if reader.header.dtype.size <= 4 {
-            // Negative ones wrap around to above 2³¹ and fail the comparison, unless the matrix is that wide.
-            let signed = reader.header.dtype.kind == super::npy::Kind::Int;
-            let limit = if signed { end.min(1 << 31) } else { end };
-            let ids: Vec<u32> = reader.numbers(run)?;
-            return match ids.iter().position(|&id| id as usize >= limit) {
-                Some(at) => Err(self.damaged(name, &format!("entry {at} is not between 0 and {}", end as i64 - 1))),
-                None => Ok(ids),
-            };
-        }
-        let ids: Vec<i64> = reader.numbers(run)?;
-        match ids.iter().position(|&id| id < 0 || id as u64 >= end as u64) {
+        let path = reader.origin.path.display().to_string();
+        let mut ids = memory::with_capacity(&path, reader.n_elements, "give fewer entries")?;
+        let mut bad = None;
+        reader.each_number(run, |id: i64| {
+            if !(0..end as i64).contains(&id) {
+                bad.get_or_insert(ids.len());
+            }
+            ids.push(id as u32);
+        })?;
+        match bad {
             Some(at) => Err(self.damaged(name, &format!("entry {at} is not between 0 and {}", end as i64 - 1))),
-            None => Ok(ids.into_iter().map(|id| id as u32).collect()),
+            None => Ok(ids),
         }
     }
 }
 
-/// Takes over compressed rows; columns out of order are sorted and repeated ones added, as SciPy allows both.
+/// A matrix of compressed rows. SciPy allows unsorted and repeated columns: these are sorted and added.
 fn canonical<N: Number + std::ops::Add<Output = N>>(
     n_rows: usize,
     n_cols: usize,
     indptr: Vec<u64>,
-    mut indices: Vec<u32>,
-    mut values: Vec<N>,
+    indices: Vec<u32>,
+    values: Vec<N>,
 ) -> Result<Csr<N>> {
     let fits = indptr.len() == n_rows + 1
         && indptr.is_sorted()
@@ -328,31 +333,12 @@ fn canonical<N: Number + std::ops::Add<Output = N>>(
         && indptr[n_rows] == indices.len() as u64
         && indices.len() == values.len();
     let row = |row: usize| indptr[row] as usize..indptr[row + 1] as usize;
-    if !fits || (0..n_rows).all(|i| indices[row(i)].is_sorted_by(|a, b| a < b)) {
+    if !fits || (0..n_rows).all(|at| indices[row(at)].is_sorted_by(|a, b| a < b)) {
         return Csr::new(n_rows, n_cols, indptr, indices, values);
     }
-    let mut sorted_indptr = Vec::with_capacity(indptr.len());
-    sorted_indptr.push(0);
-    let mut end = 0;
-    let mut entries: Vec<(u32, N)> = Vec::new();
-    for i in 0..n_rows {
-        entries.clear();
-        entries.extend(row(i).map(|at| (indices[at], values[at])));
-        entries.sort_by_key(|entry| entry.0);
-        let start = end;
-        for &(col, value) in &entries {
-            if end > start && indices[end - 1] == col {
-                values[end - 1] = values[end - 1] + value;
-            } else {
-                (indices[end], values[end]) = (col, value);
-                end += 1;
-            }
-        }
-        sorted_indptr.push(end as u64);
-    }
-    indices.truncate(end);
-    values.truncate(end);
-    Csr::new(n_rows, n_cols, sorted_indptr, indices, values)
+    let rows = (0..n_rows).flat_map(|at| row(at).map(move |_| at as u32));
+    let entries: Vec<(u32, u32, N)> = rows.zip(indices).zip(values).map(|((row, col), x)| (row, col, x)).collect();
+    Csr::from_entries(n_rows, n_cols, &entries)
 }
 
 fn zip_error(path: &Path, error: ZipError) -> Error {
@@ -373,7 +359,7 @@ const EXPECTED: &str =
 pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     let mut archive = Archive::open(path)?;
     let features = if archive.has("X") {
-        dense(archive.array("X")?, run)?
+        converted(archive.array("X")?, run)?
     } else if archive.has(X.data) {
         Features::Sparse(Arc::new(archive.csr(X, false, run)?))
     } else {
@@ -386,7 +372,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     let labels = labels.transpose()?.map(Labels::from);
     let keep = columns::by_number(path, features.n_cols(), options)?;
     let features = columns::select(features, keep.as_deref())?;
-    let origin = SampleOrigin { positions: keep, ..SampleOrigin::of(path) };
+    let origin = SampleOrigin { positions: keep, ..SampleOrigin::new(path) };
     Ok(Samples { features, feature_names: None, labels, origin })
 }
 
@@ -396,8 +382,8 @@ pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     let mut archive = Archive::open(path)?;
     let size = if archive.has("X") {
         let reader = archive.array("X")?;
-        let (n_rows, n_cols) = reader.header.matrix_shape(reader.origin)?;
-        Size::dense(n_rows, n_cols, Width::of(reader.header.dtype).bytes())
+        let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
+        Size::dense(n_rows, n_cols, reader.header.dtype.feature_bytes())
     } else {
         let names = if archive.has(X.data) { X } else { SCIPY };
         if !archive.has(names.data) || !archive.has(names.shape) {
@@ -408,17 +394,11 @@ pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     };
     match columns::by_number(path, size.n_cols, options)? {
         None => Ok(size),
-        // How many entries the chosen columns of a sparse matrix have is not known; all is the upper limit.
+        // The number of entries in the chosen columns of a sparse matrix is unknown; the number of all is an upper
+        // bound.
         Some(keep) if size.n_entries.is_some() => Ok(Size { n_cols: keep.len(), ..size }),
         Some(keep) => {
             Ok(Size::dense(size.n_rows, keep.len(), size.bytes_in_memory / (size.n_rows * size.n_cols).max(1)))
         }
-    }
-}
-
-impl<R: Read> NpyReader<'_, R> {
-    /// Number of rows of an array seen as a table.
-    pub(super) fn n_rows(&self) -> usize {
-        self.header.shape.first().copied().unwrap_or(1)
     }
 }

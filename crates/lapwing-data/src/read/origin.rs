@@ -1,26 +1,26 @@
-//! Where samples came from: file, columns and lines for what is said about their values.
+//! The origin of samples: file, columns and lines, for messages about their values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::{BadColumns, Error};
 
-/// Where samples came from.
+/// The origin of samples.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Origin {
+pub(crate) struct SampleOrigin {
     pub path: PathBuf,
-    /// Number in the file of each feature, where these are not all columns in order.
+    /// Number of each feature's column in the file; `None` if the features are all columns in order.
     pub positions: Option<Vec<usize>>,
-    /// Line of the first value of a feature that cannot be used, in texts.
+    /// In texts, line of the first bad value of a feature.
     pub lines: BTreeMap<usize, u64>,
 }
 
-impl Origin {
-    pub(super) fn of(path: &Path) -> Self {
+impl SampleOrigin {
+    pub(super) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), ..Self::default() }
     }
 
-    /// An error about features, in the words of their file.
+    /// An error about features, with file, column names and lines.
     pub(super) fn named(&self, error: Error, names: Option<&[String]>) -> Error {
         match error {
             Error::Columns(bad) => Error::columns(self.named_columns(*bad, names)),
@@ -28,7 +28,7 @@ impl Origin {
         }
     }
 
-    /// Columns that were found among features, in the words of their file.
+    /// Bad columns of features, with file, column names and lines.
     pub(super) fn named_columns(&self, mut bad: BadColumns, names: Option<&[String]>) -> BadColumns {
         bad.what = self.path.display().to_string();
         for column in &mut bad.columns {

@@ -1,9 +1,9 @@
 //! Records of a CSV file, by the rules of RFC 4180 as the crate `csv` reads them.
 //!
-//! Quotes are special where a cell starts with one; two of them inside are one. Lines end with `\n`, `\r\n` or `\r`, and
-//! empty ones are passed over. Every record knows its line. A quote that opens and never closes is an error that names
-//! the line where it opens: at the end of the file the parser is given one more line end, which ends any record but one
-//! inside quotes.
+//! A quote is special at the start of a cell; within quotes, two quotes stand for one. Lines end with `\n`, `\r\n` or
+//! `\r`, and empty lines are skipped. Every record has the number of its line. A quote that is not closed is an error
+//! that names the line of the quote: at the end of the file, the parser is given one more line end, which ends any
+//! record without an open quote.
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -12,18 +12,21 @@ use std::sync::Arc;
 use csv_core::{ReadRecordResult, Reader};
 
 use super::format::{TEXT_BYTES, open, open_text};
-use crate::{Error, Result};
+use crate::{Error, Result, Run};
 
-/// Bytes of a cell at most: one that is longer stands behind a quote that was never closed.
+/// Bytes of the longest cell; a longer one follows a quote that is not closed.
 const MAX_CELL_BYTES: usize = 1 << 24;
 
-/// What some programs write before text to say that it is UTF-8.
+/// The byte order mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Characters of a cell that a message shows.
 const MAX_SHOWN: usize = 40;
 
-/// Where a record starts.
+/// Records read between two checks of the run's cancellation.
+const CHECK_RECORDS: u32 = 1 << 10;
+
+/// The start of a record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mark {
     pub byte: u64,
@@ -31,7 +34,7 @@ pub(super) struct Mark {
     pub lines: u64,
 }
 
-/// What to do about text in another encoding.
+/// Advice for text in another encoding.
 const AS_UTF8: &str = "save the file as UTF-8, for instance by `iconv -f LATIN1 -t UTF-8`";
 
 /// Records of a CSV file, all of one length.
@@ -39,24 +42,26 @@ pub(super) struct Records {
     path: PathBuf,
     text: Box<dyn BufRead + Send>,
     parser: Reader,
-    /// Names of the columns; their numbers where the file has no header.
+    /// Names of the columns; their numbers if the file has no header.
     pub names: Arc<[String]>,
-    /// Number of cells of every record, once it is known.
+    /// Number of cells of every record; `None` before the first one.
     expected: Option<usize>,
-    /// Whether the current record is the first line of a file without a header, to be read again.
+    /// Whether the current record is the first line of a file without a header, so that the next record is the same.
     is_pending: bool,
-    /// Where the current record starts.
+    /// Start of the current record.
     start: Mark,
-    /// How far the text was read.
+    /// End of the text read so far.
     here: Mark,
-    /// Whether the last byte that was read is a `\r`: a `\n` behind it ends no line.
+    /// Whether the last byte read is a `\r`: a `\n` behind it ends no other line.
     after_return: bool,
-    /// Cells of the current record, one behind the other without their quotes, and room for more.
+    /// Cells of the current record without their quotes, and room for more.
     cells: Vec<u8>,
-    /// Where each cell ends, and room for more.
+    /// End of each cell in `cells`, and room for more.
     ends: Vec<usize>,
     /// Number of cells of the current record.
     width: usize,
+    /// Records until the next check of the run's cancellation.
+    unchecked: u32,
 }
 
 impl Records {
@@ -64,7 +69,7 @@ impl Records {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
         let mut records = Self::of_text(path, text, Mark { byte: skipped, lines: 0 });
-        if !records.next()? {
+        if !records.advance()? {
             return Err(Error::format(records.path, None, "the file is empty"));
         }
         let cells = || (0..records.width).map(|at| records.cell(at));
@@ -95,8 +100,8 @@ impl Records {
 
     fn of_text(path: &Path, text: Box<dyn BufRead + Send>, here: Mark) -> Self {
         let mut parser = Reader::new();
-        // The parser would take a byte order mark off its first bytes, wherever in the file these are: an empty line
-        // comes first.
+        // The parser would remove a byte order mark from the first bytes it gets, also in the middle of a file. An
+        // empty line before them prevents that.
         parser.read_record(b"\n", &mut [0], &mut [0]);
         Self {
             path: path.to_owned(),
@@ -111,16 +116,27 @@ impl Records {
             cells: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
             width: 0,
+            unchecked: 0,
         }
     }
 
-    /// Where the current record starts.
+    /// Start of the current record.
     pub(super) fn mark(&self) -> Mark {
         self.start
     }
 
-    /// Goes to the next record; false at the end.
-    pub(super) fn next(&mut self) -> Result<bool> {
+    /// Goes to the next record; false at the end. Checks from time to time whether the run is cancelled.
+    #[inline]
+    pub(super) fn next(&mut self, run: &Run) -> Result<bool> {
+        if self.unchecked == 0 {
+            run.check()?;
+            self.unchecked = CHECK_RECORDS;
+        }
+        self.unchecked -= 1;
+        self.advance()
+    }
+
+    fn advance(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_pending) {
             return Ok(true);
         }
@@ -138,7 +154,7 @@ impl Records {
         }
     }
 
-    /// Passes over what ends lines, so that the next byte starts a record; false at the end of the text.
+    /// Skips line ends, so that the next byte starts a record; false at the end of the text.
     fn skip_line_ends(&mut self) -> Result<bool> {
         loop {
             let bytes = match self.text.fill_buf() {
@@ -168,7 +184,7 @@ impl Records {
         let (mut n_bytes, mut n_ends, mut is_at_end) = (0, 0, false);
         loop {
             let bytes = match self.text.fill_buf() {
-                // One line end more ends any record but one inside quotes.
+                // One more line end ends any record without an open quote.
                 Ok([]) if !is_at_end => {
                     is_at_end = true;
                     b"\n"
@@ -202,7 +218,7 @@ impl Records {
         }
     }
 
-    /// Makes room for more of the current record, of which `n_bytes` and `n_ends` are there.
+    /// Makes room for more of the current record, of which `n_bytes` bytes and `n_ends` cells have been read.
     fn grow(&mut self, n_bytes: usize, n_ends: usize) -> Result<()> {
         if n_bytes - self.last_end(n_ends) > MAX_CELL_BYTES {
             return Err(self.unclosed("is not closed within 16 MiB", n_bytes, n_ends));
@@ -216,12 +232,12 @@ impl Records {
         Ok(())
     }
 
-    /// Where the last of `n_ends` cells ends.
+    /// End of the last of `n_ends` cells.
     fn last_end(&self, n_ends: usize) -> usize {
         n_ends.checked_sub(1).map_or(0, |last| self.ends[last])
     }
 
-    /// The error for a cell behind `n_ends` others that has no end.
+    /// The error for a cell, behind `n_ends` others, whose quote is not closed.
     fn unclosed(&self, what: &str, n_bytes: usize, n_ends: usize) -> Error {
         let end = self.last_end(n_ends);
         let breaks = self.cells[..end].iter().filter(|&&byte| byte == b'\n').count() as u64;
@@ -237,7 +253,7 @@ impl Records {
         self.width
     }
 
-    /// The text of column `at` without spaces around it; empty where there is no such column.
+    /// The text of column `at` without spaces around it; empty if there is no such column.
     #[inline]
     pub(super) fn cell(&self, at: usize) -> &[u8] {
         if at >= self.width {
@@ -270,25 +286,25 @@ impl Records {
         })
     }
 
-    /// The number in column `at`, NaN where it is missing; none where the cell holds something else.
+    /// The number in column `at`, NaN if it is missing; `None` if the cell holds anything else.
     #[inline]
     pub(super) fn number(&self, at: usize) -> Option<f64> {
         text_of(self.cell(at)).and_then(parse_number)
     }
 
-    /// The text of column `at` as a message shows it.
+    /// The text of column `at` as shown in a message.
     pub(super) fn shown(&self, at: usize) -> String {
         shown(self.cell(at))
     }
 }
 
-/// Text without the byte order mark that it may start with, and the bytes that were taken off.
+/// Text without a byte order mark at its start, and the number of bytes removed.
 fn without_mark(mut text: Box<dyn BufRead + Send>) -> std::io::Result<(Box<dyn BufRead + Send>, u64)> {
     const LENGTH: usize = BYTE_ORDER_MARK.len();
     let is_marked = match text.fill_buf() {
         Ok(bytes) if bytes.len() >= LENGTH => bytes.starts_with(BYTE_ORDER_MARK),
         Err(e) if e.kind() != std::io::ErrorKind::Interrupted => return Err(e),
-        // Pipes may hand over single bytes.
+        // A pipe may return single bytes.
         _ => {
             let mut start = Vec::new();
             text.by_ref().take(LENGTH as u64).read_to_end(&mut start)?;
@@ -307,7 +323,7 @@ fn text_of(cell: &[u8]) -> Option<&str> {
     std::str::from_utf8(cell).ok()
 }
 
-/// A number, or NaN for what stands for a missing one.
+/// A number, or NaN for a text that means a missing one.
 #[inline]
 fn parse_number(text: &str) -> Option<f64> {
     let is_missing = || text.is_empty() || ["null", "na", "n/a", "none"].iter().any(|m| text.eq_ignore_ascii_case(m));
@@ -324,7 +340,7 @@ pub(super) fn shown(cell: &[u8]) -> String {
     shown
 }
 
-/// An error of reading text; what ends early or cannot be decompressed is a matter of the contents.
+/// An error of reading text. Text that ends early or cannot be decompressed has damaged contents.
 pub(super) fn text_error(path: &Path, line: Option<u64>, error: std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
     match error.kind() {
@@ -339,7 +355,7 @@ mod tests {
     use super::*;
 
     fn records(text: &str) -> Records {
-        // Three bytes at a time, so that every rule is met at the end of a piece.
+        // Three bytes at a time, so that every rule is tested at the end of a piece.
         let text = BufReader::with_capacity(3, std::io::Cursor::new(text.as_bytes().to_vec()));
         let (text, skipped) = without_mark(Box::new(text)).unwrap();
         Records::of_text(Path::new("t.csv"), text, Mark { byte: skipped, lines: 0 })
@@ -348,7 +364,7 @@ mod tests {
     /// Line, byte and cells of every record.
     fn all(text: &str) -> Result<Vec<(u64, u64, Vec<String>)>> {
         let (mut records, mut found) = (records(text), Vec::new());
-        while records.next()? {
+        while records.advance()? {
             let cells = (0..records.width()).map(|at| String::from_utf8(records.cell(at).to_vec()).unwrap()).collect();
             found.push((records.line(), records.mark().byte, cells));
         }
@@ -375,7 +391,7 @@ mod tests {
         let found = all("\u{feff}a,b\n\u{feff}1,2").unwrap();
         assert_eq!((found[0].1, found[0].2[0].as_str(), found[1].2[0].as_str()), (3, "a", "\u{feff}1"));
         let mut later = Records::of_text(Path::new("t.csv"), Box::new(&b"\xef\xbb\xbf1,2"[..]), Mark::default());
-        assert!(later.next().unwrap() && later.cell(0) == "\u{feff}1".as_bytes());
+        assert!(later.advance().unwrap() && later.cell(0) == "\u{feff}1".as_bytes());
     }
 
     #[test]
@@ -404,7 +420,7 @@ mod tests {
             let mut ours = records(&text);
             for record in theirs.byte_records() {
                 ours.expected = None;
-                match ours.next() {
+                match ours.advance() {
                     // Only an open quote is an error.
                     Err(error) => {
                         assert!(error.to_string().contains("is not closed"), "{text:?}: {error}");

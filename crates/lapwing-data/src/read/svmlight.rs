@@ -1,7 +1,7 @@
-//! Sparse samples as SVMlight and LIBSVM write them: `label index:value index:value … # comment`.
+//! Sparse samples in the format of SVMlight and LIBSVM: `label index:value index:value … # comment`.
 //!
-//! Indices count from 1 by convention; a file in which an index 0 occurs counts from 0. The labels follow the same rules
-//! as everywhere, so that −1 means "no label": for files whose classes are +1 and −1, name another marker.
+//! Indices count from 1 by convention; they count from 0 in a file with an index 0. As in all formats, the label −1
+//! means "no label": for files with the classes +1 and −1, choose another marker.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use super::array::refuse_label_column;
 use super::format::open_text;
 use super::labels::LabelTexts;
-use super::origin::Origin;
+use super::origin::SampleOrigin;
 use super::records::text_error;
 use super::{ReadOptions, Samples, Size, columns};
 use crate::bad_columns::is_bad;
 use crate::{Csr, Error, Features, Labels, Result, Run};
 
-/// Lines read between two looks at the run's cancellation.
+/// Lines between two checks of the run's cancellation.
 const CHECK_LINES: u64 = 1024;
 
 /// Reads samples and their labels.
@@ -46,7 +46,7 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
         keep.as_ref().map_or(Some(at), |keep| keep.iter().position(|&other| other == at))
     };
     let lines = bad_lines.into_iter().filter_map(|(index, line)| Some((column(index)?, line))).collect();
-    let origin = Origin { positions: keep, lines, ..Origin::of(path) };
+    let origin = SampleOrigin { positions: keep, lines, ..SampleOrigin::new(path) };
     Ok(Samples { features, feature_names: None, labels: Some(Labels::from(texts.finish()?)), origin })
 }
 
@@ -61,11 +61,11 @@ pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     Ok(Size::sparse(n_rows, keep.map_or(bounds.n_cols(), |keep| keep.len()), n_entries))
 }
 
-/// Indices that occur in a file.
+/// Range of the indices of a file.
 struct Bounds {
     /// Number of the first column: 0 or 1.
     first: u32,
-    /// Largest index plus 1; 0 where there is none.
+    /// Largest index plus 1; 0 if there is none.
     end: u32,
 }
 
@@ -75,7 +75,7 @@ impl Bounds {
     }
 }
 
-/// Calls `take` with the number, the label and the entries of each line, in ascending order of their indices as written.
+/// Calls `take` with the number, the label and the entries of each line, sorted by their indices as written.
 fn each_line(path: &Path, run: &Run, mut take: impl FnMut(u64, &str, &[(u32, f32)])) -> Result<Bounds> {
     let mut reader = open_text(path)?;
     let (mut line, mut number) = (String::new(), 0u64);
@@ -130,7 +130,7 @@ fn parse_entries<'t>(tokens: impl Iterator<Item = &'t str>, entries: &mut Vec<(u
 /// An error of reading lines.
 pub(super) fn read_error(path: &Path, line: u64, error: std::io::Error) -> Error {
     match error.get_ref() {
-        // Of `read_line`; decompression has errors of its own.
+        // An error of `read_line`: errors of decompression have an inner error.
         None if error.kind() == std::io::ErrorKind::InvalidData => Error::format(path, Some(line), "not UTF-8 text"),
         _ => text_error(path, Some(line), error),
     }

@@ -1,4 +1,4 @@
-//! Files that are either written whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file that appears under its name, in the place of an older one, when it is [committed](Self::commit), and leaves
-/// nothing behind when it is dropped before.
+/// A file that gets its name, and replaces an older file, when it is [committed](Self::commit). Dropped before that, it
+/// leaves nothing behind.
 ///
-/// It is written beside its place. Symbolic links are followed. What is no regular file (a pipe, a device) is written
-/// directly, and so is standard output, `-`.
+/// It is written under a temporary name in the same folder. Symbolic links are followed. Pipes, devices and standard
+/// output (`-`) are written directly.
 ///
 /// # Example
 /// ```
@@ -36,7 +36,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
-    // Before the temporary name, so that what is buffered is gone when that is removed.
+    // Declared before the temporary name: fields are dropped in this order, so the buffer is dropped before the file is
+    // removed.
     out: BufWriter<Sink>,
     temporary: Option<(TempPath, Place)>,
 }
@@ -48,7 +49,7 @@ enum Sink {
 }
 
 impl AtomicFile {
-    /// Begins to write what will be `path`.
+    /// Creates the temporary file that will become `path`.
     ///
     /// # Errors
     /// [`Error::Io`] naming `path`.
@@ -68,11 +69,10 @@ impl AtomicFile {
         Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(BUFFER_BYTES, sink), temporary })
     }
 
-    /// Makes what was written durable, under its temporary name: several files can be
-    /// [published](super::publish_all) together.
+    /// Syncs the file under its temporary name, so that several files can be [published](super::publish_all) together.
     ///
     /// # Errors
-    /// [`Error::Io`] naming the path, with the kind that the system gave.
+    /// [`Error::Io`] naming the path, with the error kind of the system.
     pub fn stage(self) -> Result<Staged> {
         let Self { path, out, temporary } = self;
         Self::try_stage(&path, out, temporary).map_err(|e| Error::io(path, e))
@@ -86,10 +86,10 @@ impl AtomicFile {
         }
     }
 
-    /// Makes what was written durable and gives it its name.
+    /// Syncs the file and renames it.
     ///
     /// # Errors
-    /// [`Error::Io`] naming the path, with the kind that the system gave; the older file is then still there.
+    /// [`Error::Io`] naming the path, with the error kind of the system; the older file is then unchanged.
     pub fn commit(self) -> Result<()> {
         self.stage()?.publish()
     }
@@ -105,7 +105,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// Not of standard output.
+/// Excludes standard output.
 impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.out.seek(to)
@@ -137,26 +137,25 @@ impl Seek for Sink {
     }
 }
 
-/// Writes a file under a temporary name in the same folder, synced, which [`Staged::publish`] renames.
+/// Writes and syncs a file under a temporary name in the same folder; [`Staged::publish`] renames it.
 ///
 /// # Errors
-/// [`Error::Io`] naming `path`, with the kind that the system gave (a full disk, a closed pipe).
+/// [`Error::Io`] naming `path`, with the error kind of the system (a full disk, a closed pipe).
 pub fn stage_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<Staged> {
     stage_file(path, |file| write(file))
 }
 
-/// [`stage_atomic`] for formats whose writer goes back in the file; these cannot go to standard output.
+/// [`stage_atomic`] for writers that seek; such files cannot be written to standard output.
 pub(super) fn stage_file(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<Staged> {
     let mut file = AtomicFile::create(path)?;
     write(&mut file).map_err(|e| Error::io(path, e))?;
     file.stage()
 }
 
-/// Writes a file through a temporary one in the same folder, which is synced and then renamed: an [`AtomicFile`] that
-/// is committed if `write` succeeds.
+/// Writes an [`AtomicFile`] and commits it if `write` succeeds.
 ///
 /// # Errors
-/// [`Error::Io`] naming `path`, with the kind that the system gave (a full disk, a closed pipe).
+/// [`Error::Io`] naming `path`, with the error kind of the system (a full disk, a closed pipe).
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     stage_atomic(path, write)?.publish()
 }

@@ -1,4 +1,4 @@
-//! Labeled rows as CSV, and numbers as text.
+//! Labeled rows as CSV; numbers as text.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::ClassNames;
 #[derive(Debug)]
 pub(super) struct CsvLines {
     header: Vec<u8>,
-    /// The name of each class, in quotes where it needs them.
+    /// The name of each class, quoted if necessary.
     labels: Vec<Vec<u8>>,
     n_columns: usize,
 }
@@ -22,7 +22,7 @@ impl CsvLines {
         let names = ["row", "label", "confidence", "reached"].into_iter().chain(more.iter().map(String::as_str));
         let (header, n_columns) = (record(names)?, 4 + more.len());
         let label = |name: String| {
-            // With a cell behind it, since a line of one empty cell would be written in quotes.
+            // Written with a second cell: the crate would quote a line that is one empty cell.
             let mut line = record([&name, ""].into_iter())?;
             line.truncate(line.len() - ",\n".len());
             Ok(line)
@@ -74,7 +74,7 @@ impl Encode for CsvLines {
     }
 }
 
-/// Appends a cell that says whether something holds.
+/// Appends a cell with a truth value.
 fn push_truth(out: &mut Vec<u8>, holds: bool) {
     out.extend_from_slice(if holds { b",true" } else { b",false" });
 }
@@ -89,11 +89,11 @@ pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Whether the quick conversion gives the text of `{:?}`.
+/// Whether the fast conversion gives the text of `{:?}`.
 ///
-/// Beyond 1 and from 1e-5 to 1e-4 it writes exponents otherwise. And it takes the other of two shortest texts that are
-/// equally near: such a number has 17 digits, of which the last is a 5. It is odd·2⁻ᵐ, and odd·5ᵐ its digits; below 1
-/// that leaves m ≥ 17 and so an odd number of less than 18 bits.
+/// The two differ in exponents above 1 and from 1e-5 to 1e-4. They also differ if two shortest texts are equally near:
+/// such a number has 17 digits and ends in 5. It is odd·2⁻ᵐ, with the digits of odd·5ᵐ; below 1, m is at least 17, so
+/// that `odd` has less than 18 bits.
 #[inline]
 fn is_quick(value: f64) -> bool {
     let size = value.abs();
@@ -104,7 +104,7 @@ fn push_debug(out: &mut Vec<u8>, value: f64) {
     if value == 1.0 {
         return out.extend_from_slice(b"1.0");
     }
-    // A vector takes all that is written to it.
+    // Writing to a vector cannot fail.
     let _ = write!(out, "{value:?}");
 }
 

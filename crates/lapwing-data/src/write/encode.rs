@@ -1,4 +1,4 @@
-//! Labeled rows as bytes, several stretches of them at a time.
+//! Labeled rows as bytes, encoded in parallel.
 
 use std::io;
 use std::ops::Range;
@@ -7,26 +7,26 @@ use rayon::prelude::*;
 
 use super::table::LabeledRows;
 
-/// Cells encoded as one unit of work.
+/// Cells of one unit of parallel work.
 const CHUNK_CELLS: usize = 1 << 15;
 
-/// A format whose rows can be encoded one without the other.
+/// A format whose rows can be encoded independently.
 pub(super) trait Encode: Sync {
-    /// Appends the rows `range` of `rows`, of which the first is row `first_row` of the table.
+    /// Appends the rows `range` of `rows`; row 0 of `rows` is row `first_row` of the table.
     fn encode(&self, first_row: usize, rows: &LabeledRows<'_>, range: Range<usize>, out: &mut Vec<u8>);
 
-    /// Cells of a row.
+    /// Number of cells of a row.
     fn n_columns(&self) -> usize;
 }
 
-/// Hands the bytes of all of `rows` over in order, encoded by the threads of the pool this is called in, if any.
+/// Hands the bytes of all rows to the caller in order. The threads of the current pool encode them, if there is one.
 pub(super) fn encode_rows(
     encoder: &impl Encode,
     first_row: usize,
     rows: &LabeledRows<'_>,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    // Outside of a pool, rayon would start one of its own.
+    // Outside a pool, rayon would start its global pool.
     let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
     let (n_rows, chunk_rows) = (rows.labels.len(), (CHUNK_CELLS / encoder.n_columns()).max(1));
     let mut pieces: Vec<Vec<u8>> = vec![Vec::new(); threads];

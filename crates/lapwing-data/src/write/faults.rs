@@ -1,4 +1,4 @@
-//! What every writer does when one of its calls to the operating system fails: each in turn.
+//! Tests of all writers with failing system calls: each call fails once.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use super::{LabelColumns, LabeledRows, RecordFile, write_graph, write_labels};
 use crate::model_file::ModelFile;
 use crate::{ClassNames, Csr, Error, Matrix, Result, Run};
 
-/// Writes to `name` while each call fails in turn: the error names the file, the older file stays, and nothing else is left.
+/// Writes to `name` with each call failing in turn: the error names the file, the older file remains, and no other file
+/// does.
 fn check(name: &str, write: impl Fn(&Path) -> Result<()>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -33,7 +34,7 @@ fn check(name: &str, write: impl Fn(&Path) -> Result<()>) {
         },
     );
     assert_ne!(std::fs::read(&path).unwrap(), b"older", "{name}");
-    // To create, write, sync and rename a file takes at least one call each.
+    // Creating, writing, syncing and renaming a file take at least one call each.
     assert!(n_failed >= 4, "{name}: {n_failed} calls");
 }
 
@@ -41,7 +42,7 @@ fn endings<'e>(all: &'e [&'e str]) -> impl Iterator<Item = &'e str> {
     all.iter().copied().filter(|ending| cfg!(feature = "tables") || *ending != ".parquet")
 }
 
-/// More rows than one buffer holds, so that files are written in several calls.
+/// More rows than one buffer holds, so that writing a file takes several calls.
 const N_ROWS: usize = 120_000;
 
 struct Answers {

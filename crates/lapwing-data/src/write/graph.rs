@@ -1,4 +1,4 @@
-//! Graphs: sparse matrices that SciPy reads, and edge lists.
+//! Graphs: sparse matrices in SciPy's format, and edge lists.
 
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -13,21 +13,22 @@ use super::place::check_writable;
 use super::staged::Staged;
 use crate::{Csr, Result};
 
-/// Endings that [`write_graph`] knows.
+/// Endings that [`write_graph`] accepts.
 pub const GRAPH_ENDINGS: [&str; 4] = [".npz", ".parquet", ".csv", ".npy"];
 
 /// Writes a symmetric matrix of weights: `.npz` as `scipy.sparse.save_npz` does, the other endings as a list of the
 /// edges u < v with their weights (in `.npy` an m × 3 array). `-` is CSV on standard output.
 ///
-/// An edge list does not say how many nodes there are: isolated ones at the end are lost unless the reader knows.
+/// An edge list does not hold the number of nodes: a reader must get it if the last nodes are isolated.
 ///
 /// # Errors
-/// [`Error::Param`](crate::Error) for an unknown ending, [`Error::Io`](crate::Error) when the file cannot be written; nothing half-written is left.
+/// [`Error::Param`](crate::Error) for an unknown ending, [`Error::Io`](crate::Error) when the file cannot be written;
+/// no partial file remains.
 pub fn write_graph(path: &Path, graph: &Csr<f64>) -> Result<()> {
     stage_graph(path, graph)?.publish()
 }
 
-/// [`write_graph`] up to the renaming, which [`publish_all`](super::publish_all) does for several files together.
+/// [`write_graph`] without the renaming: [`publish_all`](super::publish_all) renames several files together.
 ///
 /// # Errors
 /// As [`write_graph`].
@@ -101,7 +102,7 @@ fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Res
     array("data", "'<f8'", &[graph.nnz()], &mut |out| {
         write_values(out, graph.values().iter().map(|weight| weight.to_le_bytes()))
     })?;
-    // SciPy keeps both index arrays in one type, the narrower where it suffices.
+    // SciPy stores both index arrays in one type, the narrower one if it suffices.
     let (indptr, indices) = (graph.indptr(), graph.indices());
     if graph.nnz().max(graph.n_rows()).max(graph.n_cols()) <= i32::MAX as usize {
         array("indptr", "'<i4'", &[indptr.len()], &mut |out| {
@@ -122,8 +123,8 @@ fn write_arrays(mut zip: ZipWriter<&mut Fused<'_>>, graph: &Csr<f64>) -> io::Res
     Ok(())
 }
 
-/// A writer that fails once and keeps the error of the system. An archive that is dropped unfinished tries to finish, and would
-/// print on standard error that it cannot; what it writes then goes nowhere.
+/// A writer that keeps the first error of the system and then discards all bytes. An unfinished archive tries to finish
+/// when it is dropped, and would print a failure on standard error.
 struct Fused<'f> {
     out: &'f mut AtomicFile,
     failure: Option<io::Error>,
@@ -158,7 +159,7 @@ impl Seek for Fused<'_> {
     }
 }
 
-/// Writes values in pieces large enough to be cheap.
+/// Writes values in large pieces, to make few calls.
 fn write_values<const SIZE: usize>(out: &mut dyn Write, values: impl Iterator<Item = [u8; SIZE]>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     for value in values {

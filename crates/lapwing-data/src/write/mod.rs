@@ -1,5 +1,5 @@
-//! Writers: labeled tables, at once or in blocks of rows, and graphs; each file written whole or not at all, several of one
-//! run together.
+//! Writers of labeled tables, at once or in blocks of rows, and of graphs. Every file is written completely or not at
+//! all; several files can be published together.
 
 mod atomic;
 mod csv;

@@ -29,7 +29,7 @@ pub(crate) fn npy_header(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// How labeled rows are laid out as records: row, label, confidence, reached, and what else there is of each row.
+/// Layout of labeled rows as records: row, label, confidence, reached, and optional columns.
 #[derive(Debug)]
 pub(super) struct Records {
     header: Vec<u8>,
@@ -47,7 +47,7 @@ impl Records {
         Self::with_labels(&label_type, labels, no_label, columns, classes, n_rows)
     }
 
-    /// Records whose labels are numbers of classes and not their names, `u32::MAX` for none.
+    /// Records with class numbers instead of names as labels; `u32::MAX` is no label.
     pub(super) fn by_index(classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Self {
         let labels = (0..classes.len() as u32).map(|class| class.to_le_bytes().to_vec()).collect();
         Self::with_labels("<u4", labels, NO_CLASS.to_le_bytes().to_vec(), columns, classes, n_rows)
@@ -74,13 +74,13 @@ impl Records {
         Self { header, size, labels, no_label, n_columns }
     }
 
-    /// What stands before the records.
+    /// The bytes before the records.
     pub(super) fn header(&self) -> &[u8] {
         &self.header
     }
 }
 
-/// In place of the number of a class, of which there are fewer.
+/// Stands for no label; there are fewer classes.
 pub(super) const NO_CLASS: u32 = u32::MAX;
 
 impl Encode for Records {
@@ -102,7 +102,7 @@ impl Encode for Records {
     }
 }
 
-/// Type of the label field, the bytes of each class name, and those of no label.
+/// Type of the label field, the bytes of each class name, and the bytes of an absent label.
 fn encoded_labels(classes: &ClassNames) -> (String, Vec<Vec<u8>>, Vec<u8>) {
     match classes {
         ClassNames::Integers(names) => {
@@ -121,7 +121,7 @@ fn encoded_labels(classes: &ClassNames) -> (String, Vec<Vec<u8>>, Vec<u8>) {
     }
 }
 
-/// Text as Python would write it in source.
+/// Text as a Python string literal.
 fn python_literal(text: &str) -> String {
     let mut literal = String::from("'");
     for c in text.chars() {

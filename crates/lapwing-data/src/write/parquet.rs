@@ -14,12 +14,12 @@ use super::atomic::AtomicFile;
 use super::table::{LabelColumns, LabeledRows};
 use crate::ClassNames;
 
-/// Rows handed over at a time.
+/// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// A table of labels that is being written, some rows at a time.
+/// Writes a table of labels in blocks of rows.
 ///
-/// Rows are gathered to batches of one size, so that the same table gives the same bytes in whatever blocks it comes.
+/// Rows are collected into batches of one size, so that the bytes do not depend on the sizes of the blocks.
 pub(super) struct LabelTable {
     writer: ArrowWriter<AtomicFile>,
     schema: Arc<Schema>,
@@ -118,7 +118,7 @@ impl LabelTable {
         Ok(())
     }
 
-    /// Writes what is left, and gives the file back.
+    /// Writes the remaining rows and returns the file.
     pub(super) fn finish(mut self, classes: &ClassNames) -> io::Result<AtomicFile> {
         if !self.labels.is_empty() {
             self.write_batch(classes)?;
@@ -152,7 +152,7 @@ pub(super) fn write_edges(out: &mut (dyn Write + Send), edges: &[(u32, u32, f64)
     writer.close().map(drop).map_err(io_error)
 }
 
-/// The system's own error where there is one, so that a full disk stays recognizable.
+/// The system's error if there is one, so that callers recognize a full disk.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! Where an output will stand, and whether it can: checked before any work is done.
+//! The place of an output file, checked before any work is done.
 
 use std::fs::{Metadata, Permissions};
 use std::io;
@@ -8,21 +8,21 @@ use super::system::{beside, folder_of, temporary_beside};
 use crate::read::format::is_stdin as is_stdout;
 use crate::{Error, Result};
 
-/// Links followed until a chain of them counts as a loop, as on Linux.
+/// Number of symbolic links followed before a chain counts as a loop, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Where a file will be.
+/// The place of a file.
 #[derive(Debug)]
 pub(super) struct Place {
     pub target: PathBuf,
-    /// Those of the file that is there already.
+    /// Permissions of the file that is there already.
     pub permissions: Option<Permissions>,
 }
 
 impl Place {
-    /// The place of `path`; none where something else than a regular file is there.
+    /// The place of `path`; `None` if it is something other than a regular file.
     ///
-    /// Symbolic links are followed: the file that a link leads to is replaced, and the link stays.
+    /// Symbolic links are followed: the target of a link is replaced, and the link remains.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let (target, metadata) = resolved(path)?;
         Ok(match metadata {
@@ -32,14 +32,14 @@ impl Place {
     }
 }
 
-/// What `path` stands for once links are followed, and the metadata of what is there.
+/// The path behind all symbolic links, and the metadata of the file there.
 fn resolved(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
     match std::fs::metadata(path) {
         Ok(metadata) => return Ok((std::fs::canonicalize(path)?, Some(metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // Nothing is there, or a link to nothing.
+    // There is no file, or a link to no file.
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
         match std::fs::read_link(&target) {
@@ -55,8 +55,8 @@ fn resolved(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
 /// `-` is accepted where `.csv` is. Devices and pipes, such as `/dev/null`, need no ending.
 ///
 /// # Errors
-/// [`Error::Param`] listing the endings; [`Error::Io`] for a folder that is missing or cannot be written, or a name that
-/// is a folder or a loop of symbolic links.
+/// [`Error::Param`] listing the endings; [`Error::Io`] for a folder that is missing or cannot be written, or a name
+/// that is a folder or a loop of symbolic links.
 pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
     if is_stdout(path) && endings.contains(&".csv") {
         return Ok(());
@@ -80,7 +80,7 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
         return Err(crate::read::format::without_tables(path));
     }
     temporary_beside(&target).map(drop).map_err(|e| {
-        // Through a link the folder is another than the one that was named.
+        // A link may lead to another folder than the one in `path`.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         Error::io(if is_link { path } else { folder_of(path) }, e)
     })
@@ -88,12 +88,12 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
 
 /// Checks that no output of a run would replace one of its inputs or another of its outputs.
 ///
-/// Each file comes with the name it has for the user, such as `"labels"`. Files that are there are compared by device and
-/// inode, links followed; names that are not there yet by folder and name. Standard input and output (`-`) and devices
-/// such as `/dev/null` are not compared.
+/// Each file is given with its name in messages, such as `"labels"`. Existing files are compared by device and inode,
+/// behind links; other files by folder and name. Standard input and output (`-`) and devices such as `/dev/null` are
+/// not compared.
 ///
 /// # Errors
-/// [`Error::Param`] naming the output and the file that it would replace.
+/// [`Error::Param`] naming an output and the file that it would replace.
 ///
 /// # Example
 /// ```
@@ -123,23 +123,23 @@ pub fn check_distinct(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Re
     Ok(())
 }
 
-/// What tells two files apart.
+/// The identity of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// Device and inode of a file that is there.
+    /// Device and inode of an existing file.
     #[cfg(unix)]
     There(u64, u64),
-    /// Where a file is or will be.
+    /// Path of a file that does not exist yet.
     Path(PathBuf),
 }
 
 impl Identity {
-    /// Of a file; none of standard input and output, and of devices.
+    /// The identity of a file; `None` for standard input and output, and for devices.
     fn of(path: &Path) -> Option<Self> {
         if is_stdout(path) {
             return None;
         }
-        // What cannot be resolved is refused when it is opened.
+        // Opening the file will fail if its path cannot be resolved.
         match resolved(path).ok()? {
             (_, Some(metadata)) if is_device(&metadata) => None,
             #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! A labeled table that several processes write at once, each its rows at their place.
+//! A labeled table that several processes write at once, each its own rows.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,18 +18,18 @@ use crate::{ClassNames, Error, Matrix, Result, Run};
 /// Bytes of records read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A file of as many records as the table has rows, written by several processes and then given its name.
+/// A file with one record for each row of a table, which several processes write.
 ///
-/// One process creates it; when it is there, the others open it. Each writes its rows where they belong and
-/// [syncs](Self::sync) them. When all have, one of them commits a `.npy`, whose records these are, or transcodes them
-/// into the `.csv` or `.parquet` that is wanted. That they wait for each other is up to them.
+/// One process creates the file, and then the others open it. Each process writes its rows and [syncs](Self::sync)
+/// them. After all processes have synced, one of them commits the file as a `.npy` of records, or transcodes it into a
+/// `.csv` or `.parquet`. The caller must synchronize the processes.
 ///
-/// The file is called `.NAME.part` and stands beside the one that it will be, so that a later run takes the place of
-/// one that was killed. Where the creator drops it before the end, it is removed.
+/// The file is called `.NAME.part` and lies in the folder of the final file, so that a later run replaces the file of a
+/// run that was killed. If the creator drops the file before the end, it is removed.
 ///
 /// # Complexity
-/// A record takes 17 bytes, and those of the label (4, or in `.npy` 8 or 4 for each letter of the longest name) 8
-/// for each probability, and 1 for whether it is certified. Memory for some thousand rows.
+/// A record takes 17 bytes, plus the label (4 bytes, or in `.npy` 8, or 4 for each letter of the longest name), 8 bytes
+/// for each probability, and 1 for the column `certified`. Memory for some thousand rows.
 ///
 /// # Example
 /// ```
@@ -53,24 +53,24 @@ const BLOCK_BYTES: usize = 1 << 20;
 pub struct RecordFile {
     shape: Table,
     records: Records,
-    /// Whether the labels are numbers of classes.
+    /// Whether the labels are class numbers.
     by_index: bool,
     file: Storage,
     part: PathBuf,
     place: Place,
-    /// Removes the file when the process that made it drops it.
+    /// Removes the file when its creator drops it.
     owned: Option<TempPath>,
 }
 
 impl RecordFile {
-    /// Begins a table of `n_rows` rows that will be `path`, for all processes.
+    /// Creates a table of `n_rows` rows that will become `path`, for all processes.
     ///
     /// # Errors
-    /// [`Error::Param`] for an unknown ending, or for what is no file; [`Error::TooLarge`];
+    /// [`Error::Param`] for an unknown ending, or a path that is no file; [`Error::TooLarge`];
     /// [`Error::Io`] when the file cannot be written.
     pub fn create_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
         Self::new(path, classes, n_rows, columns, |part, records, length| {
-            // Removed and not overwritten: a process of a killed run may still be writing.
+            // Removed, not overwritten: a process of a killed run may still write to the old file.
             match std::fs::remove_file(part) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
                 _ => {}
@@ -79,7 +79,7 @@ impl RecordFile {
             let owned = TempPath::try_from_path(part)?;
             file.write_all(records.header())?;
             file.set_len(length)?;
-            // Rows never written are told by their number, which is 0: but for the first.
+            // Row numbers identify rows that were never written: theirs are 0. The first row gets another number.
             if length > records.header().len() as u64 {
                 file.write_all(&(-1i64).to_le_bytes())?;
             }
@@ -87,10 +87,10 @@ impl RecordFile {
         })
     }
 
-    /// Opens the table that another process has begun with the same arguments.
+    /// Opens the table that another process created with the same arguments.
     ///
     /// # Errors
-    /// [`Error::Format`] where the file is another table; [`Error::Io`] where there is none.
+    /// [`Error::Format`] if the file is another table; [`Error::Io`] if there is none.
     pub fn open_shared(path: &Path, classes: &ClassNames, n_rows: usize, columns: LabelColumns) -> Result<Self> {
         let mut opened = Self::new(path, classes, n_rows, columns, |part, _, _| {
             File::options().read(true).write(true).open(part).map(|file| (Storage::new(file), None))
@@ -127,7 +127,7 @@ impl RecordFile {
         Ok(Self { shape, records, by_index, file, part, place, owned })
     }
 
-    /// Whether the file is the table it should be.
+    /// Whether the file has the expected header and length.
     fn is_same(&mut self) -> io::Result<bool> {
         let expected = self.records.header();
         let mut header = Vec::new();
@@ -135,9 +135,9 @@ impl RecordFile {
         Ok(header == expected && Some(self.file.len()?) == length_of(&self.records, self.shape.n_rows))
     }
 
-    /// Writes the rows of `block` at their place, `first_row` and those behind it; any number of times, in any order.
+    /// Writes the rows of `block` as the rows from `first_row` on. Blocks may be written in any order and repeatedly.
     ///
-    /// They are encoded by the threads of the pool this is called in, by one where there is none.
+    /// The threads of the current pool encode the rows; without a pool, one thread does.
     ///
     /// # Errors
     /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together or into the table, [`Error::Io`] when
@@ -151,7 +151,7 @@ impl RecordFile {
         written.map_err(|e| Error::io(&self.part, e))
     }
 
-    /// Makes durable, and known to other machines, what this process wrote.
+    /// Syncs the rows that this process wrote, so that other machines see them.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -159,19 +159,20 @@ impl RecordFile {
         self.file.sync().map_err(|e| Error::io(&self.part, e))
     }
 
-    /// Gives a `.npy` its name, when all processes have written and synced their rows.
+    /// Renames the file of a `.npy`, after all processes have written and synced their rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] where a row is missing; [`Error::Param`] for other endings, which are to be transcoded;
-    /// [`Error::Io`]. The file is removed then, and an older one of that name stays as it was; [`Error::Interrupted`].
+    /// [`Error::Shape`] if a row is missing; [`Error::Param`] for other endings, which must be transcoded;
+    /// [`Error::Io`]; [`Error::Interrupted`]. The file is then removed, and an older file of the final name is
+    /// unchanged.
     ///
     /// # Complexity
-    /// One pass, which looks for rows that are missing.
+    /// One pass that checks for missing rows.
     pub fn commit(self, run: &Run) -> Result<()> {
         self.stage(run)?.publish()
     }
 
-    /// [`commit`](Self::commit) up to the renaming, which [`publish_all`](super::publish_all) does for several files
+    /// [`commit`](Self::commit) without the renaming: [`publish_all`](super::publish_all) renames several files
     /// together.
     ///
     /// # Errors
@@ -186,17 +187,17 @@ impl RecordFile {
         Staged::new(&shape.path, &file, owned, place).map_err(|e| Error::io(&shape.path, e))
     }
 
-    /// Writes the records as the table `final_path`, in the format of its ending, to the bytes of
+    /// Writes the records as the table `final_path`, in the format of its ending and with the same bytes as
     /// [`write_labels`](super::write_labels), and removes the file.
     ///
     /// # Errors
-    /// [`Error::Shape`] where a row is missing; [`Error::Format`] for records that were damaged; [`Error::Param`] for a
-    /// table begun as `.npy`, which is to be committed; [`Error::Io`]. The file is removed in any case.
+    /// [`Error::Shape`] if a row is missing; [`Error::Format`] for damaged records; [`Error::Param`] for a table
+    /// created as `.npy`, which must be committed; [`Error::Io`]. The file is removed in any case.
     pub fn transcode(self, final_path: &Path, run: &Run) -> Result<()> {
         self.stage_transcoded(final_path, run)?.publish()
     }
 
-    /// [`transcode`](Self::transcode) up to the renaming, which [`publish_all`](super::publish_all) does for several files
+    /// [`transcode`](Self::transcode) without the renaming: [`publish_all`](super::publish_all) renames several files
     /// together.
     ///
     /// # Errors
@@ -221,7 +222,7 @@ impl RecordFile {
         writer.stage()
     }
 
-    /// The name of the file, for whoever ends it: it is removed with this, whoever made it.
+    /// The name of the file, which is removed when this is dropped, also if another process created it.
     fn take_part(&mut self) -> Result<TempPath> {
         match self.owned.take() {
             Some(owned) => Ok(owned),
@@ -229,7 +230,7 @@ impl RecordFile {
         }
     }
 
-    /// Hands over the records, block by block, with the row of the first.
+    /// Hands the records to the caller block by block, each with its first row.
     fn each_block(&mut self, run: &Run, mut take: impl FnMut(&Self, usize, &[u8]) -> Result<()>) -> Result<()> {
         let size = self.records.size;
         let block_rows = (BLOCK_BYTES / size).max(1);
@@ -262,7 +263,7 @@ fn length_of(records: &Records, n_rows: usize) -> Option<u64> {
     i64::try_from(length).ok().map(|length| length as u64)
 }
 
-/// The file that will be `target`, hidden beside it.
+/// The hidden file, beside `target`, that will become `target`.
 fn part_of(target: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -270,7 +271,7 @@ fn part_of(target: &Path) -> PathBuf {
     beside(target, name)
 }
 
-/// Records taken apart.
+/// Decoded records.
 #[derive(Default)]
 struct Block {
     labels: Vec<Option<usize>>,
@@ -281,7 +282,7 @@ struct Block {
 }
 
 impl Block {
-    /// Takes records apart whose labels are numbers of classes.
+    /// Decodes records whose labels are class numbers.
     fn decode(&mut self, file: &RecordFile, bytes: &[u8]) -> Result<()> {
         let n_classes = file.shape.classes.len();
         *self = Self::default();

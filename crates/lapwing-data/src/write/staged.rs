@@ -1,4 +1,4 @@
-//! Files that are complete but do not stand under their names yet, so that several of them can appear together.
+//! Files that are complete under temporary names, so that several of them can be renamed together.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use super::place::Place;
 use super::system::{Storage, move_aside, rename, second_name, sync_folder};
 use crate::{Error, Result};
 
-/// A file that was written and synced under a temporary name, and gets its own when it is
-/// [published](Self::publish); dropped before, it leaves nothing.
+/// A file that was written and synced under a temporary name. [Publishing](Self::publish) renames it; dropping it
+/// before removes it.
 ///
-/// What was written to a device, a pipe or standard output is there already.
+/// Output to a device, a pipe or standard output is written already.
 #[derive(Debug)]
 #[must_use = "a staged file that is not published is removed"]
 pub struct Staged {
     path: PathBuf,
-    /// The temporary file and where it belongs.
+    /// The temporary file and its final place.
     waiting: Option<(TempPath, PathBuf)>,
 }
 
 impl Staged {
-    /// Makes a temporary file durable, with the permissions of the one that it will replace.
+    /// Syncs a temporary file and gives it the permissions of the file that it will replace.
     pub(super) fn new(path: &Path, file: &Storage, temporary: TempPath, place: Place) -> io::Result<Self> {
         let Place { target, permissions } = place;
         if let Some(permissions) = permissions {
@@ -32,7 +32,7 @@ impl Staged {
         Ok(Self { path: path.to_owned(), waiting: Some((temporary, target)) })
     }
 
-    /// What was written where it stays.
+    /// Output that was written directly.
     pub(super) fn direct(path: PathBuf) -> Self {
         Self { path, waiting: None }
     }
@@ -42,22 +42,22 @@ impl Staged {
         &self.path
     }
 
-    /// Gives the file its name, in the place of an older one.
+    /// Renames the file, replacing an older one.
     ///
     /// # Errors
-    /// [`Error::Io`] naming the path; the older file is then still there.
+    /// [`Error::Io`] naming the path; the older file is then unchanged.
     pub fn publish(self) -> Result<()> {
         publish_all(vec![self])
     }
 }
 
-/// Gives all files their names, or none of them: where one cannot get its name, those before it are taken back and the
-/// files that they replaced are there again.
+/// Renames all files or none: if one cannot be renamed, the files before it are removed and the files that they
+/// replaced are restored.
 ///
-/// A process that is killed between two of the renames, which come right after each other, leaves the first of them.
+/// A process that is killed between two renames, which directly follow each other, leaves the files renamed so far.
 ///
 /// # Errors
-/// [`Error::Io`] naming the file that could not get its name.
+/// [`Error::Io`] naming the file that could not be renamed.
 ///
 /// # Example
 /// ```
@@ -95,19 +95,19 @@ pub fn publish_all(files: Vec<Staged>) -> Result<()> {
     Ok(())
 }
 
-/// A file that has its name, and the way back.
+/// A renamed file, with the means to undo that.
 struct Published {
     target: PathBuf,
     older: Older,
 }
 
-/// The file that was replaced, kept under a hidden name that is removed when this is dropped.
+/// The replaced file, kept under a hidden name that is removed when this is dropped.
 enum Older {
-    /// There was none, or there is no way back to it.
+    /// There was none, or it cannot be restored.
     None,
-    /// A second name of it.
+    /// A hard link to it.
     Linked(TempPath),
-    /// Its only name, on file systems without hard links.
+    /// The file moved to a hidden name, on file systems without hard links.
     Moved(TempPath),
 }
 
@@ -143,7 +143,7 @@ impl Older {
     }
 }
 
-/// Gives an older file its name again. Where even that fails it keeps the hidden one: nothing is lost.
+/// Restores the name of an older file. If that fails, the file keeps its hidden name: nothing is lost.
 fn restore(older: TempPath, target: &Path) {
     if let Err(error) = older.persist(target) {
         let _ = error.path.keep();

@@ -1,4 +1,4 @@
-//! The calls to the operating system that make files, all in one place, so that tests can let each of them fail.
+//! All system calls that create files, in one place, so that tests can make each of them fail.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,11 +10,11 @@ use tempfile::{Builder, TempPath};
 #[derive(Debug)]
 pub(super) struct Storage {
     file: File,
-    /// Bytes written since the system was last asked to begin storing them.
+    /// Bytes written since the last request to start writing to the disk.
     unstored: u64,
 }
 
-/// Bytes of a large file after which the system is asked to begin storing them, so that little is left for the final sync.
+/// Bytes after which a large file's pages are sent to the disk, so that the final sync is short.
 const STORE_STEP: u64 = 32 << 20;
 
 impl Storage {
@@ -22,7 +22,7 @@ impl Storage {
         Self { file, unstored: 0 }
     }
 
-    /// Opens what is there already and is no regular file: a device or a pipe.
+    /// Opens an existing device or pipe.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         faults::step()?;
         File::options().write(true).open(path).map(Self::new)
@@ -42,7 +42,7 @@ impl Storage {
         self.file.set_permissions(permissions)
     }
 
-    /// Makes the bytes durable.
+    /// Syncs the file.
     pub(super) fn sync(&self) -> io::Result<()> {
         faults::step()?;
         self.file.sync_all()
@@ -81,32 +81,32 @@ impl Seek for Storage {
 #[cfg(target_os = "linux")]
 fn begin_to_store(file: &File) {
     use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is open; a request that is not granted changes nothing.
+    // SAFETY: the descriptor is open; a request that is refused changes nothing.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
 #[cfg(not(target_os = "linux"))]
 fn begin_to_store(_: &File) {}
 
-/// A new empty file, hidden, in the folder of `target`, removed when its name is dropped.
+/// Creates an empty hidden file in the folder of `target`; it is removed when its name is dropped.
 pub(super) fn temporary_beside(target: &Path) -> io::Result<(Storage, TempPath)> {
-    // With the permissions of any new file: the user's mask decides, not the narrow default of temporary files.
+    // The permissions of any new file, by the user's mask, instead of the narrow default of temporary files.
     let open = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
     let (file, path) = hidden_beside(target, open)?;
     Ok((Storage::new(file), path))
 }
 
-/// Another, hidden name for the file `target`, in its folder; removed when dropped.
+/// Creates a hidden hard link to `target` in its folder; it is removed when dropped.
 pub(super) fn second_name(target: &Path) -> io::Result<TempPath> {
     Ok(hidden_beside(target, |path| std::fs::hard_link(target, path))?.1)
 }
 
-/// Moves `target` to a hidden name in its folder, where it is removed when that is dropped.
+/// Moves `target` to a hidden name in its folder; the file is removed when that name is dropped.
 pub(super) fn move_aside(target: &Path) -> io::Result<TempPath> {
     Ok(hidden_beside(target, |path| std::fs::rename(target, path))?.1)
 }
 
-/// Creates something under a new hidden name beside `target`; errors do not speak of that name.
+/// Calls `create` with new hidden names beside `target`; errors do not contain the hidden name.
 fn hidden_beside<T>(target: &Path, mut create: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(T, TempPath)> {
     faults::step()?;
     let mut code = None;
@@ -119,13 +119,13 @@ fn hidden_beside<T>(target: &Path, mut create: impl FnMut(&Path) -> io::Result<T
     Ok((file, path))
 }
 
-/// Gives a temporary file its name, in the place of what has it; the temporary file is removed if that fails.
+/// Renames a temporary file, replacing an existing one; removes the temporary file if that fails.
 pub(super) fn rename(temporary: TempPath, target: &Path) -> io::Result<()> {
     faults::step()?;
     temporary.persist(target).map_err(|error| error.error)
 }
 
-/// Makes a new name durable, where the system lets folders be synced; the file is whole either way.
+/// Syncs the folder of a new name, if the system allows that; the file is complete in any case.
 pub(super) fn sync_folder(target: &Path) {
     if let Ok(folder) = File::open(folder_of(target)) {
         let _ = folder.sync_all();

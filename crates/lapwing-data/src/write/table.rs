@@ -6,7 +6,7 @@ use super::staged::Staged;
 use super::writer::LabelWriter;
 use crate::{ClassNames, Error, Matrix, Result};
 
-/// Endings that [`write_labels`] knows.
+/// Endings that [`write_labels`] accepts.
 pub const LABEL_ENDINGS: [&str; 3] = [".parquet", ".csv", ".npy"];
 
 /// Answers for all rows of a data set, to be written as a table.
@@ -16,13 +16,13 @@ pub struct LabeledRows<'a> {
     pub classes: &'a ClassNames,
     /// Class of each row (n); `None` leaves the label empty.
     pub labels: &'a [Option<usize>],
-    /// Confidence in each label (n); NaN is left empty, as is that of a row without a label.
+    /// Confidence in each label (n); the cell is empty for NaN and for rows without a label.
     pub confidence: &'a [f64],
     /// Whether a given label reaches the row (n).
     pub reached: &'a [bool],
-    /// Whether each label is certified to be that of the exact solution (n), written as a column `certified`.
+    /// Whether each label is certified to be the one of the exact solution (n); the column `certified`.
     pub certified: Option<&'a [bool]>,
-    /// Probability of each class (n, c), written as columns `p_<class>`; NaN is left empty.
+    /// Probability of each class (n, c), the columns `p_<class>`; NaN gives an empty cell.
     pub probabilities: Option<&'a Matrix>,
 }
 
@@ -56,7 +56,7 @@ impl std::fmt::Display for LabelColumns {
 }
 
 impl LabeledRows<'_> {
-    /// Refuses rows that do not fit together; the first of them is row `first_row`.
+    /// Checks that the columns have equal lengths; the first row is row `first_row` of the table.
     pub(super) fn check(&self, first_row: usize) -> Result<()> {
         let (n, n_classes) = (self.labels.len(), self.classes.len());
         let certified = self.certified.map(|certified| ("certified", certified.len()));
@@ -78,12 +78,12 @@ impl LabeledRows<'_> {
         }
     }
 
-    /// The columns that there are.
+    /// The optional columns that are present.
     pub(super) fn columns(&self) -> LabelColumns {
         LabelColumns { certified: self.certified.is_some(), probabilities: self.probabilities.is_some() }
     }
 
-    /// Confidence of a row, `None` to be left empty.
+    /// Confidence of a row, `None` for an empty cell.
     pub(super) fn confidence_of(&self, row: usize) -> Option<f64> {
         self.labels[row].map(|_| self.confidence[row]).filter(|confidence| !confidence.is_nan())
     }
@@ -92,17 +92,18 @@ impl LabeledRows<'_> {
 /// Writes the table in the format of the ending; `-` is CSV on standard output.
 ///
 /// Columns: `row` (counted from 0), `label` (an integer or text, as the classes are), `confidence`, `reached`, then
-/// `certified` and `p_<class>` where they are given. A missing label or number is empty in CSV, null in Parquet, and −1, `""` or
-/// NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same number.
+/// `certified` and `p_<class>` if they are given. A missing label or number is empty in CSV, null in Parquet, and −1,
+/// `""` or NaN in the structured array of `.npy`. Floats in CSV have the fewest digits that read back as the same
+/// number.
 ///
 /// # Errors
 /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together, [`Error::Param`] for an unknown ending,
-/// [`Error::Io`] when the file cannot be written; nothing half-written is left.
+/// [`Error::Io`] when the file cannot be written; no partial file remains.
 pub fn write_labels(path: &Path, rows: &LabeledRows<'_>) -> Result<()> {
     stage_labels(path, rows)?.publish()
 }
 
-/// [`write_labels`] up to the renaming, which [`publish_all`](super::publish_all) does for several files together.
+/// [`write_labels`] without the renaming: [`publish_all`](super::publish_all) renames several files together.
 ///
 /// # Errors
 /// As [`write_labels`].

@@ -14,12 +14,11 @@ use super::staged::Staged;
 use super::table::{LABEL_ENDINGS, LabelColumns, LabeledRows};
 use crate::{ClassNames, Error, Result};
 
-/// A labeled table that is written in blocks of rows, one after the other, to the bytes of
-/// [`write_labels`](super::write_labels) for all of them.
+/// Writes a labeled table in consecutive blocks of rows, with the same bytes as [`write_labels`](super::write_labels).
 ///
-/// The file appears under its name when it is [finished](Self::finish); dropped before, it leaves nothing. Rows of
-/// `.csv` and `.npy` are encoded by the threads of the pool that [`write`](Self::write) is called in
-/// ([`Run::install`](crate::Run::install)), by one where there is none.
+/// The file gets its name when it is [finished](Self::finish); dropped before, it leaves nothing. The threads of the
+/// pool that [`write`](Self::write) is called in ([`Run::install`](crate::Run::install)) encode rows of `.csv` and
+/// `.npy`; without a pool, one thread does.
 ///
 /// # Complexity
 /// Memory for some thousand rows, and in `.parquet` for about a million of them, compressed.
@@ -44,7 +43,7 @@ use crate::{ClassNames, Error, Result};
 #[derive(Debug)]
 pub struct LabelWriter {
     shape: Table,
-    /// The row that is to come next; none after a failure.
+    /// The next row; `None` after a failure.
     next: Option<usize>,
     format: Format,
 }
@@ -67,7 +66,7 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// What a table is to hold.
+/// The expected contents of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub path: std::path::PathBuf,
@@ -77,7 +76,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Refuses a block that does not belong, or reaches beyond the rows; else says where it ends.
+    /// Checks the columns and the range of a block, and returns its end.
     pub(super) fn check(&self, first_row: usize, block: &LabeledRows<'_>) -> Result<usize> {
         block.check(first_row)?;
         if *block.classes != self.classes {
@@ -99,8 +98,8 @@ impl Table {
 }
 
 impl LabelWriter {
-    /// Begins a table of `n_rows` rows, in the format of the ending; `-` is CSV on standard output. It has
-    /// the given `columns`.
+    /// Creates a table of `n_rows` rows and the given `columns`, in the format of the ending; `-` is CSV on standard
+    /// output.
     ///
     /// # Errors
     /// [`Error::Param`] for an unknown ending, [`Error::Io`] when the file cannot be written.
@@ -111,7 +110,7 @@ impl LabelWriter {
         Ok(Self { shape, next: Some(0), format })
     }
 
-    /// Writes the rows of `block`, which are numbered from `first_row` on: the row behind the last of the block before.
+    /// Writes the rows of `block` as the rows from `first_row` on, which must directly follow the block before.
     ///
     /// # Errors
     /// [`Error::Shape`] and [`Error::Labels`] for rows that do not fit together or into the table, [`Error::Param`] for
@@ -135,16 +134,16 @@ impl LabelWriter {
         Ok(())
     }
 
-    /// Makes the table durable and gives it its name.
+    /// Syncs the table and renames it.
     ///
     /// # Errors
-    /// [`Error::Shape`] where rows are missing, [`Error::Io`] when the file cannot be written; nothing is left then,
-    /// and an older file of that name stays as it was.
+    /// [`Error::Shape`] if rows are missing, [`Error::Io`] when the file cannot be written; no partial file remains,
+    /// and an older file of that name is unchanged.
     pub fn finish(self) -> Result<()> {
         self.stage()?.publish()
     }
 
-    /// [`finish`](Self::finish) up to the renaming, which [`publish_all`](super::publish_all) does for several files
+    /// [`finish`](Self::finish) without the renaming: [`publish_all`](super::publish_all) renames several files
     /// together.
     ///
     /// # Errors

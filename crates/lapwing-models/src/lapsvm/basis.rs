@@ -324,7 +324,7 @@ fn linear_factor(features: &Features<'_>, run: &Run) -> Result<Factor> {
         Features::Sparse(csr) => Factor::Sparse(csr.clone(), csr.transpose()?),
         Features::Dense(dense) => {
             let mut values = vec![0.0f32; dense.n_rows() * dense.n_cols()];
-            dense.copy_rows_f32(0..dense.n_rows(), &[], &mut values);
+            dense.copy_rows_f32(0..dense.n_rows(), &mut values);
             run.check()?;
             Factor::Dense { rank: dense.n_cols(), values }
         }

@@ -1,76 +1,74 @@
 //! Edges as rows of a NumPy array, plain or of records.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
 use super::layout::Layout;
 use super::rows::{Checks, NO_WEIGHT, row_text};
 use crate::read::format::open_filled;
-use crate::read::npy::{NpyReader, Origin};
-use crate::read::record::Record;
-use crate::{Edge, EdgeReader, Error, Result, Run};
+use crate::read::npy::{ArrayName, NpyReader, Record, Source};
+use crate::{Edge, EdgeReader, Result, Run};
 
 /// Bytes of a block of rows: few enough to stay in a processor's cache until they are decoded.
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// An array of edges, read in blocks.
 pub(in crate::read) struct ArrayEdges<'a, R> {
-    source: R,
-    origin: Origin<'a>,
+    reader: NpyReader<'a, R, Record>,
     layout: Layout,
     checks: Checks,
-    /// Byte of the source where the values start.
-    start: u64,
     n_rows: u64,
     block: Vec<u8>,
     /// The rows of the array that are in `block`.
     loaded: Range<u64>,
-    /// The row to be handed on next.
+    /// The next row.
     row: u64,
 }
 
 impl<'a> ArrayEdges<'a, File> {
     pub(super) fn open(path: &'a Path, checks: Checks) -> Result<Self> {
         let (file, length) = open_filled(path)?;
-        let reader = NpyReader::new(file, length, Origin { path, array: "" })?;
-        let start = reader.offset as u64;
-        let layout = Layout::of(&reader.header, reader.origin, BLOCK_BYTES)?;
-        Ok(Self::new(reader.header.shape[0], layout, reader.origin, checks, (reader.source, start)))
+        Self::new(NpyReader::new(file, length, ArrayName::from_path(path))?, checks)
     }
 }
 
-impl<'a> ArrayEdges<'a, std::io::Cursor<Vec<u8>>> {
-    /// Holds all bytes of an array whose source cannot be gone back in.
-    pub(in crate::read) fn held<R: Read>(reader: NpyReader<'a, R, Record>, checks: Checks, run: &Run) -> Result<Self> {
-        let (origin, n_rows) = (reader.origin, reader.header.shape.first().copied().unwrap_or(0));
-        let layout = Layout::of(&reader.header, origin, BLOCK_BYTES)?;
-        Ok(Self::new(n_rows, layout, origin, checks, (std::io::Cursor::new(reader.bytes(run)?), 0)))
-    }
-}
-
-impl<'a, R: Read + Seek> ArrayEdges<'a, R> {
-    fn new(n_rows: usize, layout: Layout, origin: Origin<'a>, checks: Checks, (source, start): (R, u64)) -> Self {
-        let n_rows = n_rows as u64;
-        Self { source, origin, layout, checks, start, n_rows, block: Vec::new(), loaded: 0..0, row: 0 }
+impl<'a, R: Source> ArrayEdges<'a, R> {
+    pub(in crate::read) fn new(reader: NpyReader<'a, R, Record>, checks: Checks) -> Result<Self> {
+        let layout = Layout::new(&reader.header, reader.origin)?;
+        let n_rows = reader.header.shape.first().map_or(0, |&n_rows| n_rows as u64);
+        Ok(Self { reader, layout, checks, n_rows, block: Vec::new(), loaded: 0..0, row: 0 })
     }
 
-    /// Number of rows, all of whose bytes are there.
+    /// Number of rows.
     pub(in crate::read) fn n_rows(&self) -> u64 {
         self.n_rows
     }
 
     /// Reads the block that starts at the next row.
-    fn load(&mut self) -> std::io::Result<()> {
-        self.block.resize(self.layout.block_bytes, 0);
-        let rows = (self.n_rows - self.row).min(self.layout.block_rows as u64);
-        self.loaded = self.row..self.row;
-        for piece in &self.layout.pieces {
-            self.source.seek(SeekFrom::Start(self.start + piece.in_file + self.row * piece.width as u64))?;
-            self.source.read_exact(&mut self.block[piece.in_block..][..rows as usize * piece.width])?;
+    fn load(&mut self) -> Result<()> {
+        let (first, row_bytes) = (self.row, self.layout.row_bytes);
+        let rows = (self.n_rows - first).min((BLOCK_BYTES / row_bytes).max(1) as u64);
+        self.loaded = first..first;
+        self.block.resize(rows as usize * row_bytes, 0);
+        match self.reader.header.shape[..] {
+            [_, width] if self.reader.header.fortran => self.load_columns(rows as usize, width)?,
+            _ => self.reader.read_bytes(first * row_bytes as u64, &mut self.block)?,
         }
-        self.loaded.end = self.row + rows;
+        self.loaded.end = first + rows;
+        Ok(())
+    }
+
+    /// Fills the block with rows of an array in Fortran order.
+    fn load_columns(&mut self, rows: usize, width: usize) -> Result<()> {
+        let (row_bytes, size) = (self.layout.row_bytes, self.layout.row_bytes / width);
+        let mut column = vec![0; rows * size];
+        for col in 0..width {
+            let first = col as u64 * self.n_rows + self.row;
+            self.reader.read_bytes(first * size as u64, &mut column)?;
+            let cells = self.block[col * size..].chunks_mut(row_bytes);
+            cells.zip(column.chunks_exact(size)).for_each(|(cell, value)| cell[..size].copy_from_slice(value));
+        }
         Ok(())
     }
 
@@ -84,20 +82,17 @@ impl<'a, R: Read + Seek> ArrayEdges<'a, R> {
             }
             out.truncate(before);
         }
-        for row in rows {
-            out.push(self.edge(row).map_err(|reason| self.row_error(row, &reason))?);
+        let row_bytes = self.layout.row_bytes;
+        for (row, bytes) in rows.clone().zip(self.block[rows.start * row_bytes..].chunks_exact(row_bytes)) {
+            let row = self.loaded.start + row as u64;
+            out.push(self.edge(bytes).map_err(|reason| self.reader.origin.error(row_text(row, &reason)))?);
         }
         Ok(())
     }
 
-    fn edge(&self, row: usize) -> Result<Edge, String> {
-        let [u, v] = self.layout.nodes.map(|column| column.node(&self.block, row));
-        let weight = self.layout.weight.map_or(NO_WEIGHT, |column| column.number(&self.block, row));
-        self.checks.edge([u?, v?], weight)
-    }
-
-    fn row_error(&self, row: usize, reason: &str) -> Error {
-        self.origin.error(row_text(self.loaded.start + row as u64, reason))
+    fn edge(&self, row: &[u8]) -> Result<Edge, String> {
+        let [u, v] = self.layout.nodes.map(|column| column.node(row));
+        self.checks.edge([u?, v?], self.layout.weight.map_or(NO_WEIGHT, |column| column.number(row)))
     }
 }
 
@@ -121,13 +116,13 @@ fn append_packed(block: &[u8], rows: Range<usize>, weight_size: usize, out: &mut
     }
 }
 
-impl<R: Read + Seek + Send> EdgeReader for ArrayEdges<'_, R> {
+impl<R: Source + Send> EdgeReader for ArrayEdges<'_, R> {
     fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
         let mut left = most as u64;
         while left > 0 && self.row < self.n_rows {
             if !self.loaded.contains(&self.row) {
                 run.check()?;
-                self.load().map_err(|e| self.origin.io(e))?;
+                self.load()?;
             }
             let rows = self.row..self.loaded.end.min(self.row.saturating_add(left));
             let [start, end] = [rows.start, rows.end].map(|row| (row - self.loaded.start) as usize);

@@ -6,9 +6,6 @@ use super::rows::{Checks, NO_WEIGHT, WEIGHTS, width_text};
 use crate::read::records::{Records, shown};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
-/// Lines read between two looks at the run's cancellation.
-const CHECK_ROWS: u64 = 1 << 12;
-
 /// A CSV file of two nodes and perhaps a weight per line.
 pub(super) struct CsvEdges {
     records: Records,
@@ -42,25 +39,11 @@ impl CsvEdges {
         digits(cell).map_or_else(|| self.signed_node(cell), Ok)
     }
 
-    /// A node that is not all digits, or too long to be one.
+    /// A node with a sign or many digits.
     #[cold]
     fn signed_node(&self, cell: &[u8]) -> Result<i64> {
         let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
         number.ok_or_else(|| self.records.error(format!("node '{}' is not an integer", shown(cell))))
-    }
-
-    /// Goes over at most `count` lines.
-    fn advance(&mut self, count: u64, run: &Run, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        for row in 0..count {
-            if row % CHECK_ROWS == 0 {
-                run.check()?;
-            }
-            if !self.records.next()? {
-                break;
-            }
-            take(self)?;
-        }
-        Ok(())
     }
 }
 
@@ -73,13 +56,17 @@ fn digits(cell: &[u8]) -> Option<i64> {
 
 impl EdgeReader for CsvEdges {
     fn read(&mut self, most: usize, out: &mut Vec<Edge>, run: &Run) -> Result<()> {
-        self.advance(most as u64, run, |line| {
-            out.push(line.edge()?);
-            Ok(())
-        })
+        let end = out.len().saturating_add(most);
+        while out.len() < end && self.records.next(run)? {
+            out.push(self.edge()?);
+        }
+        Ok(())
     }
 
-    fn skip(&mut self, count: u64, run: &Run) -> Result<()> {
-        self.advance(count, run, |_| Ok(()))
+    fn skip(&mut self, mut count: u64, run: &Run) -> Result<()> {
+        while count > 0 && self.records.next(run)? {
+            count -= 1;
+        }
+        Ok(())
     }
 }

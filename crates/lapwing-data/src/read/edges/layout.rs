@@ -1,106 +1,62 @@
-//! Where the numbers of an edge stand in a NumPy array.
+//! The places of the numbers of an edge in a NumPy array.
 
 use super::rows::width_text;
 use crate::Result;
-use crate::read::npy::{Dtype, Header, Kind, Number, Origin, decode};
-use crate::read::record::{Field, Record};
+use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, Number, Record, decode};
 
-/// One number of each row, within a block of rows.
+/// One number of each row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column {
     dtype: Dtype,
-    /// Byte of the first row.
-    start: usize,
-    /// Bytes from row to row.
-    step: usize,
+    /// Byte of a row at which it starts.
+    offset: usize,
 }
 
-/// Bytes of the file that belong together: whole rows, or in Fortran order a column.
-pub(super) struct Piece {
-    /// Where the piece starts among the values of the file.
-    pub in_file: u64,
-    /// Where it starts in a block.
-    pub in_block: usize,
-    /// Bytes for each row.
-    pub width: usize,
-}
-
-/// How blocks of rows are gathered from the file and taken apart.
+/// The bytes of a row: two nodes, and perhaps a weight.
 pub(super) struct Layout {
-    pub pieces: Vec<Piece>,
+    pub row_bytes: usize,
     pub nodes: [Column; 2],
     pub weight: Option<Column>,
-    /// Rows of a full block.
-    pub block_rows: usize,
-    /// Bytes of a full block.
-    pub block_bytes: usize,
 }
 
 impl Layout {
-    /// The layout of rows (u, v\[, weight\]), in blocks of about `block_bytes` bytes.
-    pub(super) fn of(header: &Header<Record>, origin: Origin<'_>, block_bytes: usize) -> Result<Self> {
+    /// The layout of records, or of the rows of a matrix, as (u, v\[, weight\]).
+    pub(super) fn new(header: &Header<Record>, origin: ArrayName<'_>) -> Result<Self> {
         match &header.dtype {
-            Record::Plain(dtype) => Self::of_table(header, *dtype, origin, block_bytes),
+            Record::Plain(dtype) => {
+                let (_, width) = header.matrix_shape(origin)?;
+                if !matches!(width, 2 | 3) {
+                    return Err(origin.error(width_text(width)));
+                }
+                if !dtype.is_number() {
+                    return Err(origin.error("holds text; expected numbers"));
+                }
+                let column = |at| Column { dtype: *dtype, offset: at * dtype.size };
+                let weight = (width == 3).then(|| column(2));
+                Ok(Self { row_bytes: width * dtype.size, nodes: [column(0), column(1)], weight })
+            }
             Record::Fields { fields, size } => {
                 check_fields(header, fields, origin)?;
-                Ok(Self::of_rows(*size, fields.iter().map(|field| (field.dtype, field.offset)), block_bytes))
+                let column = |field: &Field| Column { dtype: field.dtype, offset: field.offset };
+                let nodes = [column(&fields[0]), column(&fields[1])];
+                Ok(Self { row_bytes: *size, nodes, weight: fields.get(2).map(column) })
             }
         }
     }
 
-    fn of_table(header: &Header<Record>, dtype: Dtype, origin: Origin<'_>, block_bytes: usize) -> Result<Self> {
-        let (n_rows, width) = header.matrix_shape(origin)?;
-        if !matches!(width, 2 | 3) {
-            return Err(origin.error(width_text(width)));
-        }
-        if !dtype.is_number() {
-            return Err(origin.error("holds text; expected numbers"));
-        }
-        let size = dtype.size;
-        if !header.fortran {
-            return Ok(Self::of_rows(width * size, (0..width).map(|at| (dtype, at * size)), block_bytes));
-        }
-        let block_rows = (block_bytes / (width * size)).clamp(1, n_rows.max(1));
-        let column = |at| Column { dtype, start: at * block_rows * size, step: size };
-        let piece = |at| Piece { in_file: (at * n_rows * size) as u64, in_block: at * block_rows * size, width: size };
-        let pieces = (0..width).map(piece).collect();
-        Ok(Self::new(pieces, (0..width).map(column), block_rows, block_rows * width * size))
-    }
-
-    /// Rows of `size` bytes with their numbers at given bytes.
-    fn of_rows(size: usize, numbers: impl Iterator<Item = (Dtype, usize)>, block_bytes: usize) -> Self {
-        let block_rows = (block_bytes / size).max(1);
-        let pieces = vec![Piece { in_file: 0, in_block: 0, width: size }];
-        let columns = numbers.map(|(dtype, start)| Column { dtype, start, step: size });
-        Self::new(pieces, columns, block_rows, block_rows * size)
-    }
-
-    /// Takes the nodes and the weight from two or three columns.
-    fn new(
-        pieces: Vec<Piece>,
-        mut columns: impl Iterator<Item = Column>,
-        block_rows: usize,
-        block_bytes: usize,
-    ) -> Self {
-        let mut node = || columns.next().expect("lists of fewer columns were refused");
-        Self { pieces, nodes: [node(), node()], weight: columns.next(), block_rows, block_bytes }
-    }
-
-    /// Bytes of the weight, 0, 4 or 8, where rows are two little-endian u32 and perhaps a float without gaps.
+    /// Bytes of the weight, 0, 4 or 8, if rows are two little-endian u32 and perhaps a float, without gaps.
     pub(super) fn packed(&self) -> Option<usize> {
-        let node = Dtype { kind: Kind::UInt, size: 4, big_endian: false };
-        let weight = |size| Dtype { kind: Kind::Float, size, big_endian: false };
+        let column = |kind, size, offset| Column { dtype: Dtype { kind, size, big_endian: false }, offset };
         let weight_size = self.weight.map_or(0, |column| column.dtype.size);
-        let step = 8 + weight_size;
-        let column = |dtype, start| Column { dtype, start, step };
-        let is_packed = self.nodes == [column(node, 0), column(node, 4)]
-            && self.weight.is_none_or(|found| weight_size >= 4 && found == column(weight(weight_size), 8));
+        let is_packed = self.nodes == [column(Kind::UInt, 4, 0), column(Kind::UInt, 4, 4)]
+            && self.weight.is_none_or(|found| weight_size >= 4 && found == column(Kind::Float, weight_size, 8))
+            && self.row_bytes == 8 + weight_size;
         is_packed.then_some(weight_size)
     }
 }
 
 /// Refuses records that are no edges.
-fn check_fields(header: &Header<Record>, fields: &[Field], origin: Origin<'_>) -> Result<()> {
+fn check_fields(header: &Header<Record>, fields: &[Field], origin: ArrayName<'_>) -> Result<()> {
     if header.shape.len() != 1 {
         return Err(origin.error(format!("shape {}; expected one dimension of records", header.shape_text())));
     }
@@ -118,22 +74,21 @@ fn check_fields(header: &Header<Record>, fields: &[Field], origin: Origin<'_>) -
 }
 
 impl Column {
-    /// The node in row `row` of `block`.
+    /// The node in a row.
     #[inline]
-    pub(super) fn node(self, block: &[u8], row: usize) -> Result<i64, String> {
+    pub(super) fn node(self, row: &[u8]) -> Result<i64, String> {
         if self.dtype.is_integer() {
-            return Ok(self.number(block, row));
+            return Ok(self.number(row));
         }
-        let node: f64 = self.number(block, row);
+        let node: f64 = self.number(row);
         if node.fract() == 0.0 { Ok(node as i64) } else { Err(format!("node {node} is not an integer")) }
     }
 
-    /// The number in row `row` of `block`.
+    /// The number in a row.
     #[inline]
-    pub(super) fn number<N: Number>(self, block: &[u8], row: usize) -> N {
-        let start = self.start + row * self.step;
+    pub(super) fn number<N: Number>(self, row: &[u8]) -> N {
         let mut number = N::default();
-        decode(&block[start..start + self.dtype.size], self.dtype, |value| number = value);
+        decode(&row[self.offset..self.offset + self.dtype.size], self.dtype, |value| number = value);
         number
     }
 }

@@ -1,7 +1,7 @@
 //! Edge lists read in blocks: files of edges that need not fit in memory.
 //!
-//! Every format has a reader of rows (`array`, `csv`, `parquet`) that implements [`EdgeReader`]; `rows` opens them and
-//! says what every row must be. [`EdgeFile`] reads them again and again, [`read_graph`](super::read_graph) once into a
+//! Every format has a reader of rows (`array`, `csv`, `parquet`) that implements [`EdgeReader`]; `rows` opens it and
+//! checks every row. [`EdgeFile`] reads a file any number of times, [`read_graph`](super::read_graph) once into a
 //! matrix.
 
 mod array;
@@ -17,14 +17,14 @@ use std::sync::Mutex;
 pub(super) use self::array::ArrayEdges;
 use self::csv::CsvEdges;
 use self::rows::check_count;
-pub(super) use self::rows::{Checks, Rows, WEIGHTS, is_weight, nodes_of};
+pub(super) use self::rows::{Checks, EdgeList, WEIGHTS, is_weight, nodes_of};
 use super::format::{Format, ONLY_ONCE, is_rereadable, only_once};
 use crate::{EdgeReader, EdgeSource, Error, Result, Run};
 
-/// Rows between two words on the progress of a scan, at least.
+/// Least number of rows between two reports of the progress of a scan.
 const SCAN_ROWS: u64 = 1 << 20;
 
-/// Endings that can be read in blocks.
+/// Formats that can be read in blocks.
 const KNOWN: &str = "edges as .npy, .parquet, .csv, .csv.gz or .csv.zst";
 
 /// A file of edges as a stream, of any size.
@@ -33,15 +33,15 @@ const KNOWN: &str = "edges as .npy, .parquet, .csv, .csv.gz or .csv.zst";
 ///
 /// | ending | contents | skipping rows |
 /// |---|---|---|
-/// | `.npy` of records | one dimension; two integer fields and perhaps a number, whatever they are called: `[('u', '<u4'), ('v', '<u4'), ('weight', '<f4')]` is the most compact, 12 bytes a row | at once |
+/// | `.npy` of records | one dimension; two integer fields and perhaps a number, with any names: `[('u', '<u4'), ('v', '<u4'), ('weight', '<f4')]` is the most compact, 12 bytes a row | at once |
 /// | `.npy` of numbers | (m, 2) or (m, 3), integers or floats, C or Fortran order | at once |
-/// | `.parquet` | two integer columns and perhaps a numeric one | at once before the first row was read, else decodes |
+/// | `.parquet` | two integer columns and perhaps a numeric one | at once before the first row is read, else decodes |
 /// | `.csv`, `.csv.gz`, `.csv.zst`, or `-` for standard input | two or three columns, with a header unless the first line is all numbers | reads |
 ///
 /// Records of little-endian u32 nodes without gaps, with no weight or one in f32 or f64, decode fastest; any other
 /// array takes about four times as long, Parquet twice, and CSV ten times as long.
 ///
-/// A pipe or standard input can be read only once, and only where the number of nodes is given.
+/// A pipe or standard input can be read only once, and only if the number of nodes is given.
 ///
 /// # Complexity
 /// Memory for one block of the file, whatever its size: 256 KiB of an array or of text, some thousand rows and the
@@ -73,7 +73,7 @@ pub struct EdgeFile {
     path: PathBuf,
     n_nodes: usize,
     n_edges: Option<u64>,
-    /// The opened stream where the file can be read only once, until it is.
+    /// For a file that can be read only once: the stream, until it is taken.
     once: Option<Mutex<Option<CsvEdges>>>,
 }
 
@@ -86,13 +86,13 @@ impl std::fmt::Debug for EdgeFile {
 }
 
 impl EdgeFile {
-    /// Opens a file of edges among `n_nodes` nodes and looks at its header; where the number is not given, reads the
+    /// Opens a file of edges among `n_nodes` nodes and reads its header; if the number is not given, reads the whole
     /// file once to find the largest node.
     ///
     /// # Errors
-    /// [`Error::Format`] for an unknown ending, columns that are no edges, and, where all is read, as
-    /// [`EdgeReader::read`]; [`Error::Param`] for more than 2³² − 1 nodes, or without their number for what can be read
-    /// only once; [`Error::Io`], [`Error::Interrupted`].
+    /// [`Error::Format`] for an unknown ending, columns that are no edges, and, if the whole file is read, as
+    /// [`EdgeReader::read`]; [`Error::Param`] for more than 2³² − 1 nodes, or if their number is not given for a file
+    /// that can be read only once; [`Error::Io`], [`Error::Interrupted`].
     pub fn open(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
         check_count(n_nodes)?;
         let checks = Checks { n_nodes };
@@ -120,7 +120,7 @@ impl EdgeSource for EdgeFile {
         Some(&self.path)
     }
 
-    /// Not so for pipes and standard input.
+    /// False for pipes and standard input.
     fn is_rereadable(&self) -> bool {
         self.once.is_none()
     }
@@ -136,16 +136,16 @@ impl EdgeSource for EdgeFile {
     fn open<'s>(&'s self, _: &Run) -> Result<Box<dyn EdgeReader + 's>> {
         let checks = Checks { n_nodes: Some(self.n_nodes) };
         let Some(once) = &self.once else { return Ok(open_rows(&self.path, checks)?.reader) };
-        // A thread that panicked between taking and leaving has left nothing half done.
+        // A thread that panicked while it held the lock has left the option intact.
         let reader = once.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         reader.map(|reader| Box::new(reader) as _).ok_or_else(|| only_once(&self.path))
     }
 }
 
-fn open_rows(path: &Path, checks: Checks) -> Result<Rows<'_>> {
+fn open_rows(path: &Path, checks: Checks) -> Result<EdgeList<'_>> {
     match Format::of(path) {
         Format::Npz => Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}"))),
-        _ => Rows::open(path, checks, KNOWN),
+        _ => EdgeList::open(path, checks, KNOWN),
     }
 }
 
@@ -154,7 +154,7 @@ fn uncounted() -> Error {
 }
 
 /// Counts nodes and rows.
-fn scan(rows: Rows<'_>, run: &Run) -> Result<(usize, u64)> {
+fn scan(rows: EdgeList<'_>, run: &Run) -> Result<(usize, u64)> {
     let total = rows.n_rows.unwrap_or(0);
     let (step, mut next) = (SCAN_ROWS.max(total / 128), 0);
     let (mut n_nodes, mut n_edges) = (0, 0);

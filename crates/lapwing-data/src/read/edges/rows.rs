@@ -1,33 +1,33 @@
-//! Rows of edge lists of every format: opened by the ending of the name, each checked alike.
+//! Edge lists of every format: opened by the ending of the name, with the same checks for every row.
 
-use std::io::{Read, Seek};
 use std::path::Path;
 
 use super::array::ArrayEdges;
 use super::csv::CsvEdges;
 use crate::read::format::{Format, unknown_ending};
+use crate::read::npy::Source;
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
-/// Rows handed on at a time when all are read.
+/// Rows of a block when all rows are read.
 const BLOCK_ROWS: usize = 1 << 15;
 
 /// Weight of the edges of a list without weights.
 pub(super) const NO_WEIGHT: f64 = 1.0;
 
-/// What is wrong with a list whose number of columns is `found`.
+/// The message for an edge list with `found` columns.
 pub(super) fn width_text(found: usize) -> String {
     format!("{found} columns; expected two nodes and perhaps a weight")
 }
 
-/// What every row is held against.
+/// The checks of every row.
 #[derive(Clone, Copy)]
 pub(in crate::read) struct Checks {
-    /// Number of nodes, where it is known beforehand.
+    /// Number of nodes, if it is known before reading.
     pub n_nodes: Option<usize>,
 }
 
 impl Checks {
-    /// The edge of a row, or what is wrong with it.
+    /// The edge of a row, or the message of a failed check.
     pub(super) fn edge(self, nodes: [i64; 2], weight: f64) -> Result<Edge, String> {
         if let Some(node) = nodes.iter().find(|&&node| node < 0 || node >= i64::from(self.end())) {
             return Err(match self.n_nodes {
@@ -45,7 +45,7 @@ impl Checks {
     /// Whether all of `edges` pass.
     pub(super) fn hold(self, edges: &[Edge]) -> bool {
         let end = self.end();
-        // Without a branch, so that it runs in vectors.
+        // No branches, so that the compiler vectorizes the loop.
         edges.iter().fold(true, |good, edge| good & (edge.u < end) & (edge.v < end) & is_weight(edge.weight))
     }
 
@@ -55,27 +55,27 @@ impl Checks {
     }
 }
 
-/// What a weight must be, in words.
+/// The message for a bad weight.
 pub(in crate::read) const WEIGHTS: &str = "weights must be finite and at least 0";
 
-/// Whether `weight` is what a weight must be.
+/// Whether `weight` is finite and at least 0.
 pub(in crate::read) fn is_weight(weight: f64) -> bool {
     (0.0..f64::INFINITY).contains(&weight)
 }
 
-/// An edge list about to be read.
-pub(in crate::read) struct Rows<'a> {
-    /// Number of rows, where the file states it.
+/// An open edge list.
+pub(in crate::read) struct EdgeList<'a> {
+    /// Number of rows, if the file states it.
     pub n_rows: Option<u64>,
     pub reader: Box<dyn EdgeReader + 'a>,
 }
 
-impl<'a> Rows<'a> {
-    /// Opens a `.npy`, `.parquet` or CSV file; for others an error that `expected` was.
+impl<'a> EdgeList<'a> {
+    /// Opens a `.npy`, `.parquet` or CSV file; for other formats, the error says that `expected` is expected.
     pub(in crate::read) fn open(path: &'a Path, checks: Checks, expected: &str) -> Result<Self> {
         match Format::of(path) {
             Format::Csv => Ok(Self { n_rows: None, reader: Box::new(CsvEdges::open(path, checks)?) }),
-            Format::Npy => ArrayEdges::open(path, checks).map(Self::of_array),
+            Format::Npy => ArrayEdges::open(path, checks).map(Self::from_array),
             #[cfg(feature = "tables")]
             Format::Parquet => {
                 let reader = super::parquet::ParquetEdges::open(path, checks)?;
@@ -87,12 +87,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows of an array that is open.
-    pub(in crate::read) fn of_array<R: Read + Seek + Send + 'a>(reader: ArrayEdges<'a, R>) -> Self {
+    /// The edges of an open array.
+    pub(in crate::read) fn from_array<R: Source + Send + 'a>(reader: ArrayEdges<'a, R>) -> Self {
         Self { n_rows: Some(reader.n_rows()), reader: Box::new(reader) }
     }
 
-    /// Hands over all rows, block by block.
+    /// Hands all rows to `take`, block by block.
     pub(in crate::read) fn each(mut self, run: &Run, mut take: impl FnMut(&[Edge])) -> Result<()> {
         let mut block = Vec::with_capacity(BLOCK_ROWS);
         loop {
@@ -106,7 +106,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What is wrong with row `row`, counted from 0, of a format without lines.
+/// The message about row `row`, counted from 0, of a format without lines.
 pub(super) fn row_text(row: u64, reason: &str) -> String {
     format!("row {row}: {reason}")
 }
@@ -116,7 +116,7 @@ pub(in crate::read) fn nodes_of(edges: &[Edge]) -> usize {
     edges.iter().map(|edge| edge.u.max(edge.v) as usize + 1).max().unwrap_or(0)
 }
 
-/// Refuses more nodes than numbers of 32 bits can tell apart.
+/// Refuses more nodes than 32-bit numbers can count.
 pub(super) fn check_count(n_nodes: Option<usize>) -> Result<()> {
     match n_nodes.filter(|&n| n > u32::MAX as usize) {
         Some(n) => Err(Error::param("number of nodes", n, format!("at most {}", u32::MAX))),

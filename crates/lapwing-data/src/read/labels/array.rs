@@ -1,30 +1,28 @@
 //! Labels from arrays.
 
-use std::io::Read;
-
 use super::{LabelIntegers, LabelTexts, check_count};
-use crate::read::npy::NpyReader;
+use crate::read::npy::{NpyReader, Source};
 use crate::{Result, Run, SparseLabels};
 
 /// Labels from an array of one dimension (or one column).
-pub(in crate::read) fn from_array<R: Read>(
+pub(in crate::read) fn from_array<R: Source>(
     reader: NpyReader<'_, R>,
     n_rows: usize,
     unlabeled: Option<&str>,
     run: &Run,
 ) -> Result<SparseLabels> {
-    if !matches!(reader.header.shape[..], [_] | [_, 1]) {
+    let ([found] | [found, 1]) = reader.header.shape[..] else {
         let shape = reader.header.shape_text();
         return Err(reader.origin.error(format!("shape {shape}; expected one label per row")));
-    }
-    check_count(reader.origin, n_rows, reader.n_rows())?;
+    };
+    check_count(reader.origin, n_rows, found)?;
     if reader.header.dtype.is_integer() {
         let mut integers = LabelIntegers::new(unlabeled);
         reader.each_number(run, |value| integers.push(Some(value)))?;
         return integers.finish();
     }
     if reader.header.dtype.is_number() {
-        let mut numbers = LabelTexts::of_numbers(unlabeled);
+        let mut numbers = LabelTexts::from_numbers(unlabeled);
         reader.each_number(run, |value| numbers.push_number(value))?;
         return numbers.finish();
     }

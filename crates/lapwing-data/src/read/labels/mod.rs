@@ -1,7 +1,6 @@
 //! Labels: columns of tables, arrays, and files of their own.
 //!
-//! Whatever they are read from, labels are gathered one by one ([`LabelTexts`], [`LabelIntegers`]), and only rows that
-//! have one are kept.
+//! All formats collect labels one by one in [`LabelTexts`] or [`LabelIntegers`], which keep only rows that have one.
 
 mod array;
 #[cfg(feature = "tables")]
@@ -12,14 +11,14 @@ use std::path::Path;
 
 pub(super) use self::array::from_array;
 #[cfg(feature = "tables")]
-pub(super) use self::parquet::LabelColumn;
+pub(super) use self::parquet::table_labels;
 use super::ReadOptions;
 use super::format::{Format, open_filled, unknown_ending};
-use super::npy::{NpyReader, Origin};
+use super::npy::{ArrayName, NpyReader};
 use crate::labels::{IntegerClasses, LabelRows, TextClasses};
 use crate::{Error, Labels, Result, Run, SparseLabels, UNLABELED, check_memory};
 
-/// Labels as texts, one for each row or for chosen ones.
+/// Collects labels as texts, of every row or of chosen ones.
 pub(super) struct LabelTexts {
     classes: TextClasses,
     rows: LabelRows,
@@ -36,30 +35,30 @@ impl LabelTexts {
         Ok(Self { rows: LabelRows::among(n_rows)?, ..Self::new(unlabeled) })
     }
 
-    /// The label of one row more.
+    /// Adds the label of the next row.
     pub(super) fn push(&mut self, text: &str) {
         self.rows.push(self.classes.id(text));
     }
 
-    /// For numbers: a marker that is one is taken as such, however it is written.
-    pub(super) fn of_numbers(unlabeled: Option<&str>) -> Self {
+    /// No rows yet, of labels that are numbers; if `unlabeled` is a number, its spelling does not matter.
+    pub(super) fn from_numbers(unlabeled: Option<&str>) -> Self {
         let number = unlabeled.and_then(|text| text.trim().parse().ok()).map(number_text);
         Self::new(number.as_deref().or(unlabeled))
     }
 
-    /// A number as text, whole ones without a decimal point; NaN is no label.
+    /// Adds a number as text, integers without a decimal point; NaN is no label.
     pub(super) fn push_number(&mut self, value: f64) {
         if value.is_nan() { self.push("") } else { self.push(&number_text(value)) }
     }
 
-    /// The label of a row that has none yet.
+    /// Adds the label of a row that has none yet.
     fn put(&mut self, row: u32, text: &str) {
         if let Some(id) = self.classes.id(text) {
             self.rows.put(row, id);
         }
     }
 
-    fn n_rows(&self) -> usize {
+    pub(super) fn n_rows(&self) -> usize {
         self.rows.n_samples()
     }
 
@@ -68,18 +67,18 @@ impl LabelTexts {
     }
 }
 
-/// The whole number that `text` spells, also as `3.0`.
-fn whole_number(text: &str) -> Option<i64> {
+/// The integer that `text` spells, also as `3.0`.
+fn integer(text: &str) -> Option<i64> {
     let of_float = || text.parse().ok().filter(|x: &f64| x.fract() == 0.0 && x.abs() < 9e15).map(|x| x as i64);
     text.parse().ok().or_else(of_float)
 }
 
-/// The shortest text of a number; the two zeros are one.
+/// The shortest text of a number; negative zero is written as zero.
 fn number_text(value: f64) -> String {
     (value + 0.0).to_string()
 }
 
-/// Labels as whole numbers, one for each row.
+/// Collects labels as integers, one for each row.
 pub(super) struct LabelIntegers {
     classes: IntegerClasses,
     rows: LabelRows,
@@ -87,16 +86,16 @@ pub(super) struct LabelIntegers {
 }
 
 impl LabelIntegers {
-    /// No rows yet; −1, or the number that `unlabeled` spells, marks rows without one.
+    /// No rows yet; −1, or the integer that `unlabeled` spells, marks rows without a label.
     pub(super) fn new(unlabeled: Option<&str>) -> Self {
         let marker = match unlabeled {
             None => Some(i64::from(UNLABELED)),
-            Some(text) => whole_number(text.trim()),
+            Some(text) => integer(text.trim()),
         };
         Self { classes: IntegerClasses::default(), rows: LabelRows::default(), marker }
     }
 
-    /// The label of one row more.
+    /// Adds the label of the next row.
     pub(super) fn push(&mut self, label: Option<i64>) {
         let label = label.filter(|_| label != self.marker);
         self.rows.push(label.map(|label| self.classes.id(label)));
@@ -109,10 +108,10 @@ impl LabelIntegers {
 
 /// Reads the labels of `n_rows` rows from a file of their own.
 ///
-/// `.npy`: one per row, integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label a
-/// line, a first line `label`, `labels` or `y` being a header; or `row,label` pairs, rows counted from 0, with or
-/// without a header `row,label` (columns after these two are ignored), rows left out being unlabeled.
-/// Unlabeled are empty texts, −1, NaN, null, none and na, or what equals `unlabeled`: see [`Labels::from_texts`].
+/// `.npy`: one label per row; integers, floats, truth values or fixed-width text. Text, also `.gz` and `.zst`: one label per
+/// line after an optional header `label`, `labels` or `y`; or `row,label` pairs, with rows counted from 0 and an
+/// optional header `row,label` (further columns are then ignored); rows without a pair are unlabeled. Empty texts, −1,
+/// NaN, null, none and na, or texts equal to `unlabeled` mean no label: see [`Labels::from_texts`].
 ///
 /// # Errors
 /// [`Error::Shape`] naming both numbers if there are more or fewer labels than rows, or for 2³² rows and more;
@@ -124,18 +123,18 @@ pub fn read_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Resul
     Ok(labels.into())
 }
 
-/// The labels of [`read_labels`] without a place for every row.
+/// As [`read_labels`], with memory only for rows that have a label.
 ///
 /// # Errors
 /// As [`read_labels`].
 ///
 /// # Complexity
-/// One pass; 8 bytes for each row that has a label, and a bit for every row where the file holds pairs.
+/// One pass; 8 bytes for each row that has a label, and one bit for every row if the file holds pairs.
 pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
     match Format::of(path) {
         Format::Npy => {
             let (file, length) = open_filled(path)?;
-            let reader = NpyReader::new(file, length, Origin { path, array: "" })?;
+            let reader = NpyReader::new(file, length, ArrayName::from_path(path))?;
             from_array(reader, n_rows, unlabeled, &Run::new(Some(1), 0)?)
         }
         Format::Csv | Format::Other => text::read(path, n_rows, unlabeled),
@@ -145,11 +144,11 @@ pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -
 
 /// Reads the label column of a table alone: the labels of [`read_samples`](super::read_samples), without the features.
 ///
-/// `options` names the column and what marks rows without a label; the other columns are not looked at.
+/// `options` names the column and the text that marks rows without a label; other columns are not decoded.
 ///
 /// # Errors
-/// [`Error::Param`] where no label column is named; [`Error::Format`] for files that are no tables, an unknown column,
-/// and what cannot be a label; [`Error::Shape`] for 2³² rows and more; [`Error::Io`], [`Error::Interrupted`].
+/// [`Error::Param`] if no label column is named; [`Error::Format`] for files that are no tables, an unknown column, and
+/// values that cannot be labels; [`Error::Shape`] for 2³² rows and more; [`Error::Io`], [`Error::Interrupted`].
 ///
 /// # Complexity
 /// One pass over the text, or over that column of a Parquet file; 8 bytes for each row that has a label.
@@ -168,7 +167,7 @@ pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Resul
     }
 }
 
-fn check_count(origin: Origin<'_>, n_rows: usize, found: usize) -> Result<()> {
+fn check_count(origin: ArrayName<'_>, n_rows: usize, found: usize) -> Result<()> {
     if found == n_rows {
         return Ok(());
     }

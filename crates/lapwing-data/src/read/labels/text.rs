@@ -6,11 +6,11 @@ use std::path::Path;
 use super::{LabelTexts, check_count};
 use crate::read::fields::Fields;
 use crate::read::format::open_text;
-use crate::read::npy::Origin;
+use crate::read::npy::ArrayName;
 use crate::read::svmlight::read_error;
 use crate::{Error, Result, SparseLabels};
 
-/// Reads lines in either of the two layouts; the first line decides.
+/// Reads lines in one of the two layouts, by the first line.
 pub(super) fn read(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
     let mut lines = Lines::open(path)?;
     if !lines.next()? {
@@ -35,12 +35,12 @@ fn read_column(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, heade
         }
         has_line = lines.next()?;
     }
-    check_count(Origin { path: lines.path, array: "" }, n_rows, texts.n_rows())?;
+    check_count(ArrayName::from_path(lines.path), n_rows, texts.n_rows())?;
     texts.finish()
 }
 
 fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header: bool) -> Result<SparseLabels> {
-    // Pages of zeros that are never written take no memory.
+    // Zeroed pages take no memory before they are written.
     let mut seen = vec![0u64; n_rows.div_ceil(64)];
     let mut has_line = !header || lines.next()?;
     while has_line {
@@ -69,7 +69,7 @@ fn read_pairs(mut lines: Lines<'_>, mut texts: LabelTexts, n_rows: usize, header
     texts.finish()
 }
 
-/// Lines of a text file split into fields; unlike a CSV reader it keeps empty lines, which are rows without a label.
+/// Lines of a text file, split into fields. Unlike a CSV reader, it keeps empty lines, which are rows without a label.
 struct Lines<'a> {
     path: &'a Path,
     reader: Box<dyn BufRead>,
@@ -102,7 +102,7 @@ impl<'a> Lines<'a> {
         self.fields.len()
     }
 
-    /// A field without spaces around it; empty where there is none.
+    /// A field without spaces around it; empty if there is no such field.
     fn field(&self, at: usize) -> &str {
         self.fields.get(at)
     }

@@ -1,7 +1,7 @@
-//! The footer of a Parquet file, walked through before the parquet crate reads it.
+//! A check of the footer of a Parquet file before the parquet crate reads it.
 //!
-//! The crate believes the lengths of lists: one that states 2³¹ elements of no bytes keeps it busy for seconds. Here a list may not
-//! have more elements than there are bytes left. Cost: one walk over the bytes of the footer.
+//! The crate trusts the lengths of lists: a list that states 2³¹ elements of no bytes takes it seconds. This check
+//! refuses a list with more elements than the remaining bytes. Cost: one pass over the footer.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,14 +10,14 @@ use std::path::Path;
 use super::varint;
 use crate::{Error, Result, memory};
 
-/// Ends every Parquet file whose footer is not encrypted.
+/// The last bytes of a Parquet file whose footer is not encrypted.
 const MAGIC: &[u8] = b"PAR1";
 /// The length of the footer and the mark.
 const TAIL_BYTES: u64 = 8;
-/// Structures within structures: the format has some ten.
+/// Largest depth of nested structures; the format has about ten levels.
 const MOST_DEPTH: u32 = 64;
 
-/// Refuses a footer with a list that is longer than the footer. The crate reports any other damage.
+/// Refuses a footer with a list that is longer than the footer. The parquet crate reports all other damage.
 pub(super) fn check(path: &Path, file: &File, length: u64) -> Result<()> {
     let Some(bytes) = read(file, length).map_err(|e| Error::io(path, e))? else { return Ok(()) };
     match (Walk { left: &bytes? }).structure(0) {
@@ -26,7 +26,7 @@ pub(super) fn check(path: &Path, file: &File, length: u64) -> Result<()> {
     }
 }
 
-/// The bytes of the footer; none where the end of the file is not that of a Parquet file.
+/// The bytes of the footer; `None` if the file does not end like a Parquet file.
 fn read(mut file: &File, length: u64) -> std::io::Result<Option<Result<Vec<u8>>>> {
     if length < TAIL_BYTES {
         return Ok(None);
@@ -48,14 +48,14 @@ fn read(mut file: &File, length: u64) -> std::io::Result<Option<Result<Vec<u8>>>
     Ok(Some(Ok(bytes)))
 }
 
-/// Why a walk ended early.
+/// The reason for which a walk ended early.
 enum Flaw {
     /// More elements than bytes.
     TooLong,
     Other,
 }
 
-/// Bytes in Thrift's compact protocol that have not been walked through yet.
+/// A walk over bytes in Thrift's compact protocol.
 struct Walk<'b> {
     left: &'b [u8],
 }
@@ -89,7 +89,7 @@ impl Walk<'_> {
             let head = self.byte()?;
             match (head >> 4, head & 0xf) {
                 (_, 0) => return Ok(()),
-                // Truth values stand in the head of their field.
+                // The head of a field holds its truth value.
                 (delta, kind) => {
                     if delta == 0 {
                         self.varint()?;
@@ -129,7 +129,7 @@ impl Walk<'_> {
         }
     }
 
-    /// So many elements, each of values of these kinds, of which each takes a byte or more.
+    /// `count` elements, each with values of these kinds, which take at least a byte each.
     fn elements(&mut self, count: u64, kinds: &[u8], depth: u32) -> Walked {
         if depth > MOST_DEPTH {
             return Err(Flaw::Other);

@@ -2,6 +2,8 @@
 
 mod footer;
 mod pages;
+mod samples;
+mod scan;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,27 +15,21 @@ use ::parquet::arrow::arrow_reader::{
 use ::parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::RowGroupMetaData;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
+use arrow_array::ArrayRef;
 use arrow_schema::{ArrowError, DataType};
 
 use self::pages::CheckedGroups;
+pub(super) use self::samples::{probe, read_samples};
+pub(super) use self::scan::{Decode, FeatureScan, TableScan, primitives};
+use super::ReadOptions;
 use super::columns::{self, Choice};
 use super::format::open_filled;
-use super::labels::LabelColumn;
-use super::origin::Origin;
-use super::{ReadOptions, Samples, Size};
-use crate::{BadColumn, BadColumns, Error, Fault, Features, Labels, Result, Run, memory};
+use crate::{BadColumn, BadColumns, Error, Fault, Result, Run};
 
-/// Rows decoded at a time.
-pub(super) const BATCH_ROWS: usize = 8192;
-
-/// A file whose footer has been read: schema, number of rows, where the row groups are.
+/// A file whose footer has been read: schema, number of rows, row groups.
 #[derive(Debug)]
 pub(super) struct Table {
-    path: PathBuf,
+    pub path: PathBuf,
     metadata: ArrowReaderMetadata,
     pub names: Vec<String>,
     pub types: Vec<DataType>,
@@ -50,14 +46,17 @@ impl Table {
         let names = fields.iter().map(|field| field.name().clone()).collect();
         let types = fields.iter().map(|field| field.data_type().clone()).collect();
         let n_rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let table = Self { path: path.to_owned(), metadata, names, types, n_rows };
-        table.checked_rows()?;
-        Ok(table)
+        let mut in_groups = metadata.metadata().row_groups().iter().map(|group| usize::try_from(group.num_rows()).ok());
+        if in_groups.try_fold(0usize, |sum, rows| sum.checked_add(rows?)) != Some(n_rows) {
+            let reason = format!("the file is damaged (it states {n_rows} rows, and others in its parts)");
+            return Err(Error::format(path, None, reason));
+        }
+        Ok(Self { path: path.to_owned(), metadata, names, types, n_rows })
     }
 
-    /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` at a time; row groups
-    /// before these are not touched, and the footer is not read again.
-    pub(super) fn batches(&self, columns: &[usize], skip: u64, batch_rows: usize) -> Result<Batches> {
+    /// Starts to read the chosen columns behind the first `skip` rows, at most `batch_rows` rows at a time. Skips whole
+    /// row groups without reading them, and does not read the footer again.
+    fn batches(&self, columns: &[usize], skip: u64, batch_rows: usize) -> Result<Batches> {
         let path = &self.path;
         let (file, _) = open_filled(path)?;
         let schema = self.metadata.parquet_schema();
@@ -82,19 +81,6 @@ impl Table {
         Ok(Batches { path: path.clone(), reader, places })
     }
 
-    /// Number of rows, which must be that of the row groups together.
-    pub(super) fn checked_rows(&self) -> Result<usize> {
-        let groups = self.metadata.metadata().row_groups();
-        let total = groups.iter().try_fold(0usize, |sum, group| sum.checked_add(group.num_rows().try_into().ok()?));
-        match total == Some(self.n_rows) {
-            true => Ok(self.n_rows),
-            false => {
-                let reason = format!("the file is damaged (it states {} rows, and others in its parts)", self.n_rows);
-                Err(Error::format(&self.path, None, reason))
-            }
-        }
-    }
-
     /// Bytes that columns take in the file.
     pub(super) fn bytes_of(&self, columns: &[usize]) -> u64 {
         let schema = self.metadata.parquet_schema();
@@ -108,7 +94,13 @@ impl Table {
         self.metadata.metadata().row_groups().iter().map(of_group).sum()
     }
 
-    /// The error for a column whose type is of no use.
+    /// The error for a table that holds `found` rows and states others.
+    fn rows_error(&self, found: usize) -> Error {
+        let reason = format!("the file is damaged (it states {} rows and holds {found})", self.n_rows);
+        Error::format(&self.path, None, reason)
+    }
+
+    /// The error for a column whose type cannot be used.
     pub(super) fn type_error(&self, at: usize, expected: &str) -> Error {
         let reason = format!("column '{}' holds {}; {expected}", self.names[at], self.types[at]);
         Error::format(&self.path, None, reason)
@@ -126,12 +118,15 @@ impl Table {
         self.types[at].is_integer()
     }
 
-    /// Whether single precision keeps the values of a column.
-    pub(super) fn is_single(&self, at: usize) -> bool {
+    /// Whether single precision keeps the values of all `columns`.
+    pub(super) fn are_single(&self, columns: &[usize]) -> bool {
         use DataType::{Boolean, Float16, Float32, Int8, Int16, Null, UInt8, UInt16};
-        matches!(self.types[at], Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16)
+        let is_single =
+            |at: &usize| matches!(self.types[*at], Boolean | Float16 | Float32 | Int8 | Int16 | Null | UInt8 | UInt16);
+        columns.iter().all(is_single)
     }
 
+    /// The feature columns and the label column that `options` choose; features must be numbers.
     pub(super) fn choose(&self, options: &ReadOptions) -> Result<Choice> {
         let choice = columns::by_name(&self.path, &self.names, options)?;
         let mut texts: Vec<usize> = choice.features.iter().copied().filter(|&at| !self.is_number(at)).collect();
@@ -151,7 +146,7 @@ impl Table {
     }
 }
 
-/// The row group that holds row `skip`, and which of its rows that is.
+/// The row group that holds row `skip`, and the number of that row within the group.
 fn first_group(sizes: impl Iterator<Item = i64>, skip: u64) -> (usize, u64) {
     let (mut first, mut left) = (0, skip);
     for size in sizes {
@@ -165,16 +160,16 @@ fn first_group(sizes: impl Iterator<Item = i64>, skip: u64) -> (usize, u64) {
 }
 
 /// Chosen columns of a table, some thousand rows at a time.
-pub(super) struct Batches {
+struct Batches {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// Where each chosen column stands in a batch.
+    /// Position in a batch of each chosen column.
     places: Vec<usize>,
 }
 
 impl Batches {
     /// The next rows, in the order in which the columns were chosen; `None` at the end.
-    pub(super) fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
+    fn next(&mut self, run: &Run) -> Result<Option<Vec<ArrayRef>>> {
         run.check()?;
         let (path, reader) = (&self.path, &mut self.reader);
         let batch = guarded(path, || reader.next().transpose().map_err(|e| arrow_error(path, e)))?;
@@ -187,7 +182,7 @@ impl Batches {
     }
 }
 
-/// Runs a step of the decoder; the crate panics on some damaged files where it should return an error.
+/// Runs a step of the decoder, and turns a panic into an error: the crate panics on some damaged files.
 fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(step))
         .unwrap_or_else(|_| Err(Error::format(path, None, "the file is damaged (its pages contradict its header)")))
@@ -213,84 +208,4 @@ pub(super) fn parquet_error(path: &Path, error: ParquetError) -> Error {
 
 pub(super) fn arrow_error(path: &Path, error: ArrowError) -> Error {
     Error::format(path, None, format!("the file is damaged ({error})"))
-}
-
-/// The values of a column as primitives of type `T`, nulls as `missing`.
-pub(super) fn primitives<T: ArrowPrimitiveType>(
-    path: &Path,
-    array: &ArrayRef,
-    missing: T::Native,
-    mut take: impl FnMut(T::Native),
-) -> Result<()> {
-    let array = cast(array, &T::DATA_TYPE).map_err(|e| arrow_error(path, e))?;
-    let values = array.as_primitive::<T>();
-    match values.null_count() {
-        0 => values.values().iter().for_each(|&value| take(value)),
-        _ => values.iter().for_each(|value| take(value.unwrap_or(missing))),
-    }
-    Ok(())
-}
-
-/// Reads samples: single precision if that keeps every column, else double.
-pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
-    let table = Table::open(path)?;
-    let Choice { features, label } = table.choose(options)?;
-    let names = features.iter().map(|&at| table.names[at].clone()).collect();
-    let n_cols = features.len();
-    let is_single = features.iter().all(|&at| table.is_single(at));
-    let (features, labels) = if is_single {
-        let (values, labels) = read_values::<Float32Type>(&table, &features, label, options, run, f32::NAN)?;
-        (Features::from_f32(values.len() / n_cols, n_cols, values)?, labels)
-    } else {
-        let (values, labels) = read_values::<Float64Type>(&table, &features, label, options, run, f64::NAN)?;
-        (Features::from_f64(values.len() / n_cols, n_cols, values)?, labels)
-    };
-    Ok(Samples { features, feature_names: Some(names), labels, origin: Origin::of(path) })
-}
-
-fn read_values<T: ArrowPrimitiveType>(
-    table: &Table,
-    features: &[usize],
-    label: Option<usize>,
-    options: &ReadOptions,
-    run: &Run,
-    missing: T::Native,
-) -> Result<(Vec<T::Native>, Option<Labels>)> {
-    let (path, n_cols) = (&table.path, features.len());
-    let unlabeled = options.unlabeled.as_deref();
-    let mut labels = label.map(|at| LabelColumn::new(table, at, unlabeled)).transpose()?;
-    let (what, advice) = (path.display().to_string(), "give fewer rows or columns");
-    let mut values: Vec<T::Native> = memory::with_capacity(&what, table.n_rows.saturating_mul(n_cols), advice)?;
-    let wanted: Vec<usize> = features.iter().copied().chain(label).collect();
-    let mut batches = table.batches(&wanted, 0, BATCH_ROWS)?;
-    while let Some(arrays) = batches.next(run)? {
-        let start = values.len();
-        let n_rows = arrays.first().map_or(0, Array::len);
-        values.resize(start + n_rows * n_cols, missing);
-        for (col, array) in arrays[..n_cols].iter().enumerate() {
-            let mut cells = values[start + col..].iter_mut().step_by(n_cols);
-            primitives::<T>(path, array, missing, |value| {
-                if let Some(cell) = cells.next() {
-                    *cell = value;
-                }
-            })?;
-        }
-        if let (Some(labels), Some(array)) = (&mut labels, arrays.get(n_cols)) {
-            labels.extend(path, array)?;
-        }
-    }
-    if values.len() != table.n_rows.saturating_mul(n_cols) {
-        let reason = format!("the file is damaged (it states {} rows, and holds others)", table.n_rows);
-        return Err(Error::format(path, None, reason));
-    }
-    let labels = labels.map(LabelColumn::finish).transpose()?;
-    Ok((values, labels.map(Labels::from)))
-}
-
-/// Size of the features, from the file's footer.
-pub(super) fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
-    let table = Table::open(path)?;
-    let choice = table.choose(options)?;
-    let width = if choice.features.iter().all(|&at| table.is_single(at)) { 4 } else { 8 };
-    Ok(Size::dense(table.n_rows, choice.features.len(), width))
 }

@@ -1,8 +1,9 @@
-//! Pages of a Parquet file on their way to the decoder of the parquet crate, which believes what pages state.
+//! A check of the pages of a Parquet file before the parquet crate decodes them.
 //!
-//! Texts in a delta encoding come with streams of lengths, and the decoder takes memory for as many lengths as a stream states: a
-//! damaged one ends the process. Here a stream may not state more lengths than its page has values. Cost: a look at each page; those
-//! in the encodings `DELTA_BYTE_ARRAY` and `DELTA_LENGTH_BYTE_ARRAY`, which few programs write, are walked through by blocks.
+//! Texts in a delta encoding have streams of lengths, and the crate allocates memory for as many lengths as a stream
+//! states: a damaged one ends the process. This check refuses a stream that states more lengths than its page has
+//! values. Cost: one test per page, and a walk over the blocks of pages in the rare encodings `DELTA_BYTE_ARRAY` and
+//! `DELTA_LENGTH_BYTE_ARRAY`.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl PageIterator for Chunks {}
 /// Pages of one part of a column.
 struct CheckedPages {
     pages: SerializedPageReader<File>,
-    /// Whether repetition and definition levels stand before the values.
+    /// Whether there are repetition and definition levels before the values.
     has_levels: [bool; 2],
 }
 
@@ -112,11 +113,11 @@ impl PageReader for CheckedPages {
     }
 }
 
-/// Whether the streams of lengths of a page state no more lengths than the page has values.
+/// Whether no stream of lengths of a page states more lengths than the page has values.
 fn is_sound(page: &Page, has_levels: [bool; 2]) -> bool {
     let streams = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-        // Lengths of what each text shares with the one before, and of the rest.
+        // Lengths of the prefixes that texts share with the text before, and of the rest.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return true,
     };
@@ -138,7 +139,7 @@ fn values_of(page: &Page, has_levels: [bool; 2]) -> Option<&[u8]> {
             bytes.get((*def_levels_byte_len as usize).checked_add(*rep_levels_byte_len as usize)?..)
         }
         _ => {
-            // Each kind of levels with its length before it.
+            // The length of each kind of levels precedes them.
             for _ in has_levels.iter().filter(|has| **has) {
                 let (length, rest) = bytes.split_first_chunk::<4>()?;
                 bytes = rest.get(u32::from_le_bytes(*length) as usize..)?;
@@ -148,10 +149,11 @@ fn values_of(page: &Page, has_levels: [bool; 2]) -> Option<&[u8]> {
     }
 }
 
-/// What stands behind a stream in the encoding `DELTA_BINARY_PACKED`; none if it has more than `most` numbers, or too few bytes.
+/// The bytes behind a stream in the encoding `DELTA_BINARY_PACKED`; `None` if it has more than `most` numbers, or too
+/// few bytes.
 ///
-/// A header (numbers in a block, parts of a block, numbers in all, the first of them), then blocks: the least difference, the bits of
-/// a difference in each part, the parts. Parts without numbers take no bytes.
+/// A header (numbers per block, parts per block, total of numbers, first number), then blocks: the least difference,
+/// the bits of a difference in each part, the parts. Parts without numbers take no bytes.
 fn behind_stream(bytes: &[u8], most: u64) -> Option<&[u8]> {
     let (block, rest) = varint(bytes)?;
     let (parts, rest) = varint(rest)?;

@@ -1,51 +1,49 @@
 //! Features read in blocks of rows: files that need not fit in memory.
 //!
-//! Every format has a source of rows (`array`, `csv`, `parquet`) that says at opening what its readers need to start
-//! anywhere: the layout of an array, marks in a text, the footer of a table. [`RowFile`] chooses among them.
+//! Opening a file of any format (`array`, `csv`, `parquet`) gathers what its readers need to start at any row: the
+//! layout of an array, marks in a text, the footer of a table. Readers share these.
 
 mod array;
 mod csv;
 #[cfg(feature = "tables")]
 mod parquet;
-mod values;
 
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use self::array::ArrayRows;
-use self::csv::CsvRows;
-#[cfg(feature = "tables")]
-use self::parquet::ParquetRows;
 use super::ReadOptions;
 use super::fingerprint::fingerprint;
 use super::format::{Format, is_rereadable, only_once, unknown_ending};
-use super::origin::Origin;
+use super::origin::SampleOrigin;
 use crate::bad_columns::ValueSurvey;
+use crate::scan::{Place, pieces};
 use crate::{BadColumns, Error, Result, RowReader, RowSource, Run};
 
-/// Values looked at together where all of a file are.
+/// Values of a block in a search for bad values.
 const SURVEY_VALUES: usize = 1 << 16;
 
-/// Endings that can be read in blocks.
+/// Formats that can be read in blocks.
 const KNOWN: &str = "rows as .npy, .parquet, .csv, .csv.gz or .csv.zst";
 
 /// A file of features as a stream of rows, of any size.
 ///
-/// The rows are those of [`read_samples`](super::read_samples), to the bit, with the same options: columns that were
-/// chosen or dropped, a label column that is no feature. Missing values are NaN.
+/// The rows are those of [`read_samples`](super::read_samples) with the same options, to the bit. Missing values are
+/// NaN.
 ///
-/// | ending | contents | known at opening | starting at a row |
+/// | ending | contents | read at opening | start at a row |
 /// |---|---|---|---|
 /// | `.npy` | two dimensions of numbers, C or Fortran order | the header | at once |
-/// | `.parquet` | numeric columns | the footer | at once, but for the rows of its row group that stand before it |
-/// | `.csv` | a header unless the first line is all numbers | one pass that counts | up to 64 KiB of text before it, more in files of 8 GB and up |
-/// | `.csv.gz`, `.csv.zst` | the same | one pass that counts | reads all rows before it |
+/// | `.parquet` | numeric columns | the footer | decodes the rows before it in its row group |
+/// | `.csv` | a header unless the first line is all numbers | all text, to count rows | reads up to 64 KiB of text before it, more in files of 8 GB and up |
+/// | `.csv.gz`, `.csv.zst` | the same | all text, to count rows | reads all rows before it |
 ///
-/// Little-endian f32 in C order with all columns is read straight into the caller's memory; other arrays are converted
-/// on the way, and columns in Fortran order need one read for each of them and each block.
+/// Little-endian f32 in C order with all columns is read directly into the caller's memory. Other arrays are converted
+/// block by block; in Fortran order, each block takes one read for each column.
 ///
 /// # Complexity
-/// Memory for one block of the file in each reader, whatever its size: none or 512 KiB of an array, 256 KiB of text, a
-/// batch of rows and a page of each column of a Parquet file. Nothing is mapped. Marks in a text take up to 3 MiB.
+/// Memory for one block of the file in each reader, whatever the size of the file: up to 1 MiB for an array, 256 KiB
+/// for text, a batch of rows and a page of each column for a Parquet file. Nothing is mapped. Marks in a text take up
+/// to 3 MiB.
 ///
 /// # Example
 /// ```
@@ -66,19 +64,24 @@ const KNOWN: &str = "rows as .npy, .parquet, .csv, .csv.gz or .csv.zst";
 #[derive(Debug)]
 pub struct RowFile {
     path: PathBuf,
-    rows: Rows,
+    n_rows: usize,
+    n_cols: usize,
+    /// Bytes that one pass reads.
+    bytes: u64,
+    is_seekable: bool,
+    /// Names of the features, if the format has names.
+    feature_names: Option<Vec<String>>,
+    /// Columns of the file that are features; `None` if these are all of them in order.
+    chosen: Option<Vec<usize>>,
+    rows: Box<dyn OpenRows>,
 }
 
-/// The rows of a file, by format.
-#[derive(Debug)]
-enum Rows {
-    Array(ArrayRows),
-    Csv(CsvRows),
-    #[cfg(feature = "tables")]
-    Parquet(ParquetRows),
+/// Opens readers of the rows of a file.
+trait OpenRows: Debug + Send + Sync {
+    fn reader<'s>(&'s self, place: Place, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>>;
 }
 
-/// Whether [`RowFile::open`] reads files of that ending, and `path` can be read more than once.
+/// Whether [`RowFile::open`] reads the format of `path`, and `path` can be read more than once.
 pub fn can_stream(path: &Path) -> bool {
     let is_known = match Format::of(path) {
         Format::Npy => true,
@@ -90,31 +93,30 @@ pub fn can_stream(path: &Path) -> bool {
 }
 
 impl RowFile {
-    /// Opens a file of features and finds out how many rows there are.
+    /// Opens a file of features and determines its number of rows.
     ///
     /// # Errors
-    /// As [`read_samples`](super::read_samples), as far as the file is looked at; [`Error::Param`] for pipes and
-    /// standard input, which can be read only once; [`Error::Format`] for archives and sparse text.
+    /// As [`read_samples`](super::read_samples), for the parts of the file that are read; [`Error::Param`] for pipes
+    /// and standard input, which can be read only once; [`Error::Format`] for archives and sparse text.
     ///
     /// # Complexity
-    /// Arrays and Parquet: their headers. Text: one pass that counts and keeps nothing but marks.
+    /// Arrays and Parquet: reads their headers. Text: one pass that counts the rows and keeps marks.
     pub fn open(path: &Path, options: &ReadOptions, run: &Run) -> Result<Self> {
         if !is_rereadable(path) {
             return Err(only_once(path));
         }
-        let rows = match Format::of(path) {
-            Format::Npy => Rows::Array(ArrayRows::open(path, options)?),
-            Format::Csv => Rows::Csv(CsvRows::open(path, options, run)?),
+        match Format::of(path) {
+            Format::Npy => array::open(path, options),
+            Format::Csv => csv::open(path, options, run),
             #[cfg(feature = "tables")]
-            Format::Parquet => Rows::Parquet(ParquetRows::open(path, options)?),
+            Format::Parquet => parquet::open(path, options),
             #[cfg(not(feature = "tables"))]
-            Format::Parquet => return Err(super::format::without_tables(path)),
+            Format::Parquet => Err(super::format::without_tables(path)),
             Format::Npz | Format::Svmlight => {
-                return Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN}")));
+                Err(Error::format(path, None, format!("not read in blocks; expected {KNOWN}")))
             }
-            Format::Other => return Err(unknown_ending(path, KNOWN)),
-        };
-        Ok(Self { path: path.to_owned(), rows })
+            Format::Other => Err(unknown_ending(path, KNOWN)),
+        }
     }
 
     /// The file.
@@ -122,19 +124,14 @@ impl RowFile {
         &self.path
     }
 
-    /// Names of the columns (d), where the format has names.
+    /// Names of the features (d), if the format has names.
     pub fn feature_names(&self) -> Option<&[String]> {
-        match &self.rows {
-            Rows::Array(_) => None,
-            Rows::Csv(rows) => Some(&rows.feature_names),
-            #[cfg(feature = "tables")]
-            Rows::Parquet(rows) => Some(&rows.feature_names),
-        }
+        self.feature_names.as_deref()
     }
 
-    /// A number that is another if the contents of the file are, whatever its name and dates: a 64-bit hash of all its bytes.
+    /// A 64-bit hash of all bytes of the file; its name and dates do not count.
     ///
-    /// For noticing a file that was changed between two runs. Not cryptographic.
+    /// Detects a file that was changed between two runs. Not cryptographic.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Interrupted`].
@@ -145,145 +142,65 @@ impl RowFile {
         fingerprint(&self.path, run)
     }
 
-    /// An error of a method that was given these rows, in words of the file: where it is about a value that cannot be
-    /// used, one more pass finds all of them. Other errors stay as they are.
+    /// An error of a method that read these rows: for an error about one bad value, reads the file again and returns an
+    /// error that names all columns with bad values. Other errors are returned unchanged.
     pub fn explained(&self, error: Error, run: &Run) -> Error {
         let is_value = matches!(&error, Error::Value { what, col: Some(_), .. } if what == "features");
         let found = if is_value { self.bad_columns(run) } else { Ok(None) };
         found.ok().flatten().map_or(error, Error::columns)
     }
 
-    /// All features with values that cannot be used.
+    /// All features with bad values.
     fn bad_columns(&self, run: &Run) -> Result<Option<BadColumns>> {
-        if let Rows::Csv(rows) = &self.rows {
-            return rows.bad_columns(run);
+        let Self { n_rows, n_cols, chosen, feature_names, .. } = self;
+        if Format::of(&self.path) == Format::Csv {
+            let features = chosen.clone().unwrap_or_else(|| (0..*n_cols).collect());
+            return super::csv::bad_values(&self.path, &features, run);
         }
-        let (n_rows, n_cols) = (self.n_rows(), self.n_cols());
-        let (mut reader, mut survey) = (self.open(0, &[], run)?, ValueSurvey::default());
-        let block_rows = (SURVEY_VALUES / n_cols.max(1)).max(1);
-        let mut block = vec![0.0; block_rows.min(n_rows) * n_cols];
-        for first in (0..n_rows).step_by(block_rows) {
-            let rows = block_rows.min(n_rows - first);
-            reader.read(&mut block[..rows * n_cols], run)?;
-            for (at, &x) in block[..rows * n_cols].iter().enumerate() {
-                survey.look(at % n_cols, first + at / n_cols, None, x.into());
+        let (mut reader, mut survey, mut block) = (self.open(0, &[], run)?, ValueSurvey::default(), Vec::new());
+        for rows in pieces(0..*n_rows, SURVEY_VALUES / n_cols.max(&1)) {
+            block.resize(rows.len() * n_cols, 0.0);
+            reader.read(&mut block, run)?;
+            for (at, &x) in block.iter().enumerate() {
+                survey.look(at % n_cols, rows.start + at / n_cols, None, x.into());
             }
         }
-        let bad = survey.finish("features", n_rows);
-        let origin = Origin { positions: self.chosen().map(<[usize]>::to_vec), ..Origin::of(&self.path) };
-        Ok(bad.map(|bad| origin.named_columns(bad, self.feature_names())))
-    }
-
-    /// The columns of the file that are features, where these are not all of them in order.
-    fn chosen(&self) -> Option<&[usize]> {
-        match &self.rows {
-            Rows::Array(rows) => rows.chosen(),
-            Rows::Csv(rows) => rows.chosen(),
-            #[cfg(feature = "tables")]
-            Rows::Parquet(rows) => rows.chosen(),
-        }
+        let origin = SampleOrigin { positions: chosen.clone(), ..SampleOrigin::new(&self.path) };
+        Ok(survey.finish("features", *n_rows).map(|bad| origin.named_columns(bad, feature_names.as_deref())))
     }
 }
 
 impl RowSource for RowFile {
     fn n_rows(&self) -> usize {
-        match &self.rows {
-            Rows::Array(rows) => rows.n_rows,
-            Rows::Csv(rows) => rows.n_rows,
-            #[cfg(feature = "tables")]
-            Rows::Parquet(rows) => rows.n_rows,
-        }
+        self.n_rows
     }
 
     fn n_cols(&self) -> usize {
-        match &self.rows {
-            Rows::Array(rows) => rows.n_cols(),
-            Rows::Csv(rows) => rows.feature_names.len(),
-            #[cfg(feature = "tables")]
-            Rows::Parquet(rows) => rows.feature_names.len(),
-        }
+        self.n_cols
     }
 
     fn bytes(&self) -> u64 {
-        match &self.rows {
-            Rows::Array(rows) => rows.bytes(),
-            Rows::Csv(rows) => rows.length,
-            #[cfg(feature = "tables")]
-            Rows::Parquet(rows) => rows.bytes,
-        }
+        self.bytes
     }
 
-    /// Not so for compressed text.
+    /// False for compressed text.
     fn is_seekable(&self) -> bool {
-        match &self.rows {
-            Rows::Csv(rows) => rows.is_seekable(),
-            _ => true,
-        }
+        self.is_seekable
     }
 
-    /// The fingerprint of the file, and the numbers of its columns where these are not all of them in order.
+    /// The fingerprint of the file, and the numbers of its features unless these are all columns in order.
     fn identity(&self, run: &Run) -> Result<Option<String>> {
-        let columns = self.chosen().map(|columns| format!(", columns {columns:?}")).unwrap_or_default();
+        let columns = self.chosen.as_ref().map(|columns| format!(", columns {columns:?}")).unwrap_or_default();
         self.fingerprint(run).map(|hash| Some(format!("{hash:016x}{columns}")))
     }
 
-    fn open<'s>(&'s self, first: usize, shift: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
-        let place = Place::new(self, first, shift)?;
-        match &self.rows {
-            Rows::Array(rows) => rows.reader(place, shift),
-            Rows::Csv(rows) => rows.reader(place, shift, run),
-            #[cfg(feature = "tables")]
-            Rows::Parquet(rows) => rows.reader(place, shift),
-        }
+    fn open<'s>(&'s self, first: usize, center: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+        self.rows.reader(Place::new(self, first, center)?, center, run)
     }
 }
 
-/// The rows that a reader hands on next.
-struct Place {
-    row: usize,
-    n_rows: usize,
-    n_cols: usize,
-}
-
-impl Place {
-    fn new(file: &RowFile, row: usize, shift: &[f32]) -> Result<Self> {
-        let (n_rows, n_cols) = (file.n_rows(), file.n_cols());
-        if row > n_rows {
-            return Err(Error::param(
-                "first row",
-                row,
-                format!("at most {n_rows}, the rows of {}", file.path.display()),
-            ));
-        }
-        if !shift.is_empty() && shift.len() != n_cols {
-            let expected = format!("{n_cols} values, one per column");
-            return Err(Error::shape("shift", expected, format!("{} values", shift.len())));
-        }
-        Ok(Self { row, n_rows, n_cols })
-    }
-
-    /// Goes on further on, where that is still among the rows.
-    fn skip(&mut self, n_rows: usize) -> bool {
-        let is_inside = n_rows <= self.n_rows - self.row;
-        self.row += if is_inside { n_rows } else { 0 };
-        is_inside
-    }
-
-    /// Number of the next rows, which take `values` values; these are passed.
-    fn advance(&mut self, values: usize) -> Result<usize> {
-        let rows = values / self.n_cols.max(1);
-        if rows * self.n_cols != values {
-            return Err(Error::shape("block", format!("whole rows of {} values", self.n_cols), values));
-        }
-        if rows > self.n_rows - self.row {
-            return Err(Error::shape("features", format!("{} rows", self.row + rows), self.n_rows));
-        }
-        self.row += rows;
-        Ok(rows)
-    }
-}
-
-/// Whether `columns` are all of `n_cols`, in order.
-fn are_all(columns: &[usize], n_cols: usize) -> bool {
-    columns.len() == n_cols && columns.iter().copied().eq(0..n_cols)
+/// `columns`, unless these are all of `n_cols` columns in order.
+fn chosen(columns: Vec<usize>, n_cols: usize) -> Option<Vec<usize>> {
+    let are_all = columns.len() == n_cols && columns.iter().copied().eq(0..n_cols);
+    (!are_all).then_some(columns)
 }

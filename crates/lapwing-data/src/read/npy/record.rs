@@ -1,20 +1,20 @@
-//! Element types of NumPy arrays whose elements may be records: several named numbers side by side.
+//! Element types of NumPy arrays whose elements may be records: several named numbers each.
 
-use super::npy::{Dtype, Element};
+use super::dtype::{Dtype, Element};
 
 /// A number of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub(in crate::read) struct Field {
     pub name: String,
     pub dtype: Dtype,
     /// Bytes of the record before it.
     pub offset: usize,
 }
 
-/// What an array is made of.
+/// The elements of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Record {
-    /// No records.
+pub(in crate::read) enum Record {
+    /// Plain elements.
     Plain(Dtype),
     /// Records of `size` bytes.
     Fields { fields: Vec<Field>, size: usize },
@@ -36,7 +36,7 @@ impl Element for Record {
     }
 }
 
-/// Understands `('u', '<u4'), ('', '|V4'), …]`; fields without a name are padding.
+/// Parses `('u', '<u4'), ('', '|V4'), …]`; fields without a name are padding.
 fn parse_fields(list: &str) -> Result<Record, String> {
     let damaged = || "the header is damaged (descr)".to_owned();
     let (mut fields, mut size, mut rest) = (Vec::new(), 0usize, list.trim_start());
@@ -48,7 +48,7 @@ fn parse_fields(list: &str) -> Result<Record, String> {
         let (offset, width) = match dtype.strip_prefix("|V").filter(|_| name.is_empty()) {
             Some(padding) => (size, padding.parse().map_err(|_| damaged())?),
             None => {
-                let dtype = Dtype::named(dtype).map_err(|reason| format!("field '{name}': {reason}"))?;
+                let dtype = Dtype::from_name(dtype).map_err(|reason| format!("field '{name}': {reason}"))?;
                 if fields.iter().any(|field: &Field| field.name == name) {
                     return Err(format!("two fields are named '{name}'"));
                 }
@@ -64,7 +64,7 @@ fn parse_fields(list: &str) -> Result<Record, String> {
     }
 }
 
-/// The string that `text` starts with, its escapes as they stand, and what follows it.
+/// The string literal at the start of `text`, with its escapes unchanged, and the text behind it.
 fn literal(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;

@@ -1,9 +1,9 @@
-//! Literals of Python, as far as the header of an array has them: a dictionary of three texts, tuples and truth values.
+//! The Python literals in the header of an array: a dictionary of strings, tuples and truth values.
 //!
-//! NumPy refuses a header that is no such dictionary, or has another key: so do we, since a changed byte of a header may
-//! change every value behind it.
+//! As in NumPy, a header that is no such dictionary or has another key is an error: one changed byte of a header may
+//! change every value of the array.
 
-/// The values of a dictionary that has exactly these `keys`, as they stand; `None` for anything else.
+/// The values, unparsed, of a dictionary that has exactly these `keys`; `None` for anything else.
 pub(super) fn dictionary<'t, const N: usize>(text: &'t str, keys: [&str; N]) -> Option<[&'t str; N]> {
     let inner = text.trim_ascii().strip_prefix('{')?.strip_suffix('}')?;
     let mut values = [None; N];
@@ -20,11 +20,11 @@ pub(super) fn dictionary<'t, const N: usize>(text: &'t str, keys: [&str; N]) -> 
     values.iter().all(Option::is_some).then_some(found)
 }
 
-/// The lengths in a tuple of whole numbers, old ones with an L behind them.
+/// The integers of a tuple; old versions of Python write an L behind each.
 pub(super) fn lengths(text: &str) -> Option<Vec<usize>> {
     let inner = text.strip_prefix('(')?.strip_suffix(')')?;
     let dims = items(inner)?;
-    // Without a comma, brackets around one number mean nothing.
+    // A number in brackets without a comma is no tuple.
     if dims.len() == 1 && !inner.contains(',') {
         return None;
     }
@@ -36,7 +36,8 @@ pub(super) fn lengths(text: &str) -> Option<Vec<usize>> {
     dims.iter().map(length).collect()
 }
 
-/// What stands between the commas that are in no bracket and no text; there may be a comma behind the last.
+/// The items of a list: the text between commas that are in no bracket and no string. The last may have a comma behind
+/// it.
 fn items(text: &str) -> Option<Vec<&str>> {
     let (mut items, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let (mut quote, mut is_escaped) = (None, false);

@@ -1,0 +1,169 @@
+//! Rows of chosen columns of a table, decoded batch by batch.
+
+use std::borrow::Borrow;
+use std::ops::Range;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_cast::cast;
+
+use super::{Batches, Table, arrow_error};
+use crate::scan::{RowScan, RowSink, Value};
+use crate::{Result, Run};
+
+/// Values of a batch of features, about.
+const BATCH_VALUES: usize = 1 << 18;
+
+/// Rows of a batch of at most that many columns.
+const MAX_BATCH_ROWS: usize = 1 << 13;
+
+/// Values handed on at a time, so that the rows stay in the L1 and L2 caches until all their columns are written.
+const TILE_VALUES: usize = 1 << 14;
+
+/// Batches decoded to skip rows before the file is opened again; the pages that opening it again decodes hold about as
+/// many.
+const SKIPPED_BATCHES: usize = 16;
+
+/// Columns of a batch as values of the types that a consumer needs.
+pub(in crate::read) trait Decode: Sized {
+    /// Decodes arrays of equal length.
+    fn decode(path: &Path, arrays: &[ArrayRef]) -> Result<Self>;
+}
+
+/// Reads columns of a table (owned or borrowed) from any row on.
+pub(in crate::read) struct TableScan<T, B> {
+    table: T,
+    columns: Vec<usize>,
+    batch_rows: usize,
+    /// The opened file; `None` until rows are needed, so that skipping rows before costs nothing.
+    batches: Option<Batches>,
+    /// The current batch.
+    batch: Option<B>,
+    /// Number of rows of the batch.
+    len: usize,
+    /// Next row of the batch.
+    at: usize,
+    /// Next row of the table.
+    row: usize,
+}
+
+impl<T: Borrow<Table>, B: Decode> TableScan<T, B> {
+    /// Rows of `columns` from `row` on.
+    pub(in crate::read) fn new(table: T, columns: Vec<usize>, row: usize) -> Self {
+        let batch_rows = (BATCH_VALUES / columns.len().max(1)).clamp(1 << 8, MAX_BATCH_ROWS);
+        Self { table, columns, batch_rows, batches: None, batch: None, len: 0, at: 0, row }
+    }
+
+    /// Number of the next row.
+    pub(in crate::read) fn row(&self) -> usize {
+        self.row
+    }
+
+    /// The next rows, at most `most` and at least one: a batch, and the rows of it; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the table holds other rows than its footer states.
+    pub(in crate::read) fn next(&mut self, most: usize, run: &Run) -> Result<Option<(&B, Range<usize>)>> {
+        let table: &Table = self.table.borrow();
+        while self.at == self.len && self.row < table.n_rows {
+            let batches = match &mut self.batches {
+                Some(batches) => batches,
+                none => none.insert(table.batches(&self.columns, self.row as u64, self.batch_rows)?),
+            };
+            let Some(arrays) = batches.next(run)? else { return Err(table.rows_error(self.row)) };
+            self.len = arrays.first().map_or(0, |array| array.len());
+            if self.len > table.n_rows - self.row {
+                return Err(table.rows_error(self.row + self.len));
+            }
+            self.batch = Some(B::decode(&table.path, &arrays)?);
+            self.at = 0;
+        }
+        let start = self.at;
+        self.at += most.min(self.len - start);
+        self.row += self.at - start;
+        Ok(self.batch.as_ref().filter(|_| self.at > start).map(|batch| (batch, start..self.at)))
+    }
+
+    /// Skips rows; ends early at the end.
+    pub(in crate::read) fn skip(&mut self, n_rows: usize, run: &Run) -> Result<()> {
+        let table: &Table = self.table.borrow();
+        let end = self.row.saturating_add(n_rows).min(table.n_rows);
+        if self.batches.is_none() {
+            self.row = end;
+        }
+        while self.row < end && self.next(end - self.row, run)?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Rows of features in single or double precision.
+pub(in crate::read) type FeatureScan<'t, F> = TableScan<&'t Table, Vec<PrimitiveArray<F>>>;
+
+/// Floating-point types of features.
+pub(in crate::read) trait FloatType: ArrowPrimitiveType<Native: Value> {
+    const NAN: Self::Native;
+}
+
+impl FloatType for Float32Type {
+    const NAN: f32 = f32::NAN;
+}
+
+impl FloatType for Float64Type {
+    const NAN: f64 = f64::NAN;
+}
+
+/// Arrays that the consumer decodes.
+impl Decode for Vec<ArrayRef> {
+    fn decode(_: &Path, arrays: &[ArrayRef]) -> Result<Self> {
+        Ok(arrays.to_vec())
+    }
+}
+
+impl<F: FloatType> Decode for Vec<PrimitiveArray<F>> {
+    fn decode(path: &Path, arrays: &[ArrayRef]) -> Result<Self> {
+        arrays.iter().map(|array| primitives(path, array, F::NAN)).collect()
+    }
+}
+
+impl<F: FloatType> RowScan for FeatureScan<'_, F> {
+    type Value = F::Native;
+
+    fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<F::Native>, run: &Run) -> Result<()> {
+        let tile_rows = (TILE_VALUES / self.columns.len()).max(1);
+        let mut left = rows.len();
+        while left > 0 {
+            let (table, row) = (self.table, self.row);
+            let (columns, rows) = self.next(left.min(tile_rows), run)?.ok_or_else(|| table.rows_error(row))?;
+            let n_tile = rows.len();
+            columns.iter().enumerate().for_each(|(at, column)| sink.column(at, 0, &column.values()[rows.clone()]));
+            sink.advance(n_tile);
+            left -= n_tile;
+        }
+        Ok(())
+    }
+
+    /// Decodes the rows of the current and a few further batches, but no more: opening the file again decodes as many.
+    fn skip(&mut self, rows: Range<usize>, run: &Run) -> Result<bool> {
+        let is_near = rows.len() <= self.len - self.at + SKIPPED_BATCHES * self.batch_rows;
+        if is_near {
+            TableScan::skip(self, rows.len(), run)?;
+        }
+        Ok(is_near)
+    }
+}
+
+/// The values of an array as primitives, nulls as `missing`.
+pub(in crate::read) fn primitives<T: ArrowPrimitiveType>(
+    path: &Path,
+    array: &ArrayRef,
+    missing: T::Native,
+) -> Result<PrimitiveArray<T>> {
+    let array = cast(array, &T::DATA_TYPE).map_err(|e| arrow_error(path, e))?;
+    let values = array.as_primitive::<T>();
+    Ok(match values.null_count() {
+        0 => values.clone(),
+        _ => PrimitiveArray::from_iter_values(values.iter().map(|value| value.unwrap_or(missing))),
+    })
+}
