@@ -1,7 +1,9 @@
 //! Rows that are made where they are needed: clusters in any number of dimensions, to try sizes no file has.
 
 use crate::hash::mix;
-use crate::{Error, Result, RowReader, RowSource, Run, vectored};
+use lapwing_simd::dispatch;
+
+use crate::{Error, Result, RowReader, RowSource, Run};
 
 /// Rows drawn from overlapping clusters, each a function of its number and the seed alone.
 ///
@@ -84,8 +86,8 @@ fn plain_row(key: u64, center: &[f32], shift: &[f32], out: &mut [f32]) {
     out.iter_mut().zip(shift).for_each(|(out, shift)| *out -= shift);
 }
 
-vectored! {
-    make_row = plain_row(key: u64, center: &[f32], shift: &[f32], out: &mut [f32])
+dispatch! {
+    pub(crate) fn make_row(key: u64, center: &[f32], shift: &[f32], out: &mut [f32]) = plain_row
 }
 
 impl RowSource for GeneratedRows {

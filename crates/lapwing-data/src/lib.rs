@@ -19,7 +19,6 @@ mod rows;
 mod run;
 mod sparse;
 mod standardize;
-pub mod vectored;
 pub mod write;
 
 pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};

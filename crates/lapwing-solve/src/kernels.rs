@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::operator::{SddMatrix, Weights};
 use crate::pages::{Real, prefetch};
 
@@ -79,9 +79,11 @@ pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: 
     sum(partial, s)
 }
 
-dispatched!(product_rows, product_plain[W: Weight, R: Real, Y: Real](
-    matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
-));
+dispatch! {
+    fn product_rows[W: Weight, R: Real, Y: Real](
+        matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
+    ) = product_plain
+}
 
 #[inline(always)]
 fn product_plain<W: Weight, R: Real, Y: Real>(

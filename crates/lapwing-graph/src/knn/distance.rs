@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use lapwing_data::{Csr, Dense, DenseValues, Features};
+use lapwing_simd::prefetch_lines;
 use rayon::prelude::*;
 
 use crate::knn::Metric;
@@ -73,23 +74,18 @@ impl<'a> Distances<'a> {
         }
     }
 
-    /// Asks for the memory of row `j` on the right.
+    /// Prefetches row `j` on the right.
     #[inline(always)]
     pub fn prefetch(&self, j: usize) {
-        /// The first cache lines; the processor foresees the others.
-        fn ask<T>(values: &[T], d: usize, j: usize) {
-            const LINES: usize = 4;
-            values[j * d..(j + 1) * d]
-                .iter()
-                .step_by(64 / size_of::<T>())
-                .take(LINES)
-                .for_each(lapwing_data::vectored::prefetch);
+        /// The first four cache lines; the processor foresees the others.
+        fn first_lines<T>(values: &[T], d: usize, j: usize) {
+            prefetch_lines(&values[j * d..][..d.min(256 / size_of::<T>())]);
         }
         if let Features::Dense(dense) = self.right {
             match dense.values() {
-                DenseValues::U8(values) => ask(values.as_slice(), dense.n_cols(), j),
-                DenseValues::F32(values) => ask(values.as_slice(), dense.n_cols(), j),
-                DenseValues::F64(values) => ask(values.as_slice(), dense.n_cols(), j),
+                DenseValues::U8(values) => first_lines(values.as_slice(), dense.n_cols(), j),
+                DenseValues::F32(values) => first_lines(values.as_slice(), dense.n_cols(), j),
+                DenseValues::F64(values) => first_lines(values.as_slice(), dense.n_cols(), j),
             }
         }
     }

@@ -4,15 +4,16 @@
 //! over the rows of the sample. Cost: 500·n·d multiplications.
 
 use lapwing_data::{Result, Run, Stream};
+use lapwing_simd::{Portable, Simd};
 use rand::seq::index;
 use rayon::prelude::*;
 
 use crate::knn::KnnParams;
 use crate::knn::distance::Distances;
-use crate::knn::kernels::lanes::Element;
-use crate::knn::kernels::lists::{self, EMPTY, STEP, distance_of, id_of};
+use crate::knn::kernels::element::Element;
+use crate::knn::kernels::lists::{EMPTY, STEP, distance_of, id_of};
 use crate::knn::kernels::points::{Panels, Points, Source};
-use crate::knn::kernels::tile::{PANEL, meet};
+use crate::knn::kernels::tile::{PANEL, compare};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
@@ -56,7 +57,7 @@ impl Truth {
                                 source.copy(at, &mut row)?;
                                 panels.put(at - first, &row, S::Element::norms(&row));
                             }
-                            meet(&sample, &panels, first, &mut lists);
+                            compare(&sample, &panels, first, &mut lists);
                         }
                         Ok((lists, panels, row))
                     },
@@ -64,7 +65,7 @@ impl Truth {
                 .map(|state| state.map(|state| state.0))
                 .try_reduce(empty, |mut a, b| {
                     for (a, b) in a.chunks_exact_mut(width).zip(b.chunks_exact(width)) {
-                        b.iter().for_each(|&key| lists::insert(a, key));
+                        b.iter().for_each(|&key| Portable.insert_sorted(a, key));
                     }
                     Ok(a)
                 })

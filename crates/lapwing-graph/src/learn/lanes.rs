@@ -3,8 +3,7 @@
 //! All versions come from one source without fused multiply-add and add in one order, so that they agree to the bit. What they
 //! gather lies all over the rows: beyond the caches it is asked for ahead. Cost: some 2 cycles an entry within the caches.
 
-use lapwing_data::vectored;
-use lapwing_data::vectored::prefetch;
+use lapwing_simd::{dispatch, prefetch};
 
 use super::dual::{Offset, weight};
 use super::support::{SquaredDistance, Support};
@@ -44,16 +43,16 @@ pub(super) fn row_sums<R: SquaredDistance, O: Offset>(
     }
 }
 
-vectored! {
-    row_sums_near = row_sums_near_plain[R: SquaredDistance, O: Offset](
+dispatch! {
+    pub(crate) fn row_sums_near[R: SquaredDistance, O: Offset](
         support: &Support<R>, sparsity: f64, offsets: &[O], first: usize, out: &mut RowSums<'_>
-    )
+    ) = row_sums_near_plain
 }
 
-vectored! {
-    row_sums_far = row_sums_far_plain[R: SquaredDistance, O: Offset](
+dispatch! {
+    pub(crate) fn row_sums_far[R: SquaredDistance, O: Offset](
         support: &Support<R>, sparsity: f64, offsets: &[O], first: usize, out: &mut RowSums<'_>
-    )
+    ) = row_sums_far_plain
 }
 
 #[inline(always)]
@@ -138,12 +137,12 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
     }
 }
 
-vectored! {
+dispatch! {
     /// y ← diagonal·x + ½·Σ x over the entries of each row, which end at `ends` within `entries`; the rows are those from
     /// `first` on.
-    half_sums = half_sums_plain(
+    pub(crate) fn half_sums(
         first: usize, diagonal: &[f64], ends: &[u32], entries: &[u32], x: &[f64], y: &mut [f64]
-    )
+    ) = half_sums_plain
 }
 
 #[inline(always)]
@@ -187,10 +186,10 @@ impl<R: SquaredDistance> Step<'_, R> {
     }
 }
 
-vectored! {
-    advance = advance_plain[R: SquaredDistance](
+dispatch! {
+    pub(crate) fn advance[R: SquaredDistance](
         task: &Step<'_, R>, first: usize, weights: &mut [f64], sums: &mut [[f64; 2]]
-    )
+    ) = advance_plain
 }
 
 #[inline(always)]
@@ -249,7 +248,7 @@ fn ahead<R: SquaredDistance>(support: &Support<R>, row: usize) -> &[u32] {
 #[inline(always)]
 fn ask<T>(ahead: &[u32], at: usize, values: &[T]) {
     if let Some(next) = ahead.get(LANES * at..LANES * (at + 1)) {
-        next.iter().for_each(|&id| prefetch(&values[id as usize]));
+        next.iter().for_each(|&id| prefetch(values, id as usize));
     }
 }
 

@@ -19,7 +19,7 @@ use rand::seq::index;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Turned, nearest};
+use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed, nearest};
 use crate::knn::{KnnParams, kneighbors};
 
 /// Largest difference from a mean at least: squares below 1.2e-38 lose digits in single precision, and squares of
@@ -302,10 +302,10 @@ impl RowSample {
                 .zip(self.values.par_chunks(STRIP * d))
                 .with_min_len(CHUNK_ROWS / STRIP)
                 .try_for_each_init(
-                    || (Turned::default(), vec![0.0; kernel.n_landmarks() * STRIP]),
-                    |(turned, strip), (out, rows)| {
+                    || (Transposed::default(), vec![0.0; kernel.n_landmarks() * STRIP]),
+                    |(transposed, strip), (out, rows)| {
                         run.check()?;
-                        kernel.exponents(rows, turned, strip);
+                        kernel.exponents(rows, transposed, strip);
                         let (mut values, mut numbers) = ([0.0; STRIP], [0.0; STRIP]);
                         nearest(strip, 1, &mut values, &mut numbers);
                         for ((out, row), number) in out.iter_mut().zip(rows.chunks_exact(d)).zip(numbers) {

@@ -11,7 +11,7 @@ use lapwing_data::{Error, Result, RowReader, RowSource, Run};
 use rayon::prelude::*;
 
 use super::blocks::{Blocks, SumTree, Sums};
-use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Turned};
+use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed};
 
 /// Rows read at a time, of which 64 fill a strip.
 const READ_ROWS: usize = 4 * STRIP;
@@ -53,14 +53,14 @@ impl Chunk<'_> {
 struct Desk {
     rows: Vec<f32>,
     strips: Vec<f32>,
-    turned: Turned,
+    transposed: Transposed,
 }
 
 impl<'p> RowPass<'p> {
     fn desk(&self) -> Desk {
         let (d, k) = (self.kernel.n_features(), self.kernel.n_landmarks());
         let read_rows = if d > WIDE { STRIP } else { READ_ROWS };
-        Desk { rows: vec![0.0; read_rows * d], strips: vec![0.0; CHUNK_ROWS * k], turned: Turned::default() }
+        Desk { rows: vec![0.0; read_rows * d], strips: vec![0.0; CHUNK_ROWS * k], transposed: Transposed::default() }
     }
 
     /// Bytes of one thread's buffers.
@@ -183,7 +183,7 @@ impl<'p> RowPass<'p> {
     ) -> Result<Chunk<'d>> {
         run.check()?;
         let (d, k) = (self.kernel.n_features(), self.kernel.n_landmarks());
-        let Desk { rows, strips, turned } = desk;
+        let Desk { rows, strips, transposed } = desk;
         let read_rows = rows.len() / d;
         let strips = &mut strips[..n_rows.div_ceil(STRIP) * k * STRIP];
         for start in (0..n_rows).step_by(read_rows) {
@@ -191,7 +191,7 @@ impl<'p> RowPass<'p> {
             reader.read(rows, run)?;
             let out = strips[start * k..].chunks_exact_mut(k * STRIP);
             for (at, (rows, out)) in rows.chunks(STRIP * d).zip(out).enumerate() {
-                if let Some(bad) = self.kernel.exponents(rows, turned, out) {
+                if let Some(bad) = self.kernel.exponents(rows, transposed, out) {
                     return Err(bad_value(&rows[bad * d..(bad + 1) * d], first + start + at * STRIP + bad));
                 }
             }

@@ -20,8 +20,7 @@ use rayon::prelude::*;
 use super::params::MOST_COLUMNS;
 use crate::Graph;
 use crate::knn::pairs::{Pair, pair_sum};
-use lapwing_data::vectored;
-use lapwing_data::vectored::prefetch;
+use lapwing_simd::{dispatch, prefetch_lines};
 
 /// How to find effective resistances.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -245,15 +244,14 @@ impl Embedding {
 
     /// Asks for what [`resistance`](Self::resistance) will read.
     pub fn prefetch(&self, u: u32, v: u32) {
-        const LINE: usize = 16;
-        [u, v].into_iter().for_each(|node| self.row(node).iter().step_by(LINE).for_each(prefetch));
+        [u, v].into_iter().for_each(|node| prefetch_lines(self.row(node)));
     }
 }
 
-vectored! {
+dispatch! {
     /// Adds ±√w to each column for every edge of `row`: plus at its smaller end, minus at its larger one, times the sign of the
     /// edge in that column.
-    add_signed = add_signed_plain(out: &mut [f64], row: u32, columns: &[u32], weights: &[f64], key: u64)
+    pub(crate) fn add_signed(out: &mut [f64], row: u32, columns: &[u32], weights: &[f64], key: u64) = add_signed_plain
 }
 
 #[inline(always)]

@@ -199,14 +199,14 @@ impl<'a> SymmetricMatrix<'a> {
             run.check()?;
             let range = at * TILE * TILE..(at + 1) * TILE * TILE;
             match &self.tiles {
-                Tiles::Single(values) => meet(&values[range], place(at), x, &mut y, s),
-                Tiles::Double(values) => meet(&values[range], place(at), x, &mut y, s),
+                Tiles::Single(values) => multiply(&values[range], place(at), x, &mut y, s),
+                Tiles::Double(values) => multiply(&values[range], place(at), x, &mut y, s),
                 Tiles::Made(blocks) => {
                     wide.resize(TILE * TILE, 0.0);
                     tile.resize(TILE * TILE, 0.0);
                     make(&**blocks, at, &mut scratch, &mut wide)?;
                     tile::pack(&wide, &mut tile, |value| value);
-                    meet(&tile, place(at), x, &mut y, s);
+                    multiply(&tile, place(at), x, &mut y, s);
                 }
             }
         }
@@ -265,13 +265,13 @@ impl<'a> SymmetricMatrix<'a> {
 }
 
 /// Adds the products of a tile, and of its mirror image where it is not on the diagonal, for s vectors.
-fn meet<T: Stored>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
+fn multiply<T: Stored>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
     let padded = x.len() / s.max(1);
     for (x, y) in x.chunks_exact(padded).zip(y.chunks_exact_mut(padded)) {
         let (low, high) = y.split_at_mut(row * TILE);
         let (x_row, x_col) = (&x[row * TILE..][..TILE], &x[col * TILE..][..TILE]);
         let mirrored = (row != col).then(|| &mut low[col * TILE..][..TILE]);
-        tile::meet(tile, x_row, x_col, &mut high[..TILE], mirrored);
+        tile::multiply(tile, x_row, x_col, &mut high[..TILE], mirrored);
     }
 }
 

@@ -21,7 +21,7 @@ use crate::knn::exact::crowds::Crowds;
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::products::{Side, TILE_ROWS, Target};
 use crate::knn::exact::signed::{distance_of, key};
-use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer};
+use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer, shared_lists};
 use crate::knn::rows::{Frame, Rows, half_squared};
 use crate::knn::{KnnParams, Metric, Neighbors, list_width};
 
@@ -162,7 +162,7 @@ impl Search<'_> {
     fn lists(&self) -> Result<Vec<u64>> {
         let (m, width) = (self.left.head.n, self.width());
         let shared = Shared {
-            lists: SharedLists::new(m, width),
+            lists: shared_lists(m, width),
             limits: (0..if self.same { m } else { 0 }).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
         };
         let done = AtomicU64::new(0);

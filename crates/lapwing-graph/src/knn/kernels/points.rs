@@ -4,12 +4,12 @@
 
 use bytemuck::Zeroable;
 use lapwing_data::{Dense, DenseValues, Result, Run};
+use lapwing_simd::{LANES, prefetch_lines};
 use rayon::prelude::*;
 
-use crate::knn::kernels::lanes::{Bytes, Element, Floats};
+use crate::knn::kernels::element::{Bytes, Element, Floats};
 use crate::knn::kernels::tile::PANEL;
 use crate::knn::rows::Frame;
-use lapwing_data::vectored::prefetch;
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 1024;
@@ -72,7 +72,7 @@ impl Source for ByteSource<'_> {
     fn width(&self) -> usize {
         self.n_cols.div_ceil(4)
     }
-    fn copy(&self, row: usize, out: &mut [u32]) -> Result<()> {
+    fn copy(&self, row: usize, out: &mut [i32]) -> Result<()> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
         bytes[..self.n_cols].copy_from_slice(&self.values[row * self.n_cols..(row + 1) * self.n_cols]);
         bytes[self.n_cols..].fill(128);
@@ -96,7 +96,7 @@ impl Source for RoundedSource<'_> {
     fn width(&self) -> usize {
         self.rows.width().div_ceil(4)
     }
-    fn copy(&self, row: usize, out: &mut [u32]) -> Result<()> {
+    fn copy(&self, row: usize, out: &mut [i32]) -> Result<()> {
         let mut values = vec![0f32; self.rows.width()];
         self.rows.copy(row, &mut values)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
@@ -141,7 +141,14 @@ impl<E: Element> Points<E> {
 
     #[inline(always)]
     pub fn row(&self, row: usize) -> &[E::Word] {
-        &self.words[row * self.width..(row + 1) * self.width]
+        &self.words[row * self.width..][..self.width]
+    }
+
+    /// Prefetches the first cache lines of a row; the processor foresees the others.
+    #[inline(always)]
+    pub fn prefetch(&self, row: u32) {
+        const LINES: usize = 4;
+        prefetch_lines(&self.row(row as usize)[..self.width.min(LINES * LANES)]);
     }
 }
 
@@ -167,7 +174,7 @@ impl<E: Element> Panels<E> {
         self.clear(ids.len(), points.width);
         for (at, &id) in ids.iter().enumerate() {
             if let Some(&next) = ids.get(at + 8) {
-                points.row(next as usize).iter().step_by(16).take(4).for_each(prefetch);
+                points.prefetch(next);
             }
             self.put(at, points.row(id as usize), points.norms[id as usize]);
         }
@@ -188,7 +195,7 @@ impl<E: Element> Panels<E> {
     /// Puts a row at its place.
     pub fn put(&mut self, at: usize, row: &[E::Word], norms: (E::Norm, E::Norm)) {
         let panel = &mut self.words[at / PANEL * PANEL * row.len()..][..PANEL * row.len()];
-        panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::turned(word));
+        panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::to_right(word));
         (self.left[at], self.right[at]) = norms;
     }
 }

@@ -268,7 +268,7 @@ fn gather(set: &Set, nearest: &[u16], fanout: usize, piece_of: &[u32], n_pieces:
 mod tests {
     use super::*;
     use crate::knn::Metric;
-    use crate::knn::kernels::lanes::Floats;
+    use crate::knn::kernels::element::Floats;
     use crate::knn::kernels::points::{FloatSource, Points};
     use crate::knn::rows::Frame;
     use crate::testkit::blobs;

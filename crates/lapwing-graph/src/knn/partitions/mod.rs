@@ -1,7 +1,7 @@
 //! Approximate neighbours by overlapping partitions: ball carving, all pairs within the leaves, neighbours of
 //! neighbours.
 //!
-//! 1. Rows become words for the kernels ([`crate::knn::kernels::lanes`]): bytes as they are, long rows rounded to bytes where that
+//! 1. Rows become words for the kernels ([`crate::knn::kernels::element`]): bytes as they are, long rows rounded to bytes where that
 //!    hardly changes their order, f32 otherwise.
 //! 2. Carving ([`crate::knn::partitions::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
 //!    the leaf they are at home in, so that what follows finds neighbours side by side in memory.
@@ -27,8 +27,8 @@ use rand::seq::index;
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
-use crate::knn::kernels::lanes::{Bytes, Element};
-use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
+use crate::knn::kernels::element::{Bytes, Element};
+use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key, shared_lists};
 use crate::knn::kernels::points::{ByteSource, FloatSource, Panels, Points, RoundedSource, Source};
 use crate::knn::kernels::tile::{Leaf, assign, join};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
@@ -164,7 +164,7 @@ impl<S: Source> Search<'_, S> {
         let mut partition = Some(partition);
         let points = Points::prepare(&self.source, Some(&order.rows), run)?;
         let width = list_width(self.params.n_neighbors, self.is_rounded, target);
-        let mut lists = SharedLists::new(points.n, width);
+        let mut lists = shared_lists(points.n, width);
         let mut report = KnnReport { builder: "partitions", recall: 0.0, ..KnnReport::exact() };
         let mut snapshot = None;
         while let Some(joined) = partition.take() {
@@ -254,7 +254,7 @@ impl<S: Source> Search<'_, S> {
 
     fn measure(&self, lists: &mut SharedLists, order: &Order, report: &mut KnnReport, run: &Run) {
         let (width, k) = (lists.width(), self.params.n_neighbors);
-        let keys = lists.as_slice();
+        let keys = &*lists.as_mut_slice();
         let found = |&row: &usize| {
             let list = &keys[order.places[row] as usize * width..][..width];
             let mut exact: Vec<f32> = self.exact(list, row, order).map(distance_of).collect();
@@ -297,7 +297,7 @@ impl<S: Source> Search<'_, S> {
             Ok(())
         });
         run.install(|| ranked.collect::<Result<()>>())?;
-        let keys = lists.as_slice();
+        let keys = &*lists.as_mut_slice();
         // Places a short list cannot fill name no row, at infinity.
         let (mut indices, mut distances) = (vec![u32::MAX; n * k], vec![f32::INFINITY; n * k]);
         let rows = indices.par_chunks_exact_mut(k).zip(distances.par_chunks_exact_mut(k)).enumerate();

@@ -9,13 +9,12 @@
 //! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbour in a snapshot, and 9 a row.
 
 use lapwing_data::{Result, Run};
+use lapwing_simd::{Simd, dispatch, prefetch, prefetch_lines};
 use rayon::prelude::*;
 
-use crate::knn::kernels::lanes::{Element, Kernel};
+use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use crate::knn::kernels::points::Points;
-use crate::knn::kernels::tile::dispatched;
-use lapwing_data::vectored::prefetch;
 
 /// Rows between two looks at whether to stop.
 const CHECK: usize = 1 << 16;
@@ -69,7 +68,7 @@ impl Snapshot {
     pub fn of(lists: &mut SharedLists, degrees: Degrees, before: Option<&Self>, run: &Run) -> Result<Self> {
         let (n, width, Degrees { forward, back }) = (lists.n_rows(), lists.width(), degrees);
         let most = forward + back;
-        let keys = lists.as_slice();
+        let keys = &*lists.as_mut_slice();
         let near = |row: usize, most: usize| {
             keys[row * width..][..most].iter().take_while(|&&key| key != EMPTY).map(|&key| id_of(key))
         };
@@ -130,9 +129,9 @@ impl Snapshot {
     /// Asks for the memory of the neighbours of `row`.
     #[inline(always)]
     fn prefetch(&self, row: usize) {
-        self.ids[row * self.most..(row + 1) * self.most].iter().step_by(16).for_each(prefetch);
-        prefetch(&self.lens[row]);
-        prefetch(&self.fresh[row]);
+        prefetch_lines(&self.ids[row * self.most..(row + 1) * self.most]);
+        prefetch(&self.lens, row);
+        prefetch(&self.fresh, row);
     }
 
     #[inline(always)]
@@ -189,21 +188,24 @@ impl Met {
     }
 }
 
-dispatched! {
+dispatch! {
     /// The rows `first..end` meet the neighbours of their neighbours.
-    explore = explore_with(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, first: usize, end: usize, met: &mut Met)
+    fn explore[E: Element](
+        points: &Points<E>, lists: &SharedLists, graph: &Snapshot, first: usize, end: usize, met: &mut Met
+    ) = explore_with(simd)
 }
 
 #[inline(always)]
-unsafe fn explore_with<K: Kernel, const R: usize>(
-    points: &Points<K::Element>,
+fn explore_with<S: Simd, E: Element>(
+    simd: S,
+    points: &Points<E>,
     lists: &SharedLists,
     graph: &Snapshot,
     first: usize,
     end: usize,
     met: &mut Met,
 ) {
-    let (width, kept) = (points.width, lists.width());
+    let kept = lists.width();
     let mut candidates = Vec::with_capacity(TABLE);
     for row in first..end {
         met.next();
@@ -220,10 +222,8 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
             let mut meet = |id: u32| {
                 if met.insert(id) {
                     candidates.push(id);
-                    // The first cache lines; the processor foresees the others.
-                    let words = points.row(id as usize);
-                    words.iter().step_by(16).take(4).for_each(prefetch);
-                    prefetch(&points.norms[id as usize]);
+                    points.prefetch(id);
+                    prefetch(&points.norms, id as usize);
                 }
             };
             let (ids, mut rest) = (graph.near(near as usize), graph.fresh[near as usize]);
@@ -237,15 +237,12 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
                 }
             }
         }
-        let own = points.row(row).as_ptr();
+        let own = points.row(row);
         for &id in &candidates {
-            let other = points.row(id as usize).as_ptr();
             let norms = (points.norms[row].0, points.norms[id as usize].1);
-            // SAFETY: both rows have `width` words; the caller vouches for the processor.
-            let distance = unsafe { K::pair(own, other, width, norms.0, norms.1) };
+            let distance = E::pair(simd, own, points.row(id as usize), norms);
             if distance <= limit {
-                // SAFETY: as above.
-                unsafe { K::insert(&mut list, key(distance, id)) };
+                simd.insert_sorted(&mut list, key(distance, id));
                 limit = distance_of(list[kept - 1]);
             }
         }
@@ -255,7 +252,8 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knn::kernels::lanes::Floats;
+    use crate::knn::kernels::element::Floats;
+    use crate::knn::kernels::lists::shared_lists;
 
     /// Rows on a line, 0, 1, 2, …: search distances are half the squares of the differences.
     fn line(n: usize) -> Points<Floats> {
@@ -267,7 +265,7 @@ mod tests {
     fn a_round_reaches_the_neighbors_of_neighbors_and_no_further() {
         let run = Run::new(Some(2), 0).unwrap();
         let points = line(3000);
-        let mut lists = SharedLists::new(3000, 8);
+        let mut lists = shared_lists(3000, 8);
         // Each row knows the next one only.
         (0..2999).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
         let graph = Snapshot::of(&mut lists, Degrees::full(4), None, &run).unwrap();
@@ -285,7 +283,7 @@ mod tests {
         let points = line(600);
         let full = Degrees::full(6);
         let found = |knows: bool| {
-            let mut lists = SharedLists::new(600, 8);
+            let mut lists = shared_lists(600, 8);
             (0..599).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
             let mut before = None;
             for _ in 0..3 {
@@ -305,7 +303,7 @@ mod tests {
     #[test]
     fn snapshots_keep_to_their_degrees() {
         let run = Run::new(Some(1), 0).unwrap();
-        let mut lists = SharedLists::new(100, 8);
+        let mut lists = shared_lists(100, 8);
         // Everyone's nearest is row 0.
         (1..100).for_each(|row| lists.lock(row)[0] = key(row as f32, 0));
         let graph = Snapshot::of(&mut lists, Degrees::full(6), None, &run).unwrap();

@@ -8,7 +8,8 @@
 //! Cost: one pass, 4·n·d·k + 6·n·k² operations an iteration; F is changed in place. Parallel over blocks of rows, sums in
 //! the order of [`rows`](super::rows).
 
-use lapwing_data::{Result, vectored};
+use lapwing_data::Result;
+use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, product};
 
 use super::moments::{Moments, Sums};
@@ -70,9 +71,9 @@ pub(super) fn update(rows: &Rows<'_>, at: &mut Iterate, exponent: Exponent) -> R
     Ok(())
 }
 
-vectored! {
+dispatch! {
     /// f ← f·√(2b/below).
-    by_roots = by_roots_plain(f: &mut [f64], b: &[f64], below: &[f64])
+    pub(crate) fn by_roots(f: &mut [f64], b: &[f64], below: &[f64]) = by_roots_plain
 }
 
 #[inline(always)]

@@ -11,7 +11,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lapwing_data::{Error, Result, RowReader, RowSource, Run, vectored};
+use lapwing_data::{Error, Result, RowReader, RowSource, Run};
+use lapwing_simd::dispatch;
 use rayon::prelude::*;
 
 /// Rows that are one unit of parallel work and have a stream of random numbers of their own.
@@ -212,9 +213,9 @@ impl<'a> Rows<'a> {
 /// Of the bits of an f32, those of the exponent: all of them are set where the value is not finite.
 const EXPONENT: u32 = 0x7F80_0000;
 
-vectored! {
+dispatch! {
     /// x ← raw − shift; the largest exponent among them, still in its place.
-    convert = convert_plain(raw: &[f32], shift: f64, x: &mut [f64]) -> u32
+    pub(crate) fn convert(raw: &[f32], shift: f64, x: &mut [f64]) -> u32 = convert_plain
 }
 
 #[inline(always)]

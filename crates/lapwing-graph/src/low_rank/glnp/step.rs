@@ -8,7 +8,8 @@
 //! Cost: 4·n·d·k + 6·n·k² operations. Parallel over blocks of rows, sums in the order of [`rows`](super::rows); those
 //! over the entries of a block by columns, then over columns.
 
-use lapwing_data::{Result, vectored};
+use lapwing_data::Result;
+use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, add_transposed_product, product};
 
 use super::Iterate;
@@ -83,9 +84,9 @@ pub(super) fn step(rows: &Rows<'_>, from: &Point<'_>, s: f64, next: &mut Iterate
     Ok(Found { cross: total.cross, slope: sum(0), moved: sum(1), uphill: sum(2), gradient: sum(3) })
 }
 
-vectored! {
+dispatch! {
     /// y ← f + β(f − f′).
-    extrapolate = extrapolate_plain(now: &[f64], before: &[f64], beta: f64, y: &mut [f64])
+    pub(crate) fn extrapolate(now: &[f64], before: &[f64], beta: f64, y: &mut [f64]) = extrapolate_plain
 }
 
 #[inline(always)]
@@ -95,9 +96,9 @@ fn extrapolate_plain(now: &[f64], before: &[f64], beta: f64, y: &mut [f64]) {
     }
 }
 
-vectored! {
+dispatch! {
     /// Rows of F⁺ = max(y − s·g, 0); adds to the four sums of each column.
-    project = project_plain(y: &[f64], g: &[f64], now: &[f64], s: f64, next: &mut [f64], columns: &mut [f64])
+    pub(crate) fn project(y: &[f64], g: &[f64], now: &[f64], s: f64, next: &mut [f64], columns: &mut [f64]) = project_plain
 }
 
 #[inline(always)]
