@@ -13,6 +13,7 @@ mod labels;
 mod matrix;
 pub mod memory;
 pub mod model_file;
+pub mod ordered;
 pub mod read;
 mod report;
 mod rows;

@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 
 use crate::bad_columns::{ValueSurvey, is_bad};
+use crate::ordered::{add, sum_over_rows};
 use crate::{BadColumns, Csr, Error, Result, Run};
 
 /// Features all of whose values are below this have distances, and differences of distances, that single precision does
@@ -284,29 +285,17 @@ impl<'a> Dense<'a> {
 
     /// Sums of the columns, or of squared differences to `center` where one is given.
     fn column_sums(&self, run: &Run, center: &[f64]) -> Vec<f64> {
-        let blocks: Vec<Vec<f64>> = run.install(|| {
-            (0..self.n_rows.div_ceil(BLOCK_ROWS))
-                .into_par_iter()
-                .map(|block| {
-                    let (mut sums, mut row_values) = (vec![0.0; self.n_cols], vec![0.0; self.n_cols]);
-                    for row in block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(self.n_rows) {
-                        self.copy_row_f64(row, &mut row_values);
-                        if center.is_empty() {
-                            sums.iter_mut().zip(&row_values).for_each(|(s, x)| *s += x);
-                        } else {
-                            sums.iter_mut()
-                                .zip(&row_values)
-                                .zip(center)
-                                .for_each(|((s, x), c)| *s += (x - c) * (x - c));
-                        }
+        run.install(|| {
+            sum_over_rows(self.n_rows, BLOCK_ROWS, self.n_cols, |rows, sums| {
+                let mut values = vec![0.0; self.n_cols];
+                for row in rows {
+                    self.copy_row_f64(row, &mut values);
+                    if !center.is_empty() {
+                        values.iter_mut().zip(center).for_each(|(x, c)| *x = (*x - c) * (*x - c));
                     }
-                    sums
-                })
-                .collect()
-        });
-        blocks.iter().fold(vec![0.0; self.n_cols], |mut total, block| {
-            total.iter_mut().zip(block).for_each(|(t, b)| *t += b);
-            total
+                    add(sums, &values);
+                }
+            })
         })
     }
 }

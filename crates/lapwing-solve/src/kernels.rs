@@ -4,6 +4,7 @@
 //! A product is bound by the rows of the block it gathers, one for each entry: those of blocks beyond the caches are asked for
 //! ahead. Cost: one pass over the entries for up to sixteen columns.
 
+use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
 use rayon::prelude::*;
 
 use crate::dispatch::{WIDEST, dispatch, with_width};
@@ -62,21 +63,17 @@ impl<R: Real> Weight for &[R] {
 pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [Y], s: usize) -> Vec<f64> {
     assert!(x.len() == matrix.shift().len() * s && y.len() == x.len());
     let rows = BLOCK_ROWS * s.max(1);
-    let partial: Vec<Vec<f64>> = y
-        .par_chunks_mut(rows)
-        .enumerate()
-        .map(|(block, y)| {
-            let mut dots = vec![0.0; s];
-            let first = block * BLOCK_ROWS;
-            match &matrix.weights {
-                Weights::Equal(weight) => product_rows(matrix, *weight, x, y, s, first, &mut dots),
-                Weights::Single(weights) => product_rows(matrix, weights.as_slice(), x, y, s, first, &mut dots),
-                Weights::Double(weights) => product_rows(matrix, weights.as_ref(), x, y, s, first, &mut dots),
-            }
-            dots
-        })
-        .collect();
-    sum(partial, s)
+    let dots = y.par_chunks_mut(rows).enumerate().map(|(block, y)| {
+        let mut dots = vec![0.0; s];
+        let first = block * BLOCK_ROWS;
+        match &matrix.weights {
+            Weights::Equal(weight) => product_rows(matrix, *weight, x, y, s, first, &mut dots),
+            Weights::Single(weights) => product_rows(matrix, weights.as_slice(), x, y, s, first, &mut dots),
+            Weights::Double(weights) => product_rows(matrix, weights.as_ref(), x, y, s, first, &mut dots),
+        }
+        dots
+    });
+    sum_in_order(vec![0.0; s], dots)
 }
 
 dispatch! {
@@ -173,27 +170,18 @@ pub(crate) fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
     });
 }
 
-/// Sums over all rows of `terms(row values…)` for each of s columns: blocks in parallel, added in block order.
-///
-/// `add(rows, sums)` adds the terms of those rows into `sums` (of length `width`).
-pub(crate) fn reduce(n: usize, width: usize, add: impl Fn(std::ops::Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
-    let partial: Vec<Vec<f64>> = (0..n.div_ceil(BLOCK_ROWS))
-        .into_par_iter()
-        .map(|block| {
-            let mut sums = vec![0.0; width];
-            add(block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(n), &mut sums);
-            sums
-        })
-        .collect();
-    sum(partial, width)
+/// [`sum_over_rows`] with the blocks of this crate.
+pub(crate) fn reduce(
+    n: usize,
+    width: usize,
+    add: impl Fn(std::ops::Range<usize>, &mut [f64]) + Sync + Send,
+) -> Vec<f64> {
+    sum_over_rows(n, BLOCK_ROWS, width, add)
 }
 
 /// Partial sums, added in block order.
 pub(crate) fn sum(partial: Vec<Vec<f64>>, width: usize) -> Vec<f64> {
-    partial.into_iter().fold(vec![0.0; width], |mut total, sums| {
-        total.iter_mut().zip(sums).for_each(|(t, s)| *t += s);
-        total
-    })
+    sum_of_parts(vec![0.0; width], &partial)
 }
 
 /// Row i of a block of `s` columns ← row `rows[i]` of another.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use lapwing_data::ordered::{Summand, add};
 use lapwing_data::{Communicator, Error, Result};
 
 use super::kernel::CHUNK_ROWS;
@@ -58,9 +59,11 @@ impl Sums {
     pub fn zero(n: usize) -> Self {
         Self { added: vec![0.0; n], least: [f64::INFINITY; 2] }
     }
+}
 
+impl Summand for Sums {
     fn add(&mut self, right: &Self) {
-        self.added.iter_mut().zip(&right.added).for_each(|(sum, right)| *sum += right);
+        add(&mut self.added, &right.added);
         self.least = [0, 1].map(|at| self.least[at].min(right.least[at]));
     }
 }

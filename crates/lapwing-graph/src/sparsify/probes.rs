@@ -5,6 +5,7 @@
 //! weakest cuts decide. Cost: twice a few columns of one system, and two gathers for each edge.
 
 use lapwing_data::hash::mix;
+use lapwing_data::ordered::{add, sum_in_order};
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
@@ -54,7 +55,7 @@ impl Probes {
     /// Adds what `edges` contribute, with the weights they came with.
     pub fn add(&mut self, edges: &[Held], run: &Run) {
         let forms = run.install(|| self.forms_of(&[edges], |edge| edge.weight));
-        self.forms.iter_mut().zip(forms).for_each(|(sum, form)| *sum += form);
+        add(&mut self.forms, &forms);
     }
 
     /// Least and largest ratio of the forms of all `parts` with `weight` to those of the graph, of which `new` edges have not
@@ -87,10 +88,6 @@ impl Probes {
             }
             sums
         };
-        let blocks: Vec<Vec<f64>> = parts.par_iter().flat_map(|edges| edges.par_chunks(BLOCK)).map(block).collect();
-        blocks.iter().fold(vec![0.0; s], |mut all, block| {
-            all.iter_mut().zip(block).for_each(|(all, sum)| *all += sum);
-            all
-        })
+        sum_in_order(vec![0.0; s], parts.par_iter().flat_map(|edges| edges.par_chunks(BLOCK)).map(block))
     }
 }

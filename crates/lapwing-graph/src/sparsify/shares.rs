@@ -18,6 +18,7 @@
 //! moment, have the sum they must have. Cost: that of the resistances; one pass over the edges for the others.
 
 use lapwing_data::hash::uniform;
+use lapwing_data::ordered::sum_in_order;
 use lapwing_data::{Csr, Result, Run};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
@@ -234,10 +235,7 @@ impl View<'_> {
     fn total(&self, value: impl Fn(usize) -> f64 + Sync) -> f64 {
         const BLOCK: usize = 1 << 14;
         let m = self.edges.len();
-        let blocks: Vec<f64> = (0..m.div_ceil(BLOCK))
-            .into_par_iter()
-            .map(|block| (block * BLOCK..((block + 1) * BLOCK).min(m)).map(&value).sum())
-            .collect();
-        blocks.iter().sum()
+        let block_sum = |block: usize| (block * BLOCK..((block + 1) * BLOCK).min(m)).map(&value).sum::<f64>();
+        sum_in_order(0.0, (0..m.div_ceil(BLOCK)).into_par_iter().map(block_sum))
     }
 }

@@ -11,6 +11,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use lapwing_data::ordered::{Summand, sum_of_parts};
 use lapwing_data::{Error, Result, RowReader, RowSource, Run};
 use lapwing_simd::dispatch;
 use rayon::prelude::*;
@@ -135,6 +136,22 @@ impl<'a> Rows<'a> {
             }
         }
         Ok(())
+    }
+
+    /// One pass that sums, over slots for rank k that begin at `zero`.
+    ///
+    /// # Errors
+    /// As [`pass`](Self::pass).
+    pub fn sum<O: Send, S: Summand + Clone>(
+        &self,
+        k: usize,
+        out: &mut [O],
+        zero: S,
+        work: impl Fn(&mut S, Tile<'_>, &mut [O]) + Sync,
+    ) -> Result<S> {
+        let mut slots = vec![zero.clone(); n_slots(self.n, self.d, k)];
+        self.pass(out, &mut slots, work)?;
+        Ok(sum_of_parts(zero, &slots))
     }
 
     /// The tiles of one block, from `read` where the rows are there already.
