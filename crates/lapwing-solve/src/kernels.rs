@@ -1,8 +1,8 @@
-//! Inner loops over blocks of s vectors: the sparse product, with plain and AVX versions of the same bits
+//! Inner loops over blocks of s vectors: the sparse product, with the same bits at every level of processors
 //! ([`crate::dispatch`]), and reductions.
 //!
-//! A product is bound by the rows of the block it gathers, one for each entry: those of blocks beyond the caches are asked for
-//! ahead. Cost: one pass over the entries for up to sixteen columns.
+//! The time of a product goes into gathering a row of the block for each entry: rows of blocks larger than the caches are
+//! prefetched. Cost: one pass over the entries for up to sixteen columns.
 
 use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
 use rayon::prelude::*;
@@ -14,10 +14,10 @@ use crate::pages::{Real, prefetch};
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
 
-/// Entries that the values of a row are asked for in advance.
+/// Entries by which rows of the block are prefetched.
 const AHEAD: usize = 64;
 
-/// Bytes of a block whose rows come soon enough unasked: asking takes longer than they do up to some 4 MiB.
+/// Bytes of a block up to which prefetching its rows takes longer than it saves.
 const NEAR_BYTES: usize = 4 << 20;
 
 /// Weights of the entries of a matrix, or of one of its rows.
@@ -191,7 +191,7 @@ pub(crate) fn gather(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     });
 }
 
-/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial: nobody has checked that the rows are distinct.
+/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial: the rows may not be distinct.
 pub(crate) fn scatter(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     for (from, &row) in from.chunks_exact(s).zip(rows) {
         to[row as usize * s..][..s].copy_from_slice(from);

@@ -39,7 +39,7 @@ dispatch! {
 
 #[inline(always)]
 fn pair_sum_plain<T: Number, U: Number>(x: &[T], y: &[U], pair: Pair) -> f64 {
-    // One loop for each kind, so that none asks in the loop which it is.
+    // One loop for each kind: no loop branches on the kind.
     match pair {
         Pair::Squared => sum(x, y, |x, y| Pair::Squared.term(x, y)),
         Pair::Scaled(a, b) => sum(x, y, |x, y| Pair::Scaled(a, b).term(x, y)),

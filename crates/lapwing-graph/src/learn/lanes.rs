@@ -1,7 +1,8 @@
-//! Inner loops over the entries of rows: eight lanes at a time, compiled for the vectors of the processor at hand.
+//! Inner loops over the entries of rows, eight lanes at a time.
 //!
-//! All versions come from one source without fused multiply-add and add in one order, so that they agree to the bit. What they
-//! gather lies all over the rows: beyond the caches it is asked for ahead. Cost: some 2 cycles an entry within the caches.
+//! Nothing is fused and sums have one order, so that every level of processors gives the same bits. The elements gathered for
+//! the entries of a row lie anywhere: those of vectors larger than the caches are prefetched. Cost: some 2 cycles an entry
+//! within the caches.
 
 use lapwing_simd::{dispatch, prefetch};
 
@@ -10,12 +11,12 @@ use super::support::{SquaredDistance, Support};
 
 /// Lanes of a sum.
 const LANES: usize = 8;
-/// Entries that are asked for in advance.
+/// Entries by which elements are prefetched.
 const AHEAD: usize = 64;
-/// Bytes of a vector from which its elements are asked for in advance: about what a core's own cache holds.
+/// Bytes of a vector above which its elements are prefetched: about the size of the L2 cache.
 const CACHED: usize = 1 << 20;
 
-/// What a pass over some rows finds out about each.
+/// Results of a pass for each of some rows.
 pub(super) struct RowSums<'s> {
     /// Σ w.
     pub degree: &'s mut [f64],
@@ -91,7 +92,7 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
         let row = first + offset;
         let (ids, squared) = support.row(row);
         let own = offsets[row];
-        // One place more than there are entries: the last is written, too, when all before are active.
+        // One place more than there are entries: it is written when all entries are active.
         if own_active.len() <= ids.len() {
             own_active.resize(ids.len() + 1, 0);
         }
@@ -119,7 +120,7 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
                 mask |= u32::from(w[lane] > 0.0) << lane;
             }
             for (lane, &id) in ids.iter().enumerate() {
-                // Written in any case, so that nothing depends on a guess.
+                // Written whether it is active or not, so that there is no branch to mispredict.
                 // SAFETY: `count` is at most the number of entries before, and there is a place for each entry.
                 unsafe { *own_active.get_unchecked_mut(count) = id };
                 count += ((mask >> lane) & 1) as usize;
@@ -238,13 +239,13 @@ fn advance_plain<R: SquaredDistance>(task: &Step<'_, R>, first: usize, weights: 
     }
 }
 
-/// The entries that come some way after those of a row.
+/// The entries [`AHEAD`] behind the first of a row.
 #[inline(always)]
 fn ahead<R: SquaredDistance>(support: &Support<R>, row: usize) -> &[u32] {
     support.ids.get(support.starts[row] as usize + AHEAD..).unwrap_or(&[])
 }
 
-/// Asks for what the lanes of a later chunk will gather.
+/// Prefetches the elements that a later chunk will gather.
 #[inline(always)]
 fn ask<T>(ahead: &[u32], at: usize, values: &[T]) {
     if let Some(next) = ahead.get(LANES * at..LANES * (at + 1)) {

@@ -19,10 +19,10 @@ use super::kernel::{
 };
 use super::passes::Chunk;
 
-/// How a row of the scaled factor is made of its exponents.
+/// How exponents become a row of the scaled factor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowFactor {
-    /// Similarities C as they are: of the pass that finds their sums.
+    /// Similarities C themselves: for the pass that finds their sums.
     Similarities,
     /// Similarities over the root of the degree.
     Nystrom {
@@ -38,7 +38,7 @@ pub enum RowFactor {
     },
 }
 
-/// Where the sums of a pass stand among [`Sums::added`].
+/// The layout of the sums of a pass within [`Sums::added`].
 #[derive(Clone, Copy, Debug)]
 pub struct FactorSums {
     n_landmarks: usize,
@@ -69,9 +69,9 @@ pub struct Statistics {
     pub cross: Matrix,
     /// Σ over labeled rows of t·y·√d (c).
     pub mass: Vec<f64>,
-    /// Σ over labeled rows of t·a·aᵀ (k, k), where it was asked for.
+    /// Σ over labeled rows of t·a·aᵀ (k, k), where it is wanted.
     pub labeled_gram: Option<Matrix>,
-    /// What was seen of the degrees.
+    /// Counts of the degrees.
     pub degrees: DegreeCounts,
 }
 
@@ -285,8 +285,8 @@ impl RowFactor {
         }
     }
 
-    /// Rows of the factor in place of exponents; of few landmarks in the work space. What stands behind `n_rows` is 0
-    /// where all take part.
+    /// Turns exponents into rows of the factor: in place, with zeros behind `n_rows`, where all landmarks take part, else in
+    /// the work space.
     fn turn(&self, strip: &mut [f32], n_rows: usize, space: &mut FactorSpace) {
         let k = strip.len() / STRIP;
         if let Some(s) = self.few(k) {

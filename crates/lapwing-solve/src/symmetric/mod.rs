@@ -1,8 +1,8 @@
 //! Dense symmetric matrices by the tiles of their lower half: half the memory of a full matrix, half the traffic of its
 //! products, which memory bounds.
 //!
-//! A product A·x meets each tile once, for Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ alike. Tiles are f32 or f64, all arithmetic is f64. A matrix too
-//! large to be stored is made anew, tile by tile, in every product. Cost of a product with s vectors: n²·s multiplications
+//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ. Tiles are f32 or f64, all arithmetic is f64. The tiles of a
+//! matrix too large to be stored are computed again in every product. Cost of a product with s vectors: n²·s multiplications
 //! and one pass over n²/2 numbers; n·s numbers for each of at most sixteen shares of the work, whose sums are added in a
 //! fixed order. Parallel over these shares.
 
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use self::tile::Stored;
 use crate::pages::{Real, zeros};
 
-/// Edge of a tile: in single precision, a tile lies in the second cache while several vectors meet it.
+/// Edge of a tile: in single precision, a tile stays in the L2 cache for several vectors.
 const TILE: usize = 256;
 /// Shares of the work; fixed, so that sums do not depend on the number of threads.
 const SHARES: usize = 16;

@@ -1,6 +1,6 @@
-//! Passes over the lower bounds of one row: which come first for certain, which may.
+//! Passes over the lower bounds of one row: which rows are certainly nearer than a value, and which may be.
 //!
-//! Cost: one reading of the bounds each, in vectors of the processor at hand.
+//! Cost: one reading of the bounds each.
 
 use lapwing_simd::dispatch;
 
@@ -26,7 +26,7 @@ pub(crate) fn unordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits })
 }
 
-/// Where bounds decide nothing.
+/// Values between which bounds do not decide.
 #[derive(Clone, Copy)]
 pub(crate) struct Band {
     /// s of the row.

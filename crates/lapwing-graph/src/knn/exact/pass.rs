@@ -1,7 +1,7 @@
-//! Passes over a row of products for the few that matter: sixteen at a time are compared with limits and passed over.
+//! A pass over a row of products that finds the few within a limit: sixteen at a time are compared and mostly skipped.
 //!
-//! With v = h(y) − xᵀy a pair is looked at where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading of
-//! the products.
+//! With v = h(y) − xᵀy, a pair is a hit where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading
+//! of the products.
 
 use lapwing_simd::dispatch;
 

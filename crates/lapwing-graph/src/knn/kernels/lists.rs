@@ -2,7 +2,7 @@
 //!
 //! A candidate is one 64-bit key, distance bits above row number: distances are not negative, so keys order by
 //! (distance, row). A row appears once, with the smallest distance seen. The content of a list is therefore the kk
-//! smallest of all candidates offered, in whatever order they came: no thread order can show.
+//! smallest of all candidates offered, in whatever order they came: it does not depend on the threads.
 
 use lapwing_simd::{DOUBLES, LockedRows, Simd};
 

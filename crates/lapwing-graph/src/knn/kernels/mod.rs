@@ -1,7 +1,6 @@
 //! The search kernels: rows as words, sixteen pairs at a time, and the sorted lists their distances go into.
 //!
-//! [`element`] says what a kernel is made of, [`tile`] makes loops of it, [`points`] the rows they run over, [`lists`] what
-//! they leave.
+//! [`element`] has the operations, [`tile`] the loops made of them, [`points`] the rows, [`lists`] the results.
 
 pub(crate) mod element;
 pub(crate) mod lists;

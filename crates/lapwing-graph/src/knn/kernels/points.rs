@@ -1,4 +1,4 @@
-//! Rows made ready for the kernels: words in one array, with norms.
+//! Rows prepared for the kernels: words in one array, with norms.
 //!
 //! Cost: one pass over the rows; 4 bytes a value as f32, one as bytes, and 8 a row.
 
@@ -53,7 +53,7 @@ pub(crate) struct ByteSource<'a> {
 
 impl<'a> ByteSource<'a> {
     /// None unless the rows are bytes, few enough to a row.
-    pub fn of(dense: &'a Dense<'a>) -> Option<Self> {
+    pub fn from_dense(dense: &'a Dense<'a>) -> Option<Self> {
         match dense.values() {
             DenseValues::U8(values) if dense.n_cols() <= Bytes::MOST_COLUMNS => {
                 Some(Self { values: values.as_slice(), n_cols: dense.n_cols() })
@@ -106,7 +106,7 @@ impl Source for RoundedSource<'_> {
     }
 }
 
-/// All rows, ready for the kernels.
+/// All rows, prepared for the kernels.
 pub(crate) struct Points<E: Element> {
     pub n: usize,
     /// Words of a row.
@@ -144,7 +144,7 @@ impl<E: Element> Points<E> {
         &self.words[row * self.width..][..self.width]
     }
 
-    /// Prefetches the first cache lines of a row; the processor foresees the others.
+    /// Prefetches the first cache lines of a row; the processor's own prefetcher reads the others ahead.
     #[inline(always)]
     pub fn prefetch(&self, row: u32) {
         const LINES: usize = 4;

@@ -119,13 +119,7 @@ dispatch! {
 }
 
 #[inline(always)]
-fn join_with<S: Simd, E: Element>(
-    simd: S,
-    leaf: &mut Leaf<E>,
-    points: &Points<E>,
-    ids: &[u32],
-    lists: &SharedLists,
-) {
+fn join_with<S: Simd, E: Element>(simd: S, leaf: &mut Leaf<E>, points: &Points<E>, ids: &[u32], lists: &SharedLists) {
     leaf.fill(points, ids, lists);
     let (m, width, kept) = (ids.len(), points.width, lists.width());
     let Leaf { panels, limits, keys } = leaf;
@@ -186,18 +180,12 @@ dispatch! {
 }
 
 #[inline(always)]
-fn assign_with<S: Simd, E: Element>(
-    simd: S,
-    points: &Points<E>,
-    ids: &[u32],
-    panels: &Panels<E>,
-    nearest: &mut [u16],
-) {
+fn assign_with<S: Simd, E: Element>(simd: S, points: &Points<E>, ids: &[u32], panels: &Panels<E>, nearest: &mut [u16]) {
     /// Rows by which their words are prefetched.
     const ROWS_AHEAD: usize = 24;
     let (width, fanout) = (points.width, nearest.len() / ids.len());
     let mut best = vec![f32::INFINITY; nearest.len()];
-    // Panels in the outer loop: each stays in the L1 cache while the rows pass.
+    // Panels in the outer loop: each stays in the L1 cache for all rows.
     for first in (0..panels.len).step_by(PANEL) {
         each_row::<S, E>(
             simd,
@@ -205,7 +193,7 @@ fn assign_with<S: Simd, E: Element>(
             #[inline(always)]
             |at| {
                 if first == 0 {
-                    // Rows come from all over the memory, once.
+                    // Rows lie anywhere in memory and are read once from there.
                     points.prefetch(ids[(at + ROWS_AHEAD).min(ids.len() - 1)]);
                 }
                 points.row(ids[at] as usize)

@@ -1,12 +1,12 @@
-//! Neighbours of neighbours: what partitions missed is mostly known to a neighbour.
+//! Neighbors of neighbors: a neighbor that partitions missed is mostly in the list of another neighbor.
 //!
-//! A snapshot of the lists becomes a graph: the first few neighbours of each row and, back along the same edges, rows
-//! it is near to. Then every row meets the neighbours of its neighbours, except by two edges that were there already in the
-//! snapshot before: those rows have met. Lists are read from the snapshot and written by their own row only, so a round
-//! does not depend on the order of rows.
+//! A snapshot of the lists becomes a graph: the first few neighbors of each row and, back along the same edges, rows of which
+//! it is a neighbor. Then every row is compared with the neighbors of its neighbors, except along two edges that were both in
+//! the snapshot before: those rows have been compared. Lists are read from the snapshot and written by their own row only,
+//! so that a round does not depend on the order of rows.
 //!
 //! Cost: for k = 15 some 250 distances to rows that lie anywhere and 600 lookups in a table, for each row, in a first full
-//! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbour in a snapshot, and 9 a row.
+//! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbor in a snapshot, and 9 a row.
 
 use lapwing_data::{Result, Run};
 use lapwing_simd::{Simd, dispatch, prefetch, prefetch_lines};
@@ -22,15 +22,15 @@ const CHECK: usize = 1 << 16;
 const MOST_PARTS: usize = 8;
 /// Rows handled as one piece of work.
 const BLOCK: usize = 512;
-/// Places of the table of rows already met: a power of two well above the most candidates of a row,
+/// Places of the table of rows already seen: a power of two well above the most candidates of a row,
 /// (forward + back)² of the largest degrees and the list itself.
 const TABLE: usize = 4096;
 
-/// Most neighbours of a row in a snapshot, forward and back: [`TABLE`] holds all candidates of a row, and 64 bits its neighbours.
+/// Most neighbors of a row in a snapshot, forward and back: [`TABLE`] holds all candidates of a row, and 64 bits its neighbors.
 const MOST_FORWARD: usize = 24;
 const MOST_BACK: usize = 12;
 
-/// Neighbours of each row in a snapshot: forward, and at most back.
+/// Neighbors of each row in a snapshot: forward, and at most back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Degrees {
     pub forward: usize,
@@ -38,12 +38,12 @@ pub(crate) struct Degrees {
 }
 
 impl Degrees {
-    /// For lists of `k` neighbours.
+    /// For lists of `k` neighbors.
     pub fn full(k: usize) -> Self {
         Self { forward: k.min(MOST_FORWARD), back: (k.div_ceil(2) + 2).min(MOST_BACK) }
     }
 
-    /// A first round where most is found: half the neighbours find half of what is missing for a quarter of the work.
+    /// For a first round where few neighbors are missing: half the edges find half of those for a quarter of the work.
     pub fn few(k: usize) -> Self {
         let full = Self::full(k);
         Self { forward: full.forward.div_ceil(2), back: full.back.div_ceil(4) }
@@ -52,9 +52,9 @@ impl Degrees {
 
 /// A snapshot of the lists as a graph of limited degree.
 pub(crate) struct Snapshot {
-    /// Neighbours a row may have.
+    /// Neighbors a row may have.
     most: usize,
-    /// Neighbours of each row (n).
+    /// Neighbors of each row (n).
     lens: Vec<u8>,
     /// (n, most).
     ids: Vec<u32>,
@@ -63,9 +63,9 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The nearest rows of each row, and rows that have it among their nearest, as many as `degrees` says; `before` is what
-    /// the last round went through.
-    pub fn of(lists: &mut SharedLists, degrees: Degrees, before: Option<&Self>, run: &Run) -> Result<Self> {
+    /// The nearest rows of each row, and rows of which it is one of the nearest, at most `degrees`; `before` is the snapshot
+    /// of the last round.
+    pub fn new(lists: &mut SharedLists, degrees: Degrees, before: Option<&Self>, run: &Run) -> Result<Self> {
         let (n, width, Degrees { forward, back }) = (lists.n_rows(), lists.width(), degrees);
         let most = forward + back;
         let keys = &*lists.as_mut_slice();
@@ -74,8 +74,8 @@ impl Snapshot {
         };
         let (mut ids, mut lens, mut fresh) = (vec![0u32; n * most], vec![0u8; n], vec![0u64; n]);
         run.install(|| {
-            // Which rows point back is decided by their numbers alone: every part of the rows goes through all lists in
-            // order. The result is the same for any number of parts, the reading is not.
+            // The rows that point back are the first by number: every part of the rows reads all lists in order, so that
+            // the result does not depend on the number of parts.
             let part = n.div_ceil(rayon::current_num_threads().min(MOST_PARTS)).max(1);
             ids.par_chunks_mut(part * most).zip(lens.par_chunks_mut(part)).enumerate().try_for_each(
                 |(at, (ids, counts))| {
@@ -126,7 +126,7 @@ impl Snapshot {
         Ok(Self { most, lens, ids, fresh })
     }
 
-    /// Asks for the memory of the neighbours of `row`.
+    /// Prefetches the neighbors of `row`.
     #[inline(always)]
     fn prefetch(&self, row: usize) {
         prefetch_lines(&self.ids[row * self.most..(row + 1) * self.most]);
@@ -140,7 +140,7 @@ impl Snapshot {
     }
 }
 
-/// One round: every row meets the neighbours of its neighbours in `graph`, as far as they were not met in the round before.
+/// One round: every row is compared with the neighbors of its neighbors in `graph` that the round before did not reach.
 pub(crate) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, run: &Run) -> Result<()> {
     let n = points.n;
     run.install(|| {
@@ -155,7 +155,7 @@ pub(crate) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph:
     })
 }
 
-/// Rows already met, by hash; emptied by counting rounds.
+/// Rows already seen, by hash. A new round empties it by counting up.
 pub(crate) struct Met {
     table: Vec<u64>,
     round: u32,
@@ -169,7 +169,7 @@ impl Met {
         });
     }
 
-    /// Notes `id`; false if it was there.
+    /// Adds `id`; false if it was there.
     #[inline(always)]
     fn insert(&mut self, id: u32) -> bool {
         let entry = u64::from(self.round) << 32 | u64::from(id);
@@ -189,7 +189,7 @@ impl Met {
 }
 
 dispatch! {
-    /// The rows `first..end` meet the neighbours of their neighbours.
+    /// Compares the rows `first..end` with the neighbors of their neighbors.
     fn explore[E: Element](
         points: &Points<E>, lists: &SharedLists, graph: &Snapshot, first: usize, end: usize, met: &mut Met
     ) = explore_with(simd)
@@ -230,7 +230,7 @@ fn explore_with<S: Simd, E: Element>(
             if fresh >> at & 1 == 1 {
                 ids.iter().for_each(|&id| meet(id));
             } else {
-                // By a way known before only to rows that were not.
+                // The edge to `near` is old: only its new edges lead to rows that were not compared.
                 while rest != 0 {
                     meet(ids[rest.trailing_zeros() as usize]);
                     rest &= rest - 1;
@@ -268,7 +268,7 @@ mod tests {
         let mut lists = shared_lists(3000, 8);
         // Each row knows the next one only.
         (0..2999).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
-        let graph = Snapshot::of(&mut lists, Degrees::full(4), None, &run).unwrap();
+        let graph = Snapshot::new(&mut lists, Degrees::full(4), None, &run).unwrap();
         assert_eq!(graph.near(7), [8, 6]);
         polish(&points, &lists, &graph, &run).unwrap();
         let mut found: Vec<u32> = lists.lock(1500).iter().filter(|&&key| key != EMPTY).map(|&key| id_of(key)).collect();
@@ -287,7 +287,7 @@ mod tests {
             (0..599).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
             let mut before = None;
             for _ in 0..3 {
-                let graph = Snapshot::of(&mut lists, full, before.as_ref().filter(|_| knows), &run).unwrap();
+                let graph = Snapshot::new(&mut lists, full, before.as_ref().filter(|_| knows), &run).unwrap();
                 polish(&points, &lists, &graph, &run).unwrap();
                 before = Some(graph);
             }
@@ -306,7 +306,7 @@ mod tests {
         let mut lists = shared_lists(100, 8);
         // Everyone's nearest is row 0.
         (1..100).for_each(|row| lists.lock(row)[0] = key(row as f32, 0));
-        let graph = Snapshot::of(&mut lists, Degrees::full(6), None, &run).unwrap();
+        let graph = Snapshot::new(&mut lists, Degrees::full(6), None, &run).unwrap();
         let back = Degrees::full(6).back;
         assert_eq!(graph.near(0), (1..=back as u32).collect::<Vec<_>>());
     }

@@ -51,7 +51,7 @@ impl Moments {
         squared_norm - 2.0 * self.trace() + dot(&self.outer, &self.gram)
     }
 
-    /// t that minimises Q(tF): √(tr P/⟨P, T⟩); 1 where XᵀF = 0 and all t are alike.
+    /// t that minimizes Q(tF): √(tr P/⟨P, T⟩); 1 where XᵀF = 0 and all t are alike.
     pub fn best_scale(&self) -> f64 {
         let scale = (self.trace() / dot(&self.outer, &self.gram)).sqrt();
         if scale.is_finite() && scale > 0.0 { scale } else { 1.0 }

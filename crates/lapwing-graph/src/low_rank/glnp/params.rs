@@ -1,4 +1,4 @@
-//! What global linear neighbourhoods are asked.
+//! Parameters of global linear neighborhoods.
 
 use lapwing_data::{Error, Result, parse_choice};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub enum GlnpStart {
     Uniform,
 }
 
-/// Parameters of global linear neighbourhoods.
+/// Parameters of global linear neighborhoods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GlnpParams {
     /// k, columns of F, between 1 and n; default 100.

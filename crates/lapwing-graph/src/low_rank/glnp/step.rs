@@ -1,5 +1,5 @@
-//! One pass of a projected gradient step: F⁺ = max(Y − s·∇Q(Y), 0) from Y = F + β(F − F′), with all that the choice of s and
-//! of the next Y asks for.
+//! One pass of a projected gradient step: F⁺ = max(Y − s·∇Q(Y), 0) from Y = F + β(F − F′), with the sums that decide about s
+//! and the next Y.
 //!
 //! A block needs its rows of X, F and F′ and the moments of Y; it computes its rows of the gradient and of F⁺ and adds to
 //! XᵀF⁺, F⁺ᵀF⁺, F⁺ᵀF and four numbers. So a step costs one pass over X whether it is accepted or not, and neither Y nor the

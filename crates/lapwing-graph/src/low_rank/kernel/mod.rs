@@ -96,8 +96,8 @@ impl RowKernel {
         self.n_features
     }
 
-    /// The exponents −log₂(e)·D/(2σ²) ≤ 0 of up to 64 rows (rows, d) as a strip (k, 64), D squared distances; what stands
-    /// for rows that are not there is arbitrary. Returns the first row with a value that is not finite, or too large.
+    /// The exponents −log₂(e)·D/(2σ²) ≤ 0 of up to 64 rows (rows, d) as a strip (k, 64), D squared distances; places behind
+    /// the last row hold arbitrary values. Returns the first row with a value that is not finite, or too large.
     pub(crate) fn exponents(&self, rows: &[f32], transposed: &mut Transposed, out: &mut [f32]) -> Option<usize> {
         let n_rows = rows.len() / self.n_features;
         assert!(n_rows <= STRIP && rows.len() == n_rows * self.n_features && out.len() == self.n_landmarks * STRIP);

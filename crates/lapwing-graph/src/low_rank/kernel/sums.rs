@@ -49,13 +49,7 @@ fn gram_tiles<S: Simd, const T: usize>(simd: S, strips: &[Vectors], k: usize, su
 
 /// Products of `T` landmarks from `g` on with as many from `h` on.
 #[inline(always)]
-fn gram_tile<S: Simd, const T: usize>(
-    simd: S,
-    strips: &[Vectors],
-    k: usize,
-    (g, h): (usize, usize),
-    sums: &mut [f64],
-) {
+fn gram_tile<S: Simd, const T: usize>(simd: S, strips: &[Vectors], k: usize, (g, h): (usize, usize), sums: &mut [f64]) {
     let mut tile = [[simd.splat(0.0); T]; T];
     for strip in strips.chunks_exact(k) {
         let (a, b) = (&strip[g..g + T], &strip[h..h + T]);

@@ -40,8 +40,7 @@ fn nearest(d: usize, i: usize, others: impl Iterator<Item = usize>, kept: usize,
 fn joined_leaves_hold_the_nearest<E: Element>(points: &Points<E>, d: usize, scale: f32) {
     let n = points.n;
     // Two leaves that overlap; the second leaves a panel and a tile unfinished.
-    let leaves: [Vec<u32>; 2] =
-        [(0..n as u32).filter(|i| i % 3 != 1).collect(), (n as u32 / 3..n as u32).collect()];
+    let leaves: [Vec<u32>; 2] = [(0..n as u32).filter(|i| i % 3 != 1).collect(), (n as u32 / 3..n as u32).collect()];
     for lists in each_level(|| {
         let lists = shared_lists(n, 8);
         let mut leaf = Leaf::default();
