@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use lapwing_simd::dispatch;
+
 use crate::hash::mix;
 use crate::scan::{Centered, PIECE_VALUES, Place, RowScan, RowSink, pieces};
-use crate::{Error, Result, RowReader, RowSource, Run, vectored};
+use crate::{Error, Result, RowReader, RowSource, Run};
 
 /// Rows of overlapping clusters; each row depends only on its number and the seed.
 ///
@@ -87,8 +89,8 @@ fn plain_row(key: u64, center: &[f32], out: &mut [f32]) {
     }
 }
 
-vectored! {
-    make_row = plain_row(key: u64, center: &[f32], out: &mut [f32])
+dispatch! {
+    pub(crate) fn make_row(key: u64, center: &[f32], out: &mut [f32]) = plain_row
 }
 
 impl RowSource for GeneratedRows {

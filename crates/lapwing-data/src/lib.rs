@@ -15,6 +15,7 @@ mod labels;
 mod matrix;
 pub mod memory;
 pub mod model_file;
+pub mod ordered;
 pub mod params;
 pub mod read;
 mod report;
@@ -23,7 +24,6 @@ mod run;
 mod scan;
 mod sparse;
 mod standardize;
-pub mod vectored;
 pub mod write;
 
 pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};

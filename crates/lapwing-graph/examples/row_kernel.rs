@@ -34,7 +34,7 @@ fn main() -> Result<()> {
         let nystrom = RowFactor::Nystrom { weights: vec![1.0; k], floor: 1e-3 };
         for (task, factor) in [("distances", &RowFactor::Similarities), ("gram", &nystrom)] {
             let sums = FactorSums::new(k, CLASSES, false);
-            let blocks = Blocks::of(ROWS);
+            let blocks = Blocks::new(ROWS);
             measure(task, k, repeats, || {
                 let tree = SumTree::new(blocks.count(), sums.count()).into();
                 pass.sum(

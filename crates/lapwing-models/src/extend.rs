@@ -224,7 +224,7 @@ impl LazyIndex {
             return Ok(index);
         }
         let index = match &self.kept {
-            Some(cells) => NeighborIndex::of_cells(features, params, cells.clone(), run)?,
+            Some(cells) => NeighborIndex::from_cells(features, params, cells.clone(), run)?,
             None => NeighborIndex::build(features, params, run)?,
         };
         // Whoever made it first: all make the same.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, vectored};
+use lapwing_data::Matrix;
+use lapwing_simd::dispatch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -167,9 +168,9 @@ pub(crate) fn largest(values: &[f64]) -> usize {
 /// Rows decided at a time: their distributions stay in the nearest cache.
 const BLOCK_ROWS: usize = 128;
 
-vectored! {
+dispatch! {
     /// e^x of each value, none of which is above 0; e^−708 and less is 0. To within 1e-15 of itself.
-    exponentials = each_exponential(values: &mut [f64])
+    pub(crate) fn exponentials(values: &mut [f64]) = each_exponential
 }
 
 #[inline(always)]

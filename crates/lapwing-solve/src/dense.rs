@@ -48,7 +48,8 @@ pub fn eigen_symmetric(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     Ok((values, from_faer(&eigen.U().to_owned())))
 }
 
-/// [`eigen_symmetric`] that hears a stop: the iteration then goes on by itself, on the threads of `run`, and nobody waits.
+/// [`eigen_symmetric`] that returns when `run` is canceled. The iteration itself cannot be stopped: it runs to its end on the
+/// threads of `run`, and its result is dropped.
 ///
 /// # Errors
 /// As [`eigen_symmetric`]; [`Error::Interrupted`].
@@ -62,7 +63,7 @@ pub fn eigen_symmetric_of(a: Matrix, run: &Run) -> Result<(Vec<f64>, Matrix)> {
     let (done, result) = mpsc::channel();
     let own = run.clone();
     let work = move || {
-        // Nobody listens any more after a stop.
+        // After a cancellation the receiver is gone.
         let _ = done.send(own.install(|| eigen_symmetric(&a)));
     };
     let fault = |e: &dyn std::fmt::Display| Error::Internal { reason: format!("no thread for eigenvalues: {e}") };
@@ -77,7 +78,7 @@ pub fn eigen_symmetric_of(a: Matrix, run: &Run) -> Result<(Vec<f64>, Matrix)> {
     }
 }
 
-/// X of least norm among those that minimise ‖A·X − B‖, column by column, for A (m, n) and B (m, s); singular values up
+/// X of least norm among those that minimize ‖A·X − B‖, column by column, for A (m, n) and B (m, s); singular values up
 /// to `cutoff` times the largest count as zero.
 ///
 /// # Errors
@@ -136,7 +137,7 @@ pub fn principal_axes(x: &Matrix, rank: usize, rng: &mut impl Rng) -> Result<Mat
         return Err(Error::param("rank", rank, format!("between 1 and {d}")));
     }
     let x = to_faer(x);
-    // A few more columns than asked for make the leading ones converge fast.
+    // A few more columns than wanted make the leading ones converge fast.
     let width = (rank + 8).min(d);
     let mut basis = Mat::from_fn(d, width, |_, _| rng.random_range(-1.0..1.0f64));
     for _ in 0..ITERATIONS {

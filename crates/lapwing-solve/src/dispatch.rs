@@ -1,43 +1,12 @@
-//! Kernels compiled for the vectors of the processor at hand, and for every number of columns they hold in registers.
+//! Kernels compiled for every number of columns that they hold in registers.
 //!
-//! One source, compiled several times: no fused multiply-add, and the lanes of a vector are the columns of a block, which
-//! never mix, so that every version gives the same bits.
+//! The lanes of a vector are the columns of a block, which never mix, and nothing is fused: every level of
+//! [`dispatch!`] gives the same bits.
+
+pub(crate) use lapwing_simd::dispatch;
 
 /// Most columns of a block that a kernel holds in registers.
 pub(crate) const WIDEST: usize = 16;
-
-/// Declares a function that runs the plain one, `#[inline(always)]` and of the same arguments, compiled for the widest
-/// vectors of this processor: `dispatched!(name, plain[Type: Bound, …](argument: Type, …))`.
-macro_rules! dispatched {
-    ($name:ident, $plain:ident $([$($real:ident : $bound:ident),+])? ( $($argument:ident : $kind:ty),* $(,)? )) => {
-        #[allow(clippy::too_many_arguments)]
-        fn $name$(<$($real: $bound),+>)?($($argument: $kind),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f")]
-                #[allow(clippy::too_many_arguments)]
-                fn avx512$(<$($real: $bound),+>)?($($argument: $kind),*) {
-                    $plain($($argument),*);
-                }
-                #[target_feature(enable = "avx2")]
-                #[allow(clippy::too_many_arguments)]
-                fn avx2$(<$($real: $bound),+>)?($($argument: $kind),*) {
-                    $plain($($argument),*);
-                }
-                if std::arch::is_x86_feature_detected!("avx512f") {
-                    // SAFETY: the processor has AVX-512F.
-                    return unsafe { avx512($($argument),*) };
-                }
-                if std::arch::is_x86_feature_detected!("avx2") {
-                    // SAFETY: the processor has AVX2.
-                    return unsafe { avx2($($argument),*) };
-                }
-            }
-            $plain($($argument),*);
-        }
-    };
-}
-pub(crate) use dispatched;
 
 /// Runs `$work::<S>` with S = `$s`, which is at most [`WIDEST`].
 macro_rules! with_width {

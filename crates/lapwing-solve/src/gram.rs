@@ -7,6 +7,7 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
+use lapwing_data::ordered::sum_of_parts;
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
@@ -58,10 +59,7 @@ pub fn gram_of_rows(x: &[f32], d: usize, precision: Precision, run: &Run) -> Res
                 Ok(part)
             })
             .collect::<Result<_>>()?;
-        for part in parts {
-            out.iter_mut().zip(part).for_each(|(out, part)| *out += part);
-        }
-        Ok(out)
+        Ok(sum_of_parts(out, &parts))
     })
 }
 

@@ -1,22 +1,23 @@
-//! Inner loops over blocks of s vectors: the sparse product, with plain and AVX versions of the same bits
+//! Inner loops over blocks of s vectors: the sparse product, with the same bits at every level of processors
 //! ([`crate::dispatch`]), and reductions.
 //!
-//! A product is bound by the rows of the block it gathers, one for each entry: those of blocks beyond the caches are asked for
-//! ahead. Cost: one pass over the entries for up to sixteen columns.
+//! The time of a product goes into gathering a row of the block for each entry: rows of blocks larger than the caches are
+//! prefetched. Cost: one pass over the entries for up to sixteen columns.
 
+use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
 use rayon::prelude::*;
 
-use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::operator::{SddMatrix, Weights};
 use crate::pages::{Real, prefetch};
 
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
 
-/// Entries that the values of a row are asked for in advance.
+/// Entries by which rows of the block are prefetched.
 const AHEAD: usize = 64;
 
-/// Bytes of a block whose rows come soon enough unasked: asking takes longer than they do up to some 4 MiB.
+/// Bytes of a block up to which prefetching its rows takes longer than it saves.
 const NEAR_BYTES: usize = 4 << 20;
 
 /// Weights of the entries of a matrix, or of one of its rows.
@@ -62,26 +63,24 @@ impl<R: Real> Weight for &[R] {
 pub(crate) fn sdd_product<R: Real, Y: Real>(matrix: &SddMatrix<'_>, x: &[R], y: &mut [Y], s: usize) -> Vec<f64> {
     assert!(x.len() == matrix.shift().len() * s && y.len() == x.len());
     let rows = BLOCK_ROWS * s.max(1);
-    let partial: Vec<Vec<f64>> = y
-        .par_chunks_mut(rows)
-        .enumerate()
-        .map(|(block, y)| {
-            let mut dots = vec![0.0; s];
-            let first = block * BLOCK_ROWS;
-            match &matrix.weights {
-                Weights::Equal(weight) => product_rows(matrix, *weight, x, y, s, first, &mut dots),
-                Weights::Single(weights) => product_rows(matrix, weights.as_slice(), x, y, s, first, &mut dots),
-                Weights::Double(weights) => product_rows(matrix, weights.as_ref(), x, y, s, first, &mut dots),
-            }
-            dots
-        })
-        .collect();
-    sum(partial, s)
+    let dots = y.par_chunks_mut(rows).enumerate().map(|(block, y)| {
+        let mut dots = vec![0.0; s];
+        let first = block * BLOCK_ROWS;
+        match &matrix.weights {
+            Weights::Equal(weight) => product_rows(matrix, *weight, x, y, s, first, &mut dots),
+            Weights::Single(weights) => product_rows(matrix, weights.as_slice(), x, y, s, first, &mut dots),
+            Weights::Double(weights) => product_rows(matrix, weights.as_ref(), x, y, s, first, &mut dots),
+        }
+        dots
+    });
+    sum_in_order(vec![0.0; s], dots)
 }
 
-dispatched!(product_rows, product_plain[W: Weight, R: Real, Y: Real](
-    matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
-));
+dispatch! {
+    fn product_rows[W: Weight, R: Real, Y: Real](
+        matrix: &SddMatrix<'_>, weights: W, x: &[R], y: &mut [Y], s: usize, first: usize, dots: &mut [f64]
+    ) = product_plain
+}
 
 #[inline(always)]
 fn product_plain<W: Weight, R: Real, Y: Real>(
@@ -171,27 +170,18 @@ pub(crate) fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
     });
 }
 
-/// Sums over all rows of `terms(row values…)` for each of s columns: blocks in parallel, added in block order.
-///
-/// `add(rows, sums)` adds the terms of those rows into `sums` (of length `width`).
-pub(crate) fn reduce(n: usize, width: usize, add: impl Fn(std::ops::Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
-    let partial: Vec<Vec<f64>> = (0..n.div_ceil(BLOCK_ROWS))
-        .into_par_iter()
-        .map(|block| {
-            let mut sums = vec![0.0; width];
-            add(block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(n), &mut sums);
-            sums
-        })
-        .collect();
-    sum(partial, width)
+/// [`sum_over_rows`] with the blocks of this crate.
+pub(crate) fn reduce(
+    n: usize,
+    width: usize,
+    add: impl Fn(std::ops::Range<usize>, &mut [f64]) + Sync + Send,
+) -> Vec<f64> {
+    sum_over_rows(n, BLOCK_ROWS, width, add)
 }
 
 /// Partial sums, added in block order.
 pub(crate) fn sum(partial: Vec<Vec<f64>>, width: usize) -> Vec<f64> {
-    partial.into_iter().fold(vec![0.0; width], |mut total, sums| {
-        total.iter_mut().zip(sums).for_each(|(t, s)| *t += s);
-        total
-    })
+    sum_of_parts(vec![0.0; width], &partial)
 }
 
 /// Row i of a block of `s` columns ← row `rows[i]` of another.
@@ -201,7 +191,7 @@ pub(crate) fn gather(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     });
 }
 
-/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial: nobody has checked that the rows are distinct.
+/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial: the rows may not be distinct.
 pub(crate) fn scatter(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     for (from, &row) in from.chunks_exact(s).zip(rows) {
         to[row as usize * s..][..s].copy_from_slice(from);

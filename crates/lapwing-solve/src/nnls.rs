@@ -58,8 +58,8 @@ impl<'a> Nnls<'a> {
         }
     }
 
-    /// Puts the minimiser for b = Aᵀy (k) into `x` (k); says whether the conditions of optimality hold. Where they do not,
-    /// after 5k + 50 changes of P, which rounding alone can bring about, x is still feasible and better than any before.
+    /// Puts the minimizer for b = Aᵀy (k) into `x` (k) and returns whether the conditions of optimality hold. They may fail to,
+    /// by rounding alone, after 5k + 50 changes of P; x is feasible then, and better than any x before.
     ///
     /// # Panics
     /// Where b or x has not k values, a fault of the caller.
@@ -88,7 +88,7 @@ impl<'a> Nnls<'a> {
             let Some(column) = self.steepest(tol) else { return true };
             // Barred until P changes, whether it joins or depends on P.
             self.barred[column] = true;
-            if !self.join(column, b) || !self.settle(b, x) {
+            if !self.join(column, b) || !self.descend(b, x) {
                 continue;
             }
             self.barred.fill(false);
@@ -114,9 +114,9 @@ impl<'a> Nnls<'a> {
         steep.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, column)| column)
     }
 
-    /// Goes to least squares on P, leaving columns behind whose entries reach 0; says whether x has moved. It has not
-    /// where the column that has just joined would be the first to leave, which is rounding.
-    fn settle(&mut self, b: &[f64], x: &mut [f64]) -> bool {
+    /// Moves x to the least squares solution on P; columns whose entries reach 0 leave P. Returns whether x has moved: it has
+    /// not where, by rounding, the column that has just joined would be the first to leave.
+    fn descend(&mut self, b: &[f64], x: &mut [f64]) -> bool {
         loop {
             self.least_squares();
             let steps = self.free.iter().zip(&self.solution).map(|(&column, &target)| step_to_zero(x[column], target));
@@ -164,7 +164,7 @@ impl<'a> Nnls<'a> {
         rest
     }
 
-    /// Columns whose entry is 0 leave P; says whether there were any.
+    /// Removes columns whose entry is 0 from P; returns whether there were any.
     fn release(&mut self, b: &[f64], x: &[f64]) -> bool {
         let Some(first) = self.free.iter().position(|&column| x[column] == 0.0) else { return false };
         let after: Vec<usize> = self.free.drain(first..).collect();
@@ -199,10 +199,12 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Share of the way from `start` ≥ 0 to `target` at which 0 is reached; infinite where it is not.
 fn step_to_zero(start: f64, target: f64) -> f64 {
-    match target > 0.0 {
-        true => f64::INFINITY,
-        false if start > 0.0 => start / (start - target),
-        false => 0.0,
+    if target > 0.0 {
+        f64::INFINITY
+    } else if start > 0.0 {
+        start / (start - target)
+    } else {
+        0.0
     }
 }
 

@@ -10,7 +10,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use lapwing_data::{Csr, Matrix};
 
-use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::dispatch::{WIDEST, dispatch, with_width};
 
 /// OUT (m, n) ← A (m, l)·B (l, n).
 ///
@@ -62,7 +62,9 @@ pub fn add_sparse_product(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize,
     sparse_rows(a, rows, b, s, out);
 }
 
-dispatched!(sparse_rows, sparse_plain(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize, out: &mut [f64]));
+dispatch! {
+    fn sparse_rows(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize, out: &mut [f64]) = sparse_plain
+}
 
 #[inline(always)]
 fn sparse_plain(a: &Csr<f32>, rows: Range<usize>, b: &[f64], s: usize, out: &mut [f64]) {

@@ -1,4 +1,4 @@
-//! A subsampled randomised Hadamard transform: S·A with (S·A)ᵀS·A ≈ AᵀA, from n rows to s (Tropp 2011).
+//! A subsampled randomized Hadamard transform: S·A with (S·A)ᵀS·A ≈ AᵀA, from n rows to s (Tropp 2011).
 //!
 //! Rows are padded with zeros to N = 2^⌈log₂ n⌉, signs drawn for them, every column transformed by the orthonormal Walsh–Hadamard
 //! matrix, and s of the N rows taken without replacement and multiplied by √(N/s): E[(SA)ᵀSA] = AᵀA. Condition numbers after
@@ -13,7 +13,7 @@ use rand::seq::index::sample;
 /// Values that one task transforms.
 const PIECE: usize = 1 << 15;
 
-/// A subsampled randomised Hadamard transform S of n rows: random signs, an orthonormal Walsh–Hadamard transform of rows padded to a
+/// A subsampled randomized Hadamard transform S of n rows: random signs, an orthonormal Walsh–Hadamard transform of rows padded to a
 /// power of two N, and s of its rows, drawn without replacement, times √(N/s). E[(SA)ᵀSA] = AᵀA.
 #[derive(Clone, Debug)]
 pub struct HadamardSketch {

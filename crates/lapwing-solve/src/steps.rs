@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::{BLOCK_ROWS, reduce, sum};
 use crate::pages::Real;
 use crate::precond::{Coarse, Preconditioner};
@@ -188,9 +188,11 @@ pub(crate) fn descend(r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], corr
     Sums { values, lift }
 }
 
-dispatched!(descend_rows, descend_plain(
-    first: usize, r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>, sums: &mut [f64]
-));
+dispatch! {
+    fn descend_rows(
+        first: usize, r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>, sums: &mut [f64]
+    ) = descend_plain
+}
 
 #[inline(always)]
 fn descend_plain(
@@ -256,9 +258,11 @@ pub(crate) fn products(r: &[f64], z: &[f64], s: usize, correction: &Correction<'
     })
 }
 
-dispatched!(products_rows, products_plain(
-    first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]
-));
+dispatch! {
+    fn products_rows(
+        first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]
+    ) = products_plain
+}
 
 #[inline(always)]
 fn products_plain(first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]) {
@@ -331,9 +335,11 @@ pub(crate) fn advance<R: Real>(x: &mut [f64], p: &mut [R], z: &[f64], turn: &Tur
     );
 }
 
-dispatched!(advance_rows, advance_plain[R: Real](
-    first: usize, x: &mut [f64], p: &mut [R], z: &[f64], turn: &Turn<'_>, correction: &Correction<'_>
-));
+dispatch! {
+    fn advance_rows[R: Real](
+        first: usize, x: &mut [f64], p: &mut [R], z: &[f64], turn: &Turn<'_>, correction: &Correction<'_>
+    ) = advance_plain
+}
 
 #[inline(always)]
 fn advance_plain<R: Real>(

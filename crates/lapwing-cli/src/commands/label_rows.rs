@@ -142,7 +142,7 @@ impl LabelRows<'_> {
             None => RecordFile::open_shared(path, &labels.classes, n, columns),
         };
         let mut file = agree(communicator, file)?;
-        let blocks = Blocks::of(n);
+        let blocks = Blocks::new(n);
         let own = blocks.owned(communicator);
         let own = blocks.rows(own.start).start..blocks.rows(own.end).start;
         let own = self.each(fit, rows, targets, labels, own, session, |first, block| file.write_at(first, block));

@@ -1,12 +1,13 @@
 //! Distances of single pairs in the difference form Σ(xᵢ − yᵢ)², on the rows as they were given.
 //!
 //! The search orders candidates by a matrix product, which loses half the digits between close points; the distances
-//! that are returned are computed here, in f64. The inner product is summed as it stands.
-//! Cost: d operations a pair, and the two rows out of memory, which is why they are asked for ahead.
+//! that are returned are computed here, in f64. The inner product is summed directly.
+//! Cost: d operations a pair, and reading the two rows, which are prefetched.
 
 use std::borrow::Cow;
 
 use lapwing_data::{Csr, Dense, DenseValues, Features};
+use lapwing_simd::prefetch_lines;
 use rayon::prelude::*;
 
 use crate::knn::Metric;
@@ -36,12 +37,12 @@ impl<'a> Distances<'a> {
         Self { left, right, metric, left_norms: left_norms.into(), right_norms: right_norms.into() }
     }
 
-    /// The same where the norms of the right side are known.
+    /// [`Distances::new`] with the norms of the right side from an earlier call of [`norms`].
     pub fn with_norms(left: &'a Features<'a>, right: &'a Features<'a>, metric: Metric, right_norms: &'a [f64]) -> Self {
         Self { left, right, metric, left_norms: norms(left, metric).into(), right_norms: right_norms.into() }
     }
 
-    /// Distances among the rows of one matrix, whose [`norms`] are known.
+    /// Distances among the rows of one matrix, with its [`norms`].
     pub fn among(rows: &'a Features<'a>, metric: Metric, norms: &'a [f64]) -> Self {
         Self { left: rows, right: rows, metric, left_norms: norms.into(), right_norms: norms.into() }
     }
@@ -73,23 +74,18 @@ impl<'a> Distances<'a> {
         }
     }
 
-    /// Asks for the memory of row `j` on the right.
+    /// Prefetches row `j` on the right.
     #[inline(always)]
     pub fn prefetch(&self, j: usize) {
-        /// The first cache lines; the processor foresees the others.
-        fn ask<T>(values: &[T], d: usize, j: usize) {
-            const LINES: usize = 4;
-            values[j * d..(j + 1) * d]
-                .iter()
-                .step_by(64 / size_of::<T>())
-                .take(LINES)
-                .for_each(lapwing_data::vectored::prefetch);
+        /// The first four cache lines; the processor's own prefetcher reads the others ahead.
+        fn first_lines<T>(values: &[T], d: usize, j: usize) {
+            prefetch_lines(&values[j * d..][..d.min(256 / size_of::<T>())]);
         }
         if let Features::Dense(dense) = self.right {
             match dense.values() {
-                DenseValues::U8(values) => ask(values.as_slice(), dense.n_cols(), j),
-                DenseValues::F32(values) => ask(values.as_slice(), dense.n_cols(), j),
-                DenseValues::F64(values) => ask(values.as_slice(), dense.n_cols(), j),
+                DenseValues::U8(values) => first_lines(values.as_slice(), dense.n_cols(), j),
+                DenseValues::F32(values) => first_lines(values.as_slice(), dense.n_cols(), j),
+                DenseValues::F64(values) => first_lines(values.as_slice(), dense.n_cols(), j),
             }
         }
     }

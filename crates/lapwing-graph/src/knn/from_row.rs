@@ -3,8 +3,8 @@
 //!
 //! ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy in f64 and the sum of [`Distances::get`] are within E = 2⁻⁵⁰·(terms + 16)·(‖x‖² + ‖y‖²) of
 //! each other (each is off by a few 2⁻⁵³ for a term, Higham 2002, §3.1). Where both ends of ±E round to one f32, that is
-//! the distance, and all but some of 10⁵ pairs take only the entries of y; the others are walked. Cost: the entries of
-//! y; 8 bytes a column. Dense rows gain nothing and are compared as ever.
+//! the distance, which needs the entries of y alone; a few of 10⁵ pairs are left, for which both rows are walked. Cost:
+//! the entries of y; 8 bytes a column. Dense rows gain nothing and take [`Distances::get`].
 
 use lapwing_data::Csr;
 
@@ -73,7 +73,7 @@ impl Scattered<'_> {
             Metric::InnerProduct => (-product - error * x * y, -product + error * x * y),
             Metric::Euclidean => {
                 let (squared, error) = (x * x + y * y - 2.0 * product, error * (x * x + y * y));
-                // A root of what is below 0 is not a number, and equals none.
+                // The root of a negative number is NaN, which equals nothing.
                 ((squared - error).sqrt(), (squared + error).sqrt())
             }
         };

@@ -1,4 +1,4 @@
-//! k-nearest-neighbour search for building graphs: exact, by overlapping partitions, and for sparse rows.
+//! k-nearest-neighbor search for building graphs: exact, by overlapping partitions, and for sparse rows.
 //!
 //! `exact` compares all pairs and certifies what it finds, `partitions` compares rows that are likely near until the
 //! measured recall is reached, `index` answers for new rows through cells that are kept; `kernels` are the inner loops of
@@ -24,10 +24,10 @@ pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
 use distance::Distances;
 pub use index::{Cells, NeighborIndex};
 
-/// Neighbours of each row: never itself, sorted by (distance, index).
+/// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbors {
-    /// Neighbours of each row, k.
+    /// Neighbors of each row, k.
     pub n_neighbors: usize,
     /// Row numbers (n, k).
     pub indices: Vec<u32>,
@@ -40,17 +40,17 @@ pub struct Neighbors {
 pub struct KnnReport {
     /// `exact` or `partitions`.
     pub method: &'static str,
-    /// Share of true neighbours found: 1 if exact, else measured on a sample of rows.
+    /// Share of true neighbors found: 1 if exact, else measured on a sample of rows.
     pub recall: f64,
     /// Standard error of the measured recall; 0 if exact.
     pub recall_error: f64,
     /// Partitions made; 0 if exact.
     pub repetitions: usize,
-    /// Rows whose neighbours are all at distance 0.
+    /// Rows whose neighbors are all at distance 0.
     pub n_duplicate_rows: usize,
 }
 
-/// The k nearest neighbours of every row among the others.
+/// The k nearest neighbors of every row among the others.
 ///
 /// # Errors
 /// [`Error::Param`] for k = 0 or k ≥ n, or a recall target outside (0, 1]; [`Error::Columns`] for values that are
@@ -69,7 +69,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
         }
         Features::Dense(dense) => match params.method.choose(n, dense.n_cols(), k) {
-            // Too few rows beside those of zeros for a search of their own.
+            // Beside the rows of zeros there are too few rows to search.
             KnnMethod::Partitions if n - zeros.len() <= k => {
                 exact::search((features, dense), (features, dense), true, params, run)
                     .map(|found| (found, KnnReport::exact()))?
@@ -78,7 +78,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
                 partitions::search(features, dense, params, run)?
             }
             KnnMethod::Partitions if params.metric.is_distance() => {
-                // Rows of zeros would be in everybody's way: the others are searched by themselves.
+                // Rows of zeros are at distance 1 from every row and would fill all lists: only the others are searched.
                 let (kept, others) = zero_rows::without(dense, &zeros)?;
                 let Features::Dense(rows) = &others else {
                     return Err(Error::shape("features", "dense rows", "sparse"));
@@ -87,7 +87,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
                 (zero_rows::spread(&found, &kept, n), report)
             }
             KnnMethod::Partitions => {
-                // Pairs within overlapping pieces say nothing about products: rows ask an index instead.
+                // Rows of one leaf are near each other, which does not make their products large: an index is queried instead.
                 let index = NeighborIndex::build(features, params, run)?;
                 let Cells { recall, recall_error, .. } = *index.cells();
                 let report =
@@ -175,7 +175,7 @@ fn check_room(n: usize, k: usize) -> Result<()> {
     )
 }
 
-/// Checks rows that are searched for their neighbours among themselves; returns those of zeros that matter.
+/// Checks rows whose neighbors among themselves are searched; returns the rows of zeros that the metric treats apart.
 ///
 /// # Errors
 /// As [`kneighbors`].
@@ -233,7 +233,7 @@ pub(crate) mod memory {
     }
 }
 
-/// More candidates than asked for are kept in the search: the matrix product orders close ones by rounding.
+/// The search keeps more candidates than k: rounding in the matrix product may swap close ones.
 fn list_width(k: usize, n: usize) -> usize {
     (k + 6).min(n)
 }
@@ -259,7 +259,7 @@ impl KnnParams {
 }
 
 impl Neighbors {
-    /// Checks that every row found all its neighbours: products of values that are too far apart leave f32.
+    /// Checks that every list is full. It is not where products of values too far apart overflow f32.
     fn complete(&self) -> Result<()> {
         match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
             None => Ok(()),
@@ -272,18 +272,18 @@ impl Neighbors {
         self.indices.len() / self.n_neighbors.max(1)
     }
 
-    /// Neighbours of `row` and their distances, nearest first.
+    /// Neighbors of `row` and their distances, nearest first.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = row * self.n_neighbors..(row + 1) * self.n_neighbors;
         self.indices[range.clone()].iter().copied().zip(self.distances[range].iter().copied())
     }
 
-    /// Distance of each row to its last neighbour (n).
+    /// Distance of each row to its last neighbor (n).
     pub fn last(&self) -> Vec<f32> {
         self.distances.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
     }
 
-    /// Checks neighbours that come from elsewhere: among the rows, never the row itself, no row twice, distances that
+    /// Checks neighbors that come from elsewhere: among the rows, never the row itself, no row twice, distances that
     /// are finite and ascending.
     ///
     /// # Errors
@@ -293,7 +293,7 @@ impl Neighbors {
     }
 }
 
-/// Checks lists of k neighbours with their distances, plain or squared: see [`Neighbors::check`].
+/// Checks lists of k neighbors with their distances, plain or squared: see [`Neighbors::check`].
 pub(crate) fn check_lists<D: Copy + Into<f64>>(k: usize, indices: &[u32], distances: &[D]) -> Result<()> {
     let n = indices.len() / k.max(1);
     if k == 0 || indices.len() != n * k || distances.len() != n * k {
@@ -332,8 +332,8 @@ impl KnnReport {
 }
 
 impl KnnMethod {
-    /// The search `Auto` stands for at that size: partitions once all pairs would cost about a second. Their leaves of
-    /// some hundred rows have no room for very many neighbours.
+    /// The search that `Auto` takes at that size: partitions once all pairs would cost about a second. Very many neighbors
+    /// need the exact search: a leaf has only some hundred rows.
     pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
         match self {
             _ if k > memory::MOST_NEIGHBORS => Self::Exact,
@@ -345,156 +345,4 @@ impl KnnMethod {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use lapwing_data::Csr;
-
-    use super::*;
-    use crate::testkit::{blobs, brute_force, dense_values};
-
-    fn run() -> Run {
-        Run::new(Some(2), 0).unwrap()
-    }
-
-    fn params(k: usize, metric: Metric, method: KnnMethod) -> KnnParams {
-        KnnParams { n_neighbors: k, metric, method, recall_target: 0.99, ..Default::default() }
-    }
-
-    #[test]
-    fn exact_search_equals_brute_force_for_dense_and_sparse_rows() {
-        for metric in [Metric::Euclidean, Metric::Cosine] {
-            for (n, d) in [(40, 3), (700, 17), (1100, 5)] {
-                let features = blobs(n, d, 4);
-                let expected = brute_force(&features, 7, metric);
-                let (found, report) = kneighbors(&features, &params(7, metric, KnnMethod::Exact), &run()).unwrap();
-                assert_eq!(report.recall, 1.0);
-                let values = dense_values(&features);
-                let entries: Vec<(u32, u32, f32)> =
-                    (0..n * d).map(|at| ((at / d) as u32, (at % d) as u32, values[at] as f32)).collect();
-                let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
-                let (from_sparse, _) = kneighbors(&sparse, &params(7, metric, KnnMethod::Exact), &run()).unwrap();
-                for at in 0..n * 7 {
-                    for found in [&found, &from_sparse] {
-                        assert!(
-                            (found.distances[at] - expected.distances[at]).abs()
-                                <= 2e-6 * expected.distances[at].max(1.0)
-                        );
-                    }
-                }
-                assert_eq!(found.indices, expected.indices);
-                found.check().unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn partitions_reach_their_recall_in_few_and_many_columns() {
-        for (d, metric) in [(8, Metric::Euclidean), (120, Metric::Euclidean), (120, Metric::Cosine)] {
-            let features = blobs(6000, d, 6);
-            let (found, report) = kneighbors(&features, &params(10, metric, KnnMethod::Partitions), &run()).unwrap();
-            found.check().unwrap();
-            let exact = kneighbors(&features, &params(10, metric, KnnMethod::Exact), &run()).unwrap().0;
-            let hits = (0..6000)
-                .flat_map(|row| {
-                    let truth: Vec<u32> = exact.row(row).map(|e| e.0).collect();
-                    found.row(row).map(move |(id, _)| truth.contains(&id))
-                })
-                .filter(|hit| *hit)
-                .count();
-            let recall = hits as f64 / 60_000.0;
-            assert!(report.recall >= 0.99, "{report:?}");
-            assert!(
-                (recall - report.recall).abs() < 5.0 * report.recall_error.max(1e-3),
-                "{recall} against {report:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn partitions_of_bytes_and_for_many_neighbors_reach_their_recall() {
-        let bytes: Vec<u8> = dense_values(&blobs(6000, 30, 6)).iter().map(|v| (v * 8.0 + 128.0) as u8).collect();
-        let bytes = Features::from_u8(6000, 30, bytes).unwrap();
-        for (features, k) in [(bytes, 10), (blobs(6000, 6, 4), 100)] {
-            let (found, report) =
-                kneighbors(&features, &params(k, Metric::Euclidean, KnnMethod::Partitions), &run()).unwrap();
-            assert!(report.recall >= 0.99 && report.method == "partitions", "{report:?}");
-            found.check().unwrap();
-        }
-    }
-
-    #[test]
-    fn any_number_of_threads_gives_the_same_bits() {
-        let long = blobs(3000, 100, 3);
-        let features = blobs(5000, 20, 3);
-        for (features, method) in
-            [(&features, KnnMethod::Exact), (&features, KnnMethod::Partitions), (&long, KnnMethod::Partitions)]
-        {
-            let found: Vec<_> = [1, 2, 7]
-                .iter()
-                .map(|&t| {
-                    kneighbors(features, &params(8, Metric::Euclidean, method), &Run::new(Some(t), 5).unwrap()).unwrap()
-                })
-                .collect();
-            assert!(found[0] == found[1] && found[1] == found[2]);
-        }
-    }
-
-    #[test]
-    fn duplicates_are_counted_and_do_not_break_the_carving() {
-        let features = Features::from_f32(5000, 2, vec![1.0; 10_000]).unwrap();
-        for method in [KnnMethod::Exact, KnnMethod::Partitions] {
-            let (found, report) = kneighbors(&features, &params(3, Metric::Euclidean, method), &run()).unwrap();
-            found.check().unwrap();
-            assert_eq!(report.n_duplicate_rows, 5000);
-        }
-    }
-
-    #[test]
-    fn far_from_the_origin_distances_keep_their_digits() {
-        let values: Vec<f64> = dense_values(&blobs(300, 4, 2)).iter().map(|v| v + 1e7).collect();
-        let features = Features::from_f64(300, 4, values).unwrap();
-        let (found, _) = kneighbors(&features, &params(5, Metric::Euclidean, KnnMethod::Exact), &run()).unwrap();
-        assert_eq!(found.indices, brute_force(&features, 5, Metric::Euclidean).indices);
-    }
-
-    #[test]
-    fn bad_input_is_named() {
-        let features = blobs(10, 2, 1);
-        let text = |r: Result<(Neighbors, KnnReport)>| r.unwrap_err().to_string();
-        let auto = |k| params(k, Metric::Euclidean, KnnMethod::Auto);
-        assert!(text(kneighbors(&features, &auto(10), &run())).contains("n_neighbors is 10; expected below"));
-        assert!(text(kneighbors(&features, &auto(0), &run())).contains("n_neighbors is 0"));
-        let zero = Features::from_f32(3, 2, vec![1.0, 2.0, 0.0, 0.0, 3.0, 1.0]).unwrap();
-        assert!(text(kneighbors(&zero, &params(1, Metric::Cosine, KnnMethod::Auto), &run())).contains("row 1"));
-        let other = blobs(4, 3, 1);
-        assert!(query(&features, &other, &auto(2), &run()).unwrap_err().to_string().contains("2 columns"));
-        assert!(query(&features, &blobs(4, 2, 1), &auto(11), &run()).unwrap_err().to_string().contains("10"));
-    }
-
-    #[test]
-    fn values_beyond_the_range_of_products_are_refused_by_row() {
-        let features = blobs(50, 3, 2);
-        let mut values = vec![0.5f32; 6];
-        values[4] = 1e30;
-        let far = Features::from_f32(2, 3, values).unwrap();
-        let auto = params(3, Metric::Euclidean, KnnMethod::Auto);
-        let text = query(&features, &far, &auto, &run()).unwrap_err().to_string();
-        assert!(text.starts_with("row 1 of features holds values so large"), "{text}");
-        let entries: Vec<(u32, u32, f32)> = (0..20).map(|row| (row, row % 4, 1e25 * (row + 1) as f32)).collect();
-        let sparse = Features::Sparse(Arc::new(Csr::from_entries(20, 4, &entries).unwrap()));
-        kneighbors(&sparse, &auto, &run()).unwrap().0.check().unwrap();
-        // One far row among the fitted ones shrinks the frame of all; every row still finds neighbours.
-        let mut values = vec![1.0f32; 60];
-        values[7] = 1e30;
-        kneighbors(&Features::from_f32(20, 3, values).unwrap(), &auto, &run()).unwrap().0.check().unwrap();
-    }
-
-    #[test]
-    fn queries_include_equal_rows() {
-        let features = blobs(50, 3, 2);
-        let found = query(&features, &features, &params(1, Metric::Euclidean, KnnMethod::Auto), &run()).unwrap();
-        assert!(found.indices.iter().enumerate().all(|(row, &id)| row == id as usize));
-        assert!(found.distances.iter().all(|&d| d == 0.0));
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //! The vector and plain versions are compiled from one source, without fused multiply-add, and add in one order: they
 //! agree to the bit.
 
-use lapwing_data::vectored;
+use lapwing_simd::dispatch;
 
 /// What is summed over the columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,14 +32,14 @@ pub(crate) trait Number: Copy + Into<f64> {}
 
 impl<T: Copy + Into<f64>> Number for T {}
 
-vectored! {
+dispatch! {
     /// Σ of `pair` over the columns of `x` and `y`, in sixteen interleaved sums.
-    pair_sum = pair_sum_plain[T: Number, U: Number](x: &[T], y: &[U], pair: Pair) -> f64
+    pub(crate) fn pair_sum[T: Number, U: Number](x: &[T], y: &[U], pair: Pair) -> f64 = pair_sum_plain
 }
 
 #[inline(always)]
 fn pair_sum_plain<T: Number, U: Number>(x: &[T], y: &[U], pair: Pair) -> f64 {
-    // One loop for each kind, so that none asks in the loop which it is.
+    // One loop for each kind: no loop branches on the kind.
     match pair {
         Pair::Squared => sum(x, y, |x, y| Pair::Squared.term(x, y)),
         Pair::Scaled(a, b) => sum(x, y, |x, y| Pair::Scaled(a, b).term(x, y)),
@@ -61,9 +61,9 @@ fn sum<T: Number, U: Number>(x: &[T], y: &[U], term: impl Fn(f64, f64) -> f64) -
     sums.iter().sum::<f64>() + rest
 }
 
-vectored! {
+dispatch! {
     /// Σ(x − y)² of bytes, exact in integers.
-    squared_bytes = squared_bytes_plain(x: &[u8], y: &[u8]) -> f64
+    pub(crate) fn squared_bytes(x: &[u8], y: &[u8]) -> f64 = squared_bytes_plain
 }
 
 #[inline(always)]

@@ -1,29 +1,30 @@
-//! Recall, measured: exact neighbours of a seeded sample of rows against what a search found.
+//! Recall, measured: exact neighbors of a seeded sample of rows against what a search found.
 //!
-//! Recall is the share of distances found that are at most that of the k-th true neighbour; its standard error is that of the mean
+//! Recall is the share of distances found that are at most that of the k-th true neighbor; its standard error is that of the mean
 //! over the rows of the sample. Cost: 500·n·d multiplications.
 
 use lapwing_data::{Result, Run, Stream};
+use lapwing_simd::{Portable, Simd};
 use rand::seq::index;
 use rayon::prelude::*;
 
 use crate::knn::KnnParams;
 use crate::knn::distance::Distances;
-use crate::knn::kernels::lanes::Element;
-use crate::knn::kernels::lists::{self, EMPTY, STEP, distance_of, id_of};
+use crate::knn::kernels::element::Element;
+use crate::knn::kernels::lists::{EMPTY, STEP, distance_of, id_of};
 use crate::knn::kernels::points::{Panels, Points, Source};
-use crate::knn::kernels::tile::{PANEL, meet};
+use crate::knn::kernels::tile::{PANEL, compare};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
-/// Rows met as one piece of work.
+/// Rows that are compared as one piece of work.
 const BLOCK: usize = 64 * PANEL;
 
-/// A sample of rows and the distance of each to its k-th true neighbour.
+/// A sample of rows and the distance of each to its k-th true neighbor.
 pub(crate) struct Truth {
     pub rows: Vec<usize>,
     last: Vec<f32>,
-    /// Median of the search's own distances to the k-th neighbour, not squared.
+    /// Median of the search's own distances to the k-th neighbor, not squared.
     pub typical: f64,
 }
 
@@ -31,14 +32,14 @@ impl Truth {
     /// Brute force over all rows for the sample.
     ///
     /// Cost: 500·n·d multiplications; rows are prepared a panel at a time, so no copy of the features is held.
-    pub fn of<S: Source>(source: &S, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Self> {
+    pub fn new<S: Source>(source: &S, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Self> {
         let (n, k) = (source.n_rows(), params.n_neighbors);
         let mut rng = run.rng(Stream::Recall, 0);
         let mut rows = index::sample(&mut rng, n, SAMPLE.min(n)).into_vec();
         rows.sort_unstable();
         let ids: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
         let sample = Points::prepare(source, Some(&ids), run)?;
-        // Places for rounding, and one more: a sampled row meets itself too.
+        // A few places for candidates that rounding misplaces, and one for the sampled row itself.
         let width = (k + 7).next_multiple_of(STEP);
         let empty = || vec![EMPTY; rows.len() * width];
         let lists = run.install(|| {
@@ -56,7 +57,7 @@ impl Truth {
                                 source.copy(at, &mut row)?;
                                 panels.put(at - first, &row, S::Element::norms(&row));
                             }
-                            meet(&sample, &panels, first, &mut lists);
+                            compare(&sample, &panels, first, &mut lists);
                         }
                         Ok((lists, panels, row))
                     },
@@ -64,7 +65,7 @@ impl Truth {
                 .map(|state| state.map(|state| state.0))
                 .try_reduce(empty, |mut a, b| {
                     for (a, b) in a.chunks_exact_mut(width).zip(b.chunks_exact(width)) {
-                        b.iter().for_each(|&key| lists::insert(a, key));
+                        b.iter().for_each(|&key| Portable.insert_sorted(a, key));
                     }
                     Ok(a)
                 })
@@ -90,9 +91,9 @@ impl Truth {
         Ok(Self { rows, last, typical })
     }
 
-    /// Share of true neighbours among `found` distances (sample, k), and its standard error.
+    /// Share of true neighbors among `found` distances (sample, k), and its standard error.
     ///
-    /// A row at the distance of the k-th true neighbour counts, whichever of several such rows was found.
+    /// A row at the distance of the k-th true neighbor counts, even where the true list has another row at that distance.
     pub fn recall(&self, found: &[f32], k: usize) -> (f64, f64) {
         let shares: Vec<f64> = found
             .chunks_exact(k)

@@ -12,30 +12,30 @@ use rayon::prelude::*;
 use crate::knn::Metric;
 use crate::knn::exact::certified::lowered;
 
-/// h of a row of zeros under the cosine metric: a search takes it only where there is nothing else.
+/// h of a row of zeros under the cosine metric: larger than that of any other row, so that the search ranks it last.
 pub(crate) const FAR: f32 = 1e30;
 
 /// Where the search puts the origin and its unit of length, so that f32 products neither cancel nor overflow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// Column means under the Euclidean metric; empty under the others.
-    pub shift: Vec<f64>,
+    pub center: Vec<f64>,
     /// A power of two that brings the largest deviation near 1; 1 under the cosine metric.
     pub scale: f64,
     pub metric: Metric,
 }
 
 impl Frame {
-    pub fn of(dense: &Dense<'_>, metric: Metric, run: &Run) -> Self {
-        let shift = if metric == Metric::Euclidean { dense.column_means(run) } else { Vec::new() };
+    pub fn new(dense: &Dense<'_>, metric: Metric, run: &Run) -> Self {
+        let center = if metric == Metric::Euclidean { dense.column_means(run) } else { Vec::new() };
         let scale = match metric {
             Metric::Cosine => 1.0,
-            Metric::Euclidean | Metric::InnerProduct => unit_scale(dense.largest_deviation(&shift, run)),
+            Metric::Euclidean | Metric::InnerProduct => unit_scale(dense.largest_deviation(&center, run)),
         };
-        Self { shift, scale, metric }
+        Self { center, scale, metric }
     }
 
-    /// Row `row` in this frame: shifted and scaled, or of unit length; zeros stay zeros.
+    /// Row `row` in this frame: centered and scaled, or of unit length; zeros stay zeros.
     pub fn copy_row(&self, dense: &Dense<'_>, row: usize, out: &mut [f32]) {
         let scale = match self.metric {
             Metric::Euclidean | Metric::InnerProduct => self.scale,
@@ -44,7 +44,7 @@ impl Frame {
                 norm => 1.0 / norm,
             },
         };
-        dense.copy_row_f32(row, &self.shift, scale, out);
+        dense.copy_row_f32(row, &self.center, scale, out);
     }
 
     /// h of a row in this frame.

@@ -1,7 +1,7 @@
 //! Rows of zeros under the cosine metric, where they are allowed: at distance 1 from every row.
 //!
-//! A search keeps them out of its way ([`crate::knn::rows::FAR`]); here they enter the lists of the others, where distance 1
-//! is near enough, and get lists of their own. Cost: one pass over rows and lists.
+//! A search puts them behind all other rows ([`crate::knn::rows::FAR`]). Afterwards they enter the lists of the others, where
+//! distance 1 is near enough, and get lists of their own. Cost: one pass over rows and lists.
 
 use lapwing_data::{Dense, DenseValues, Error, Features, Result, Run};
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ pub(crate) fn without(dense: &Dense<'_>, zeros: &[u32]) -> Result<(Vec<u32>, Fea
     Ok((kept, features))
 }
 
-/// Neighbours among the rows `kept`, by their numbers among all `n`; the lists of the other rows are empty.
+/// Neighbors among the rows `kept`, by their numbers among all `n`; the lists of the other rows are empty.
 pub(crate) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
     let k = found.n_neighbors;
     let mut all = Neighbors { n_neighbors: k, indices: vec![u32::MAX; n * k], distances: vec![f32::INFINITY; n * k] };
@@ -66,7 +66,7 @@ pub(crate) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
 }
 
 /// Puts the zero rows `train` into the lists of `neighbors`, and gives the zero rows `new` lists; `same` says both are
-/// rows of one matrix, where no row is its own neighbour.
+/// rows of one matrix, where no row is its own neighbor.
 pub(crate) fn merge(neighbors: &mut Neighbors, new: &[u32], train: &[u32], same: bool) {
     if new.is_empty() && train.is_empty() {
         return;
@@ -76,7 +76,7 @@ pub(crate) fn merge(neighbors: &mut Neighbors, new: &[u32], train: &[u32], same:
     lists.enumerate().with_min_len(256).for_each(|(row, (ids, distances))| {
         let row = row as u32;
         if new.binary_search(&row).is_ok() {
-            // Everyone is at distance 1: the first rows come first.
+            // All rows are at distance 1: the first by number come first.
             let others = (0u32..).filter(|&id| !(same && id == row));
             ids.iter_mut().zip(others).for_each(|(place, id)| *place = id);
             distances.fill(1.0);
@@ -116,7 +116,7 @@ mod tests {
             .collect();
         let dense = Features::from_f32(n, d, values).unwrap();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
-        // Enough neighbours that zero rows are among them.
+        // Enough neighbors that zero rows are among them.
         let refused = KnnParams { n_neighbors: 55, metric: Metric::Cosine, ..KnnParams::default() };
         let allowed = KnnParams { zero_rows: ZeroRows::Allow, method: KnnMethod::Exact, ..refused.clone() };
         for features in [&dense, &sparse] {

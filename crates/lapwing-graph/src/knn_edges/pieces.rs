@@ -1,6 +1,6 @@
-//! Edges in independent pieces, of pairs that are found again and of neighbours that are held.
+//! Edges in independent pieces, of pairs that are found again and of neighbors that are held.
 //!
-//! Cost: that of [`crate::knn::exact::pairs_within`], or for neighbours that are held n·k searches among k.
+//! Cost: that of [`crate::knn::exact::pairs_within`], or for neighbors that are held n·k searches among k.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::knn::Neighbors;
 use crate::knn::exact::pairs_within::{PairsWithin, Piece, Wanted};
 use crate::{GraphParams, Symmetrize, Weighting};
 
-/// Neighbours that are weighed as one piece of work.
+/// Neighbors that are weighed as one piece of work.
 const HELD_PIECE: usize = 1 << 18;
 
 /// What makes an edge of two rows.
@@ -31,7 +31,7 @@ impl Weigher<'_> {
         }
     }
 
-    /// Appends the edge between `rows`, of which the first names the second, if it has a weight.
+    /// Appends the edge between `rows`, of which the second is a k-neighbor of the first, if it has a weight.
     #[inline(always)]
     fn push(&self, rows: (u32, u32), distance: f32, other: Option<f32>, out: &mut Vec<Edge>) {
         let weight = self.widths.edge(self.params, (rows.0 as usize, rows.1 as usize), distance, other);
@@ -81,7 +81,7 @@ impl Pieces for Found<'_> {
     }
 }
 
-/// Neighbours that are held, sorted by row.
+/// Neighbors that are held, sorted by row.
 pub(crate) struct Held<'s> {
     pub neighbors: &'s Neighbors,
     pub graph: Weigher<'s>,
@@ -93,7 +93,7 @@ impl Held<'_> {
         (first < n).then(|| first..(first + rows).min(n))
     }
 
-    /// The distance by which `row` names `other`, if it does.
+    /// The distance of `other` in the list of `row`, if it is there.
     fn distance(&self, row: usize, other: u32) -> Option<f32> {
         let range = row * self.neighbors.n_neighbors..(row + 1) * self.neighbors.n_neighbors;
         let at = self.neighbors.indices[range.clone()].binary_search(&other).ok()?;

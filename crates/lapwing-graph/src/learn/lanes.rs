@@ -1,22 +1,22 @@
-//! Inner loops over the entries of rows: eight lanes at a time, compiled for the vectors of the processor at hand.
+//! Inner loops over the entries of rows, eight lanes at a time.
 //!
-//! All versions come from one source without fused multiply-add and add in one order, so that they agree to the bit. What they
-//! gather lies all over the rows: beyond the caches it is asked for ahead. Cost: some 2 cycles an entry within the caches.
+//! Nothing is fused and sums have one order, so that every level of processors gives the same bits. The elements gathered for
+//! the entries of a row lie anywhere: those of vectors larger than the caches are prefetched. Cost: some 2 cycles an entry
+//! within the caches.
 
-use lapwing_data::vectored;
-use lapwing_data::vectored::prefetch;
+use lapwing_simd::{dispatch, prefetch};
 
 use super::dual::{Offset, weight};
 use super::support::{SquaredDistance, Support};
 
 /// Lanes of a sum.
 const LANES: usize = 8;
-/// Entries that are asked for in advance.
+/// Entries by which elements are prefetched.
 const AHEAD: usize = 64;
-/// Bytes of a vector from which its elements are asked for in advance: about what a core's own cache holds.
+/// Bytes of a vector above which its elements are prefetched: about the size of the L2 cache.
 const CACHED: usize = 1 << 20;
 
-/// What a pass over some rows finds out about each.
+/// Results of a pass for each of some rows.
 pub(super) struct RowSums<'s> {
     /// Σ w.
     pub degree: &'s mut [f64],
@@ -44,16 +44,16 @@ pub(super) fn row_sums<R: SquaredDistance, O: Offset>(
     }
 }
 
-vectored! {
-    row_sums_near = row_sums_near_plain[R: SquaredDistance, O: Offset](
+dispatch! {
+    pub(crate) fn row_sums_near[R: SquaredDistance, O: Offset](
         support: &Support<R>, sparsity: f64, offsets: &[O], first: usize, out: &mut RowSums<'_>
-    )
+    ) = row_sums_near_plain
 }
 
-vectored! {
-    row_sums_far = row_sums_far_plain[R: SquaredDistance, O: Offset](
+dispatch! {
+    pub(crate) fn row_sums_far[R: SquaredDistance, O: Offset](
         support: &Support<R>, sparsity: f64, offsets: &[O], first: usize, out: &mut RowSums<'_>
-    )
+    ) = row_sums_far_plain
 }
 
 #[inline(always)]
@@ -92,7 +92,7 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
         let row = first + offset;
         let (ids, squared) = support.row(row);
         let own = offsets[row];
-        // One place more than there are entries: the last is written, too, when all before are active.
+        // One place more than there are entries: it is written when all entries are active.
         if own_active.len() <= ids.len() {
             own_active.resize(ids.len() + 1, 0);
         }
@@ -120,7 +120,7 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
                 mask |= u32::from(w[lane] > 0.0) << lane;
             }
             for (lane, &id) in ids.iter().enumerate() {
-                // Written in any case, so that nothing depends on a guess.
+                // Written whether it is active or not, so that there is no branch to mispredict.
                 // SAFETY: `count` is at most the number of entries before, and there is a place for each entry.
                 unsafe { *own_active.get_unchecked_mut(count) = id };
                 count += ((mask >> lane) & 1) as usize;
@@ -138,12 +138,12 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
     }
 }
 
-vectored! {
+dispatch! {
     /// y ← diagonal·x + ½·Σ x over the entries of each row, which end at `ends` within `entries`; the rows are those from
     /// `first` on.
-    half_sums = half_sums_plain(
+    pub(crate) fn half_sums(
         first: usize, diagonal: &[f64], ends: &[u32], entries: &[u32], x: &[f64], y: &mut [f64]
-    )
+    ) = half_sums_plain
 }
 
 #[inline(always)]
@@ -187,10 +187,10 @@ impl<R: SquaredDistance> Step<'_, R> {
     }
 }
 
-vectored! {
-    advance = advance_plain[R: SquaredDistance](
+dispatch! {
+    pub(crate) fn advance[R: SquaredDistance](
         task: &Step<'_, R>, first: usize, weights: &mut [f64], sums: &mut [[f64; 2]]
-    )
+    ) = advance_plain
 }
 
 #[inline(always)]
@@ -239,17 +239,17 @@ fn advance_plain<R: SquaredDistance>(task: &Step<'_, R>, first: usize, weights: 
     }
 }
 
-/// The entries that come some way after those of a row.
+/// The entries [`AHEAD`] behind the first of a row.
 #[inline(always)]
 fn ahead<R: SquaredDistance>(support: &Support<R>, row: usize) -> &[u32] {
     support.ids.get(support.starts[row] as usize + AHEAD..).unwrap_or(&[])
 }
 
-/// Asks for what the lanes of a later chunk will gather.
+/// Prefetches the elements that a later chunk will gather.
 #[inline(always)]
 fn ask<T>(ahead: &[u32], at: usize, values: &[T]) {
     if let Some(next) = ahead.get(LANES * at..LANES * (at + 1)) {
-        next.iter().for_each(|&id| prefetch(&values[id as usize]));
+        next.iter().for_each(|&id| prefetch(values, id as usize));
     }
 }
 

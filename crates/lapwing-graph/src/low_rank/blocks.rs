@@ -1,12 +1,14 @@
-//! Sums over all rows whose bits do not depend on who adds them: blocks of rows, added in a fixed binary tree.
+//! Sums over all rows whose bits do not depend on threads, processes or interruptions: blocks of rows, added in a fixed binary
+//! tree.
 //!
-//! Rows are cut into at most 256 blocks by their number alone. Whoever sums a block, a thread, a process or an earlier run,
-//! puts it into a [`SumTree`]; two neighbours that are both there become their parent, always the left one plus the right one.
-//! A process that owns a run of blocks therefore hands on a few nodes, and what a checkpoint has to keep is the tree.
+//! Rows are cut into at most 256 blocks by their number alone. The sums of a block, from any thread, process or earlier run,
+//! go into a [`SumTree`]; two sibling nodes that are both there become their parent, always the left one plus the right one.
+//! A process that owns consecutive blocks therefore sends only a few nodes, and a checkpoint keeps the tree.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use lapwing_data::ordered::{Summand, add};
 use lapwing_data::{Communicator, Error, Result};
 
 use super::kernel::CHUNK_ROWS;
@@ -23,7 +25,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// The blocks of `n_rows` rows.
-    pub fn of(n_rows: usize) -> Self {
+    pub fn new(n_rows: usize) -> Self {
         Self { n_rows, block_rows: n_rows.div_ceil(MOST_BLOCKS).next_multiple_of(CHUNK_ROWS).max(CHUNK_ROWS) }
     }
 
@@ -37,19 +39,19 @@ impl Blocks {
         (block * self.block_rows).min(self.n_rows)..((block + 1) * self.block_rows).min(self.n_rows)
     }
 
-    /// The blocks of one process: as many as the others have, give or take one, in the order of the processes.
+    /// The blocks of one process: equal numbers but for one, in the order of the processes.
     pub fn owned(&self, communicator: &dyn Communicator) -> Range<usize> {
         let (rank, size) = (communicator.rank(), communicator.size());
         rank * self.count() / size..(rank + 1) * self.count() / size
     }
 }
 
-/// Sums over the rows of some blocks: numbers that are added, and two of which the least counts.
+/// Sums over the rows of some blocks, and the least of two values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sums {
-    /// What is added.
+    /// The sums.
     pub added: Vec<f64>,
-    /// What is compared.
+    /// The least values.
     pub least: [f64; 2],
 }
 
@@ -58,9 +60,11 @@ impl Sums {
     pub fn zero(n: usize) -> Self {
         Self { added: vec![0.0; n], least: [f64::INFINITY; 2] }
     }
+}
 
+impl Summand for Sums {
     fn add(&mut self, right: &Self) {
-        self.added.iter_mut().zip(&right.added).for_each(|(sum, right)| *sum += right);
+        add(&mut self.added, &right.added);
         self.least = [0, 1].map(|at| self.least[at].min(right.least[at]));
     }
 }
@@ -293,14 +297,14 @@ mod tests {
         };
         assert_eq!(twice(&[(0, 1), (1, 0)]), None);
         assert_eq!(twice(&[(0, 0), (3, 0)]), None);
-        // Neighbours that were left apart are added, so that the whole can be reached.
+        // Neighbors that were left apart are added, so that the whole can be reached.
         assert!(twice(&[(0, 0), (0, 1), (0, 4), (1, 1)]).unwrap().total().is_some());
     }
 
     #[test]
     fn blocks_cover_all_rows_once() {
         for n in [0, 1, 1023, 1024, 1025, 300_000, 100_000_000] {
-            let blocks = Blocks::of(n);
+            let blocks = Blocks::new(n);
             assert!(blocks.count() <= MOST_BLOCKS);
             let rows: usize = (0..blocks.count()).map(|block| blocks.rows(block).len()).sum();
             assert_eq!((rows, blocks.rows(blocks.count()).len()), (n, 0));

@@ -19,10 +19,10 @@ use super::kernel::{
 };
 use super::passes::Chunk;
 
-/// How a row of the scaled factor is made of its exponents.
+/// How exponents become a row of the scaled factor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowFactor {
-    /// Similarities C as they are: of the pass that finds their sums.
+    /// Similarities C themselves: for the pass that finds their sums.
     Similarities,
     /// Similarities over the root of the degree.
     Nystrom {
@@ -38,12 +38,24 @@ pub enum RowFactor {
     },
 }
 
-/// Where the sums of a pass stand among [`Sums::added`].
+/// The layout of the sums of a pass within [`Sums::added`].
 #[derive(Clone, Copy, Debug)]
 pub struct FactorSums {
     n_landmarks: usize,
     n_classes: usize,
     has_labeled_gram: bool,
+}
+
+/// The sums of [`FactorSums`], each by its name in [`Statistics`]; the triangles are packed.
+struct FactorSlices<'s> {
+    gram: &'s mut [f64],
+    /// Empty where it is not wanted.
+    labeled_gram: &'s mut [f64],
+    sums: &'s mut [f64],
+    cross: &'s mut [f64],
+    mass: &'s mut [f64],
+    /// Rows of degree 0 or less, rows whose degree was raised, the sum of all degrees.
+    degrees: &'s mut [f64],
 }
 
 /// What a pass over the rows leaves, for k landmarks and c classes.
@@ -57,9 +69,9 @@ pub struct Statistics {
     pub cross: Matrix,
     /// Σ over labeled rows of t·y·√d (c).
     pub mass: Vec<f64>,
-    /// Σ over labeled rows of t·a·aᵀ (k, k), where it was asked for.
+    /// Σ over labeled rows of t·a·aᵀ (k, k), where it is wanted.
     pub labeled_gram: Option<Matrix>,
-    /// What was seen of the degrees.
+    /// Counts of the degrees.
     pub degrees: DegreeCounts,
 }
 
@@ -112,15 +124,14 @@ impl FactorSums {
         triangles * packed_len(self.n_landmarks) + self.n_landmarks * (1 + self.n_classes) + self.n_classes + 3
     }
 
-    /// AᵀA, AᵀA of the labeled rows, Aᵀ1, cross, mass, counts.
-    fn split<'s>(&self, added: &'s mut [f64]) -> [&'s mut [f64]; 6] {
+    fn split<'s>(&self, added: &'s mut [f64]) -> FactorSlices<'s> {
         let (k, c) = (self.n_landmarks, self.n_classes);
         let (gram, rest) = added.split_at_mut(packed_len(k));
-        let (labeled, rest) = rest.split_at_mut(if self.has_labeled_gram { packed_len(k) } else { 0 });
+        let (labeled_gram, rest) = rest.split_at_mut(if self.has_labeled_gram { packed_len(k) } else { 0 });
         let (sums, rest) = rest.split_at_mut(k);
         let (cross, rest) = rest.split_at_mut(k * c);
-        let (mass, counts) = rest.split_at_mut(c);
-        [gram, labeled, sums, cross, mass, counts]
+        let (mass, degrees) = rest.split_at_mut(c);
+        FactorSlices { gram, labeled_gram, sums, cross, mass, degrees }
     }
 
     /// The sums of a whole pass by their names.
@@ -128,7 +139,7 @@ impl FactorSums {
         let (k, c) = (self.n_landmarks, self.n_classes);
         let [least, first] = total.least;
         let first_nonpositive = first.is_finite().then_some(first as u64);
-        let [gram, labeled, sums, cross, mass, counts] = self.split(&mut total.added);
+        let slices = self.split(&mut total.added);
         let full = |triangle: &[f64]| {
             let mut out = Matrix::filled(k, k, 0.0);
             for a in 0..k {
@@ -140,18 +151,18 @@ impl FactorSums {
             out
         };
         let degrees = DegreeCounts {
-            n_nonpositive: counts[0] as u64,
-            n_floored: counts[1] as u64,
-            sum: counts[2],
+            n_nonpositive: slices.degrees[0] as u64,
+            n_floored: slices.degrees[1] as u64,
+            sum: slices.degrees[2],
             least,
             first_nonpositive,
         };
         Ok(Statistics {
-            gram: full(gram),
-            sums: sums.to_vec(),
-            cross: Matrix::new(k, c, cross.to_vec())?,
-            mass: mass.to_vec(),
-            labeled_gram: self.has_labeled_gram.then(|| full(labeled)),
+            gram: full(slices.gram),
+            sums: slices.sums.to_vec(),
+            cross: Matrix::new(k, c, slices.cross.to_vec())?,
+            mass: slices.mass.to_vec(),
+            labeled_gram: self.has_labeled_gram.then(|| full(slices.labeled_gram)),
             degrees,
         })
     }
@@ -166,51 +177,73 @@ impl FactorSums {
         sums: &mut Sums,
     ) {
         let k = self.n_landmarks;
-        let mut least = sums.least;
-        let [gram, labeled, totals, cross, mass, counts] = self.split(&mut sums.added);
+        let Sums { added, least } = sums;
+        let mut slices = self.split(added);
         for (first, n_rows, strip) in chunk.each(k) {
             factor.turn(strip, n_rows, space);
-            if let Some(s) = factor.few(k) {
-                for row in 0..n_rows {
-                    space.add_row(s, k, row, 1.0, gram);
-                    (0..s).for_each(|at| totals[space.number(at, row)] += space.value(at, row));
-                }
-            } else {
-                space.factors.fill(0.0);
-                space.factors[..n_rows].fill(1.0);
-                add_weighted(strip, &space.factors, totals);
-            }
+            slices.add_rows(factor, strip, n_rows, space);
             if let RowFactor::Nystrom { floor, .. } = factor {
-                for (row, degree) in space.degrees[..n_rows].iter().enumerate() {
-                    if *degree <= 0.0 {
-                        least[1] = least[1].min((first + row) as f64);
-                    }
-                    counts[0] += f64::from(u8::from(*degree <= 0.0));
-                    counts[1] += f64::from(u8::from(*degree < *floor));
-                    counts[2] += degree;
-                    least[0] = least[0].min(*degree);
-                }
+                slices.add_degrees(&space.degrees[..n_rows], *floor, first, least);
             }
-            if *factor == RowFactor::Similarities {
-                continue;
-            }
-            for at in labeled_within(targets, first..first + n_rows) {
-                let row = targets.rows()[at] as usize - first;
-                let (y, trust) = (targets.values().row(at), targets.weights()[at]);
-                mass.iter_mut().zip(y).for_each(|(mass, y)| *mass += trust * y * space.roots[row]);
-                factor.each_of_row(strip, row, space, |l, value| {
-                    let cross = &mut cross[l * y.len()..(l + 1) * y.len()];
-                    cross.iter_mut().zip(y).for_each(|(cross, y)| *cross += trust * value * y);
-                });
-                if self.has_labeled_gram {
-                    factor.add_labeled(strip, row, trust, space, labeled);
-                }
+            if *factor != RowFactor::Similarities {
+                slices.add_labels(factor, strip, first..first + n_rows, targets, space);
             }
         }
         if factor.few(k).is_none() && *factor != RowFactor::Similarities {
-            add_gram(chunk.strips, k, gram);
+            add_gram(chunk.strips, k, slices.gram);
         }
-        sums.least = least;
+    }
+}
+
+impl FactorSlices<'_> {
+    /// Adds the rows of a strip to Aᵀ1, and to AᵀA where few landmarks take part.
+    fn add_rows(&mut self, factor: &RowFactor, strip: &[f32], n_rows: usize, space: &mut FactorSpace) {
+        let k = self.sums.len();
+        let Some(s) = factor.few(k) else {
+            space.factors.fill(0.0);
+            space.factors[..n_rows].fill(1.0);
+            return add_weighted(strip, &space.factors, self.sums);
+        };
+        for row in 0..n_rows {
+            space.add_row(s, k, row, 1.0, self.gram);
+            (0..s).for_each(|at| self.sums[space.number(at, row)] += space.value(at, row));
+        }
+    }
+
+    /// Counts the degrees of the rows from `first` on; `least` are the least one and the first row of degree 0 or less.
+    fn add_degrees(&mut self, degrees: &[f64], floor: f64, first: usize, least: &mut [f64; 2]) {
+        for (row, degree) in degrees.iter().enumerate() {
+            if *degree <= 0.0 {
+                least[1] = least[1].min((first + row) as f64);
+            }
+            self.degrees[0] += f64::from(u8::from(*degree <= 0.0));
+            self.degrees[1] += f64::from(u8::from(*degree < floor));
+            self.degrees[2] += degree;
+            least[0] = least[0].min(*degree);
+        }
+    }
+
+    /// Adds the labeled rows among `rows`, which are those of the strip.
+    fn add_labels(
+        &mut self,
+        factor: &RowFactor,
+        strip: &[f32],
+        rows: Range<usize>,
+        targets: &Targets,
+        space: &FactorSpace,
+    ) {
+        for at in labeled_within(targets, rows.clone()) {
+            let row = targets.rows()[at] as usize - rows.start;
+            let (y, trust) = (targets.values().row(at), targets.weights()[at]);
+            self.mass.iter_mut().zip(y).for_each(|(mass, y)| *mass += trust * y * space.roots[row]);
+            factor.each_of_row(strip, row, space, |l, value| {
+                let cross = &mut self.cross[l * y.len()..(l + 1) * y.len()];
+                cross.iter_mut().zip(y).for_each(|(cross, y)| *cross += trust * value * y);
+            });
+            if !self.labeled_gram.is_empty() {
+                factor.add_labeled(strip, row, trust, space, self.labeled_gram);
+            }
+        }
     }
 }
 
@@ -252,8 +285,8 @@ impl RowFactor {
         }
     }
 
-    /// Rows of the factor in place of exponents; of few landmarks in the work space. What stands behind `n_rows` is 0
-    /// where all take part.
+    /// Turns exponents into rows of the factor: in place, with zeros behind `n_rows`, where all landmarks take part, else in
+    /// the work space.
     fn turn(&self, strip: &mut [f32], n_rows: usize, space: &mut FactorSpace) {
         let k = strip.len() / STRIP;
         if let Some(s) = self.few(k) {

@@ -23,7 +23,7 @@ impl NystromMap {
     ///
     /// # Errors
     /// [`Error::Internal`](lapwing_data::Error) if the eigenvalue iteration fails.
-    pub fn of(landmarks: &[f32], n_features: usize, width: f64, rcond: f64) -> Result<Self> {
+    pub fn new(landmarks: &[f32], n_features: usize, width: f64, rcond: f64) -> Result<Self> {
         let rows: Vec<&[f32]> = landmarks.chunks_exact(n_features.max(1)).collect();
         let k = rows.len();
         let mut kernel = Matrix::filled(k, k, 1.0);
@@ -36,14 +36,14 @@ impl NystromMap {
                 kernel.row_mut(h)[g] = similarity;
             }
         }
-        Self::of_kernel(&kernel, rcond)
+        Self::from_kernel(&kernel, rcond)
     }
 
     /// From G (k, k).
     ///
     /// # Errors
-    /// As [`NystromMap::of`].
-    pub fn of_kernel(kernel: &Matrix, rcond: f64) -> Result<Self> {
+    /// As [`NystromMap::new`].
+    pub fn from_kernel(kernel: &Matrix, rcond: f64) -> Result<Self> {
         let (values, vectors) = eigen_symmetric(kernel)?;
         let k = values.len();
         let largest = values.last().copied().unwrap_or(0.0);
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_factor_of_all_rows_is_the_kernel() {
         let points: Vec<f32> = (0..24).map(|i| ((i * 7) % 11) as f32 / 3.0).collect();
-        let found = NystromMap::of(&points, 2, 0.7, 1e-12).unwrap();
+        let found = NystromMap::new(&points, 2, 0.7, 1e-12).unwrap();
         // The points repeat after eleven.
         assert_eq!(found.rank(), 11);
         let similarity = |g: usize, h: usize| {
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn equal_landmarks_cost_rank_and_nothing_else() {
         let points = [0.0f32, 1.0, 2.0, 1.0, 0.0];
-        let found = NystromMap::of(&points, 1, 0.5, 1e-6).unwrap();
+        let found = NystromMap::new(&points, 1, 0.5, 1e-6).unwrap();
         assert_eq!(found.rank(), 3);
         assert!(found.map.values().iter().all(|m| m.is_finite()));
         let weights = found.degree_weights(&[1.0, 2.0, 1.5, 2.0, 1.0]);

@@ -1,24 +1,24 @@
-//! A pass over rows: they are read, compared with the landmarks, and handed on in chunks.
+//! A pass over rows: rows are read, compared with the landmarks, and passed on in chunks.
 //!
 //! Parallel over blocks of rows where the source can be read anywhere, else one reader reads them in order. Memory for each
 //! thread: 256 rows (64 of more than 1,024 columns), a chunk of 1,024 × k exponents, and what the visitor keeps.
 
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lapwing_data::{Error, Result, RowReader, RowSource, Run};
 use rayon::prelude::*;
 
 use super::blocks::{Blocks, SumTree, Sums};
-use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Turned};
+use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed};
 
 /// Rows read at a time, of which 64 fill a strip.
 const READ_ROWS: usize = 4 * STRIP;
 /// Columns above which only one strip is read at a time.
 const WIDE: usize = 1024;
 
-/// Rows, and what they are compared with.
+/// Rows, and the landmarks they are compared with.
 #[derive(Clone, Copy)]
 pub struct RowPass<'p> {
     /// The rows.
@@ -29,7 +29,7 @@ pub struct RowPass<'p> {
     pub kernel: &'p RowKernel,
 }
 
-/// Up to 1,024 rows as the kernels want them.
+/// Up to 1,024 rows in the layout of the kernels.
 #[derive(Debug)]
 pub struct Chunk<'c> {
     /// Number of the first row.
@@ -49,22 +49,22 @@ impl Chunk<'_> {
     }
 }
 
-/// One thread's buffers.
-struct Desk {
+/// Buffers of one thread.
+struct Scratch {
     rows: Vec<f32>,
     strips: Vec<f32>,
-    turned: Turned,
+    transposed: Transposed,
 }
 
 impl<'p> RowPass<'p> {
-    fn desk(&self) -> Desk {
+    fn scratch(&self) -> Scratch {
         let (d, k) = (self.kernel.n_features(), self.kernel.n_landmarks());
         let read_rows = if d > WIDE { STRIP } else { READ_ROWS };
-        Desk { rows: vec![0.0; read_rows * d], strips: vec![0.0; CHUNK_ROWS * k], turned: Turned::default() }
+        Scratch { rows: vec![0.0; read_rows * d], strips: vec![0.0; CHUNK_ROWS * k], transposed: Transposed::default() }
     }
 
     /// Bytes of one thread's buffers.
-    pub fn desk_bytes(n_features: usize, n_landmarks: usize) -> usize {
+    pub fn scratch_bytes(n_features: usize, n_landmarks: usize) -> usize {
         let read_rows = if n_features > WIDE { STRIP } else { READ_ROWS };
         4 * (read_rows * n_features + CHUNK_ROWS * n_landmarks + 2 * STRIP * n_features.min(128))
     }
@@ -75,7 +75,7 @@ impl<'p> RowPass<'p> {
     }
 
     /// Sums over the blocks `owned` that `tree` does not hold yet, into `tree`. `add` adds a chunk to the sums of its block;
-    /// `state` makes what it keeps between chunks; `done` hears of each block, so that it may keep the tree.
+    /// `state` makes what it keeps between chunks; `done` is called after each block, and may keep the tree.
     ///
     /// # Errors
     /// [`Error::Value`] naming a value that is not finite; what the source or `add` cannot do; [`Error::Interrupted`].
@@ -86,7 +86,7 @@ impl<'p> RowPass<'p> {
         owned: Range<usize>,
         tree: &Mutex<SumTree>,
         run: &Run,
-        state: impl Fn() -> S + Sync,
+        state: impl Fn() -> S + Sync + Send,
         add: impl Fn(&mut S, &mut Chunk<'_>, &mut Sums) -> Result<()> + Sync,
         done: impl Fn(&Mutex<SumTree>) -> Result<()> + Sync,
     ) -> Result<()> {
@@ -95,95 +95,66 @@ impl<'p> RowPass<'p> {
             (tree.n_sums(), owned.filter(|&block| !tree.holds(block)).collect())
         };
         let n_done = AtomicU64::new(0);
-        let finish = |block: usize, sums: Sums| {
+        let sum_block = |reader: &mut dyn RowReader, (scratch, state): &mut (Scratch, S), block: usize| {
+            let mut sums = Sums::zero(n_sums);
+            for rows in chunks(blocks.rows(block)) {
+                add(state, &mut self.chunk(reader, rows, scratch, run)?, &mut sums)?;
+            }
             lock(tree).insert(block, sums);
             run.progress().update(n_done.fetch_add(1, Ordering::Relaxed) + 1, "blocks of rows");
             done(tree)
         };
-        if !self.source.is_seekable() {
+        let space = || (self.scratch(), state());
+        if self.source.is_seekable() {
             return run.install(|| {
-                let (mut desk, mut state) = (self.desk(), state());
-                let Some(&first) = missing.first() else { return Ok(()) };
-                let mut reader = self.source.open(blocks.rows(first).start, self.center, run)?;
-                let mut next = first;
-                for &block in &missing {
-                    // Blocks that are done already lie between: their rows are passed over.
-                    self.pass_over(&mut *reader, blocks.rows(next).start..blocks.rows(block).start, &mut desk, run)?;
-                    let sums =
-                        self.block(&mut *reader, blocks.rows(block), n_sums, &mut desk, &mut state, &add, run)?;
-                    finish(block, sums)?;
-                    next = block + 1;
-                }
-                Ok(())
+                each_in_parallel(missing.into_par_iter(), space, |space, block| {
+                    let mut reader = self.source.open(blocks.rows(block).start, self.center, run)?;
+                    sum_block(&mut *reader, space, block)
+                })
             });
         }
-        // Of several errors that of the first block: it does not depend on who comes first.
-        let failed: Mutex<Option<(usize, Error)>> = Mutex::default();
         run.install(|| {
-            missing.par_iter().with_max_len(1).for_each_init(
-                || (self.desk(), state()),
-                |(desk, state), &block| {
-                    if lock(&failed).as_ref().is_some_and(|(first, _)| *first < block) {
-                        return;
-                    }
-                    let rows = blocks.rows(block);
-                    let mut sum = || -> Result<()> {
-                        let mut reader = self.source.open(rows.start, self.center, run)?;
-                        finish(block, self.block(&mut *reader, rows.clone(), n_sums, desk, state, &add, run)?)
-                    };
-                    if let Err(error) = sum() {
-                        let mut failed = lock(&failed);
-                        if failed.as_ref().is_none_or(|(first, _)| block < *first) {
-                            *failed = Some((block, error));
-                        }
-                    }
-                },
-            );
-        });
-        let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        failed.map_or(Ok(()), |(_, error)| Err(error))
+            let Some(mut next) = missing.first().copied() else { return Ok(()) };
+            let mut space = space();
+            let mut reader = self.source.open(blocks.rows(next).start, self.center, run)?;
+            for block in missing {
+                // Blocks that are done already may lie between: their rows are read and dropped.
+                let between = blocks.rows(next).start..blocks.rows(block).start;
+                self.pass_over(&mut *reader, between, &mut space.0, run)?;
+                sum_block(&mut *reader, &mut space, block)?;
+                next = block + 1;
+            }
+            Ok(())
+        })
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn block<S>(
+    fn pass_over(
         &self,
         reader: &mut dyn RowReader,
         rows: Range<usize>,
-        n_sums: usize,
-        desk: &mut Desk,
-        state: &mut S,
-        add: &(impl Fn(&mut S, &mut Chunk<'_>, &mut Sums) -> Result<()> + Sync),
+        scratch: &mut Scratch,
         run: &Run,
-    ) -> Result<Sums> {
-        let mut sums = Sums::zero(n_sums);
-        for first in rows.clone().step_by(CHUNK_ROWS) {
-            let n_rows = (rows.end - first).min(CHUNK_ROWS);
-            add(state, &mut self.chunk(reader, first, n_rows, desk, run)?, &mut sums)?;
-        }
-        Ok(sums)
-    }
-
-    fn pass_over(&self, reader: &mut dyn RowReader, rows: Range<usize>, desk: &mut Desk, run: &Run) -> Result<()> {
+    ) -> Result<()> {
         let d = self.kernel.n_features();
         for first in rows.clone().step_by(STRIP) {
             run.check()?;
-            reader.read(&mut desk.rows[..(rows.end - first).min(STRIP) * d], run)?;
+            reader.read(&mut scratch.rows[..(rows.end - first).min(STRIP) * d], run)?;
         }
         Ok(())
     }
 
-    /// Reads the next `n_rows` rows and compares them with the landmarks.
+    /// Reads the rows `range`, which come next, and compares them with the landmarks.
     fn chunk<'d>(
         &self,
         reader: &mut dyn RowReader,
-        first: usize,
-        n_rows: usize,
-        desk: &'d mut Desk,
+        range: Range<usize>,
+        scratch: &'d mut Scratch,
         run: &Run,
     ) -> Result<Chunk<'d>> {
         run.check()?;
+        let (first, n_rows) = (range.start, range.len());
         let (d, k) = (self.kernel.n_features(), self.kernel.n_landmarks());
-        let Desk { rows, strips, turned } = desk;
+        let Scratch { rows, strips, transposed } = scratch;
         let read_rows = rows.len() / d;
         let strips = &mut strips[..n_rows.div_ceil(STRIP) * k * STRIP];
         for start in (0..n_rows).step_by(read_rows) {
@@ -191,7 +162,7 @@ impl<'p> RowPass<'p> {
             reader.read(rows, run)?;
             let out = strips[start * k..].chunks_exact_mut(k * STRIP);
             for (at, (rows, out)) in rows.chunks(STRIP * d).zip(out).enumerate() {
-                if let Some(bad) = self.kernel.exponents(rows, turned, out) {
+                if let Some(bad) = self.kernel.exponents(rows, transposed, out) {
                     return Err(bad_value(&rows[bad * d..(bad + 1) * d], first + start + at * STRIP + bad));
                 }
             }
@@ -217,11 +188,17 @@ impl<'p> RowPass<'p> {
             self.center,
             rows,
             run,
-            || (self.desk(), state()),
-            |(desk, state), reader, rows| visit(state, &mut self.chunk(reader, rows.start, rows.len(), desk, run)?),
+            || (self.scratch(), state()),
+            |(scratch, state), reader, rows| visit(state, &mut self.chunk(reader, rows, scratch, run)?),
             take,
         )
     }
+}
+
+/// Rows in pieces of at most 1,024.
+fn chunks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
 }
 
 /// Opens the rows `rows` of a source, less `center`, for `make` to read them in chunks of up to 1,024, several at a time;
@@ -235,58 +212,80 @@ pub(super) fn in_order<S, T: Send>(
     make: impl Fn(&mut S, &mut dyn RowReader, Range<usize>) -> Result<T> + Sync,
     mut take: impl FnMut(usize, T) -> Result<()> + Send,
 ) -> Result<()> {
-    let chunks = |rows: Range<usize>| {
-        let end = rows.end;
-        rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
+    let make_chunk = |state: &mut S, reader: &mut dyn RowReader, chunk: Range<usize>| {
+        run.check()?;
+        make(state, reader, chunk)
     };
+    let update = |end: usize| run.progress().update((end - rows.start) as u64, "rows");
     if !source.is_seekable() {
         return run.install(|| {
-            let mut state = state();
-            let mut reader = source.open(rows.start, center, run)?;
+            let (mut state, mut reader) = (state(), source.open(rows.start, center, run)?);
             for chunk in chunks(rows.clone()) {
-                run.check()?;
-                take(chunk.start, make(&mut state, &mut *reader, chunk.clone())?)?;
-                run.progress().update((chunk.end - rows.start) as u64, "rows");
+                take(chunk.start, make_chunk(&mut state, &mut *reader, chunk.clone())?)?;
+                update(chunk.end);
             }
             Ok(())
         });
     }
-    // Windows of a few spans for each thread: while one is made, what was made of the one before is taken.
+    // Windows of a few spans for each thread.
     let span = SPAN_CHUNKS * CHUNK_ROWS;
     let window = span * SPANS * run.threads();
     let make_window = |start: usize| -> Result<Vec<Vec<T>>> {
         let spans: Vec<usize> = (start..rows.end.min(start + window)).step_by(span).collect();
         let spans = spans.par_iter().with_max_len(1).map_init(&state, |state, &start| -> Result<Vec<T>> {
             let mut reader = source.open(start, center, run)?;
-            chunks(start..rows.end.min(start + span))
-                .map(|chunk| {
-                    run.check()?;
-                    make(state, &mut *reader, chunk)
-                })
-                .collect()
+            chunks(start..rows.end.min(start + span)).map(|chunk| make_chunk(state, &mut *reader, chunk)).collect()
         });
         // All of them, so that of several errors it is that of the first row.
-        let spans: Vec<Result<Vec<T>>> = spans.collect();
-        spans.into_iter().collect()
+        spans.collect::<Vec<_>>().into_iter().collect()
     };
-    let mut take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
+    let take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
         for (at, made) in made.into_iter().flatten().enumerate() {
             take(start + at * CHUNK_ROWS, made)?;
         }
-        run.progress().update((rows.end.min(start + window) - rows.start) as u64, "rows");
+        update(rows.end.min(start + window));
         Ok(())
     };
-    run.install(|| {
-        let mut before: Option<(usize, Vec<Vec<T>>)> = None;
-        for start in rows.clone().step_by(window) {
-            let last = before.take();
-            let take_last = || last.map_or(Ok(()), |(start, made)| take_window(start, made));
-            let (made, taken) = rayon::join(|| make_window(start), take_last);
-            taken?;
-            before = Some((start, made?));
+    run.install(|| overlapped(rows.clone().step_by(window), make_window, take_window))
+}
+
+/// Makes something of every start, while what was made of the one before is taken.
+fn overlapped<W: Send>(
+    starts: impl Iterator<Item = usize>,
+    make: impl Fn(usize) -> Result<W> + Sync,
+    mut take: impl FnMut(usize, W) -> Result<()> + Send,
+) -> Result<()> {
+    let mut before: Option<(usize, W)> = None;
+    for start in starts {
+        let last = before.take();
+        let take_last = || last.map_or(Ok(()), |(start, made)| take(start, made));
+        let (made, taken) = rayon::join(|| make(start), take_last);
+        taken?;
+        before = Some((start, made?));
+    }
+    before.map_or(Ok(()), |(start, made)| take(start, made))
+}
+
+/// Calls `work` for every item, in parallel, with a state of its thread. Of several errors it returns that of the first
+/// item, which does not depend on the threads; items after a failed one may be left out.
+pub(super) fn each_in_parallel<I: Send, S>(
+    items: impl IndexedParallelIterator<Item = I>,
+    state: impl Fn() -> S + Sync + Send,
+    work: impl Fn(&mut S, I) -> Result<()> + Sync + Send,
+) -> Result<()> {
+    let first_failed = AtomicUsize::new(usize::MAX);
+    let work = |state: &mut S, (at, item): (usize, I)| {
+        if first_failed.load(Ordering::Relaxed) < at {
+            return Ok(());
         }
-        before.map_or(Ok(()), |(start, made)| take_window(start, made))
-    })
+        let done = work(state, item);
+        if done.is_err() {
+            first_failed.fetch_min(at, Ordering::Relaxed);
+        }
+        done
+    };
+    let done: Vec<Result<()>> = items.enumerate().with_max_len(1).map_init(state, work).collect();
+    done.into_iter().collect()
 }
 
 /// Chunks that one reader reads in a row, and spans of each thread in a window: two windows are held at a time.

@@ -6,6 +6,7 @@
 //! each edge.
 
 use lapwing_data::hash::mix;
+use lapwing_data::ordered::{add, sum_in_order};
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
@@ -55,7 +56,7 @@ impl Probes {
     /// Adds `edges`, at their weights in the stream, to the forms of the graph.
     pub fn add(&mut self, edges: &[SampledEdge], run: &Run) {
         let forms = run.install(|| self.forms_of(&[edges], |edge| edge.weight));
-        self.forms.iter_mut().zip(forms).for_each(|(sum, form)| *sum += form);
+        add(&mut self.forms, &forms);
     }
 
     /// Least and largest ratio of the forms of all `parts`, at the weights `weight`, to those of the graph with the `new` edges,
@@ -88,10 +89,6 @@ impl Probes {
             }
             sums
         };
-        let blocks: Vec<Vec<f64>> = parts.par_iter().flat_map(|edges| edges.par_chunks(BLOCK)).map(block).collect();
-        blocks.iter().fold(vec![0.0; s], |mut all, block| {
-            all.iter_mut().zip(block).for_each(|(all, sum)| *all += sum);
-            all
-        })
+        sum_in_order(vec![0.0; s], parts.par_iter().flat_map(|edges| edges.par_chunks(BLOCK)).map(block))
     }
 }

@@ -12,8 +12,8 @@
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
 use lapwing_data::hash::mix;
-use lapwing_data::vectored::prefetch;
-use lapwing_data::{Csr, Error, Matrix, Result, Run, vectored};
+use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use lapwing_simd::{dispatch, prefetch_lines};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
@@ -276,15 +276,14 @@ impl Embedding {
 
     /// Prefetches what [`resistance`](Self::resistance) reads.
     pub fn prefetch(&self, u: u32, v: u32) {
-        const LINE: usize = 16;
-        [u, v].into_iter().for_each(|node| self.row(node).iter().step_by(LINE).for_each(prefetch));
+        [u, v].into_iter().for_each(|node| prefetch_lines(self.row(node)));
     }
 }
 
-vectored! {
-    /// Adds ±√w to each column for every edge of `row`: plus at the smaller end of the edge, minus at the larger one, times the
-    /// sign of the edge in that column.
-    add_signed = add_signed_plain(out: &mut [f64], row: u32, columns: &[u32], weights: &[f64], key: u64)
+dispatch! {
+    /// Adds ±√w to each column for every edge of `row`: plus at its smaller end, minus at its larger one, times the sign of the
+    /// edge in that column.
+    pub(crate) fn add_signed(out: &mut [f64], row: u32, columns: &[u32], weights: &[f64], key: u64) = add_signed_plain
 }
 
 #[inline(always)]

@@ -19,6 +19,7 @@
 //! up to the total. Cost: that of the resistances; one pass over the edges for the other scores.
 
 use lapwing_data::hash::uniform;
+use lapwing_data::ordered::sum_in_order;
 use lapwing_data::{Csr, Result, Run};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
@@ -255,10 +256,7 @@ impl<'a> Network<'a> {
                 edges => edges as f64 * scores.uncapped(edge, edge.current(self.n_copies)).min(MOST_LEVERAGE),
             }
         };
-        let blocks: Vec<f64> = (0..m.div_ceil(BLOCK))
-            .into_par_iter()
-            .map(|block| (block * BLOCK..((block + 1) * BLOCK).min(m)).map(term).sum())
-            .collect();
-        blocks.iter().sum()
+        let block_sum = |block: usize| (block * BLOCK..((block + 1) * BLOCK).min(m)).map(term).sum::<f64>();
+        sum_in_order(0.0, (0..m.div_ceil(BLOCK)).into_par_iter().map(block_sum))
     }
 }

@@ -272,7 +272,7 @@ impl Factor {
 /// The map of a kernel, to one column of zeros where it is zero itself.
 pub(super) fn nystrom_map(among: Matrix, rcond: f64) -> Result<NystromMap> {
     let k = among.n_rows();
-    let map = NystromMap::of_kernel(&symmetrized(among), rcond)?;
+    let map = NystromMap::from_kernel(&symmetrized(among), rcond)?;
     let is_empty = map.rank() == 0;
     Ok(if is_empty { NystromMap { map: Matrix::filled(k, 1, 0.0), ..map } } else { map })
 }

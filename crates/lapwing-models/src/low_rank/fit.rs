@@ -73,7 +73,7 @@ impl Fit<'_> {
     fn pass(&self, number: usize, factor: &RowFactor, sums: FactorSums, run: &Run) -> Result<Sums> {
         let kernel = RowKernel::new(&self.landmarks.values, self.landmarks.center.len(), self.landmarks.width);
         let pass = RowPass { source: self.source, center: self.center, kernel: &kernel };
-        let blocks = Blocks::of(self.source.n_rows());
+        let blocks = Blocks::new(self.source.n_rows());
         let kept = self.keeper.and_then(|keeper| keeper.tree(number, blocks.count(), sums.count()));
         let tree = Mutex::new(kept.unwrap_or_else(|| SumTree::new(blocks.count(), sums.count())));
         // The communicator stays with this thread.
@@ -102,7 +102,7 @@ impl Fit<'_> {
     /// The passes that a factor takes.
     pub fn sum(&self, kind: FactorKind, params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Summed> {
         let k = self.landmarks.values.len() / self.landmarks.center.len().max(1);
-        let blocks = Blocks::of(self.source.n_rows()).owned(self.communicator).len() as u64;
+        let blocks = Blocks::new(self.source.n_rows()).owned(self.communicator).len() as u64;
         let sums = FactorSums::new(k, self.targets.n_columns(), params.head == Head::Regression);
         match kind {
             FactorKind::Anchor => {
@@ -114,7 +114,7 @@ impl Fit<'_> {
             }
             FactorKind::Nystrom => {
                 let Landmarks { center, values, width, .. } = self.landmarks;
-                let nystrom = NystromMap::of(values, center.len(), *width, params.rcond)?;
+                let nystrom = NystromMap::new(values, center.len(), *width, params.rcond)?;
                 let total =
                     report.time_steps("degrees", blocks, run, |_| self.pass(0, &RowFactor::Similarities, sums, run))?;
                 let totals = sums.statistics(total)?.sums;

@@ -132,7 +132,7 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
     let GlnpFactor { factor: rows, extension, n_passes, .. } = found;
     let (n, k, c) = (rows.n_rows(), rows.n_cols(), targets.n_columns());
     let in_blocks = |n_sums: usize, add: &(dyn Fn(&[f64], &mut [f64]) + Sync)| -> Result<Vec<f64>> {
-        let blocks = Blocks::of(n);
+        let blocks = Blocks::new(n);
         let tree = Mutex::new(SumTree::new(blocks.count(), n_sums));
         let sum = |block: usize| -> Result<()> {
             let (mut sums, of) = (Sums::zero(n_sums), blocks.rows(block));

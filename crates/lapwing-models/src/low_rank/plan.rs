@@ -48,7 +48,7 @@ fn kept_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
 
 /// Buffers of one thread.
 fn desk_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
-    RowPass::desk_bytes(size.n_features, params.n_landmarks.min(size.n_samples))
+    RowPass::scratch_bytes(size.n_features, params.n_landmarks.min(size.n_samples))
 }
 
 /// Matrices of landmarks (k, k) at a time: two of sums, the map, the system, its copies and factor, and those that selection
@@ -69,7 +69,7 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let sample = (50 * k).max(20_000).max(params.fit_rows.unwrap_or(0)).min(size.n_samples);
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
     // A thread's own, and nodes of the tree that wait for their neighbours, one of each height.
-    let waiting = size.threads + Blocks::of(size.n_samples).count().max(1).ilog2() as usize + 2;
+    let waiting = size.threads + Blocks::new(size.n_samples).count().max(1).ilog2() as usize + 2;
     let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
     let summing = waiting * sums + 3 * 8 * k * k + size.threads * desk_bytes(params, size);
     // Labeled rows that are selected by, their rows of the factor, and copies of those without a fold.

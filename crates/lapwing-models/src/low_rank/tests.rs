@@ -113,7 +113,7 @@ fn dense_scores(x: &[f64], landmarks: &Landmarks, targets: &Targets, params: &Lo
     } else {
         let mut similarities = Matrix::filled(n, k, 0.0);
         (0..n).for_each(|i| (0..k).for_each(|l| similarities.row_mut(i)[l] = (-rate * squared(i, l)).exp()));
-        let map = NystromMap::of(&landmarks.values, d, landmarks.width, params.rcond).unwrap().map;
+        let map = NystromMap::new(&landmarks.values, d, landmarks.width, params.rcond).unwrap().map;
         affinity = times_transposed(&times(&similarities, &map));
     }
     propagated(&affinity, targets, params)
@@ -486,7 +486,7 @@ fn the_nystrom_propagation_is_that_of_the_oracle() {
         (0..n).for_each(|i| similarities.row_mut(i)[l] = similarity(i, landmarks[l] as usize));
         (0..k).for_each(|m| kernel.row_mut(l)[m] = similarity(landmarks[l] as usize, landmarks[m] as usize));
     }
-    let nystrom = NystromMap::of_kernel(&kernel, 1e-10).unwrap();
+    let nystrom = NystromMap::from_kernel(&kernel, 1e-10).unwrap();
     assert_eq!(nystrom.rank() as f64, get("rank_kept")[0]);
     let factor = times(&similarities, &nystrom.map);
     let block = get("Wtilde_block");

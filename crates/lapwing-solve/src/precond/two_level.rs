@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::{Bounded, Jacobi, Preconditioner};
 use crate::dense;
-use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::{BLOCK_ROWS, divide};
 use crate::order::clusters;
 use lapwing_data::hash::uniform;
@@ -225,7 +225,9 @@ impl Coarse {
     }
 }
 
-dispatched!(coarse_rows, coarse_plain(inverse: &[f64], sums: &[f64], values: &mut [f64], s: usize));
+dispatch! {
+    fn coarse_rows(inverse: &[f64], sums: &[f64], values: &mut [f64], s: usize) = coarse_plain
+}
 
 /// Rows of C times `sums` (k, s).
 #[inline(always)]

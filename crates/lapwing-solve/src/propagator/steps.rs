@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::dispatch::{dispatched, with_width};
+use crate::dispatch::{dispatch, with_width};
 use crate::kernels::{BLOCK_ROWS, sum};
 use crate::pages::Real;
 
@@ -23,9 +23,11 @@ pub(super) fn descend<R: Real>(x: &mut [R], r: &mut [R], p: &[R], q: &[R], inver
     sum(partial, s)
 }
 
-dispatched!(descend_rows, descend_plain[R: Real](
-    x: &mut [R], r: &mut [R], p: &[R], q: &[R], inverse: &[f64], step: &[f64], sums: &mut [f64]
-));
+dispatch! {
+    fn descend_rows[R: Real](
+        x: &mut [R], r: &mut [R], p: &[R], q: &[R], inverse: &[f64], step: &[f64], sums: &mut [f64]
+    ) = descend_plain
+}
 
 #[inline(always)]
 fn descend_plain<R: Real>(x: &mut [R], r: &mut [R], p: &[R], q: &[R], inverse: &[f64], step: &[f64], sums: &mut [f64]) {
@@ -65,7 +67,9 @@ pub(super) fn turn<R: Real>(p: &mut [R], r: &[R], inverse: &[f64], beta: &[f64])
     });
 }
 
-dispatched!(turn_rows, turn_plain[R: Real](p: &mut [R], r: &[R], inverse: &[f64], beta: &[f64]));
+dispatch! {
+    fn turn_rows[R: Real](p: &mut [R], r: &[R], inverse: &[f64], beta: &[f64]) = turn_plain
+}
 
 #[inline(always)]
 fn turn_plain<R: Real>(p: &mut [R], r: &[R], inverse: &[f64], beta: &[f64]) {

@@ -1,8 +1,8 @@
 //! Dense symmetric matrices by the tiles of their lower half: half the memory of a full matrix, half the traffic of its
 //! products, which memory bounds.
 //!
-//! A product A·x meets each tile once, for Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ alike. Tiles are f32 or f64, all arithmetic is f64. A matrix too
-//! large to be stored is made anew, tile by tile, in every product. Cost of a product with s vectors: n²·s multiplications
+//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ. Tiles are f32 or f64, all arithmetic is f64. The tiles of a
+//! matrix too large to be stored are computed again in every product. Cost of a product with s vectors: n²·s multiplications
 //! and one pass over n²/2 numbers; n·s numbers for each of at most sixteen shares of the work, whose sums are added in a
 //! fixed order. Parallel over these shares.
 
@@ -10,13 +10,14 @@ mod tile;
 
 use std::ops::Range;
 
+use lapwing_data::ordered::sum_of_parts;
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
 use self::tile::Stored;
 use crate::pages::{Real, zeros};
 
-/// Edge of a tile: in single precision, a tile lies in the second cache while several vectors meet it.
+/// Edge of a tile: in single precision, a tile stays in the L2 cache for several vectors.
 const TILE: usize = 256;
 /// Shares of the work; fixed, so that sums do not depend on the number of threads.
 const SHARES: usize = 16;
@@ -174,20 +175,12 @@ impl<'a> SymmetricMatrix<'a> {
         let count = n_tiles(n);
         let shares = SHARES.min(count);
         let bound = |share: usize| share * count / shares;
-        let sums: Vec<Vec<f64>> = run.install(|| {
-            (0..shares)
-                .into_par_iter()
-                .map(|share| self.share(bound(share)..bound(share + 1), &wide, s, run))
-                .collect::<Result<_>>()
-        })?;
-        run.install(|| {
-            y.par_chunks_mut(n).enumerate().for_each(|(column, y)| {
-                y.fill(0.0);
-                for sum in &sums {
-                    y.iter_mut().zip(&sum[column * padded..]).for_each(|(y, part)| *y += part);
-                }
-            });
+        let shares: Result<Vec<Vec<f64>>> = run.install(|| {
+            let share = |share: usize| self.share(bound(share)..bound(share + 1), &wide, s, run);
+            (0..shares).into_par_iter().map(share).collect()
         });
+        let sums = sum_of_parts(vec![0.0; s * padded], &shares?);
+        y.chunks_exact_mut(n).zip(sums.chunks_exact(padded)).for_each(|(y, sums)| y.copy_from_slice(&sums[..n]));
         Ok(())
     }
 
@@ -199,14 +192,14 @@ impl<'a> SymmetricMatrix<'a> {
             run.check()?;
             let range = at * TILE * TILE..(at + 1) * TILE * TILE;
             match &self.tiles {
-                Tiles::Single(values) => meet(&values[range], place(at), x, &mut y, s),
-                Tiles::Double(values) => meet(&values[range], place(at), x, &mut y, s),
+                Tiles::Single(values) => multiply(&values[range], place(at), x, &mut y, s),
+                Tiles::Double(values) => multiply(&values[range], place(at), x, &mut y, s),
                 Tiles::Made(blocks) => {
                     wide.resize(TILE * TILE, 0.0);
                     tile.resize(TILE * TILE, 0.0);
                     make(&**blocks, at, &mut scratch, &mut wide)?;
                     tile::pack(&wide, &mut tile, |value| value);
-                    meet(&tile, place(at), x, &mut y, s);
+                    multiply(&tile, place(at), x, &mut y, s);
                 }
             }
         }
@@ -265,13 +258,13 @@ impl<'a> SymmetricMatrix<'a> {
 }
 
 /// Adds the products of a tile, and of its mirror image where it is not on the diagonal, for s vectors.
-fn meet<T: Stored>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
+fn multiply<T: Stored>(tile: &[T], (row, col): (usize, usize), x: &[f64], y: &mut [f64], s: usize) {
     let padded = x.len() / s.max(1);
     for (x, y) in x.chunks_exact(padded).zip(y.chunks_exact_mut(padded)) {
         let (low, high) = y.split_at_mut(row * TILE);
         let (x_row, x_col) = (&x[row * TILE..][..TILE], &x[col * TILE..][..TILE]);
         let mirrored = (row != col).then(|| &mut low[col * TILE..][..TILE]);
-        tile::meet(tile, x_row, x_col, &mut high[..TILE], mirrored);
+        tile::multiply(tile, x_row, x_col, &mut high[..TILE], mirrored);
     }
 }
 

@@ -1,8 +1,8 @@
-//! Passes over the lower bounds of one row: which come first for certain, which may.
+//! Passes over the lower bounds of one row: which rows are certainly nearer than a value, and which may be.
 //!
-//! Cost: one reading of the bounds each, in vectors of the processor at hand.
+//! Cost: one reading of the bounds each.
 
-use lapwing_data::vectored;
+use lapwing_simd::dispatch;
 
 /// Below this, a value in the unit of the search is below `value` as a distance in f32, too.
 pub(crate) fn before(value: f32) -> f32 {
@@ -26,7 +26,7 @@ pub(crate) fn unordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits })
 }
 
-/// Where bounds decide nothing.
+/// Values between which bounds do not decide.
 #[derive(Clone, Copy)]
 pub(crate) struct Band {
     /// s of the row.
@@ -37,9 +37,9 @@ pub(crate) struct Band {
     pub after: f32,
 }
 
-vectored! {
+dispatch! {
     /// 2·(h(y) − xᵀy + h(x)).
-    lower_bounds = lower_bounds_plain(products: &[f32], half_norms: &[f32], half_norm: f32, out: &mut [f32])
+    pub(crate) fn lower_bounds(products: &[f32], half_norms: &[f32], half_norm: f32, out: &mut [f32]) = lower_bounds_plain
 }
 
 #[inline(always)]
@@ -49,9 +49,9 @@ fn lower_bounds_plain(products: &[f32], half_norms: &[f32], half_norm: f32, out:
     }
 }
 
-vectored! {
+dispatch! {
     /// Largest bound + slack where the bound is at most `low`.
-    largest_upper = largest_upper_plain(bounds: &[f32], slacks: &[f32], low: f32) -> f32
+    pub(crate) fn largest_upper(bounds: &[f32], slacks: &[f32], low: f32) -> f32 = largest_upper_plain
 }
 
 #[inline(always)]
@@ -60,9 +60,9 @@ fn largest_upper_plain(bounds: &[f32], slacks: &[f32], low: f32) -> f32 {
     -smallest(bounds, slacks, |bound, slack| -upper((&bound, &slack)))
 }
 
-vectored! {
+dispatch! {
     /// Smallest bound + slack.
-    smallest_upper = smallest_upper_plain(bounds: &[f32], slacks: &[f32]) -> f32
+    pub(crate) fn smallest_upper(bounds: &[f32], slacks: &[f32]) -> f32 = smallest_upper_plain
 }
 
 #[inline(always)]
@@ -88,9 +88,9 @@ fn smallest(bounds: &[f32], slacks: &[f32], value: impl Fn(f32, f32) -> f32) -> 
     least.into_iter().fold(rest, f32::min)
 }
 
-vectored! {
+dispatch! {
     /// Counts the bounds that come before a band and calls `hit` for those in it.
-    scan = scan_plain(bounds: &[f32], slacks: &[f32], band: Band, hit: &mut dyn FnMut(usize)) -> usize
+    pub(crate) fn scan(bounds: &[f32], slacks: &[f32], band: Band, hit: &mut dyn FnMut(usize)) -> usize = scan_plain
 }
 
 #[inline(always)]

@@ -1,12 +1,12 @@
-//! Exact neighbours, certified: lists by lower bounds of distances in f32, exact distances in f64 for what is listed,
-//! and a second look at the rows whose lists do not rule out the rest.
+//! Exact neighbors, certified: lists by lower bounds of distances in f32, exact distances in f64 of the listed rows, and a
+//! second search for the rows whose lists do not rule out all other rows.
 //!
 //! A product of d terms in f32 is off by at most γ·‖x‖‖y‖ ≤ γ·(‖x‖² + ‖y‖²)/2 with γ = d·2⁻²⁴, in whatever order it was
-//! summed (Higham 2002, §3.1). Taking that share off both h makes 2·(h(x) + h(y) − xᵀy) a lower bound of the distance.
+//! summed (Higham 2002, §3.1). Subtracting that error from both h makes 2·(h(x) + h(y) − xᵀy) a lower bound of the distance.
 //! Lists keep a few more than k rows by it. Candidates are evaluated in order of their bounds until a bound is beyond
-//! the k-th exact distance: then nothing that is left, listed or not, can be nearer. Where the list ends before that
-//! (rows far closer to each other than to the origin, many equal rows), the products are taken again and every row
-//! whose bound is within the k-th distance is evaluated.
+//! the k-th exact distance: then no other row, listed or not, can be nearer. Where the list ends before that (rows far
+//! closer to each other than to the origin, many equal rows), the products are computed again, and every row whose bound
+//! is within the k-th distance is evaluated.
 //!
 //! Cost: n²/2 products for rows among themselves, each serving both rows, n·m for queries; lists of k + 6 places.
 //! Parallel over blocks of rows. The result does not depend on the order: it is exact.
@@ -17,11 +17,11 @@ use lapwing_data::{Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
-use crate::knn::exact::crowds::Crowds;
+use crate::knn::exact::duplicates::DuplicateGroups;
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::products::{Side, TILE_ROWS, Target};
 use crate::knn::exact::signed::{distance_of, key};
-use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer};
+use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer, shared_lists};
 use crate::knn::rows::{Frame, Rows, half_squared};
 use crate::knn::{KnnParams, Metric, Neighbors, list_width};
 
@@ -29,8 +29,8 @@ use crate::knn::{KnnParams, Metric, Neighbors, list_width};
 ///
 /// Rows of a and b terms have products of min(a, b) ≤ √(ab) terms, so that each may take the error of its own.
 pub(crate) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
-    // Beside the terms: rounding of the stored values, of h, and of the sums that make a distance of them. The constant
-    // stands for what underflows.
+    // Twenty more terms cover the rounding of the stored values, of h, and of the sums that make a distance of them; the
+    // constant covers underflow.
     half_norm - (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01 * half_squared - 1e-36
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn slack(half_norm: f32, terms: usize, metric: Metric) -> f32 {
     let share = (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01;
     let error = match metric {
         Metric::InnerProduct => -half_norm,
-        // What was taken off is a share of what is left.
+        // The error that was subtracted, from the difference.
         Metric::Euclidean | Metric::Cosine if share < 0.5 => half_norm.max(0.0) * share / (1.0 - share) + 1e-36,
         Metric::Euclidean | Metric::Cosine => f32::INFINITY,
     };
@@ -64,46 +64,46 @@ pub(crate) fn reach(frame: &Frame, distance: f32) -> f64 {
 }
 
 /// A search for the k nearest rows.
-pub(crate) struct Search<'a> {
+pub(crate) struct CertifiedSearch<'a> {
     pub left: &'a Side,
     pub target: Target<'a>,
-    pub judge: Judge<'a>,
-    /// Both sides are one matrix, and no row is its own neighbour.
+    pub reranker: Reranker<'a>,
+    /// Both sides are one matrix, and no row is its own neighbor.
     pub same: bool,
-    /// Rows that need no search.
-    pub crowds: Option<Crowds>,
+    /// Groups of equal rows, which need no search.
+    pub duplicates: Option<DuplicateGroups>,
     pub run: &'a Run,
 }
 
-/// Ranks candidates by exact distance.
-pub(crate) struct Judge<'a> {
+/// Re-ranks candidates by exact distance.
+pub(crate) struct Reranker<'a> {
     pub distances: Distances<'a>,
     pub frame: &'a Frame,
     pub k: usize,
 }
 
-/// A row whose list leaves it open, and the exact keys it has so far.
+/// A row whose list does not rule out all other rows, and its exact keys so far.
 type Open = (u32, Vec<u64>);
 
-/// Exact keys of a row, (distance, row), ascending; and whether they are known to be the nearest.
-pub(crate) struct Settled {
+/// Exact keys of a row, (distance, row), ascending; and whether they are certainly the nearest.
+pub(crate) struct Reranked {
     pub keys: Vec<u64>,
     pub is_certain: bool,
 }
 
-impl Judge<'_> {
+impl Reranker<'_> {
     /// Exact distances of what a list holds, until a lower bound rules out the rest of the `others` rows it was offered.
-    pub fn settle(&self, row: usize, list: &[u64], others: usize) -> Settled {
+    pub fn rerank(&self, row: usize, list: &[u64], others: usize) -> Reranked {
         let mut keys = vec![EMPTY; self.k];
         let mut listed = 0;
         for &candidate in list.iter().filter(|&&key| key != EMPTY) {
             if f64::from(distance_of(candidate)) > self.reach(&keys) {
-                return Settled { keys, is_certain: true };
+                return Reranked { keys, is_certain: true };
             }
             self.evaluate(row, id_of(candidate), &mut keys);
             listed += 1;
         }
-        Settled { keys, is_certain: listed == others }
+        Reranked { keys, is_certain: listed == others }
     }
 
     /// Offers row `id` at its exact distance.
@@ -122,28 +122,28 @@ impl Judge<'_> {
     }
 }
 
-impl Search<'_> {
-    /// Rows of `features` that need no search for their neighbours among the others.
-    pub fn crowds(features: &Features<'_>, params: &KnnParams, run: &Run) -> Option<Crowds> {
-        params.metric.is_distance().then(|| Crowds::find(features, params.n_neighbors, run))
+impl CertifiedSearch<'_> {
+    /// Rows of `features` that need no search for their neighbors among the others.
+    pub fn duplicates(features: &Features<'_>, params: &KnnParams, run: &Run) -> Option<DuplicateGroups> {
+        params.metric.is_distance().then(|| DuplicateGroups::find(features, params.n_neighbors, run))
     }
 
     /// The k nearest rows of every row on the left.
     pub fn neighbors(&self) -> Result<Neighbors> {
         let lists = self.lists()?;
-        let (m, k) = (self.left.head.n, self.judge.k);
+        let (m, k) = (self.left.head.n, self.reranker.k);
         let width = self.width();
         let mut neighbors =
             Neighbors { n_neighbors: k, indices: vec![u32::MAX; m * k], distances: vec![f32::INFINITY; m * k] };
         let open = self.run.install(|| {
             let rows = neighbors.indices.par_chunks_mut(k).zip(neighbors.distances.par_chunks_mut(k));
-            let settle = |(row, (ids, distances)): (usize, (&mut [u32], &mut [f32]))| {
+            let rerank = |(row, (ids, distances)): (usize, (&mut [u32], &mut [f32]))| {
                 self.run.check()?;
-                let settled = self.settle(row, &lists[row * width..(row + 1) * width]);
-                write(&settled.keys, ids, distances);
-                Ok((!settled.is_certain).then_some((row as u32, settled.keys)))
+                let reranked = self.rerank(row, &lists[row * width..(row + 1) * width]);
+                write(&reranked.keys, ids, distances);
+                Ok((!reranked.is_certain).then_some((row as u32, reranked.keys)))
             };
-            let found: Result<Vec<Option<Open>>> = rows.enumerate().with_min_len(64).map(settle).collect();
+            let found: Result<Vec<Option<Open>>> = rows.enumerate().with_min_len(64).map(rerank).collect();
             found.map(|found| found.into_iter().flatten().collect::<Vec<_>>())
         })?;
         drop(lists);
@@ -155,14 +155,14 @@ impl Search<'_> {
     }
 
     fn width(&self) -> usize {
-        list_width(self.judge.k, self.target.side.head.n).next_multiple_of(STEP)
+        list_width(self.reranker.k, self.target.side.head.n).next_multiple_of(STEP)
     }
 
     /// Lists by lower bounds (m, width).
     fn lists(&self) -> Result<Vec<u64>> {
         let (m, width) = (self.left.head.n, self.width());
         let shared = Shared {
-            lists: SharedLists::new(m, width),
+            lists: shared_lists(m, width),
             limits: (0..if self.same { m } else { 0 }).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
         };
         let done = AtomicU64::new(0);
@@ -179,7 +179,7 @@ impl Search<'_> {
         Ok(shared.lists.into_vec())
     }
 
-    /// Meets `rows` with the rows before them, or with all rows of another matrix.
+    /// Compares `rows` with the rows before them, or with all rows of another matrix.
     fn meet(&self, rows: std::ops::Range<usize>, shared: &Shared) -> Result<()> {
         let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
         let (mut heads, width) = (Vec::new(), self.width());
@@ -216,7 +216,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Offers the rows from `first` on to the list of `row`, and `row` to theirs where `limits` says they have some.
+    /// Offers the rows from `first` on to the list of `row`, and `row` to their lists where `limits` is not empty.
     fn offer_all(
         &self,
         row: usize,
@@ -248,18 +248,18 @@ impl Search<'_> {
         });
     }
 
-    /// The k nearest rows as far as the list tells.
-    fn settle(&self, row: usize, list: &[u64]) -> Settled {
-        if let Some(equal) = self.crowds.as_ref().and_then(|crowds| crowds.neighbors(row as u32)) {
-            return Settled { keys: equal.map(|id| key(0.0, id)).collect(), is_certain: true };
+    /// The k nearest rows of the list.
+    fn rerank(&self, row: usize, list: &[u64]) -> Reranked {
+        if let Some(equal) = self.duplicates.as_ref().and_then(|duplicates| duplicates.neighbors(row as u32)) {
+            return Reranked { keys: equal.map(|id| key(0.0, id)).collect(), is_certain: true };
         }
-        self.judge.settle(row, list, self.target.side.head.n - usize::from(self.same))
+        self.reranker.rerank(row, list, self.target.side.head.n - usize::from(self.same))
     }
 
     /// Every row within the last distance of an open list is evaluated.
     fn look_again(&self, mut open: Vec<Open>) -> Result<Vec<Open>> {
-        // Rows with k equal ones are done early; together, they end a whole tile early.
-        open.sort_by_key(|(row, keys)| (distance_of(keys[self.judge.k - 1]) != 0.0, *row));
+        // Rows with k equal ones are done early: sorted together, they end whole tiles early.
+        open.sort_by_key(|(row, keys)| (distance_of(keys[self.reranker.k - 1]) != 0.0, *row));
         self.run.install(|| open.par_chunks_mut(TILE_ROWS / 2).try_for_each(|rows| self.look_again_at(rows)))?;
         Ok(open)
     }
@@ -285,35 +285,34 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Rows come in ascending order: after k at distance 0, none can come before them.
+    /// Rows come in ascending order: after k rows at distance 0, no later row can precede them.
     fn is_done(&self, keys: &[u64], next: usize) -> bool {
-        let last = keys[self.judge.k - 1];
-        self.judge.frame.metric.is_distance() && distance_of(last) == 0.0 && (id_of(last) as usize) < next
+        let last = keys[self.reranker.k - 1];
+        self.reranker.frame.metric.is_distance() && distance_of(last) == 0.0 && (id_of(last) as usize) < next
     }
 
     fn evaluate(&self, row: u32, keys: &mut [u64], first: usize, products: &[f32]) {
         let right = &self.target.side.head.half_norms[first..first + products.len()];
         let half_norm = self.left.head.half_norms[row as usize];
-        let row_limit = |keys: &[u64], next: usize| match self.is_done(keys, next) {
-            true => f32::NEG_INFINITY,
-            false => self.judge.limit(keys, half_norm),
+        let row_limit = |keys: &[u64], next: usize| {
+            if self.is_done(keys, next) { f32::NEG_INFINITY } else { self.reranker.limit(keys, half_norm) }
         };
         let bounds = Limits { half_norms: right, row: row_limit(keys, first), half_norm, columns: &mut [] };
         pass(products, bounds, &mut |at| {
             let id = (first + at) as u32;
             let is_new = keys.iter().all(|&key| key == EMPTY || id_of(key) != id);
             if is_new && !(self.same && id == row) {
-                self.judge.evaluate(row as usize, id, keys);
+                self.reranker.evaluate(row as usize, id, keys);
             }
             (row_limit(keys, first + at + 1), f32::NEG_INFINITY)
         });
     }
 }
 
-/// Lists of all rows, and the limits of those that are met from both sides.
+/// Lists of all rows, and limits of the rows that are compared as columns too.
 struct Shared {
     lists: SharedLists,
-    /// Largest h(x) − xᵀy that each list would take, as bits; an old one is too large, which only costs time.
+    /// Largest h(x) − xᵀy that each list would take, as bits. A stale limit is too large, which only costs time.
     limits: Vec<AtomicU32>,
 }
 
@@ -331,7 +330,7 @@ pub(crate) fn limit(list: &[u64], half_norm: f32) -> f32 {
     rounded_up(distance_of(list[list.len() - 1]).into(), half_norm)
 }
 
-/// The v of a row at `distance` in the unit of the search, or a little more, so that rounding shuts nothing out.
+/// The v of a row at `distance` in the unit of the search, or a little more, so that rounding excludes no row.
 pub(crate) fn rounded_up(distance: f64, half_norm: f32) -> f32 {
     let half = distance / 2.0;
     let slack = 4.0 * f64::from(f32::EPSILON) * (half.abs() + f64::from(half_norm.abs()));
@@ -345,114 +344,4 @@ pub(crate) fn write(keys: &[u64], ids: &mut [u32], distances: &mut [f32]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use lapwing_data::Csr;
-
-    use super::*;
-    use crate::knn::{KnnMethod, Metric, kneighbors, query};
-    use crate::testkit::{blobs, brute_force, dense_values};
-
-    fn run() -> Run {
-        Run::new(Some(2), 0).unwrap()
-    }
-
-    fn params(k: usize, metric: Metric) -> KnnParams {
-        KnnParams { n_neighbors: k, metric, method: KnnMethod::Exact, ..KnnParams::default() }
-    }
-
-    fn sparse(features: &Features<'_>) -> Features<'static> {
-        let d = features.n_cols();
-        let values = dense_values(features);
-        let entries: Vec<(u32, u32, f32)> =
-            values.iter().enumerate().map(|(at, &v)| ((at / d) as u32, (at % d) as u32, v as f32)).collect();
-        let entries: Vec<_> = entries.into_iter().filter(|entry| entry.2 != 0.0).collect();
-        Features::Sparse(Arc::new(Csr::from_entries(features.n_rows(), d, &entries).unwrap()))
-    }
-
-    /// As [`brute_force`], with distances compared as they are returned.
-    fn expected(features: &Features<'_>, k: usize, metric: Metric) -> Neighbors {
-        let n = features.n_rows();
-        let distances = Distances::new(features, features, metric);
-        let mut out = Neighbors { n_neighbors: k, indices: Vec::new(), distances: Vec::new() };
-        for row in 0..n {
-            let mut keys: Vec<u64> =
-                (0..n).filter(|&j| j != row).map(|j| key(distances.get(row, j), j as u32)).collect();
-            keys.sort_unstable();
-            out.indices.extend(keys[..k].iter().map(|&key| id_of(key)));
-            out.distances.extend(keys[..k].iter().map(|&key| distance_of(key)));
-        }
-        out
-    }
-
-    #[test]
-    fn tight_clusters_far_apart_are_ranked_exactly() {
-        // 12 clusters of width 1e-4, 1e4 from each other: products in f32 say nothing within one.
-        let (n, d) = (600, 5);
-        let noise = dense_values(&blobs(n, d, 1));
-        let place = |at: usize| 1e4 * ((at / d % 12) * (1 + at % d)) as f64 + 1e-5 * noise[at];
-        let features = Features::from_f64(n, d, (0..n * d).map(place).collect()).unwrap();
-        let found = kneighbors(&features, &params(7, Metric::Euclidean), &run()).unwrap().0;
-        let truth = brute_force(&features, 7, Metric::Euclidean);
-        assert_eq!(found, expected(&features, 7, Metric::Euclidean));
-        assert_eq!(found.indices, truth.indices);
-        let found = query(&features, &features, &params(7, Metric::Euclidean), &run()).unwrap();
-        assert!((0..n).all(|row| found.indices[7 * row] as usize == row));
-    }
-
-    #[test]
-    fn ties_and_crowds_are_ordered_by_index() {
-        // Whole numbers: many equal rows, many equal distances.
-        let (n, d) = (900, 2);
-        let values = (0..n * d).map(|at| ((at * 7919) % 13 / (1 + at % 2)) as f32).collect();
-        let features = Features::from_f32(n, d, values).unwrap();
-        for metric in [Metric::Euclidean, Metric::InnerProduct] {
-            let truth = expected(&features, 9, metric);
-            assert_eq!(kneighbors(&features, &params(9, metric), &run()).unwrap().0, truth);
-            assert_eq!(kneighbors(&sparse(&features), &params(9, metric), &run()).unwrap().0, truth);
-        }
-        let same = Features::from_f32(n, d, vec![0.1; n * d]).unwrap();
-        let found = kneighbors(&same, &params(3, Metric::Euclidean), &run()).unwrap().0;
-        assert_eq!(found.indices[..6], [1, 2, 3, 0, 2, 3]);
-        assert_eq!(found, expected(&same, 3, Metric::Euclidean));
-    }
-
-    #[test]
-    fn inner_products_are_ranked_exactly() {
-        for (n, d) in [(40, 3), (700, 17), (4500, 4)] {
-            let features = blobs(n, d, 4);
-            let truth = expected(&features, 7, Metric::InnerProduct);
-            let found = kneighbors(&features, &params(7, Metric::InnerProduct), &run()).unwrap().0;
-            assert_eq!(found, truth);
-            found.check().unwrap();
-            let found = kneighbors(&sparse(&features), &params(7, Metric::InnerProduct), &run()).unwrap().0;
-            assert_eq!(found.indices, truth.indices);
-        }
-    }
-
-    #[test]
-    fn sparse_rows_with_frequent_and_rare_columns_are_ranked_exactly() {
-        // Column c is used by one row in 1 + c: some are dense, most are indexed; more rows than one block.
-        let (n, d) = (5000, 60);
-        let mut rng = run().rng(lapwing_data::Stream::Synthetic, 1);
-        let mut entries = Vec::new();
-        for row in 0..n {
-            for column in 0..d {
-                if rand::RngExt::random_range(&mut rng, 0..=column) == 0 {
-                    entries.push((row, column, rand::RngExt::random_range(&mut rng, -1.0f32..2.0)));
-                }
-            }
-        }
-        let features = Features::Sparse(Arc::new(Csr::from_entries(n as usize, d as usize, &entries).unwrap()));
-        for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
-            let truth = expected(&features, 6, metric);
-            assert_eq!(kneighbors(&features, &params(6, metric), &run()).unwrap().0, truth);
-            let found = query(&features, &features, &params(7, metric), &run()).unwrap();
-            for row in (0..n as usize).step_by(7) {
-                let others: Vec<_> = found.row(row).filter(|e| e.0 as usize != row).take(6).collect();
-                assert_eq!(others, truth.row(row).collect::<Vec<_>>());
-            }
-        }
-    }
-}
+mod tests;

@@ -1,11 +1,11 @@
-//! Exact neighbours of dense rows: products of blocks of rows give bounds of distances, see [`crate::knn::exact::certified`].
+//! Exact neighbors of dense rows: products of blocks of rows give bounds of distances, see [`crate::knn::exact::certified`].
 //!
 //! Cost: n²·d/2 multiplications at matrix-product speed for rows among themselves, n·m·d for queries; one f32 copy of the
 //! features, and lists of all rows.
 
 mod bounds;
 pub(crate) mod certified;
-mod crowds;
+mod duplicates;
 pub(crate) mod pairs_within;
 pub(crate) mod pass;
 pub(crate) mod products;
@@ -16,7 +16,7 @@ pub(crate) mod thresholds;
 use lapwing_data::{Dense, Features, Result, Run};
 
 use crate::knn::distance::Distances;
-use crate::knn::exact::certified::{Judge, Search};
+use crate::knn::exact::certified::{CertifiedSearch, Reranker};
 use crate::knn::exact::products::{Side, Target};
 use crate::knn::rows::{Frame, Rows};
 use crate::knn::{KnnParams, Metric, Neighbors};
@@ -29,15 +29,19 @@ pub(crate) fn search(
     params: &KnnParams,
     run: &Run,
 ) -> Result<Neighbors> {
-    let frame = Frame::of(train.1, params.metric, run);
+    let frame = Frame::new(train.1, params.metric, run);
     let right = side(train.1, &frame, run);
     let left = if same { None } else { Some(side(new.1, &frame, run)) };
-    let search = Search {
+    let search = CertifiedSearch {
         left: left.as_ref().unwrap_or(&right),
         target: Target::new(&right),
-        judge: Judge { distances: Distances::new(new.0, train.0, params.metric), frame: &frame, k: params.n_neighbors },
+        reranker: Reranker {
+            distances: Distances::new(new.0, train.0, params.metric),
+            frame: &frame,
+            k: params.n_neighbors,
+        },
         same,
-        crowds: if same { Search::crowds(train.0, params, run) } else { None },
+        duplicates: if same { CertifiedSearch::duplicates(train.0, params, run) } else { None },
         run,
     };
     search.neighbors()
@@ -50,7 +54,7 @@ pub(crate) fn search(
 pub(crate) fn ready(features: &Features<'_>, metric: Metric, run: &Run) -> Result<(Frame, Side)> {
     match features {
         Features::Dense(dense) => {
-            let frame = Frame::of(dense, metric, run);
+            let frame = Frame::new(dense, metric, run);
             let rows = side(dense, &frame, run);
             Ok((frame, rows))
         }

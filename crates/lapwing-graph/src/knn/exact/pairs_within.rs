@@ -1,9 +1,9 @@
-//! Pairs of rows of which one names the other among its k nearest, from thresholds instead of lists.
+//! Pairs of rows of which one is a k-neighbor of the other, from thresholds instead of lists.
 //!
-//! With the key (distance, row) of every row's last neighbour known, x names y iff (d(x, y), y) ≤ last(x): each pair is
-//! looked at once, and only pairs whose lower bound is within a limit of x or y need more than a product. Cost: n²/2
-//! products, and one exact distance for each pair that is found, unless bounds decide and nobody asks for the distance.
-//! Pieces are independent: who runs them in parallel reads them in their order.
+//! The key (distance, row) of the last neighbor of every row x is given: y is a k-neighbor of x iff (d(x, y), y) ≤ last(x).
+//! Each pair is looked at once, and only pairs whose lower bound is within a limit of x or y need more than a product.
+//! Cost: n²/2 products, and one exact distance for each pair that is found, unless bounds decide and the distance is not
+//! wanted. Pieces are independent: they may be found in parallel and read in their order.
 
 use std::ops::Range;
 
@@ -21,9 +21,9 @@ use crate::knn::from_row::FromRow;
 /// Pairs in a piece, about.
 const PIECE_PAIRS: usize = 1 << 19;
 
-/// Every row's last neighbour, and what bounds say about it.
+/// The last neighbor of every row, and the limits of bounds that follow from it.
 pub(crate) struct Thresholds {
-    /// [`key`] of the last neighbour of each row (n).
+    /// [`key`] of the last neighbor of each row (n).
     pub last: Vec<u64>,
     /// Largest v that may be within (n).
     limits: Vec<f32>,
@@ -32,7 +32,7 @@ pub(crate) struct Thresholds {
 }
 
 impl Thresholds {
-    /// Those of rows whose last neighbours have the keys `last`.
+    /// Those of rows whose last neighbors have the keys `last`.
     pub fn new(pairs: &AllPairs<'_>, last: Vec<u64>) -> Self {
         let rows = last.iter().zip(&pairs.side.head.half_norms);
         let limits = rows.map(|(&last, &h)| rounded_up(reach(&pairs.frame, distance_of(last)), h)).collect();
@@ -41,14 +41,14 @@ impl Thresholds {
     }
 }
 
-/// Two rows of which at least one names the other.
+/// Two rows of which at least one is a k-neighbor of the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Found {
-    /// The two rows; the first names the second.
+    /// The two rows; the second is a k-neighbor of the first.
     pub rows: (u32, u32),
-    /// Their distance, if it was asked for.
+    /// Their distance, if it is wanted.
     pub distance: f32,
-    /// The second names the first, too.
+    /// The first is a k-neighbor of the second, too.
     pub is_mutual: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Piece {
     block: usize,
 }
 
-/// All pairs, ready to be looked at piece by piece.
+/// All pairs, piece by piece.
 pub(crate) struct PairsWithin<'a> {
     pairs: &'a AllPairs<'a>,
     thresholds: &'a Thresholds,
@@ -68,14 +68,14 @@ pub(crate) struct PairsWithin<'a> {
     wanted: Wanted,
 }
 
-/// What is wanted of a pair beside who names whom.
+/// What is wanted of a pair, beside which row is a k-neighbor of the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wanted {
     /// Nothing.
     Names,
     /// Its distance.
     Distances,
-    /// Its distance if both rows name each other.
+    /// Its distance if each row is a k-neighbor of the other.
     MutualDistances,
 }
 
@@ -162,26 +162,28 @@ impl<'a> PairsWithin<'a> {
             let upper = 2.0 * ((others[at] - product) + own) + (self.pairs.slacks[row] + self.pairs.slacks[other]);
             let names = self.known(row, upper, others[at] - product);
             let is_named = self.known(other, upper, own - product);
-            if let Some(pair) = self.judge(from, (row, names), (other, is_named)) {
+            if let Some(pair) = self.reranker(from, (row, names), (other, is_named)) {
                 found(pair);
             }
             (limit, all[at])
         });
     }
 
-    /// Whether `row` names another at v, no further than `upper`, where that is clear.
+    /// Whether another row at v, no further than `upper`, is a k-neighbor of `row`; `None` where bounds do not decide.
     #[inline(always)]
     fn known(&self, row: usize, upper: f32, v: f32) -> Option<bool> {
-        match () {
-            () if upper < self.thresholds.sure[row] => Some(true),
-            () if v > self.thresholds.limits[row] => Some(false),
-            () => None,
+        if upper < self.thresholds.sure[row] {
+            Some(true)
+        } else if v > self.thresholds.limits[row] {
+            Some(false)
+        } else {
+            None
         }
     }
 
-    /// Who names whom, by exact distance where it is not known or the distance is wanted.
+    /// Which row is a k-neighbor of the other; by exact distance where bounds do not decide or the distance is wanted.
     #[inline(always)]
-    fn judge(
+    fn reranker(
         &self,
         from: &FromRow<'_>,
         (a, a_names): (usize, Option<bool>),

@@ -1,9 +1,9 @@
-//! Passes over a row of products for the few that matter: sixteen at a time are compared with limits and passed over.
+//! A pass over a row of products that finds the few within a limit: sixteen at a time are compared and mostly skipped.
 //!
-//! With v = h(y) − xᵀy a pair is looked at where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading of
-//! the products.
+//! With v = h(y) − xᵀy, a pair is a hit where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading
+//! of the products.
 
-use lapwing_data::vectored;
+use lapwing_simd::dispatch;
 
 /// What one pair may go into.
 pub(crate) struct Limits<'a> {
@@ -17,9 +17,9 @@ pub(crate) struct Limits<'a> {
     pub columns: &'a mut [f32],
 }
 
-vectored! {
+dispatch! {
     /// Calls `hit(at)` for every product within a limit, in order; it returns the new limits of the row and of column `at`.
-    pass = pass_plain(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32))
+    pub(crate) fn pass(products: &[f32], limits: Limits<'_>, hit: &mut dyn FnMut(usize) -> (f32, f32)) = pass_plain
 }
 
 #[inline(always)]

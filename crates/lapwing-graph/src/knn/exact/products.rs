@@ -1,8 +1,8 @@
 //! Tiles of products between a few rows and a block of others: what exact searches are made of, dense and sparse.
 //!
-//! A row is a dense head, multiplied by `gemm`, and for sparse rows a tail of the rarer columns, whose products are
-//! added entry by entry through an inverted index of the block. Frequent columns hold most of the multiplications of
-//! sparse rows and go faster as dense ones. Cost: one multiplication for each pair and column of the heads,
+//! A row is a dense head, which goes into a matrix product, and for sparse rows a tail of the rarer columns, whose products
+//! are added entry by entry through an inverted index of the block. Frequent columns hold most of the multiplications of
+//! sparse rows, and are faster as dense ones. Cost: one multiplication for each pair and column of the heads,
 //! and for each pair of tail entries in one column.
 
 use lapwing_data::Csr;
@@ -10,9 +10,9 @@ use rayon::prelude::*;
 
 use crate::knn::rows::{Rows, products};
 
-/// Rows on the left of a tile: few enough that a tile stays in the cache, enough for `gemm`.
+/// Rows on the left of a tile: few enough that a tile stays in the L2 cache, enough for a matrix product.
 pub(crate) const TILE_ROWS: usize = 64;
-/// Rows on the right of a tile: the products of one row with them stay in the fastest cache.
+/// Rows on the right of a tile: the products of one row with them stay in the L1 cache.
 const TILE_COLUMNS: usize = 4096;
 /// Most rows on the right: an index numbers them by 16 bits.
 const MOST_COLUMNS: usize = 1 << 16;
@@ -64,7 +64,7 @@ impl<'a> Target<'a> {
         // Each block has an offset for every column: no more of them than four for an entry.
         let most_blocks = (4 * tail.nnz() / tail.n_cols().max(1)).max(1);
         let block = n.div_ceil(most_blocks).clamp(TILE_COLUMNS, MOST_COLUMNS).min(n);
-        let index = |at: usize| BlockIndex::of(tail, at * block..((at + 1) * block).min(n));
+        let index = |at: usize| BlockIndex::new(tail, at * block..((at + 1) * block).min(n));
         Self { side, block, index: (0..n.div_ceil(block)).into_par_iter().map(index).collect() }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Target<'a> {
 }
 
 impl BlockIndex {
-    fn of(tail: &Csr<f32>, rows: std::ops::Range<usize>) -> Self {
+    fn new(tail: &Csr<f32>, rows: std::ops::Range<usize>) -> Self {
         let mut start = vec![0u32; tail.n_cols() + 1];
         for row in rows.clone() {
             tail.row(row).0.iter().for_each(|&column| start[column as usize + 1] += 1);
@@ -116,13 +116,9 @@ impl BlockIndex {
     #[inline]
     fn add(&self, column: usize, value: f32, sums: &mut [f32]) {
         let range = self.start[column] as usize..self.start[column + 1] as usize;
-        let (mut rows, values) = (&self.rows[range.clone()], &self.values[range]);
-        if rows.last().is_some_and(|&row| usize::from(row) >= sums.len()) {
-            rows = &rows[..rows.partition_point(|&row| usize::from(row) < sums.len())];
-        }
-        for (&row, &entry) in rows.iter().zip(values) {
-            // SAFETY: rows of a block ascend within a column, and the last one is below the length of `sums`.
-            let sum = unsafe { sums.get_unchecked_mut(usize::from(row)) };
+        for (&row, &entry) in self.rows[range.clone()].iter().zip(&self.values[range]) {
+            // Rows ascend within a column.
+            let Some(sum) = sums.get_mut(usize::from(row)) else { break };
             *sum += value * entry;
         }
     }

@@ -1,4 +1,4 @@
-//! Exact neighbours of sparse rows: frequent columns multiplied as dense ones, the others through an inverted index.
+//! Exact neighbors of sparse rows: frequent columns multiplied as dense ones, the others through an inverted index.
 //!
 //! h(y) − xᵀy as for dense rows, where xᵀy touches only columns both rows use. A column that c of n rows use costs c²
 //! additions one by one, or n² at some eight times the speed of a matrix product: the frequent ones become a dense head.
@@ -9,7 +9,7 @@ use lapwing_data::{Csr, Error, Features, Result, Run};
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
-use crate::knn::exact::certified::{Judge, Search, lowered};
+use crate::knn::exact::certified::{CertifiedSearch, Reranker, lowered};
 use crate::knn::exact::products::{Side, Target};
 use crate::knn::rows::{FAR, Frame, Rows, unit_scale};
 use crate::knn::{KnnParams, Metric, Neighbors};
@@ -28,18 +28,22 @@ pub(crate) fn search(
     let (frame, layout, right) = ready(train, same, params.metric, run)?;
     let left = if same { None } else { Some(run.install(|| layout.side(new, &frame))?) };
     let (new, train) = (Features::Sparse(new.clone()), Features::Sparse(train.clone()));
-    let search = Search {
+    let search = CertifiedSearch {
         left: left.as_ref().unwrap_or(&right),
         target: run.install(|| Target::new(&right)),
-        judge: Judge { distances: Distances::new(&new, &train, params.metric), frame: &frame, k: params.n_neighbors },
+        reranker: Reranker {
+            distances: Distances::new(&new, &train, params.metric),
+            frame: &frame,
+            k: params.n_neighbors,
+        },
         same,
-        crowds: if same { Search::crowds(&train, params, run) } else { None },
+        duplicates: if same { CertifiedSearch::duplicates(&train, params, run) } else { None },
         run,
     };
     search.neighbors()
 }
 
-/// The rows of `train` ready to be searched, by `same` among themselves; with the layout for others that ask them.
+/// The rows of `train` prepared for the search, among themselves if `same`; with the layout for other rows.
 ///
 /// # Errors
 /// [`Error::TooLarge`] for columns beyond counting.
@@ -52,8 +56,8 @@ pub(crate) fn ready(train: &Csr<f32>, same: bool, metric: Metric, run: &Run) -> 
     }
     let most = run.install(|| train.values().par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max));
     let scale = if metric == Metric::Cosine { 1.0 } else { unit_scale(most.into()) };
-    let frame = Frame { shift: Vec::new(), scale, metric };
-    let layout = Layout::of(train, same);
+    let frame = Frame { center: Vec::new(), scale, metric };
+    let layout = Layout::new(train, same);
     let side = run.install(|| layout.side(train, &frame))?;
     Ok((frame, layout, side))
 }
@@ -75,7 +79,7 @@ enum Place {
 }
 
 impl Layout {
-    fn of(train: &Csr<f32>, same: bool) -> Self {
+    fn new(train: &Csr<f32>, same: bool) -> Self {
         let mut counts = vec![0u32; train.n_cols()];
         train.indices().iter().for_each(|&column| counts[column as usize] += 1);
         let dense = train.n_rows().div_ceil(DENSE_SHARE).max(2);

@@ -41,10 +41,10 @@ pub(crate) struct AllPairs<'a> {
     pub slacks: Vec<f32>,
 }
 
-/// How far the neighbours of a row reach.
+/// How far the neighbors of a row reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Reached {
-    /// [`key`] of the last neighbour.
+    /// [`key`] of the last neighbor.
     pub last: u64,
     /// Distance of the nearest.
     pub nearest: f32,
@@ -183,7 +183,7 @@ impl Tile<'_> {
         let Scratch { from, bounds, order, keys, .. } = scratch;
         for (at, (out, bounds)) in out.iter_mut().zip(bounds.chunks_exact_mut(self.pairs.n())).enumerate() {
             run.check()?;
-            // No row is its own neighbour.
+            // No row is its own neighbor.
             bounds[first + at] = f32::INFINITY;
             from.set(first + at);
             let nearest = self.nearest(from, first + at, bounds);

@@ -1,16 +1,16 @@
-//! Neighbours of new rows through cells of near ones, found once and kept.
+//! Neighbors of new rows through cells of near rows, which are found once and kept.
 //!
-//! Rows are carved into disjoint cells ([`crate::knn::partitions::carve`]) and lie in memory cell after cell. A new row meets the
-//! centroids of all cells, by one matrix product for many new rows, and then the rows of the few cells whose centroids
-//! are nearest. Within these cells the answer is exact ([`crate::knn::exact::certified`]). How many cells a row visits is measured:
-//! for a sample of fitted rows, in which of their nearest cells their true neighbours lie.
+//! Rows are carved into disjoint cells ([`crate::knn::partitions::carve`]) and lie in memory cell after cell. A new row is
+//! compared with the centroids of all cells, by one matrix product for many new rows, and then with the rows of the few cells
+//! whose centroids are nearest. Within these cells the answer is exact ([`crate::knn::exact::certified`]). The number of cells
+//! that a row visits follows from a sample of fitted rows, by the cells in which their true neighbors lie.
 //!
 //! Under the inner product cells are those of (y, √(M² − ‖y‖²)), M the largest norm, whose Euclidean distances to (x, 0)
 //! order the y as products do (Bachrach et al. 2014, §3).
 //!
 //! Cost of building: carving, an f32 copy of the features, and brute force for the sample. Of a query: about
 //! (n/s + p·s)·d multiplications with cells of s ≈ √n/3 rows, p of them visited. Parallel over batches of new rows; the
-//! answer does not depend on how rows come together in them.
+//! answer for a row does not depend on its batch.
 
 mod visits;
 
@@ -22,7 +22,7 @@ use rand::seq::index;
 use rayon::prelude::*;
 
 use crate::knn::distance::{Distances, norms};
-use crate::knn::exact::certified::{Judge, Search};
+use crate::knn::exact::certified::{CertifiedSearch, Reranker};
 use crate::knn::exact::products::{Side, Target};
 use crate::knn::exact::signed::key;
 use crate::knn::index::visits::{Places, ROUTE_ROWS, Visits, collect};
@@ -32,14 +32,14 @@ use crate::knn::rows::{Frame, Rows, half_squared, products};
 use crate::knn::zero_rows;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
 
-/// Fitted rows whose true neighbours tell how many cells to visit.
+/// Fitted rows whose true neighbors decide how many cells are visited.
 const SAMPLE: usize = 500;
 /// Most new rows of one piece of work: many, so that several visit one cell.
 const BATCH: usize = 4096;
 /// Number of the carving among those of a search.
 const ROUND: u64 = u64::MAX;
 
-/// What has to be kept of an index to make it again from the features.
+/// The part of an index from which, with the features, the index can be made again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cells {
     /// Rows, cell after cell (n).
@@ -48,13 +48,13 @@ pub struct Cells {
     pub starts: Vec<u64>,
     /// Cells a new row visits.
     pub n_probes: usize,
-    /// Share of true neighbours found that way, measured on a sample of fitted rows.
+    /// Share of true neighbors found that way, measured on a sample of fitted rows.
     pub recall: f64,
     /// Standard error of the recall.
     pub recall_error: f64,
 }
 
-/// Fitted rows ready to be asked for the neighbours of new ones.
+/// Fitted rows, prepared for queries by new rows.
 #[derive(Clone, Debug)]
 pub struct NeighborIndex {
     cells: Cells,
@@ -70,13 +70,13 @@ pub struct NeighborIndex {
 }
 
 impl NeighborIndex {
-    /// Whether an index is worth its making: where [`crate::knn::kneighbors`] searches by partitions.
+    /// Whether an index costs less than it saves: where [`crate::knn::kneighbors`] searches by partitions.
     pub fn pays(features: &Features<'_>, params: &KnnParams) -> bool {
         let Features::Dense(dense) = features else { return false };
         params.method.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnMethod::Partitions
     }
 
-    /// Carves dense `features` and measures how many cells have to be visited for the recall asked for.
+    /// Carves dense `features` and measures how many cells have to be visited for the target recall.
     ///
     /// # Errors
     /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or a single one.
@@ -88,7 +88,7 @@ impl NeighborIndex {
         if n < 2 {
             return Err(Error::shape("features of the index", "at least two rows", n));
         }
-        let frame = Frame::of(dense, params.metric, run);
+        let frame = Frame::new(dense, params.metric, run);
         let rows = Rows::prepare(dense, &frame, run);
         // Carved cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
@@ -97,7 +97,7 @@ impl NeighborIndex {
             Metric::InnerProduct => Partition::carve(&augmented(&rows), &carving, ROUND, run)?,
             Metric::Euclidean | Metric::Cosine => Partition::carve(&rows, &carving, ROUND, run)?,
         };
-        let truth = Truth::of(features, dense, &frame, rows, params, run)?;
+        let truth = Truth::new(features, dense, &frame, rows, params, run)?;
         let starts = partition.starts.iter().map(|&start| start as u64).collect();
         let cells = Cells { ids: partition.ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 };
         let mut index = Self::ready(features, dense, frame, params, cells, run)?;
@@ -105,15 +105,15 @@ impl NeighborIndex {
         Ok(index)
     }
 
-    /// The index of `cells` that were kept.
+    /// The index from `cells` of an earlier one.
     ///
     /// # Errors
     /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
-    pub fn of_cells(features: &Features<'_>, params: &KnnParams, cells: Cells, run: &Run) -> Result<Self> {
+    pub fn from_cells(features: &Features<'_>, params: &KnnParams, cells: Cells, run: &Run) -> Result<Self> {
         let dense = dense(features)?;
         cells.check(dense.n_rows())?;
         features.check(run)?;
-        Self::ready(features, dense, Frame::of(dense, params.metric, run), params, cells, run)
+        Self::ready(features, dense, Frame::new(dense, params.metric, run), params, cells, run)
     }
 
     fn ready(
@@ -136,7 +136,7 @@ impl NeighborIndex {
         Ok(Self { cells, frame, rows, centroids, norms, zeros })
     }
 
-    /// What is to be kept of it.
+    /// The cells, from which [`NeighborIndex::from_cells`] makes the index again.
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
@@ -157,7 +157,7 @@ impl NeighborIndex {
         self.neighbors(train, new, false, params, run)
     }
 
-    /// Neighbours of all rows among the others.
+    /// Neighbors of all rows among the others.
     pub(crate) fn all(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Neighbors> {
         self.neighbors(features, features, true, params, run)
     }
@@ -177,7 +177,7 @@ impl NeighborIndex {
         let visits = Visits {
             places,
             new: dense(new)?,
-            judge: Judge { distances, frame: &self.frame, k },
+            reranker: Reranker { distances, frame: &self.frame, k },
             frame: &self.frame,
             n_probes: self.cells.enough(self.cells.n_probes, k + usize::from(same)),
             same,
@@ -203,13 +203,13 @@ impl NeighborIndex {
         Ok(found)
     }
 
-    /// Finds how many cells hold the share of true neighbours that is asked for.
+    /// Finds how many cells hold the target share of true neighbors.
     fn measure(&mut self, dense: &Dense<'_>, truth: &Truth, recall_target: f64, run: &Run) {
         let mut cell_of = vec![0u32; self.rows.n];
         for cell in 0..self.cells.len() {
             self.cells.ids[self.cells.range(cell)].iter().for_each(|&id| cell_of[id as usize] = cell as u32);
         }
-        // For every sampled row, the places in its order of cells at which its neighbours lie.
+        // For every sampled row, the places in its order of cells at which its neighbors lie.
         let places = |(&row, ids): (&usize, &[u32])| -> Vec<u32> {
             let ranks = self.ranks(dense, row);
             ids.iter().map(|&id| ranks[cell_of[id as usize] as usize]).collect()
@@ -220,7 +220,7 @@ impl NeighborIndex {
             let found = |row: &Vec<u32>| row.iter().filter(|&&at| (at as usize) < probes).count() as f64;
             mean_and_error(&places.iter().map(|row| found(row) / truth.k as f64).collect::<Vec<_>>())
         };
-        // The measured recall may be off by its error: aim one above.
+        // The measured recall may be too high by its standard error.
         let is_enough = |probes: usize| {
             let (recall, error) = share(probes);
             recall - error >= recall_target || recall == 1.0
@@ -293,7 +293,7 @@ impl Cells {
     }
 }
 
-/// True neighbours of a sample of rows.
+/// True neighbors of a sample of rows.
 struct Truth {
     k: usize,
     rows: Vec<usize>,
@@ -302,7 +302,7 @@ struct Truth {
 }
 
 impl Truth {
-    fn of(
+    fn new(
         features: &Features<'_>,
         dense: &Dense<'_>,
         frame: &Frame,
@@ -322,8 +322,9 @@ impl Truth {
         let side = |rows: Rows| Side { head: run.install(|| rows.lowered()), tail: None };
         let (left, right) = (side(Rows::new(d, values, frame, run)), side(prepared));
         // One more than wanted: most rows find themselves.
-        let judge = Judge { distances: Distances::new(&sample, features, params.metric), frame, k: k + 1 };
-        let search = Search { left: &left, target: Target::new(&right), judge, same: false, crowds: None, run };
+        let reranker = Reranker { distances: Distances::new(&sample, features, params.metric), frame, k: k + 1 };
+        let search =
+            CertifiedSearch { left: &left, target: Target::new(&right), reranker, same: false, duplicates: None, run };
         let found = search.neighbors()?;
         let others = |(row, ids): (&usize, &[u32])| {
             let row = *row as u32;
@@ -409,114 +410,4 @@ fn dense<'a, 'b>(features: &'b Features<'a>) -> Result<&'b Dense<'a>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::knn::{kneighbors, query};
-    use crate::testkit::{blobs, dense_values};
-
-    fn params(metric: Metric, method: KnnMethod) -> KnnParams {
-        KnnParams { n_neighbors: 10, metric, method, ..KnnParams::default() }
-    }
-
-    /// Rows `rows` of `features`, as they are.
-    fn part(features: &Features<'_>, rows: Range<usize>) -> Features<'static> {
-        let d = features.n_cols();
-        Features::from_f64(rows.len(), d, dense_values(features)[rows.start * d..rows.end * d].to_vec()).unwrap()
-    }
-
-    fn shared(a: &Neighbors, b: &Neighbors) -> f64 {
-        let hits = (0..a.n_samples()).map(|row| a.row(row).filter(|e| b.row(row).any(|f| f.0 == e.0)).count());
-        hits.sum::<usize>() as f64 / a.indices.len() as f64
-    }
-
-    #[test]
-    fn new_rows_find_their_neighbours_under_every_metric() {
-        let run = Run::new(Some(2), 3).unwrap();
-        let all = blobs(9000, 8, 5);
-        let (train, new) = (part(&all, 0..8000), part(&all, 8000..9000));
-        for metric in [Metric::Euclidean, Metric::Cosine, Metric::InnerProduct] {
-            let params = params(metric, KnnMethod::Partitions);
-            let index = NeighborIndex::build(&train, &params, &run).unwrap();
-            assert!(index.cells().recall >= 0.95 && index.cells().n_probes < index.cells().len(), "{metric:?}");
-            let found = index.query(&train, &new, &params, &run).unwrap();
-            let recall = shared(&found, &query(&train, &new, &params, &run).unwrap());
-            assert!(recall > 0.93, "{metric:?}: {recall}");
-            let again = NeighborIndex::of_cells(&train, &params, index.cells().clone(), &run).unwrap();
-            assert_eq!(again.query(&train, &new, &params, &run).unwrap(), found);
-        }
-    }
-
-    #[test]
-    fn answers_do_not_depend_on_threads_or_batches() {
-        let all = blobs(6000, 5, 4);
-        let (train, new) = (part(&all, 0..5000), part(&all, 5000..6000));
-        let params = params(Metric::Euclidean, KnnMethod::Partitions);
-        let answer = |threads: usize, step: usize| {
-            let run = Run::new(Some(threads), 3).unwrap();
-            let index = NeighborIndex::build(&train, &params, &run).unwrap();
-            let parts = (0..1000).step_by(step).map(|at| part(&new, at..(at + step).min(1000)));
-            let found = parts.map(|part| index.query(&train, &part, &params, &run).unwrap());
-            found.flat_map(|found| found.indices.into_iter().zip(found.distances)).collect::<Vec<_>>()
-        };
-        let whole = answer(2, 1000);
-        assert_eq!(whole, answer(1, 1000));
-        assert_eq!(whole, answer(7, 3));
-        assert_eq!(whole, answer(2, 100));
-    }
-
-    #[test]
-    fn equal_rows_are_found_in_the_cells_they_fill() {
-        let run = Run::new(Some(2), 3).unwrap();
-        let train = Features::from_f32(3000, 2, vec![0.3; 6000]).unwrap();
-        let params = params(Metric::Euclidean, KnnMethod::Partitions);
-        let index = NeighborIndex::build(&train, &params, &run).unwrap();
-        let found = index.query(&train, &part(&train, 0..20), &params, &run).unwrap();
-        assert!(found.distances.iter().all(|&distance| distance == 0.0));
-        assert!((0..20).all(|row| found.row(row).collect::<Vec<_>>().is_sorted()));
-    }
-
-    #[test]
-    fn few_rows_and_rows_of_zeros_make_an_index_too() {
-        let run = Run::new(Some(2), 3).unwrap();
-        let euclidean = params(Metric::Euclidean, KnnMethod::Partitions);
-        assert!(NeighborIndex::build(&blobs(1, 2, 1), &euclidean, &run).is_err());
-        let index = NeighborIndex::build(&blobs(2, 2, 1), &euclidean, &run).unwrap();
-        assert_eq!(index.cells().recall, 1.0);
-        let mut values = dense_values(&blobs(3000, 4, 2));
-        values[..1200].fill(0.0);
-        let train = Features::from_f64(3000, 4, values).unwrap();
-        let cosine =
-            KnnParams { zero_rows: crate::knn::ZeroRows::Allow, ..params(Metric::Cosine, KnnMethod::Partitions) };
-        let index = NeighborIndex::build(&train, &cosine, &run).unwrap();
-        assert!(index.cells().recall >= 0.95, "{:?}", index.cells().recall);
-        let found = index.query(&train, &train, &cosine, &run).unwrap();
-        assert!(shared(&found, &query(&train, &train, &cosine, &run).unwrap()) > 0.93);
-    }
-
-    #[test]
-    fn large_products_are_found_by_partitions() {
-        let run = Run::new(Some(2), 3).unwrap();
-        let features = blobs(6000, 6, 5);
-        let params = |method| params(Metric::InnerProduct, method);
-        let (found, report) = kneighbors(&features, &params(KnnMethod::Partitions), &run).unwrap();
-        found.check().unwrap();
-        let exact = kneighbors(&features, &params(KnnMethod::Exact), &run).unwrap().0;
-        assert!(report.recall >= 0.95 && shared(&found, &exact) > 0.93, "{report:?}");
-    }
-
-    #[test]
-    fn cells_that_do_not_fit_are_refused() {
-        let cells =
-            |ids: Vec<u32>, starts: Vec<u64>, n_probes| Cells { ids, starts, n_probes, recall: 1.0, recall_error: 0.0 };
-        cells(vec![1, 0, 2], vec![0, 2, 3], 2).check(3).unwrap();
-        for bad in [
-            cells(vec![1, 0, 1], vec![0, 2, 3], 2),
-            cells(vec![1, 0, 3], vec![0, 2, 3], 2),
-            cells(vec![1, 0, 2], vec![0, 2, 2], 2),
-            cells(vec![1, 0, 2], vec![0, 2, 3], 3),
-            cells(vec![1, 0, 2], vec![], 1),
-        ] {
-            assert!(bad.check(3).is_err());
-        }
-    }
-}
+mod tests;

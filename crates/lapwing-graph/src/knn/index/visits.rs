@@ -1,4 +1,4 @@
-//! New rows visit cells: which ones, whom they meet there, and the exact answer among those.
+//! New rows visit cells: which cells, the rows compared there, and the exact answer among those.
 //!
 //! A batch is compared with the means of all cells by a matrix product, then cell by cell with the queries that visit it.
 //! Cost: for each query d multiplications for every mean and for every row of the cells visited.
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use lapwing_data::{Dense, Result, Run};
 
-use crate::knn::exact::certified::{Judge, limit, write};
+use crate::knn::exact::certified::{Reranker, limit, write};
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::signed::key;
 use crate::knn::index::Cells;
@@ -15,9 +15,9 @@ use crate::knn::kernels::lists::{EMPTY, id_of, offer};
 use crate::knn::list_width;
 use crate::knn::rows::{Frame, Rows, products};
 
-/// New rows that meet centroids by one product: always as many, so that products round alike in every batch.
+/// New rows whose products with centroids are computed together: a fixed number, so that rounding does not depend on the batch.
 pub(crate) const ROUTE_ROWS: usize = 64;
-/// Centroids met by one product.
+/// Centroids of one matrix product.
 const ROUTE_CELLS: usize = 2048;
 
 /// What is visited.
@@ -34,19 +34,19 @@ pub(crate) struct Places<'a> {
 pub(crate) struct Visits<'a> {
     pub places: Places<'a>,
     pub new: &'a Dense<'a>,
-    pub judge: Judge<'a>,
+    pub reranker: Reranker<'a>,
     pub frame: &'a Frame,
     /// Cells each new row visits.
     pub n_probes: usize,
-    /// The new rows are the fitted ones, and no row is its own neighbour.
+    /// The new rows are the fitted ones, and no row is its own neighbor.
     pub same: bool,
     pub run: &'a Run,
 }
 
 impl Visits<'_> {
-    /// Neighbours of the new rows `rows`, written into `ids` and `distances`, k for each.
+    /// Neighbors of the new rows `rows`, written into `ids` and `distances`, k for each.
     pub fn batch(&self, rows: Range<usize>, ids: &mut [u32], distances: &mut [f32]) -> Result<()> {
-        let (m, d, k) = (rows.len(), self.places.rows.d, self.judge.k);
+        let (m, d, k) = (rows.len(), self.places.rows.d, self.reranker.k);
         // Whole blocks, so that every product with centroids has the same shape.
         let mut values = vec![0f32; m.next_multiple_of(ROUTE_ROWS) * d];
         rows.clone().zip(values.chunks_exact_mut(d)).for_each(|(row, out)| self.frame.copy_row(self.new, row, out));
@@ -59,20 +59,20 @@ impl Visits<'_> {
             let cells = &visited[at * self.n_probes..(at + 1) * self.n_probes];
             let others: usize = cells.iter().map(|&cell| self.places.cells.range(cell as usize).len()).sum();
             let list = &lists[at * width..(at + 1) * width];
-            let mut settled = self.judge.settle(row, list, others - self.own_among(row, cells));
-            if !settled.is_certain {
-                self.look_again(row, new.row(at), new.half_norms[at], cells, &mut settled.keys);
+            let mut reranked = self.reranker.rerank(row, list, others - self.own_among(row, cells));
+            if !reranked.is_certain {
+                self.look_again(row, new.row(at), new.half_norms[at], cells, &mut reranked.keys);
             }
-            write(&settled.keys, &mut ids[at * k..(at + 1) * k], &mut distances[at * k..(at + 1) * k]);
+            write(&reranked.keys, &mut ids[at * k..(at + 1) * k], &mut distances[at * k..(at + 1) * k]);
         }
         Ok(())
     }
 
     fn width(&self) -> usize {
-        list_width(self.judge.k, self.places.rows.n)
+        list_width(self.reranker.k, self.places.rows.n)
     }
 
-    /// 1 if `row` is a fitted row that would meet itself in `cells`.
+    /// 1 if `row` is a fitted row that lies in one of `cells` itself.
     fn own_among(&self, row: usize, cells: &[u32]) -> usize {
         let meets = |&cell: &u32| self.places.cells.ids[self.places.cells.range(cell as usize)].contains(&(row as u32));
         usize::from(self.same && cells.iter().any(meets))
@@ -129,19 +129,19 @@ impl Visits<'_> {
             let (ids, half_norms) = (&self.places.cells.ids[range.clone()], &rows.half_norms[range.clone()]);
             let mut out = vec![0f32; range.len()];
             products(values, &rows.values[range.start * d..range.end * d], d, &mut out);
-            let row_limit = self.judge.limit(keys, half_norm);
+            let row_limit = self.reranker.limit(keys, half_norm);
             let limits = Limits { half_norms, row: row_limit, half_norm, columns: &mut [] };
             pass(&out, limits, &mut |at| {
                 if !(self.same && ids[at] as usize == row) {
-                    self.judge.evaluate(row, ids[at], keys);
+                    self.reranker.evaluate(row, ids[at], keys);
                 }
-                (self.judge.limit(keys, half_norm), f32::NEG_INFINITY)
+                (self.reranker.limit(keys, half_norm), f32::NEG_INFINITY)
             });
         }
     }
 }
 
-/// Offers whom `id` names at twice h + h(y) − xᵀy for every product that could enter `list`.
+/// Offers row `id(at)` at 2·(h(x) + h(y) − xᵀy) for every product `at` that could enter `list`.
 pub(crate) fn collect(
     list: &mut [u64],
     products: &[f32],

@@ -2,18 +2,15 @@
 //!
 //! A candidate is one 64-bit key, distance bits above row number: distances are not negative, so keys order by
 //! (distance, row). A row appears once, with the smallest distance seen. The content of a list is therefore the kk
-//! smallest of all candidates offered, in whatever order they came: no thread order can show.
+//! smallest of all candidates offered, in whatever order they came: it does not depend on the threads.
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use lapwing_data::vectored::prefetch;
+use lapwing_simd::{DOUBLES, LockedRows, Simd};
 
 /// Key of a place not yet taken; above every key of a finite distance.
 pub(crate) const EMPTY: u64 = u64::MAX;
 
 /// Places of a list are a multiple of this: a vector register of keys.
-pub(crate) const STEP: usize = 8;
+pub(crate) const STEP: usize = DOUBLES;
 
 /// Key of row `id` at squared distance `distance`; rounding below 0 counts as 0.
 #[inline]
@@ -52,113 +49,21 @@ pub(crate) fn offer(list: &mut [u64], candidate: u64) {
     list[at] = candidate;
 }
 
-/// Puts a candidate whose row is not there in its place of a sorted list; one beyond the end is dropped.
-#[inline]
-pub(crate) fn insert(list: &mut [u64], candidate: u64) {
-    let last = list.len() - 1;
-    if candidate < list[last] {
-        let at = list.partition_point(|&k| k < candidate);
-        list.copy_within(at..last, at + 1);
-        list[at] = candidate;
+/// [`offer`] to a list of whole vectors: looks for the row in all places at once; it is rarely there.
+#[inline(always)]
+pub(crate) fn offer_with<S: Simd>(simd: S, list: &mut [u64], candidate: u64) {
+    if candidate >= list[list.len() - 1] {
+        return;
     }
-}
-
-/// A list that nobody else can reach; its lock is given back when this goes.
-pub(crate) struct Locked<'a> {
-    list: &'a mut [u64],
-    lock: &'a AtomicBool,
-}
-
-impl Drop for Locked<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.lock.store(false, Ordering::Release);
-    }
-}
-
-impl std::ops::Deref for Locked<'_> {
-    type Target = [u64];
-
-    #[inline(always)]
-    fn deref(&self) -> &[u64] {
-        self.list
-    }
-}
-
-impl std::ops::DerefMut for Locked<'_> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [u64] {
-        self.list
-    }
+    if simd.has_low(list, id_of(candidate)) { offer(list, candidate) } else { simd.insert_sorted(list, candidate) }
 }
 
 /// Lists of all rows (n, kk), each behind its own lock; kk is a multiple of [`STEP`].
-pub(crate) struct SharedLists {
-    keys: Box<[UnsafeCell<u64>]>,
-    locks: Box<[AtomicBool]>,
-    width: usize,
-}
+pub(crate) type SharedLists = LockedRows<u64>;
 
-// SAFETY: keys are only reached through `lock`, which holds the row's lock, or through `&mut self`.
-unsafe impl Sync for SharedLists {}
-
-impl SharedLists {
-    /// Lists of at least `width` places.
-    pub fn new(n: usize, width: usize) -> Self {
-        let width = width.next_multiple_of(STEP);
-        Self {
-            keys: (0..n * width).map(|_| UnsafeCell::new(EMPTY)).collect(),
-            locks: (0..n).map(|_| AtomicBool::new(false)).collect(),
-            width,
-        }
-    }
-
-    /// The list of `row`, alone. Whoever holds one must not panic or take another.
-    #[inline(always)]
-    pub fn lock(&self, row: usize) -> Locked<'_> {
-        let lock = &self.locks[row];
-        while lock.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            std::hint::spin_loop();
-        }
-        let cells = &self.keys[row * self.width..(row + 1) * self.width];
-        // SAFETY: the cells lie together, `UnsafeCell<u64>` has the layout of `u64`, and the lock makes this the only
-        // reference to them until it is released.
-        let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), self.width) };
-        Locked { list, lock }
-    }
-
-    /// The lists, row-major (n, kk), without the locks.
-    pub fn into_vec(self) -> Vec<u64> {
-        self.keys.into_vec().into_iter().map(UnsafeCell::into_inner).collect()
-    }
-
-    /// Asks for the memory of the list of `row`, which will be locked soon.
-    #[inline(always)]
-    pub fn prefetch(&self, row: usize) {
-        prefetch(&self.locks[row]);
-        self.keys[row * self.width..(row + 1) * self.width].chunks(STEP).for_each(|keys| prefetch(&keys[0]));
-    }
-
-    /// Places of a list.
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    pub fn n_rows(&self) -> usize {
-        self.locks.len()
-    }
-
-    /// The lists, row-major (n, kk), to change in place.
-    pub fn as_mut_slice(&mut self) -> &mut [u64] {
-        // SAFETY: `&mut self` excludes every `lock`; layout as there.
-        unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(self.keys.as_ptr()), self.keys.len()) }
-    }
-
-    /// The lists, row-major (n, kk).
-    pub fn as_slice(&mut self) -> &[u64] {
-        // SAFETY: `&mut self` excludes every `lock`; layout as there.
-        unsafe { std::slice::from_raw_parts(self.keys.as_ptr().cast(), self.keys.len()) }
-    }
+/// Empty lists of at least `width` places.
+pub(crate) fn shared_lists(n: usize, width: usize) -> SharedLists {
+    LockedRows::new(n, width.next_multiple_of(STEP), EMPTY)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! Rows made ready for the kernels: words in one array, with norms.
+//! Rows prepared for the kernels: words in one array, with norms.
 //!
 //! Cost: one pass over the rows; 4 bytes a value as f32, one as bytes, and 8 a row.
 
 use bytemuck::Zeroable;
 use lapwing_data::{Dense, DenseValues, Result, Run};
+use lapwing_simd::{LANES, prefetch_lines};
 use rayon::prelude::*;
 
-use crate::knn::kernels::lanes::{Bytes, Element, Floats};
+use crate::knn::kernels::element::{Bytes, Element, Floats};
 use crate::knn::kernels::tile::PANEL;
 use crate::knn::rows::Frame;
-use lapwing_data::vectored::prefetch;
 
 /// Rows handled as one piece of work.
 const BLOCK: usize = 1024;
@@ -53,7 +53,7 @@ pub(crate) struct ByteSource<'a> {
 
 impl<'a> ByteSource<'a> {
     /// None unless the rows are bytes, few enough to a row.
-    pub fn of(dense: &'a Dense<'a>) -> Option<Self> {
+    pub fn from_dense(dense: &'a Dense<'a>) -> Option<Self> {
         match dense.values() {
             DenseValues::U8(values) if dense.n_cols() <= Bytes::MOST_COLUMNS => {
                 Some(Self { values: values.as_slice(), n_cols: dense.n_cols() })
@@ -72,7 +72,7 @@ impl Source for ByteSource<'_> {
     fn width(&self) -> usize {
         self.n_cols.div_ceil(4)
     }
-    fn copy(&self, row: usize, out: &mut [u32]) -> Result<()> {
+    fn copy(&self, row: usize, out: &mut [i32]) -> Result<()> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
         bytes[..self.n_cols].copy_from_slice(&self.values[row * self.n_cols..(row + 1) * self.n_cols]);
         bytes[self.n_cols..].fill(128);
@@ -96,7 +96,7 @@ impl Source for RoundedSource<'_> {
     fn width(&self) -> usize {
         self.rows.width().div_ceil(4)
     }
-    fn copy(&self, row: usize, out: &mut [u32]) -> Result<()> {
+    fn copy(&self, row: usize, out: &mut [i32]) -> Result<()> {
         let mut values = vec![0f32; self.rows.width()];
         self.rows.copy(row, &mut values)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
@@ -106,7 +106,7 @@ impl Source for RoundedSource<'_> {
     }
 }
 
-/// All rows, ready for the kernels.
+/// All rows, prepared for the kernels.
 pub(crate) struct Points<E: Element> {
     pub n: usize,
     /// Words of a row.
@@ -141,7 +141,14 @@ impl<E: Element> Points<E> {
 
     #[inline(always)]
     pub fn row(&self, row: usize) -> &[E::Word] {
-        &self.words[row * self.width..(row + 1) * self.width]
+        &self.words[row * self.width..][..self.width]
+    }
+
+    /// Prefetches the first cache lines of a row; the processor's own prefetcher reads the others ahead.
+    #[inline(always)]
+    pub fn prefetch(&self, row: u32) {
+        const LINES: usize = 4;
+        prefetch_lines(&self.row(row as usize)[..self.width.min(LINES * LANES)]);
     }
 }
 
@@ -167,7 +174,7 @@ impl<E: Element> Panels<E> {
         self.clear(ids.len(), points.width);
         for (at, &id) in ids.iter().enumerate() {
             if let Some(&next) = ids.get(at + 8) {
-                points.row(next as usize).iter().step_by(16).take(4).for_each(prefetch);
+                points.prefetch(next);
             }
             self.put(at, points.row(id as usize), points.norms[id as usize]);
         }
@@ -188,7 +195,7 @@ impl<E: Element> Panels<E> {
     /// Puts a row at its place.
     pub fn put(&mut self, at: usize, row: &[E::Word], norms: (E::Norm, E::Norm)) {
         let panel = &mut self.words[at / PANEL * PANEL * row.len()..][..PANEL * row.len()];
-        panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::turned(word));
+        panel.chunks_exact_mut(PANEL).zip(row).for_each(|(places, &word)| places[at % PANEL] = E::to_right(word));
         (self.left[at], self.right[at]) = norms;
     }
 }

@@ -1,4 +1,4 @@
-//! Recursive ball carving: a tree of leaders and, below it, overlapping leaves of neighbouring rows.
+//! Recursive ball carving: a tree of leaders and, below it, overlapping leaves of neighboring rows.
 //!
 //! A set of rows too large for a leaf draws random leaders from itself. Every row joins its nearest ones — several at
 //! the first levels, one below — and the rows of each leader are carved again. The idea of overlapping balls is that of
@@ -33,7 +33,7 @@ pub(crate) struct CarveParams {
 /// Most leaders a row may join at one level.
 pub(crate) const MOST_FANOUT: usize = 4;
 
-/// What carving asks of rows: the nearest of some leaders.
+/// Rows that can find the nearest of some leaders, which is all that carving needs of them.
 pub(crate) trait Assign: Sync {
     /// Number of rows.
     fn n_rows(&self) -> usize;
@@ -75,7 +75,7 @@ pub(crate) enum Child {
 }
 
 impl Partition {
-    /// Carves all rows; `round` tells repetitions apart.
+    /// Carves all rows; each `round` has its own random streams.
     pub fn carve(rows: &impl Assign, params: &CarveParams, round: u64, run: &Run) -> Result<Self> {
         let n = rows.n_rows();
         let everyone = Set { ids: (0..n as u32).collect(), n_home: n };
@@ -147,7 +147,7 @@ struct Carving<'a, R> {
 }
 
 impl<R: Assign> Carving<'_, R> {
-    /// Carves `set`; `path` names it in the tree.
+    /// Carves `set`, whose place in the tree is `path`.
     fn carve(&self, set: Set, level: usize, path: u64) -> Result<Tree> {
         self.run.check()?;
         if set.ids.len() <= self.params.leaf {
@@ -158,11 +158,11 @@ impl<R: Assign> Carving<'_, R> {
         let is_stuck = |pieces: &[Set]| pieces.iter().any(|piece| piece.ids.len() == size);
         let (mut leaders, mut piece_of, mut pieces) = self.pieces(&set, fanout, self.params.leaf / 4, path)?;
         if is_stuck(&pieces) {
-            // So few leaders that all rows joined one of them, or small pieces a large one.
+            // There are so few leaders that all rows joined one of them, or small pieces joined a large one.
             (leaders, piece_of, pieces) = self.pieces(&set, 1, 0, path)?;
         }
         if level >= DEEPEST || is_stuck(&pieces) {
-            // Leaders that cannot tell rows apart (many duplicates): cut by place instead.
+            // The leaders do not divide the rows (many duplicates): cut by place instead.
             return Ok(self.cut(&set));
         }
         drop(set);
@@ -268,7 +268,7 @@ fn gather(set: &Set, nearest: &[u16], fanout: usize, piece_of: &[u32], n_pieces:
 mod tests {
     use super::*;
     use crate::knn::Metric;
-    use crate::knn::kernels::lanes::Floats;
+    use crate::knn::kernels::element::Floats;
     use crate::knn::kernels::points::{FloatSource, Points};
     use crate::knn::rows::Frame;
     use crate::testkit::blobs;
@@ -276,7 +276,7 @@ mod tests {
 
     fn rows(features: &Features<'_>, run: &Run) -> Points<Floats> {
         let Features::Dense(dense) = features else { unreachable!("the test makes dense rows") };
-        let frame = Frame::of(dense, Metric::Euclidean, run);
+        let frame = Frame::new(dense, Metric::Euclidean, run);
         Points::prepare(&FloatSource { dense, frame: &frame }, None, run).unwrap()
     }
 

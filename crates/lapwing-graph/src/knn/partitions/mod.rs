@@ -1,20 +1,19 @@
-//! Approximate neighbours by overlapping partitions: ball carving, all pairs within the leaves, neighbours of
-//! neighbours.
+//! Approximate neighbors by overlapping partitions: ball carving, all pairs within the leaves, neighbors of neighbors.
 //!
-//! 1. Rows become words for the kernels ([`crate::knn::kernels::lanes`]): bytes as they are, long rows rounded to bytes where that
+//! 1. Rows become words for the kernels ([`crate::knn::kernels::element`]): bytes as they are, long rows rounded to bytes where that
 //!    hardly changes their order, f32 otherwise.
 //! 2. Carving ([`crate::knn::partitions::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
-//!    the leaf they are at home in, so that what follows finds neighbours side by side in memory.
-//! 3. In each leaf all pairs meet ([`crate::knn::kernels::tile`]).
-//! 4. Rows meet the neighbours of their neighbours ([`crate::knn::partitions::polish`]), a time or two; after the first time only by ways
-//!    that are new.
+//!    the leaf they are at home in, so that neighbors lie side by side in memory in the later steps.
+//! 3. In each leaf all pairs are compared ([`crate::knn::kernels::tile`]).
+//! 4. Rows are compared with the neighbors of their neighbors ([`crate::knn::partitions::polish`]), once or twice; the second
+//!    time only along edges that are new.
 //! 5. Where the recall measured on a sample falls short, 2–4 again with other leaders, which add independent misses.
 //!
-//! What was found is ranked by exact distances on the rows as they were given.
+//! In the end the candidates are re-ranked by exact distances of the rows as they were given.
 //!
 //! Cost: about n · 3000 · d multiplications for a recall of .99 on data of intrinsic dimension 10, at the speed of
 //! matrix products, and n · 200 insertions into sorted lists, which weigh as much for short rows. Memory: the words, 8
-//! bytes for each place of a list, 4 for each place in a leaf or neighbour in a snapshot. Parallel over leaves and rows;
+//! bytes for each place of a list, 4 for each place in a leaf or neighbor in a snapshot. Parallel over leaves and rows;
 //! lists do not depend on the order candidates arrive in.
 
 pub(crate) mod carve;
@@ -27,8 +26,8 @@ use rand::seq::index;
 use rayon::prelude::*;
 
 use crate::knn::distance::Distances;
-use crate::knn::kernels::lanes::{Bytes, Element};
-use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
+use crate::knn::kernels::element::{Bytes, Element};
+use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key, shared_lists};
 use crate::knn::kernels::points::{ByteSource, FloatSource, Panels, Points, RoundedSource, Source};
 use crate::knn::kernels::tile::{Leaf, assign, join};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
@@ -37,32 +36,33 @@ use crate::knn::recall::Truth;
 use crate::knn::rows::Frame;
 use crate::knn::{KnnParams, KnnReport, Metric, Neighbors, exact};
 
-/// Rows a leaf may hold, unless very many neighbours are asked for.
+/// Rows a leaf may hold, unless very many neighbors are wanted.
 const LEAF: usize = 440;
-/// Most neighbours for which partitions are made: leaves hold eight times as many rows.
+/// Most neighbors for which partitions are made: leaves hold eight times as many rows.
 pub(crate) const MOST_NEIGHBORS: usize = 125;
 /// Most leaders of one set.
 const LEADERS: usize = 280;
 /// From this many columns on rows are rounded to bytes.
 const ROUNDED_COLUMNS: usize = 16;
-/// Most rounding error of a distance, as a share of the distance to the last neighbour.
+/// Most rounding error of a distance, as a share of the distance to the last neighbor.
 const ROUNDED_ERROR: f64 = 0.02;
-/// Leaves each row joins at the first two levels. More leaves cost more than a round over neighbours, fewer leave it too much.
+/// Leaves each row joins at the first two levels. More leaves would cost more than a round over neighbors saves; with fewer, a
+/// round has too much to find.
 pub(crate) const FANOUT: [usize; 2] = [4, 2];
-/// A recall above this leaves no room for what rounding confuses at the end of a list.
+/// Above this recall, lists of rounded distances need more places: rounding may swap rows at the end of a list.
 const HIGH_RECALL: f64 = 0.96;
-/// Share of neighbours still missing up to which a first round over a few neighbours will find enough.
+/// Share of missing neighbors up to which a first round over a few neighbors finds enough.
 const SMALL_GAP: f64 = 0.05;
-/// Multiplications that are spent on all pairs where partitions fall short: some minutes. Beyond, the recall that was
-/// reached is what the report says.
+/// Most multiplications of an exact search in place of partitions that miss their recall: some minutes. Where it would take
+/// more, the result of the partitions stays, with its recall in the report.
 const MOST_EXACT_WORK: f64 = 2e13;
 /// Most repetitions.
 const REPETITIONS: usize = 10;
-/// Most rounds over neighbours of neighbours after each partition.
+/// Most rounds over neighbors of neighbors after each partition.
 const ROUNDS: usize = 3;
 
-/// Places of a list: one more than asked for, so that a rounded distance at the end does not decide, and more where
-/// all distances are rounded and hardly any neighbour may be missed.
+/// Places of a list: k + 1, so that a rounded distance at the end does not decide, and more where all distances are
+/// rounded and the target recall is high.
 pub(crate) fn list_width(k: usize, is_rounded: bool, recall_target: f64) -> usize {
     (k + if is_rounded && recall_target > HIGH_RECALL { 6 } else { 1 })
         .next_multiple_of(crate::knn::kernels::lists::STEP)
@@ -73,7 +73,7 @@ pub(crate) fn may_round(d: usize) -> bool {
     (ROUNDED_COLUMNS..=Bytes::MOST_COLUMNS).contains(&d)
 }
 
-/// The k nearest neighbours of every row, found to the recall asked for.
+/// The k nearest neighbors of every row, to the target recall.
 pub(crate) fn search(
     features: &Features<'_>,
     dense: &Dense<'_>,
@@ -82,33 +82,33 @@ pub(crate) fn search(
 ) -> Result<(Neighbors, KnnReport)> {
     let n = dense.n_rows();
     let distances = Distances::new(features, features, params.metric);
-    let found = match ByteSource::of(dense) {
+    let found = match ByteSource::from_dense(dense) {
         Some(source) if params.metric == Metric::Euclidean => {
-            let truth = Truth::of(&source, &distances, params, run)?;
-            Search { source, truth, distances: &distances, params, is_rounded: false }.find(run)?
+            let truth = Truth::new(&source, &distances, params, run)?;
+            PartitionSearch { source, truth, distances: &distances, params, is_rounded: false }.find(run)?
         }
         _ => find_floats(dense, &distances, params, run)?,
     };
     let is_affordable = n as f64 * n as f64 * dense.n_cols() as f64 <= MOST_EXACT_WORK;
     match found {
         Some((neighbors, report)) if report.recall >= params.recall_target || !is_affordable => Ok((neighbors, report)),
-        // Rows of such high intrinsic dimension that partitions do not pay.
+        // The intrinsic dimension is so high that partitions do not pay.
         _ => Ok((exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact())),
     }
 }
 
-/// The search over rows that are not bytes: rounded to bytes if that is fine enough, else or then as f32.
+/// The search over rows that are not bytes: rounded to bytes if that is precise enough, and as f32 if not or if that fails.
 fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams, run: &Run) -> Result<Found> {
-    let frame = Frame::of(dense, params.metric, run);
+    let frame = Frame::new(dense, params.metric, run);
     let rows = || FloatSource { dense, frame: &frame };
-    let mut truth = Truth::of(&rows(), distances, params, run)?;
+    let mut truth = Truth::new(&rows(), distances, params, run)?;
     if may_round(dense.n_cols()) {
         let scale = byte_scale(&rows(), run)?;
         // Two values, each rounded to a multiple of 1/scale, differ by that much more or less (standard deviation).
         let error = (1.0 / 6f64).sqrt() / f64::from(scale);
         if error <= ROUNDED_ERROR * truth.typical {
             let source = RoundedSource { rows: rows(), scale };
-            let search = Search { source, truth, distances, params, is_rounded: true };
+            let search = PartitionSearch { source, truth, distances, params, is_rounded: true };
             let found = search.find(run)?;
             if found.as_ref().is_some_and(|(_, report)| report.recall >= params.recall_target) {
                 return Ok(found);
@@ -116,7 +116,7 @@ fn find_floats(dense: &Dense<'_>, distances: &Distances<'_>, params: &KnnParams,
             truth = search.truth;
         }
     }
-    Search { source: rows(), truth, distances, params, is_rounded: false }.find(run)
+    PartitionSearch { source: rows(), truth, distances, params, is_rounded: false }.find(run)
 }
 
 /// Bytes per unit of length such that the largest value of some rows fits; larger ones are cut off.
@@ -144,10 +144,10 @@ impl<E: Element> Assign for Points<E> {
     }
 }
 
-/// Neighbours and how they were found; none where some row has too few.
+/// Neighbors and how they were found; none where some row has too few.
 type Found = Option<(Neighbors, KnnReport)>;
 
-struct Search<'a, S> {
+struct PartitionSearch<'a, S> {
     source: S,
     truth: Truth,
     distances: &'a Distances<'a>,
@@ -156,15 +156,15 @@ struct Search<'a, S> {
     is_rounded: bool,
 }
 
-impl<S: Source> Search<'_, S> {
-    /// Partitions and rounds over neighbours until the recall is reached, or is out of sight.
+impl<S: Source> PartitionSearch<'_, S> {
+    /// Partitions and rounds over neighbors until the recall reaches its target, or would not in five more partitions.
     fn find(&self, run: &Run) -> Result<Found> {
         let target = self.params.recall_target;
         let (partition, order) = self.first_partition(run)?;
         let mut partition = Some(partition);
         let points = Points::prepare(&self.source, Some(&order.rows), run)?;
         let width = list_width(self.params.n_neighbors, self.is_rounded, target);
-        let mut lists = SharedLists::new(points.n, width);
+        let mut lists = shared_lists(points.n, width);
         let mut report = KnnReport { method: "partitions", recall: 0.0, ..KnnReport::exact() };
         let mut snapshot = None;
         while let Some(joined) = partition.take() {
@@ -173,7 +173,7 @@ impl<S: Source> Search<'_, S> {
             self.join(&points, &joined, &lists, report.repetitions, run)?;
             drop(joined);
             self.polish(&points, &mut lists, &order, &mut report, &mut snapshot, run)?;
-            // Each repetition gains less than the one before: give up where five like this one would not do.
+            // Each repetition gains less than the one before: stop where five more like this one would not suffice.
             let is_in_sight = report.recall - before >= (target - report.recall) / 5.0;
             if report.recall < target && is_in_sight && report.repetitions < REPETITIONS {
                 partition = Some(Partition::carve(&points, &self.carving(), report.repetitions as u64 + 1, run)?);
@@ -194,12 +194,12 @@ impl<S: Source> Search<'_, S> {
     fn first_partition(&self, run: &Run) -> Result<(Partition, Order)> {
         let points = Points::prepare(&self.source, None, run)?;
         let mut partition = Partition::carve(&points, &self.carving(), 1, run)?;
-        let order = Order::of(&partition, points.n);
+        let order = Order::new(&partition, points.n);
         run.install(|| partition.ids.par_iter_mut().for_each(|id| *id = order.places[*id as usize]));
         Ok((partition, order))
     }
 
-    /// All pairs of each leaf meet.
+    /// Compares all pairs of each leaf.
     fn join(
         &self,
         points: &Points<S::Element>,
@@ -222,7 +222,8 @@ impl<S: Source> Search<'_, S> {
         })
     }
 
-    /// Rounds over neighbours of neighbours while they are needed and gain something; `snapshot` is what the last one went through.
+    /// Rounds over neighbors of neighbors while the recall is short of its target and grows; `snapshot` is the graph of the last
+    /// round.
     fn polish(
         &self,
         points: &Points<S::Element>,
@@ -241,7 +242,7 @@ impl<S: Source> Search<'_, S> {
             }
             let is_close = target - before < SMALL_GAP && snapshot.is_none();
             let degrees = if is_close { Degrees::few } else { Degrees::full }(self.params.n_neighbors);
-            let graph = Snapshot::of(lists, degrees, snapshot.as_ref(), run)?;
+            let graph = Snapshot::new(lists, degrees, snapshot.as_ref(), run)?;
             polish(points, lists, &graph, run)?;
             *snapshot = Some(graph);
             self.measure(lists, order, report, run);
@@ -254,7 +255,7 @@ impl<S: Source> Search<'_, S> {
 
     fn measure(&self, lists: &mut SharedLists, order: &Order, report: &mut KnnReport, run: &Run) {
         let (width, k) = (lists.width(), self.params.n_neighbors);
-        let keys = lists.as_slice();
+        let keys = &*lists.as_mut_slice();
         let found = |&row: &usize| {
             let list = &keys[order.places[row] as usize * width..][..width];
             let mut exact: Vec<f32> = self.exact(list, row, order).map(distance_of).collect();
@@ -278,7 +279,7 @@ impl<S: Source> Search<'_, S> {
     fn finish(&self, mut lists: SharedLists, order: &Order, run: &Run) -> Result<Neighbors> {
         const BLOCK: usize = 1024;
         let (n, k, width) = (lists.n_rows(), self.params.n_neighbors, lists.width());
-        // In the order of the search, where neighbours lie side by side.
+        // In the order of the search, where neighbors lie side by side.
         let ranked = lists.as_mut_slice().par_chunks_mut(BLOCK * width).enumerate().map(|(block, lists)| {
             run.check()?;
             let mut exact = Vec::with_capacity(width);
@@ -297,8 +298,8 @@ impl<S: Source> Search<'_, S> {
             Ok(())
         });
         run.install(|| ranked.collect::<Result<()>>())?;
-        let keys = lists.as_slice();
-        // Places a short list cannot fill name no row, at infinity.
+        let keys = &*lists.as_mut_slice();
+        // Empty places of a short list have row u32::MAX at infinite distance.
         let (mut indices, mut distances) = (vec![u32::MAX; n * k], vec![f32::INFINITY; n * k]);
         let rows = indices.par_chunks_exact_mut(k).zip(distances.par_chunks_exact_mut(k)).enumerate();
         run.install(|| {
@@ -322,7 +323,7 @@ struct Order {
 }
 
 impl Order {
-    fn of(partition: &Partition, n: usize) -> Self {
+    fn new(partition: &Partition, n: usize) -> Self {
         let mut rows = Vec::with_capacity(n);
         (0..partition.n_leaves()).for_each(|leaf| rows.extend_from_slice(partition.home(leaf)));
         let mut places = vec![0u32; n];

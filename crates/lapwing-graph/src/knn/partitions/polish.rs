@@ -1,21 +1,20 @@
-//! Neighbours of neighbours: what partitions missed is mostly known to a neighbour.
+//! Neighbors of neighbors: a neighbor that partitions missed is mostly in the list of another neighbor.
 //!
-//! A snapshot of the lists becomes a graph: the first few neighbours of each row and, back along the same edges, rows
-//! it is near to. Then every row meets the neighbours of its neighbours, except by two edges that were there already in the
-//! snapshot before: those rows have met. Lists are read from the snapshot and written by their own row only, so a round
-//! does not depend on the order of rows.
+//! A snapshot of the lists becomes a graph: the first few neighbors of each row and, back along the same edges, rows of which
+//! it is a neighbor. Then every row is compared with the neighbors of its neighbors, except along two edges that were both in
+//! the snapshot before: those rows have been compared. Lists are read from the snapshot and written by their own row only,
+//! so that a round does not depend on the order of rows.
 //!
 //! Cost: for k = 15 some 250 distances to rows that lie anywhere and 600 lookups in a table, for each row, in a first full
-//! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbour in a snapshot, and 9 a row.
+//! round; a seventh of it in a second one. Memory: 4 bytes for each place of a neighbor in a snapshot, and 9 a row.
 
 use lapwing_data::{Result, Run};
+use lapwing_simd::{Simd, dispatch, prefetch, prefetch_lines};
 use rayon::prelude::*;
 
-use crate::knn::kernels::lanes::{Element, Kernel};
+use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use crate::knn::kernels::points::Points;
-use crate::knn::kernels::tile::dispatched;
-use lapwing_data::vectored::prefetch;
 
 /// Rows between two looks at whether to stop.
 const CHECK: usize = 1 << 16;
@@ -23,15 +22,15 @@ const CHECK: usize = 1 << 16;
 const MOST_PARTS: usize = 8;
 /// Rows handled as one piece of work.
 const BLOCK: usize = 512;
-/// Places of the table of rows already met: a power of two well above the most candidates of a row,
+/// Places of the table of rows already seen: a power of two well above the most candidates of a row,
 /// (forward + back)² of the largest degrees and the list itself.
 const TABLE: usize = 4096;
 
-/// Most neighbours of a row in a snapshot, forward and back: [`TABLE`] holds all candidates of a row, and 64 bits its neighbours.
+/// Most neighbors of a row in a snapshot, forward and back: [`TABLE`] holds all candidates of a row, and 64 bits its neighbors.
 const MOST_FORWARD: usize = 24;
 const MOST_BACK: usize = 12;
 
-/// Neighbours of each row in a snapshot: forward, and at most back.
+/// Neighbors of each row in a snapshot: forward, and at most back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Degrees {
     pub forward: usize,
@@ -39,12 +38,12 @@ pub(crate) struct Degrees {
 }
 
 impl Degrees {
-    /// For lists of `k` neighbours.
+    /// For lists of `k` neighbors.
     pub fn full(k: usize) -> Self {
         Self { forward: k.min(MOST_FORWARD), back: (k.div_ceil(2) + 2).min(MOST_BACK) }
     }
 
-    /// A first round where most is found: half the neighbours find half of what is missing for a quarter of the work.
+    /// For a first round where few neighbors are missing: half the edges find half of those for a quarter of the work.
     pub fn few(k: usize) -> Self {
         let full = Self::full(k);
         Self { forward: full.forward.div_ceil(2), back: full.back.div_ceil(4) }
@@ -53,9 +52,9 @@ impl Degrees {
 
 /// A snapshot of the lists as a graph of limited degree.
 pub(crate) struct Snapshot {
-    /// Neighbours a row may have.
+    /// Neighbors a row may have.
     most: usize,
-    /// Neighbours of each row (n).
+    /// Neighbors of each row (n).
     lens: Vec<u8>,
     /// (n, most).
     ids: Vec<u32>,
@@ -64,19 +63,19 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The nearest rows of each row, and rows that have it among their nearest, as many as `degrees` says; `before` is what
-    /// the last round went through.
-    pub fn of(lists: &mut SharedLists, degrees: Degrees, before: Option<&Self>, run: &Run) -> Result<Self> {
+    /// The nearest rows of each row, and rows of which it is one of the nearest, at most `degrees`; `before` is the snapshot
+    /// of the last round.
+    pub fn new(lists: &mut SharedLists, degrees: Degrees, before: Option<&Self>, run: &Run) -> Result<Self> {
         let (n, width, Degrees { forward, back }) = (lists.n_rows(), lists.width(), degrees);
         let most = forward + back;
-        let keys = lists.as_slice();
+        let keys = &*lists.as_mut_slice();
         let near = |row: usize, most: usize| {
             keys[row * width..][..most].iter().take_while(|&&key| key != EMPTY).map(|&key| id_of(key))
         };
         let (mut ids, mut lens, mut fresh) = (vec![0u32; n * most], vec![0u8; n], vec![0u64; n]);
         run.install(|| {
-            // Which rows point back is decided by their numbers alone: every part of the rows goes through all lists in
-            // order. The result is the same for any number of parts, the reading is not.
+            // The rows that point back are the first by number: every part of the rows reads all lists in order, so that
+            // the result does not depend on the number of parts.
             let part = n.div_ceil(rayon::current_num_threads().min(MOST_PARTS)).max(1);
             ids.par_chunks_mut(part * most).zip(lens.par_chunks_mut(part)).enumerate().try_for_each(
                 |(at, (ids, counts))| {
@@ -127,12 +126,12 @@ impl Snapshot {
         Ok(Self { most, lens, ids, fresh })
     }
 
-    /// Asks for the memory of the neighbours of `row`.
+    /// Prefetches the neighbors of `row`.
     #[inline(always)]
     fn prefetch(&self, row: usize) {
-        self.ids[row * self.most..(row + 1) * self.most].iter().step_by(16).for_each(prefetch);
-        prefetch(&self.lens[row]);
-        prefetch(&self.fresh[row]);
+        prefetch_lines(&self.ids[row * self.most..(row + 1) * self.most]);
+        prefetch(&self.lens, row);
+        prefetch(&self.fresh, row);
     }
 
     #[inline(always)]
@@ -141,7 +140,7 @@ impl Snapshot {
     }
 }
 
-/// One round: every row meets the neighbours of its neighbours in `graph`, as far as they were not met in the round before.
+/// One round: every row is compared with the neighbors of its neighbors in `graph` that the round before did not reach.
 pub(crate) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, run: &Run) -> Result<()> {
     let n = points.n;
     run.install(|| {
@@ -156,7 +155,7 @@ pub(crate) fn polish<E: Element>(points: &Points<E>, lists: &SharedLists, graph:
     })
 }
 
-/// Rows already met, by hash; emptied by counting rounds.
+/// Rows already seen, by hash. A new round empties it by counting up.
 pub(crate) struct Met {
     table: Vec<u64>,
     round: u32,
@@ -170,7 +169,7 @@ impl Met {
         });
     }
 
-    /// Notes `id`; false if it was there.
+    /// Adds `id`; false if it was there.
     #[inline(always)]
     fn insert(&mut self, id: u32) -> bool {
         let entry = u64::from(self.round) << 32 | u64::from(id);
@@ -189,21 +188,24 @@ impl Met {
     }
 }
 
-dispatched! {
-    /// The rows `first..end` meet the neighbours of their neighbours.
-    explore = explore_with(points: &Points<E>, lists: &SharedLists, graph: &Snapshot, first: usize, end: usize, met: &mut Met)
+dispatch! {
+    /// Compares the rows `first..end` with the neighbors of their neighbors.
+    fn explore[E: Element](
+        points: &Points<E>, lists: &SharedLists, graph: &Snapshot, first: usize, end: usize, met: &mut Met
+    ) = explore_with(simd)
 }
 
 #[inline(always)]
-unsafe fn explore_with<K: Kernel, const R: usize>(
-    points: &Points<K::Element>,
+fn explore_with<S: Simd, E: Element>(
+    simd: S,
+    points: &Points<E>,
     lists: &SharedLists,
     graph: &Snapshot,
     first: usize,
     end: usize,
     met: &mut Met,
 ) {
-    let (width, kept) = (points.width, lists.width());
+    let kept = lists.width();
     let mut candidates = Vec::with_capacity(TABLE);
     for row in first..end {
         met.next();
@@ -220,32 +222,27 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
             let mut meet = |id: u32| {
                 if met.insert(id) {
                     candidates.push(id);
-                    // The first cache lines; the processor foresees the others.
-                    let words = points.row(id as usize);
-                    words.iter().step_by(16).take(4).for_each(prefetch);
-                    prefetch(&points.norms[id as usize]);
+                    points.prefetch(id);
+                    prefetch(&points.norms, id as usize);
                 }
             };
             let (ids, mut rest) = (graph.near(near as usize), graph.fresh[near as usize]);
             if fresh >> at & 1 == 1 {
                 ids.iter().for_each(|&id| meet(id));
             } else {
-                // By a way known before only to rows that were not.
+                // The edge to `near` is old: only its new edges lead to rows that were not compared.
                 while rest != 0 {
                     meet(ids[rest.trailing_zeros() as usize]);
                     rest &= rest - 1;
                 }
             }
         }
-        let own = points.row(row).as_ptr();
+        let own = points.row(row);
         for &id in &candidates {
-            let other = points.row(id as usize).as_ptr();
             let norms = (points.norms[row].0, points.norms[id as usize].1);
-            // SAFETY: both rows have `width` words; the caller vouches for the processor.
-            let distance = unsafe { K::pair(own, other, width, norms.0, norms.1) };
+            let distance = E::pair(simd, own, points.row(id as usize), norms);
             if distance <= limit {
-                // SAFETY: as above.
-                unsafe { K::insert(&mut list, key(distance, id)) };
+                simd.insert_sorted(&mut list, key(distance, id));
                 limit = distance_of(list[kept - 1]);
             }
         }
@@ -255,7 +252,8 @@ unsafe fn explore_with<K: Kernel, const R: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knn::kernels::lanes::Floats;
+    use crate::knn::kernels::element::Floats;
+    use crate::knn::kernels::lists::shared_lists;
 
     /// Rows on a line, 0, 1, 2, …: search distances are half the squares of the differences.
     fn line(n: usize) -> Points<Floats> {
@@ -267,10 +265,10 @@ mod tests {
     fn a_round_reaches_the_neighbors_of_neighbors_and_no_further() {
         let run = Run::new(Some(2), 0).unwrap();
         let points = line(3000);
-        let mut lists = SharedLists::new(3000, 8);
+        let mut lists = shared_lists(3000, 8);
         // Each row knows the next one only.
         (0..2999).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
-        let graph = Snapshot::of(&mut lists, Degrees::full(4), None, &run).unwrap();
+        let graph = Snapshot::new(&mut lists, Degrees::full(4), None, &run).unwrap();
         assert_eq!(graph.near(7), [8, 6]);
         polish(&points, &lists, &graph, &run).unwrap();
         let mut found: Vec<u32> = lists.lock(1500).iter().filter(|&&key| key != EMPTY).map(|&key| id_of(key)).collect();
@@ -285,11 +283,11 @@ mod tests {
         let points = line(600);
         let full = Degrees::full(6);
         let found = |knows: bool| {
-            let mut lists = SharedLists::new(600, 8);
+            let mut lists = shared_lists(600, 8);
             (0..599).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
             let mut before = None;
             for _ in 0..3 {
-                let graph = Snapshot::of(&mut lists, full, before.as_ref().filter(|_| knows), &run).unwrap();
+                let graph = Snapshot::new(&mut lists, full, before.as_ref().filter(|_| knows), &run).unwrap();
                 polish(&points, &lists, &graph, &run).unwrap();
                 before = Some(graph);
             }
@@ -305,10 +303,10 @@ mod tests {
     #[test]
     fn snapshots_keep_to_their_degrees() {
         let run = Run::new(Some(1), 0).unwrap();
-        let mut lists = SharedLists::new(100, 8);
+        let mut lists = shared_lists(100, 8);
         // Everyone's nearest is row 0.
         (1..100).for_each(|row| lists.lock(row)[0] = key(row as f32, 0));
-        let graph = Snapshot::of(&mut lists, Degrees::full(6), None, &run).unwrap();
+        let graph = Snapshot::new(&mut lists, Degrees::full(6), None, &run).unwrap();
         let back = Degrees::full(6).back;
         assert_eq!(graph.near(0), (1..=back as u32).collect::<Vec<_>>());
     }

@@ -55,7 +55,7 @@ pub(super) fn accelerated(rows: &Rows<'_>, start: Iterate, course: Course) -> Re
     Ok((descent.now, trace))
 }
 
-/// Where the iteration stands.
+/// The state of the iteration.
 struct Descent {
     /// F.
     now: Iterate,

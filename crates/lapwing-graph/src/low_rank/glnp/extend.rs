@@ -1,8 +1,8 @@
 //! Rows that were not factored: f(x) = argmin over f ≥ 0 of ‖x − E·f‖² with E = XᵀF, non-negative least squares on EᵀE and
 //! Eᵀx.
 //!
-//! In the fit, row i of X is approximated by E·fᵢ; a new row looks for the f that does so best. Least squares whose negative
-//! entries are cut off afterwards are no substitute: nothing makes up for what is cut off.
+//! In the fit, row i of X is approximated by E·fᵢ; a new row gets the f of least error. Unconstrained least squares with
+//! negative entries set to 0 afterwards are worse: the other entries do not adapt to the change.
 //!
 //! Cost: one pass over the new rows, O(d·k) for each and the active sets of [`Nnls`]: O(p·k + p³) where p entries are above 0.
 //! Parallel over blocks of rows, which do not depend on each other.

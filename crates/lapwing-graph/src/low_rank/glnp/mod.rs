@@ -1,4 +1,4 @@
-//! Global linear neighbourhoods (GLNP): a factor F ≥ 0 (n, k) with F·Fᵀ·X close to X, every row a combination of all others
+//! Global linear neighborhoods (GLNP): a factor F ≥ 0 (n, k) with F·Fᵀ·X close to X, every row a combination of all others
 //! with weights F·Fᵀ.
 //!
 //! Q(F) = ‖X − F·Fᵀ·X‖² is brought down over F ≥ 0 (Tian & Kuang 2012, "Global linear neighborhoods for efficient label
@@ -13,14 +13,14 @@
 //! ∇Q(F) = −4·X·E + 2·F·P + 2·X·E·T
 //! ```
 //!
-//! 1. F₀ at the clusters of given centers, or uniform (`start.rs`), times t = √(tr P/⟨P, T⟩), which minimises Q(tF₀);
+//! 1. F₀ at the clusters of given centers, or uniform (`start.rs`), times t = √(tr P/⟨P, T⟩), which minimizes Q(tF₀);
 //! 2. accelerated projected gradients (`accelerated.rs`), multiplicative updates (`multiplicative.rs`) or the published
 //!    algorithm (`paper.rs`), the first and the last by the fused pass of `step.rs`;
 //! 3. new rows by non-negative least squares on E (`extend.rs`).
 //!
 //! Departures: the start. Uniform in [0, 1] and unscaled, as published, Q starts at 10⁷ to 10⁹ times ‖X‖², growing as
 //! (n·k)², and thousands of steps of length 1 are spent on the way back; scaled it is near a saddle still. Data is shifted
-//! for multiplicative updates alone. Do not center or standardise features for this method: lines through the origin are
+//! for multiplicative updates alone. Do not center or standardize features for this method: lines through the origin are
 //! what it looks for.
 //!
 //! Cost: 4·n·d·k + 6·n·k² operations and one pass over X for each step tried; passes of rows come from a stream and are not
@@ -73,7 +73,7 @@ pub struct GlnpFactor {
     pub n_passes: usize,
 }
 
-/// Factors the rows of `source` (n, d); `centers` (k, d) are asked for where the start is at clusters.
+/// Factors the rows of `source` (n, d); a start at clusters needs `centers` (k, d).
 ///
 /// # Errors
 /// [`Error::Param`] for a parameter outside its range, a rank above n, or centers that are missing; [`Error::Shape`] for
@@ -89,7 +89,7 @@ pub struct GlnpFactor {
 /// use lapwing_data::{Features, Run};
 /// use lapwing_graph::low_rank::{GlnpCenters, GlnpParams, glnp};
 ///
-/// // Rows on two lines through the origin: rank 2 says all.
+/// // Rows on two lines through the origin: rank 2 suffices.
 /// let values = (0..100).flat_map(|i| [i % 2, 1 - i % 2].map(|on| (on * (1 + i)) as f32)).collect();
 /// let features = Features::from_f32(100, 2, values)?;
 /// let centers = GlnpCenters { values: &[50.0, 0.0, 0.0, 50.0], shift: &[] };
@@ -132,7 +132,7 @@ pub fn glnp(
     })
 }
 
-/// F before it is scaled; what the rows are shifted by is known afterwards.
+/// F before it is scaled; also sets the number that is subtracted from all values.
 fn start(rows: &mut Rows<'_>, centers: Option<GlnpCenters<'_>>, params: &GlnpParams) -> Result<Vec<f64>> {
     let k = params.rank;
     let shifts = params.solver == GlnpSolver::Multiplicative;
@@ -164,7 +164,7 @@ struct Iterate {
 }
 
 impl Iterate {
-    /// tF with the t that minimises Q.
+    /// tF with the t that minimizes Q.
     fn scale(&mut self, run: &Run) {
         use rayon::prelude::*;
         let t = self.moments.best_scale();

@@ -6,6 +6,7 @@
 //!
 //! Cost: O(d·k²) time on the calling thread; memory 8·(d·k + 2k²) bytes for each.
 
+use lapwing_data::ordered::{Summand, add};
 use lapwing_solve::products::{add_transposed_product, product};
 
 /// E, T and P of some F (n, k).
@@ -50,7 +51,7 @@ impl Moments {
         squared_norm - 2.0 * self.trace() + dot(&self.outer, &self.gram)
     }
 
-    /// t that minimises Q(tF): √(tr P/⟨P, T⟩); 1 where XᵀF = 0 and all t are alike.
+    /// t that minimizes Q(tF): √(tr P/⟨P, T⟩); 1 where XᵀF = 0 and all t are alike.
     pub fn best_scale(&self) -> f64 {
         let scale = (self.trace() / dot(&self.outer, &self.gram)).sqrt();
         if scale.is_finite() && scale > 0.0 { scale } else { 1.0 }
@@ -82,34 +83,30 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Sums of one slot of a pass.
+/// E and T of some rows.
 #[derive(Clone, Debug)]
-pub(super) struct Sums {
+pub(super) struct MomentSums {
     /// XᵀF of the rows so far (d, k).
     pub basis: Vec<f64>,
     /// FᵀF of the rows so far (k, k).
     pub gram: Vec<f64>,
 }
 
-impl Sums {
+impl MomentSums {
     pub fn zero(d: usize, k: usize) -> Self {
         Self { basis: vec![0.0; d * k], gram: vec![0.0; k * k] }
     }
 
     /// Adds rows of X and F.
-    pub fn add(&mut self, x: &[f64], f: &[f64], rows: usize) {
+    pub fn add_rows(&mut self, x: &[f64], f: &[f64], rows: usize) {
         add_transposed_product(x, f, rows, &mut self.basis);
         add_transposed_product(f, f, rows, &mut self.gram);
     }
+}
 
-    /// Adds what another slot has.
-    pub fn absorb(&mut self, other: &Self) {
+impl Summand for MomentSums {
+    fn add(&mut self, other: &Self) {
         add(&mut self.basis, &other.basis);
         add(&mut self.gram, &other.gram);
     }
-}
-
-/// a ← a + b.
-pub(super) fn add(a: &mut [f64], b: &[f64]) {
-    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
 }

@@ -8,11 +8,12 @@
 //! Cost: one pass, 4·n·d·k + 6·n·k² operations an iteration; F is changed in place. Parallel over blocks of rows, sums in
 //! the order of [`rows`](super::rows).
 
-use lapwing_data::{Result, vectored};
+use lapwing_data::Result;
+use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, product};
 
-use super::moments::{Moments, Sums};
-use super::rows::{Rows, n_slots};
+use super::moments::{MomentSums, Moments};
+use super::rows::Rows;
 use super::{Course, Iterate, Trace};
 
 /// Below it a denominator counts as it.
@@ -48,8 +49,7 @@ pub(super) fn multiplicative(
 pub(super) fn update(rows: &Rows<'_>, at: &mut Iterate, exponent: Exponent) -> Result<()> {
     let Moments { k, basis, gram, outer } = &at.moments;
     let k = *k;
-    let mut slots = vec![Sums::zero(rows.d, k); n_slots(rows.n, rows.d, k)];
-    rows.pass(&mut at.factor, &mut slots, |sums, tile, f| {
+    let sums = rows.sum(k, &mut at.factor, MomentSums::zero(rows.d, k), |sums, tile, f| {
         tile.scratch.resize(2 * f.len(), 0.0);
         let (b, below) = tile.scratch.split_at_mut(f.len());
         product(tile.x, basis, rows.d, b);
@@ -62,17 +62,15 @@ pub(super) fn update(rows: &Rows<'_>, at: &mut Iterate, exponent: Exponent) -> R
                 f.iter_mut().zip(b).zip(below).for_each(|((f, b), below)| *f *= (2.0 * *b / below.max(TINY)).cbrt());
             }
         }
-        sums.add(tile.x, f, f.len() / k);
+        sums.add_rows(tile.x, f, f.len() / k);
     })?;
-    let mut total = Sums::zero(rows.d, k);
-    slots.iter().for_each(|sums| total.absorb(sums));
-    at.moments = Moments::new(k, total.basis, total.gram);
+    at.moments = Moments::new(k, sums.basis, sums.gram);
     Ok(())
 }
 
-vectored! {
+dispatch! {
     /// f ← f·√(2b/below).
-    by_roots = by_roots_plain(f: &mut [f64], b: &[f64], below: &[f64])
+    pub(crate) fn by_roots(f: &mut [f64], b: &[f64], below: &[f64]) = by_roots_plain
 }
 
 #[inline(always)]

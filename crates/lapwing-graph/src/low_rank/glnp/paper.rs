@@ -4,7 +4,7 @@
 //! From Y the step goes along the projected gradient brought to length 1, by α = 1, 0.1, 0.01, … until
 //! Q(F⁺) ≤ Q(Y) + 0.01·⟨∇Q(Y), F⁺ − Y⟩; then Y = F⁺ + (t − 1)/t⁺·(F⁺ − F).
 //!
-//! Mended: the objective is that of X − F·Fᵀ·X; the gradient is normalised by √Σg², not by √Σg; the number of the iteration
+//! Mended: the objective is that of X − F·Fᵀ·X; the gradient is normalized by √Σg², not by √Σg; the number of the iteration
 //! and the momentum t, which starts at 1, are two variables; a step is accepted by comparison with Q(Y); the stop test
 //! compares accepted objectives of two iterates; the gradient is projected as ∇Q where Y > 0 and min(∇Q, 0) elsewhere.
 //! Where no α is accepted the momentum ends, and the iteration where that does not help. Q is not monotone, and the best F is
@@ -24,7 +24,7 @@ use super::rows::Rows;
 use super::step::{Found, Point, step};
 use super::{Course, Iterate, Trace};
 
-/// Share of the slope by which Q must fall.
+/// The Armijo sufficient-decrease constant.
 const SUFFICIENT: f64 = 0.01;
 /// Factor from one α to the next.
 const SHRINK: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! What global linear neighbourhoods are asked.
+//! Parameters of global linear neighborhoods.
 
 use lapwing_data::params::{Parameters, at_least};
 use lapwing_data::{Error, Result, choices, parameters};

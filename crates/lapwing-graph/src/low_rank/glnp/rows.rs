@@ -3,16 +3,20 @@
 //!
 //! Block b of 1,024 rows adds to slot b mod s, one of at most 64 partial sums; within a slot blocks follow one another in
 //! order, and in the end the slots are added in theirs. s depends on n, d and k alone, so that any number of threads gives
-//! the same bits, and a source that can only be read once through the same as one that can be sought: of the first kind
-//! one thread reads a few blocks ahead, of the second every block is read by whom it is worked on by.
+//! the same bits. Where the source is seekable, each thread reads its own blocks; else one reader reads a few blocks ahead
+//! of the threads, with the same bits.
 //!
 //! Inside a block, tiles of 128 to 1,024 rows are converted and worked on while they are in the cache.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lapwing_data::{Error, Result, RowReader, RowSource, Run, vectored};
+use lapwing_data::ordered::{Summand, sum_of_parts};
+use lapwing_data::{Result, RowReader, RowSource, Run};
+use lapwing_simd::dispatch;
 use rayon::prelude::*;
+
+use crate::low_rank::passes::{bad_value, each_in_parallel};
 
 /// Rows that are one unit of parallel work and have a stream of random numbers of their own.
 pub(super) const BLOCK_ROWS: usize = 1024;
@@ -99,7 +103,8 @@ impl<'a> Rows<'a> {
     /// n·w values, w for each row; `slots` as many as one likes.
     ///
     /// # Errors
-    /// Those of the source; [`Error::Value`] for the first value that is not finite; [`Error::Interrupted`].
+    /// Those of the source; [`Error::Value`](lapwing_data::Error::Value) for the first value that is not finite;
+    /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
     pub fn pass<O: Send, S: Send>(
         &self,
         out: &mut [O],
@@ -123,17 +128,41 @@ impl<'a> Rows<'a> {
                 let (now, later) = open.split_at_mut(rows.div_ceil(BLOCK_ROWS));
                 open = later;
                 let blocks = out.par_chunks_mut(BLOCK_ROWS * width).zip(now).enumerate();
-                let done: Vec<Result<()>> = self.run.install(|| {
-                    let work = |(at, (out, slot)): (usize, (&mut [O], &mut S))| {
-                        self.block(first + at * BLOCK_ROWS, read.get(at).map(Vec::as_slice), slot, out, width, &work)
-                    };
-                    blocks.with_max_len(1).map(work).collect()
-                });
-                // The first in order, whichever came first.
-                done.into_iter().collect::<Result<()>>()?;
+                self.run.install(|| {
+                    each_in_parallel(
+                        blocks,
+                        || (),
+                        |(), (at, (out, slot))| {
+                            self.block(
+                                first + at * BLOCK_ROWS,
+                                read.get(at).map(Vec::as_slice),
+                                slot,
+                                out,
+                                width,
+                                &work,
+                            )
+                        },
+                    )
+                })?;
             }
         }
         Ok(())
+    }
+
+    /// One pass that sums, over slots for rank k that begin at `zero`.
+    ///
+    /// # Errors
+    /// As [`pass`](Self::pass).
+    pub fn sum<O: Send, S: Summand + Clone>(
+        &self,
+        k: usize,
+        out: &mut [O],
+        zero: S,
+        work: impl Fn(&mut S, Tile<'_>, &mut [O]) + Sync,
+    ) -> Result<S> {
+        let mut slots = vec![zero.clone(); n_slots(self.n, self.d, k)];
+        self.pass(out, &mut slots, work)?;
+        Ok(sum_of_parts(zero, &slots))
     }
 
     /// The tiles of one block, from `read` where the rows are there already.
@@ -187,14 +216,8 @@ impl<'a> Rows<'a> {
         if convert(raw, self.shift, x) < EXPONENT {
             return Ok(());
         }
-        let at = raw.iter().position(|value| !value.is_finite()).unwrap_or(0);
-        Err(Error::Value {
-            what: "features".into(),
-            row: first + at / self.d,
-            col: Some(at % self.d),
-            value: raw[at].to_string(),
-            advice: "remove or impute it".into(),
-        })
+        let row = raw.iter().position(|value| !value.is_finite()).unwrap_or(0) / self.d;
+        Err(bad_value(&raw[row * self.d..][..self.d], first + row))
     }
 
     /// A reader ahead of the work, for sources that cannot be sought.
@@ -212,9 +235,9 @@ impl<'a> Rows<'a> {
 /// Of the bits of an f32, those of the exponent: all of them are set where the value is not finite.
 const EXPONENT: u32 = 0x7F80_0000;
 
-vectored! {
+dispatch! {
     /// x ← raw − shift; the largest exponent among them, still in its place.
-    convert = convert_plain(raw: &[f32], shift: f64, x: &mut [f64]) -> u32
+    pub(crate) fn convert(raw: &[f32], shift: f64, x: &mut [f64]) -> u32 = convert_plain
 }
 
 #[inline(always)]
@@ -248,7 +271,7 @@ impl Ahead<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::{CancelToken, Features};
+    use lapwing_data::{CancelToken, Error, Features};
 
     use super::*;
 

@@ -13,7 +13,7 @@ use rand::RngExt;
 use rayon::prelude::*;
 
 use super::Iterate;
-use super::moments::{Moments, Sums};
+use super::moments::{MomentSums, Moments};
 use super::rows::{BLOCK_ROWS, Rows, n_slots};
 
 /// Added to a cluster indicator in units of 1/√n, at most.
@@ -105,15 +105,10 @@ pub(super) fn uniform(rows: &Rows<'_>, k: usize, most: f64) -> Vec<f64> {
 
 /// An F with its moments, and ‖X‖²; one pass.
 pub(super) fn begin(rows: &Rows<'_>, mut factor: Vec<f64>, k: usize) -> Result<(Iterate, f64)> {
-    let mut slots = vec![(Sums::zero(rows.d, k), 0.0); n_slots(rows.n, rows.d, k)];
-    rows.pass(&mut factor, &mut slots, |(sums, norm), tile, f| {
-        sums.add(tile.x, f, f.len() / k);
+    let zero = (MomentSums::zero(rows.d, k), 0.0);
+    let (sums, squared_norm) = rows.sum(k, &mut factor, zero, |(sums, norm), tile, f| {
+        sums.add_rows(tile.x, f, f.len() / k);
         *norm += tile.x.chunks_exact(rows.d).map(|x| x.iter().map(|x| x * x).sum::<f64>()).sum::<f64>();
     })?;
-    let (mut total, mut squared_norm) = (Sums::zero(rows.d, k), 0.0);
-    for (sums, norm) in &slots {
-        total.absorb(sums);
-        squared_norm += norm;
-    }
-    Ok((Iterate { factor, moments: Moments::new(k, total.basis, total.gram) }, squared_norm))
+    Ok((Iterate { factor, moments: Moments::new(k, sums.basis, sums.gram) }, squared_norm))
 }

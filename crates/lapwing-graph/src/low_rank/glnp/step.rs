@@ -1,5 +1,5 @@
-//! One pass of a projected gradient step: F⁺ = max(Y − s·∇Q(Y), 0) from Y = F + β(F − F′), with all that the choice of s and
-//! of the next Y asks for.
+//! One pass of a projected gradient step: F⁺ = max(Y − s·∇Q(Y), 0) from Y = F + β(F − F′), with the sums that decide about s
+//! and the next Y.
 //!
 //! A block needs its rows of X, F and F′ and the moments of Y; it computes its rows of the gradient and of F⁺ and adds to
 //! XᵀF⁺, F⁺ᵀF⁺, F⁺ᵀF and four numbers. So a step costs one pass over X whether it is accepted or not, and neither Y nor the
@@ -8,12 +8,14 @@
 //! Cost: 4·n·d·k + 6·n·k² operations. Parallel over blocks of rows, sums in the order of [`rows`](super::rows); those
 //! over the entries of a block by columns, then over columns.
 
-use lapwing_data::{Result, vectored};
+use lapwing_data::Result;
+use lapwing_data::ordered::{Summand, add};
+use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, add_transposed_product, product};
 
 use super::Iterate;
-use super::moments::{Moments, Sums, add};
-use super::rows::{Rows, n_slots};
+use super::moments::{MomentSums, Moments};
+use super::rows::Rows;
 
 /// Y = F + β(F − F′).
 pub(super) struct Point<'p> {
@@ -40,10 +42,10 @@ pub(super) struct Found {
     pub gradient: f64,
 }
 
-/// Sums of one slot.
+/// Sums over rows.
 #[derive(Clone)]
 struct StepSums {
-    sums: Sums,
+    moments: MomentSums,
     cross: Vec<f64>,
     /// Slope, moved, uphill and gradient by columns (4, k).
     columns: Vec<f64>,
@@ -51,7 +53,15 @@ struct StepSums {
 
 impl StepSums {
     fn zero(d: usize, k: usize) -> Self {
-        Self { sums: Sums::zero(d, k), cross: vec![0.0; k * k], columns: vec![0.0; 4 * k] }
+        Self { moments: MomentSums::zero(d, k), cross: vec![0.0; k * k], columns: vec![0.0; 4 * k] }
+    }
+}
+
+impl Summand for StepSums {
+    fn add(&mut self, other: &Self) {
+        self.moments.add(&other.moments);
+        add(&mut self.cross, &other.cross);
+        add(&mut self.columns, &other.columns);
     }
 }
 
@@ -59,8 +69,7 @@ impl StepSums {
 pub(super) fn step(rows: &Rows<'_>, from: &Point<'_>, s: f64, next: &mut Iterate) -> Result<Found> {
     let (d, k) = (rows.d, from.moments.k);
     let (of_rows, of_factor) = from.moments.gradient_maps();
-    let mut slots = vec![StepSums::zero(d, k); n_slots(rows.n, d, k)];
-    rows.pass(&mut next.factor, &mut slots, |slot, tile, next| {
+    let total = rows.sum(k, &mut next.factor, StepSums::zero(d, k), |sums, tile, next| {
         let part = tile.first * k..tile.first * k + next.len();
         let (now, before) = (&from.now.factor[part.clone()], &from.before[part]);
         tile.scratch.resize(2 * next.len(), 0.0);
@@ -68,24 +77,18 @@ pub(super) fn step(rows: &Rows<'_>, from: &Point<'_>, s: f64, next: &mut Iterate
         extrapolate(now, before, from.beta, y);
         product(tile.x, &of_rows, d, gradient);
         add_product(y, &of_factor, k, gradient);
-        project(y, gradient, now, s, next, &mut slot.columns);
-        slot.sums.add(tile.x, next, next.len() / k);
-        add_transposed_product(next, now, next.len() / k, &mut slot.cross);
+        project(y, gradient, now, s, next, &mut sums.columns);
+        sums.moments.add_rows(tile.x, next, next.len() / k);
+        add_transposed_product(next, now, next.len() / k, &mut sums.cross);
     })?;
-    let mut total = StepSums::zero(d, k);
-    for slot in &slots {
-        total.sums.absorb(&slot.sums);
-        add(&mut total.cross, &slot.cross);
-        add(&mut total.columns, &slot.columns);
-    }
-    next.moments = Moments::new(k, total.sums.basis, total.sums.gram);
+    next.moments = Moments::new(k, total.moments.basis, total.moments.gram);
     let sum = |which: usize| total.columns[which * k..(which + 1) * k].iter().sum();
     Ok(Found { cross: total.cross, slope: sum(0), moved: sum(1), uphill: sum(2), gradient: sum(3) })
 }
 
-vectored! {
+dispatch! {
     /// y ← f + β(f − f′).
-    extrapolate = extrapolate_plain(now: &[f64], before: &[f64], beta: f64, y: &mut [f64])
+    pub(crate) fn extrapolate(now: &[f64], before: &[f64], beta: f64, y: &mut [f64]) = extrapolate_plain
 }
 
 #[inline(always)]
@@ -95,9 +98,9 @@ fn extrapolate_plain(now: &[f64], before: &[f64], beta: f64, y: &mut [f64]) {
     }
 }
 
-vectored! {
+dispatch! {
     /// Rows of F⁺ = max(y − s·g, 0); adds to the four sums of each column.
-    project = project_plain(y: &[f64], g: &[f64], now: &[f64], s: f64, next: &mut [f64], columns: &mut [f64])
+    pub(crate) fn project(y: &[f64], g: &[f64], now: &[f64], s: f64, next: &mut [f64], columns: &mut [f64]) = project_plain
 }
 
 #[inline(always)]

@@ -1,30 +1,32 @@
 //! Similarities of rows to landmarks, and sums over rows: the inner loops of the low-rank methods.
 //!
-//! Rows come in strips of 64, turned so that sixteen rows fill a vector: products with landmarks, exponentials, sums over
-//! landmarks and choices among them are then all plain operations on vectors, whatever the number of landmarks, without a
-//! lane to spare. Squared distances are |x|² + |l|² − 2·x·l in single precision, of rows and landmarks from which a common
+//! Rows come in strips of 64, transposed so that sixteen rows fill a vector: products with landmarks, exponentials, sums over
+//! landmarks and choices among them are then all plain operations on full vectors, whatever the number of landmarks. Lanes
+//! are rows and never mix but in sums over rows, so that every level of processors gives the same bits. Squared distances are |x|² + |l|² − 2·x·l in single precision, of rows and landmarks from which a common
 //! center was taken.
 //!
 //! A strip of similarities is (k, 64), landmark by landmark; [`CHUNK_STRIPS`] of them are a chunk.
 
-pub(crate) mod lanes;
 mod sums;
 
-use lanes::{LANES, Lanes, on_lanes};
+use lapwing_simd::{Floats, LANES, Simd, dispatch};
+
 pub(crate) use sums::{add_gram, add_weighted, combine, degrees, nearest, packed, packed_len, scale_by, soften};
 
 /// Rows of a strip.
 pub(crate) const STRIP: usize = 64;
+/// Vectors that they fill.
+const VECTORS: usize = STRIP / LANES;
 /// Strips of a chunk.
 pub(crate) const CHUNK_STRIPS: usize = 16;
 /// Rows of a chunk: over them sums are taken in single precision, lane by lane, beyond in double.
 pub(crate) const CHUNK_ROWS: usize = STRIP * CHUNK_STRIPS;
 /// Most landmarks of a tile.
 const WIDEST: usize = 6;
-/// Most columns of the features that are met at once: 64 rows of them stay in the first cache.
+/// Most columns of the features that are multiplied at once: 64 rows of them stay in the L1 cache.
 const SLAB: usize = 112;
 
-/// Landmarks as the products want them.
+/// Landmarks, packed for the products.
 #[derive(Clone, Debug)]
 pub struct RowKernel {
     n_features: usize,
@@ -41,11 +43,12 @@ pub struct RowKernel {
     rate: f32,
 }
 
-/// Work space of one thread.
+/// Work space of one thread: the rows of a strip, transposed.
 #[derive(Debug, Default)]
-pub(crate) struct Turned {
+pub(crate) struct Transposed {
     columns: Vec<f32>,
-    norms: Vec<f32>,
+    /// |x|² (64).
+    norms: Vectors,
 }
 
 impl RowKernel {
@@ -93,178 +96,193 @@ impl RowKernel {
         self.n_features
     }
 
-    /// The exponents −log₂(e)·D/(2σ²) ≤ 0 of up to 64 rows (rows, d) as a strip (k, 64), D squared distances; what stands
-    /// for rows that are not there is arbitrary. Returns the first row with a value that is not finite, or too large.
-    pub(crate) fn exponents(&self, rows: &[f32], turned: &mut Turned, out: &mut [f32]) -> Option<usize> {
+    /// The exponents −log₂(e)·D/(2σ²) ≤ 0 of up to 64 rows (rows, d) as a strip (k, 64), D squared distances; places behind
+    /// the last row hold arbitrary values. Returns the first row with a value that is not finite, or too large.
+    pub(crate) fn exponents(&self, rows: &[f32], transposed: &mut Transposed, out: &mut [f32]) -> Option<usize> {
         let n_rows = rows.len() / self.n_features;
         assert!(n_rows <= STRIP && rows.len() == n_rows * self.n_features && out.len() == self.n_landmarks * STRIP);
         let widest = self.slabs.iter().map(|(start, end)| end - start).max().unwrap_or(0);
-        turned.columns.resize(widest * STRIP, 0.0);
-        turned.norms.clear();
-        turned.norms.resize(STRIP, 0.0);
+        transposed.columns.resize(widest * STRIP, 0.0);
+        transposed.norms = Vectors::default();
         let mut packed = &self.packed[..];
         for (at, &(start, end)) in self.slabs.iter().enumerate() {
-            let slab = &mut turned.columns[..(end - start) * STRIP];
-            turn(rows, self.n_features, start, slab, &mut turned.norms);
+            let slab = &mut transposed.columns[..(end - start) * STRIP];
+            transpose(rows, self.n_features, start, slab, &mut transposed.norms);
             let (now, later) = packed.split_at((end - start) * self.n_landmarks);
             products(slab, now, &self.tiles, at == 0, out);
             packed = later;
         }
-        exponents_of(out, &turned.norms, &self.norms, self.rate);
-        turned.norms[..n_rows].iter().position(|norm| !norm.is_finite())
+        exponents_of(out, &transposed.norms, &self.norms, self.rate);
+        transposed.norms.as_flattened()[..n_rows].iter().position(|norm| !norm.is_finite())
     }
 
     /// Similarities w = 2ᵗ in place of exponents t.
     pub(crate) fn similarities(exponents: &mut [f32]) {
-        power(exponents);
+        powers(exponents);
     }
 }
 
-/// Turns columns from `start` on of rows (rows, d) to `slab` (columns, 64), and adds their squares to `norms` (64).
+/// The 64 values of one column or landmark, as vectors.
+type Vectors = [[f32; LANES]; VECTORS];
+
+/// A strip (k, 64), or a slab of columns (columns, 64), by vectors.
 #[inline(always)]
-unsafe fn turn_plain<L: Lanes>(rows: &[f32], d: usize, start: usize, slab: &mut [f32], norms: &mut [f32]) {
+fn vectors(strip: &[f32]) -> &[Vectors] {
+    strip.as_chunks().0.as_chunks().0
+}
+
+/// [`vectors`], to be written.
+#[inline(always)]
+fn vectors_mut(strip: &mut [f32]) -> &mut [Vectors] {
+    strip.as_chunks_mut().0.as_chunks_mut().0
+}
+
+dispatch! {
+    /// Transposes columns from `start` on of rows (rows, d) to `slab` (columns, 64), and adds their squares to `norms` (64).
+    fn transpose(rows: &[f32], d: usize, start: usize, slab: &mut [f32], norms: &mut Vectors) = transpose_with(simd)
+}
+
+#[inline(always)]
+fn transpose_with<S: Simd>(simd: S, rows: &[f32], d: usize, start: usize, slab: &mut [f32], norms: &mut Vectors) {
     let (n_rows, width) = (rows.len() / d, slab.len() / STRIP);
-    // SAFETY: whole blocks of sixteen rows and columns lie within `rows` and `slab`; `norms` has 64 values.
-    unsafe {
-        for first in (0..STRIP).step_by(LANES) {
-            let mut column = 0;
-            if first + LANES <= n_rows {
-                while column + LANES <= width {
-                    let (from, to) = (first * d + start + column, column * STRIP + first);
-                    L::transpose(rows.as_ptr().add(from), d, slab.as_mut_ptr().add(to), STRIP);
-                    column += LANES;
-                }
-            }
-            for column in column..width {
-                for row in first..first + LANES {
-                    slab[column * STRIP + row] = if row < n_rows { rows[row * d + start + column] } else { 0.0 };
-                }
-            }
-            let mut sum = L::load(norms.as_ptr().add(first));
-            for column in 0..width {
-                let x = L::load(slab.as_ptr().add(column * STRIP + first));
-                sum = x.mul_add(x, sum);
-            }
-            sum.store(norms.as_mut_ptr().add(first));
+    for (vector, norms) in norms.iter_mut().enumerate() {
+        let (first, mut column) = (vector * LANES, 0);
+        while first + LANES <= n_rows && column + LANES <= width {
+            let (from, to) = (first * d + start + column, column * STRIP + first);
+            simd.transpose(&rows[from..], d, &mut slab[to..], STRIP);
+            column += LANES;
         }
+        for column in column..width {
+            for row in first..first + LANES {
+                slab[column * STRIP + row] = if row < n_rows { rows[row * d + start + column] } else { 0.0 };
+            }
+        }
+        let mut sum = simd.load(norms);
+        for column in vectors(slab) {
+            let x = simd.load(&column[vector]);
+            sum = x.mul_add(x, sum);
+        }
+        sum.store(norms);
     }
 }
 
-on_lanes! { turn = turn_plain(rows: &[f32], d: usize, start: usize, slab: &mut [f32], norms: &mut [f32]) }
+dispatch! {
+    /// Adds the products of a slab (columns, 64) with packed landmarks to `out` (k, 64), or writes them where they are the first.
+    fn products(slab: &[f32], packed: &[f32], tiles: &[(usize, usize)], is_first: bool, out: &mut [f32]) = products_with(simd)
+}
 
-/// Adds the products of a slab (columns, 64) with packed landmarks to `out` (k, 64), or writes them where they are the first.
 #[inline(always)]
-unsafe fn products_plain<L: Lanes>(
+fn products_with<S: Simd>(
+    simd: S,
     slab: &[f32],
-    packed: &[f32],
+    mut packed: &[f32],
     tiles: &[(usize, usize)],
     is_first: bool,
     out: &mut [f32],
 ) {
-    let columns = slab.len() / STRIP;
-    let mut packed = packed;
+    let (slab, out) = (vectors(slab), vectors_mut(out));
     for &(first, width) in tiles {
-        let (now, later) = packed.split_at(columns * width);
-        let out = &mut out[first * STRIP..(first + width) * STRIP];
-        // SAFETY: as of the caller; widths are at most six.
-        unsafe {
-            match width {
-                1 => tile::<L, 1>(slab, now, is_first, out),
-                2 => tile::<L, 2>(slab, now, is_first, out),
-                3 => tile::<L, 3>(slab, now, is_first, out),
-                4 => tile::<L, 4>(slab, now, is_first, out),
-                5 => tile::<L, 5>(slab, now, is_first, out),
-                _ => tile::<L, 6>(slab, now, is_first, out),
-            }
+        let (now, later) = packed.split_at(slab.len() * width);
+        let out = &mut out[first..first + width];
+        match width {
+            1 => tile::<S, 1>(simd, slab, now, is_first, out),
+            2 => tile::<S, 2>(simd, slab, now, is_first, out),
+            3 => tile::<S, 3>(simd, slab, now, is_first, out),
+            4 => tile::<S, 4>(simd, slab, now, is_first, out),
+            5 => tile::<S, 5>(simd, slab, now, is_first, out),
+            _ => tile::<S, 6>(simd, slab, now, is_first, out),
         }
         packed = later;
     }
 }
 
-on_lanes! {
-    products = products_plain(slab: &[f32], packed: &[f32], tiles: &[(usize, usize)], is_first: bool, out: &mut [f32])
-}
-
 #[inline(always)]
-unsafe fn tile<L: Lanes, const W: usize>(slab: &[f32], packed: &[f32], is_first: bool, out: &mut [f32]) {
-    // SAFETY: as of the caller.
-    unsafe {
-        match L::TILE {
-            4 => tile_of::<L, 4, W>(slab, packed, is_first, out),
-            _ => tile_of::<L, 1, W>(slab, packed, is_first, out),
-        }
+fn tile<S: Simd, const W: usize>(simd: S, slab: &[Vectors], packed: &[f32], is_first: bool, out: &mut [Vectors]) {
+    if S::IS_WIDE {
+        tile_of::<S, VECTORS, W>(simd, slab, packed, is_first, out);
+    } else {
+        tile_of::<S, 1, W>(simd, slab, packed, is_first, out);
     }
 }
 
 /// `V` vectors of rows by `W` landmarks, all sums in registers.
 #[inline(always)]
-unsafe fn tile_of<L: Lanes, const V: usize, const W: usize>(
-    slab: &[f32],
+fn tile_of<S: Simd, const V: usize, const W: usize>(
+    simd: S,
+    slab: &[Vectors],
     packed: &[f32],
     is_first: bool,
-    out: &mut [f32],
+    out: &mut [Vectors],
 ) {
-    let columns = slab.len() / STRIP;
-    assert!(packed.len() == columns * W && out.len() == W * STRIP);
-    // SAFETY: `first` + 16·V ≤ 64, and the lengths are those asserted.
-    unsafe {
-        for first in (0..STRIP).step_by(LANES * V) {
-            let place = |w: usize, v: usize| w * STRIP + first + v * LANES;
-            let mut sums: [[L; V]; W] = std::array::from_fn(|w| {
-                std::array::from_fn(|v| if is_first { L::splat(0.0) } else { L::load(out.as_ptr().add(place(w, v))) })
-            });
-            let (mut x, mut l) = (slab.as_ptr().add(first), packed.as_ptr());
-            for _ in 0..columns {
-                let rows: [L; V] = std::array::from_fn(|v| L::load(x.add(v * LANES)));
-                for w in 0..W {
-                    let landmark = L::splat(*l.add(w));
-                    for v in 0..V {
-                        sums[w][v] = rows[v].mul_add(landmark, sums[w][v]);
-                    }
-                }
-                (x, l) = (x.wrapping_add(STRIP), l.wrapping_add(W));
-            }
+    for first in (0..VECTORS).step_by(V) {
+        let mut sums = [[simd.splat(0.0); V]; W];
+        if !is_first {
             for w in 0..W {
+                (0..V).for_each(|v| sums[w][v] = simd.load(&out[w][first + v]));
+            }
+        }
+        for (x, landmarks) in slab.iter().zip(packed.as_chunks::<W>().0) {
+            let rows: [S::F32; V] = std::array::from_fn(|v| simd.load(&x[first + v]));
+            for w in 0..W {
+                let landmark = simd.splat(landmarks[w]);
                 for v in 0..V {
-                    sums[w][v].store(out.as_mut_ptr().add(place(w, v)));
+                    sums[w][v] = rows[v].mul_add(landmark, sums[w][v]);
                 }
             }
         }
-    }
-}
-
-/// Exponents in place of products 2·x·l.
-#[inline(always)]
-unsafe fn exponents_plain<L: Lanes>(out: &mut [f32], norms: &[f32], landmark_norms: &[f32], rate: f32) {
-    assert!(norms.len() == STRIP && out.len() == landmark_norms.len() * STRIP);
-    // SAFETY: the lengths are those asserted.
-    unsafe {
-        let (rate, zero) = (L::splat(-rate), L::splat(0.0));
-        for (l, out) in landmark_norms.iter().zip(out.chunks_exact_mut(STRIP)) {
-            let l = L::splat(*l);
-            for first in (0..STRIP).step_by(LANES) {
-                let products = L::load(out.as_ptr().add(first));
-                let squared = L::load(norms.as_ptr().add(first)).add(l).sub(products).max(zero);
-                squared.mul(rate).store(out.as_mut_ptr().add(first));
-            }
+        for w in 0..W {
+            (0..V).for_each(|v| sums[w][v].store(&mut out[w][first + v]));
         }
     }
 }
 
-on_lanes! { exponents_of = exponents_plain(out: &mut [f32], norms: &[f32], landmark_norms: &[f32], rate: f32) }
+dispatch! {
+    /// Exponents in place of products 2·x·l.
+    fn exponents_of(out: &mut [f32], norms: &Vectors, landmark_norms: &[f32], rate: f32) = exponents_with(simd)
+}
 
-/// 2ᵗ in place of t.
 #[inline(always)]
-unsafe fn power_plain<L: Lanes>(values: &mut [f32]) {
-    // SAFETY: chunks have sixteen values.
-    unsafe {
-        for values in values.chunks_exact_mut(LANES) {
-            L::load(values.as_ptr()).exp2().store(values.as_mut_ptr());
+fn exponents_with<S: Simd>(simd: S, out: &mut [f32], norms: &Vectors, landmark_norms: &[f32], rate: f32) {
+    let (rate, zero) = (simd.splat(-rate), simd.splat(0.0));
+    for (l, out) in landmark_norms.iter().zip(vectors_mut(out)) {
+        let l = simd.splat(*l);
+        for (norms, out) in norms.iter().zip(out) {
+            let squared = simd.load(norms).add(l).sub(simd.load(out)).max(zero);
+            squared.mul(rate).store(out);
         }
     }
 }
 
-on_lanes! { power = power_plain(values: &mut [f32]) }
+dispatch! {
+    /// 2ᵗ in place of t.
+    fn powers(values: &mut [f32]) = powers_with(simd)
+}
+
+#[inline(always)]
+fn powers_with<S: Simd>(simd: S, values: &mut [f32]) {
+    values.as_chunks_mut().0.iter_mut().for_each(|values| exp2(simd, simd.load(values)).store(values));
+}
+
+/// Coefficients of 2ˣ on [−½, ½] by degree, minimax (Remez): relative error 8·10⁻⁸ with the rounding of single precision.
+const EXP2: [f32; 7] =
+    [1.0, std::f32::consts::LN_2, 0.240_226_46, 0.055_503_286, 0.009_618_489, 0.001_339_993_1, 0.000_153_458_11];
+
+/// Exponents below give 0.
+const LEAST_EXPONENT: f32 = -126.0;
+
+/// 2 to the `x` for values of at most 0; 0 below 2⁻¹²⁶.
+#[inline(always)]
+fn exp2<S: Simd>(simd: S, x: S::F32) -> S::F32 {
+    let least = simd.splat(LEAST_EXPONENT);
+    let clamped = x.max(least);
+    let whole = clamped.round();
+    let part = clamped.sub(whole);
+    let mut value = simd.splat(EXP2[6]);
+    for degree in (0..6).rev() {
+        value = value.mul_add(part, simd.splat(EXP2[degree]));
+    }
+    x.select_less(least, simd.splat(0.0), value.mul(whole.power_of_two()))
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,8 @@
 //! Sums over rows and over landmarks of strips (k, 64).
 
-use lapwing_data::vectored;
+use lapwing_simd::{Floats, Simd, dispatch};
 
-use super::lanes::{LANES, Lanes, on_lanes};
-use super::{CHUNK_STRIPS, STRIP};
+use super::{STRIP, VECTORS, Vectors, exp2, vectors, vectors_mut};
 
 /// Place of (a, b), a ≤ b, in the packed upper triangle of a matrix (k, k): row by row.
 #[inline(always)]
@@ -16,317 +15,259 @@ pub(crate) fn packed_len(k: usize) -> usize {
     k * (k + 1) / 2
 }
 
-/// Landmarks on either side of a tile of products.
-const SIDE: usize = 5;
-
-/// Adds CᵀC of the strips of a chunk (strips, k, 64) to the packed upper triangle `sums` (k·(k + 1)/2).
-pub(crate) fn add_gram(strips: &[f32], n_landmarks: usize, sums: &mut [f64]) {
-    gram(strips, n_landmarks, sums);
+dispatch! {
+    /// Adds CᵀC of the strips of a chunk (strips, k, 64) to the packed upper triangle `sums` (k·(k + 1)/2).
+    pub(crate) fn add_gram(strips: &[f32], n_landmarks: usize, sums: &mut [f64]) = gram_with(simd)
 }
 
 #[inline(always)]
-unsafe fn gram_plain<L: Lanes>(strips: &[f32], k: usize, sums: &mut [f64]) {
+fn gram_with<S: Simd>(simd: S, strips: &[f32], k: usize, sums: &mut [f64]) {
     assert!(strips.len().is_multiple_of(k * STRIP) && sums.len() == packed_len(k));
-    let step = if L::TILE == 4 { SIDE } else { 3 };
-    for g in (0..k).step_by(step) {
-        for h in (g..k).step_by(step) {
-            // SAFETY: as of the caller; whole tiles lie within the strips.
-            unsafe {
-                match L::TILE {
-                    4 if g + SIDE <= k && h + SIDE <= k => gram_tile::<L, SIDE>(strips, k, g, h, sums),
-                    1 if g + 3 <= k && h + 3 <= k => gram_tile::<L, 3>(strips, k, g, h, sums),
-                    _ => gram_rest::<L>(strips, k, g, h, step, sums),
+    if S::IS_WIDE {
+        gram_tiles::<S, 5>(simd, vectors(strips), k, sums);
+    } else {
+        gram_tiles::<S, 3>(simd, vectors(strips), k, sums);
+    }
+}
+
+/// Products of pairs of landmarks, by tiles of `T` on either side.
+#[inline(always)]
+fn gram_tiles<S: Simd, const T: usize>(simd: S, strips: &[Vectors], k: usize, sums: &mut [f64]) {
+    for g in (0..k).step_by(T) {
+        for h in (g..k).step_by(T) {
+            if h + T <= k {
+                gram_tile::<S, T>(simd, strips, k, (g, h), sums);
+                continue;
+            }
+            // What is left at the edges, a pair at a time.
+            for a in g..(g + T).min(k) {
+                (h.max(a)..k).for_each(|b| gram_tile::<S, 1>(simd, strips, k, (a, b), sums));
+            }
+        }
+    }
+}
+
+/// Products of `T` landmarks from `g` on with as many from `h` on.
+#[inline(always)]
+fn gram_tile<S: Simd, const T: usize>(simd: S, strips: &[Vectors], k: usize, (g, h): (usize, usize), sums: &mut [f64]) {
+    let mut tile = [[simd.splat(0.0); T]; T];
+    for strip in strips.chunks_exact(k) {
+        let (a, b) = (&strip[g..g + T], &strip[h..h + T]);
+        for vector in 0..VECTORS {
+            let right: [S::F32; T] = std::array::from_fn(|t| simd.load(&b[t][vector]));
+            for (s, sums) in tile.iter_mut().enumerate() {
+                let left = simd.load(&a[s][vector]);
+                for t in 0..T {
+                    sums[t] = left.mul_add(right[t], sums[t]);
                 }
             }
         }
     }
-}
-
-on_lanes! { gram = gram_plain(strips: &[f32], k: usize, sums: &mut [f64]) }
-
-/// Products of `S` landmarks from `g` on with as many from `h` on.
-#[inline(always)]
-unsafe fn gram_tile<L: Lanes, const S: usize>(strips: &[f32], k: usize, g: usize, h: usize, sums: &mut [f64]) {
-    // SAFETY: g + S and h + S are at most k.
-    unsafe {
-        let mut tile = [[L::splat(0.0); S]; S];
-        for strip in strips.chunks_exact(k * STRIP) {
-            let (a, b) = (strip.as_ptr().add(g * STRIP), strip.as_ptr().add(h * STRIP));
-            for first in (0..STRIP).step_by(LANES) {
-                let right: [L; S] = std::array::from_fn(|s| L::load(b.add(s * STRIP + first)));
-                for (s, sums) in tile.iter_mut().enumerate() {
-                    let left = L::load(a.add(s * STRIP + first));
-                    for t in 0..S {
-                        sums[t] = left.mul_add(right[t], sums[t]);
-                    }
-                }
-            }
-        }
-        for (s, row) in tile.iter().enumerate() {
-            for (t, sum) in row.iter().enumerate() {
-                if h + t >= g + s {
-                    sums[packed(k, g + s, h + t)] += f64::from(sum.sum());
-                }
+    for (s, row) in tile.iter().enumerate() {
+        for (t, sum) in row.iter().enumerate() {
+            if h + t >= g + s {
+                sums[packed(k, g + s, h + t)] += f64::from(sum.sum());
             }
         }
     }
 }
 
-/// What is left at the edges, a pair at a time.
+dispatch! {
+    /// Adds Σ over rows of C·w to `sums` (k), for weights w (64) of the rows of one strip (k, 64).
+    pub(crate) fn add_weighted(strip: &[f32], weights: &[f32], sums: &mut [f64]) = weighted_with(simd)
+}
+
 #[inline(always)]
-unsafe fn gram_rest<L: Lanes>(strips: &[f32], k: usize, g: usize, h: usize, step: usize, sums: &mut [f64]) {
-    for a in g..(g + step).min(k) {
-        for b in h.max(a)..(h + step).min(k) {
-            // SAFETY: a and b are below k.
-            unsafe {
-                let mut sum = L::splat(0.0);
-                for strip in strips.chunks_exact(k * STRIP) {
-                    for first in (0..STRIP).step_by(LANES) {
-                        let left = L::load(strip.as_ptr().add(a * STRIP + first));
-                        sum = left.mul_add(L::load(strip.as_ptr().add(b * STRIP + first)), sum);
-                    }
-                }
-                sums[packed(k, a, b)] += f64::from(sum.sum());
-            }
+fn weighted_with<S: Simd>(simd: S, strip: &[f32], weights: &[f32], sums: &mut [f64]) {
+    let weights = &vectors(weights)[0];
+    for (values, total) in vectors(strip).iter().zip(sums) {
+        let mut sum = simd.splat(0.0);
+        for (values, weights) in values.iter().zip(weights) {
+            sum = simd.load(values).mul_add(simd.load(weights), sum);
         }
+        *total += f64::from(sum.sum());
     }
 }
 
-/// Adds Σ over rows of C·w to `sums` (k), for weights w (64) of the rows of one strip (k, 64).
-pub(crate) fn add_weighted(strip: &[f32], weights: &[f32], sums: &mut [f64]) {
-    weighted(strip, weights, sums);
+dispatch! {
+    /// Multiplies the values of every row of a strip (k, 64) by its factor (64).
+    pub(crate) fn scale_by(strip: &mut [f32], factors: &[f32]) = scaled_with(simd)
 }
 
 #[inline(always)]
-unsafe fn weighted_plain<L: Lanes>(strip: &[f32], weights: &[f32], sums: &mut [f64]) {
-    assert!(strip.len() == sums.len() * STRIP && weights.len() == STRIP);
-    // SAFETY: the lengths are those asserted.
-    unsafe {
-        for (values, total) in strip.chunks_exact(STRIP).zip(sums) {
-            let mut sum = L::splat(0.0);
-            for first in (0..STRIP).step_by(LANES) {
-                sum = L::load(values.as_ptr().add(first)).mul_add(L::load(weights.as_ptr().add(first)), sum);
-            }
-            *total += f64::from(sum.sum());
-        }
+fn scaled_with<S: Simd>(simd: S, strip: &mut [f32], factors: &[f32]) {
+    let factors = &vectors(factors)[0];
+    for values in vectors_mut(strip) {
+        values.iter_mut().zip(factors).for_each(|(x, factor)| simd.load(x).mul(simd.load(factor)).store(x));
     }
 }
 
-on_lanes! { weighted = weighted_plain(strip: &[f32], weights: &[f32], sums: &mut [f64]) }
-
-/// Multiplies the values of every row of a strip (k, 64) by its factor (64).
-pub(crate) fn scale_by(strip: &mut [f32], factors: &[f32]) {
-    scaled(strip, factors);
+dispatch! {
+    /// Shares in place of exponents: 2ᵗ of every row of a strip (k, 64) brought to sum 1.
+    pub(crate) fn soften(strip: &mut [f32]) = softened_with(simd)
 }
 
 #[inline(always)]
-unsafe fn scaled_plain<L: Lanes>(strip: &mut [f32], factors: &[f32]) {
-    assert!(strip.len().is_multiple_of(STRIP) && factors.len() == STRIP);
-    // SAFETY: the lengths are those asserted.
-    unsafe {
-        for values in strip.chunks_exact_mut(STRIP) {
-            for first in (0..STRIP).step_by(LANES) {
-                let factor = L::load(factors.as_ptr().add(first));
-                L::load(values.as_ptr().add(first)).mul(factor).store(values.as_mut_ptr().add(first));
-            }
+fn softened_with<S: Simd>(simd: S, strip: &mut [f32]) {
+    let strip = vectors_mut(strip);
+    for vector in 0..VECTORS {
+        let (mut top, mut sum) = (simd.splat(f32::NEG_INFINITY), simd.splat(0.0));
+        for values in strip.iter() {
+            top = top.max(simd.load(&values[vector]));
         }
+        for values in strip.iter_mut() {
+            let power = exp2(simd, simd.load(&values[vector]).sub(top));
+            power.store(&mut values[vector]);
+            sum = sum.add(power);
+        }
+        let factor = simd.splat(1.0).div(sum);
+        strip.iter_mut().for_each(|values| simd.load(&values[vector]).mul(factor).store(&mut values[vector]));
     }
 }
 
-on_lanes! { scaled = scaled_plain(strip: &mut [f32], factors: &[f32]) }
-
-/// Shares in place of exponents: 2ᵗ of every row of a strip (k, 64) brought to sum 1.
-pub(crate) fn soften(strip: &mut [f32]) {
-    softened(strip);
+dispatch! {
+    /// C·v of a strip (k, 64) in double precision: v has large entries of both signs.
+    pub(crate) fn degrees(strip: &[f32], v: &[f64], out: &mut [f64; STRIP]) = degrees_plain
 }
 
 #[inline(always)]
-unsafe fn softened_plain<L: Lanes>(strip: &mut [f32]) {
-    // SAFETY: chunks have 64 values.
-    unsafe {
-        for first in (0..STRIP).step_by(LANES) {
-            let mut top = L::splat(f32::NEG_INFINITY);
-            for values in strip.chunks_exact(STRIP) {
-                top = top.max(L::load(values.as_ptr().add(first)));
-            }
-            let mut sum = L::splat(0.0);
-            for values in strip.chunks_exact_mut(STRIP) {
-                let power = L::load(values.as_ptr().add(first)).sub(top).exp2();
-                power.store(values.as_mut_ptr().add(first));
-                sum = sum.add(power);
-            }
-            let factor = L::splat(1.0).div(sum);
-            for values in strip.chunks_exact_mut(STRIP) {
-                L::load(values.as_ptr().add(first)).mul(factor).store(values.as_mut_ptr().add(first));
-            }
-        }
-    }
-}
-
-on_lanes! { softened = softened_plain(strip: &mut [f32]) }
-
-/// C·v of a strip (k, 64) in double precision: v has large entries of both signs.
-#[inline(always)]
-fn plain_degrees(strip: &[f32], v: &[f64], out: &mut [f64; STRIP]) {
+fn degrees_plain(strip: &[f32], v: &[f64], out: &mut [f64; STRIP]) {
     out.fill(0.0);
     for (values, v) in strip.as_chunks::<STRIP>().0.iter().zip(v) {
         out.iter_mut().zip(values).for_each(|(out, value)| *out += f64::from(*value) * v);
     }
 }
 
-vectored! {
-    /// C·v of a strip (k, 64) in double precision: v has large entries of both signs.
-    degrees = plain_degrees(strip: &[f32], v: &[f64], out: &mut [f64; STRIP])
-}
-
-/// C·P of a strip (k, 64) with coefficients (k, c): `out` (c, 64).
-pub(crate) fn combine(strip: &[f32], coefficients: &[f32], out: &mut [f32]) {
-    combined(strip, coefficients, out);
+dispatch! {
+    /// C·P of a strip (k, 64) with coefficients (k, c): `out` (c, 64).
+    pub(crate) fn combine(strip: &[f32], coefficients: &[f32], out: &mut [f32]) = combined_with(simd)
 }
 
 #[inline(always)]
-unsafe fn combined_plain<L: Lanes>(strip: &[f32], coefficients: &[f32], out: &mut [f32]) {
-    let (k, c) = (strip.len() / STRIP, out.len() / STRIP);
-    assert!(coefficients.len() == k * c);
-    let mut class = 0;
-    while class < c {
-        // SAFETY: as of the caller; the classes are below c.
-        unsafe {
-            match c - class {
-                1 => columns::<L, 1>(strip, coefficients, class, out),
-                2 => columns::<L, 2>(strip, coefficients, class, out),
-                3 => columns::<L, 3>(strip, coefficients, class, out),
-                4 => columns::<L, 4>(strip, coefficients, class, out),
-                _ => columns::<L, 5>(strip, coefficients, class, out),
-            }
+fn combined_with<S: Simd>(simd: S, strip: &[f32], coefficients: &[f32], out: &mut [f32]) {
+    let (strip, out) = (vectors(strip), vectors_mut(out));
+    let c = out.len();
+    assert!(coefficients.len() == strip.len() * c);
+    for class in (0..c).step_by(5) {
+        match c - class {
+            1 => columns::<S, 1>(simd, strip, coefficients, class, out),
+            2 => columns::<S, 2>(simd, strip, coefficients, class, out),
+            3 => columns::<S, 3>(simd, strip, coefficients, class, out),
+            4 => columns::<S, 4>(simd, strip, coefficients, class, out),
+            _ => columns::<S, 5>(simd, strip, coefficients, class, out),
         }
-        class += 5;
     }
 }
-
-on_lanes! { combined = combined_plain(strip: &[f32], coefficients: &[f32], out: &mut [f32]) }
 
 /// `W` columns of the product from `class` on.
 #[inline(always)]
-unsafe fn columns<L: Lanes, const W: usize>(strip: &[f32], coefficients: &[f32], class: usize, out: &mut [f32]) {
-    // SAFETY: as of the caller.
-    unsafe {
-        match L::TILE {
-            4 => columns_of::<L, 4, W>(strip, coefficients, class, out),
-            _ => columns_of::<L, 1, W>(strip, coefficients, class, out),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn columns_of<L: Lanes, const V: usize, const W: usize>(
-    strip: &[f32],
+fn columns<S: Simd, const W: usize>(
+    simd: S,
+    strip: &[Vectors],
     coefficients: &[f32],
     class: usize,
-    out: &mut [f32],
+    out: &mut [Vectors],
 ) {
-    let (k, c) = (strip.len() / STRIP, out.len() / STRIP);
-    // SAFETY: `first` + 16·V ≤ 64, and `class` + W ≤ c.
-    unsafe {
-        for first in (0..STRIP).step_by(LANES * V) {
-            let mut sums = [[L::splat(0.0); V]; W];
-            for l in 0..k {
-                let values: [L; V] =
-                    std::array::from_fn(|v| L::load(strip.as_ptr().add(l * STRIP + first + v * LANES)));
-                for (w, sums) in sums.iter_mut().enumerate() {
-                    let factor = L::splat(*coefficients.as_ptr().add(l * c + class + w));
-                    for v in 0..V {
-                        sums[v] = values[v].mul_add(factor, sums[v]);
-                    }
+    if S::IS_WIDE {
+        columns_of::<S, VECTORS, W>(simd, strip, coefficients, class, out);
+    } else {
+        columns_of::<S, 1, W>(simd, strip, coefficients, class, out);
+    }
+}
+
+#[inline(always)]
+fn columns_of<S: Simd, const V: usize, const W: usize>(
+    simd: S,
+    strip: &[Vectors],
+    coefficients: &[f32],
+    class: usize,
+    out: &mut [Vectors],
+) {
+    let c = out.len();
+    let out = &mut out[class..class + W];
+    for first in (0..VECTORS).step_by(V) {
+        let mut sums = [[simd.splat(0.0); V]; W];
+        for (values, factors) in strip.iter().zip(coefficients.chunks_exact(c)) {
+            let (values, factors) = (&values[first..first + V], &factors[class..class + W]);
+            let values: [S::F32; V] = std::array::from_fn(|v| simd.load(&values[v]));
+            for (sums, factor) in sums.iter_mut().zip(factors) {
+                let factor = simd.splat(*factor);
+                for v in 0..V {
+                    sums[v] = values[v].mul_add(factor, sums[v]);
                 }
             }
-            for (w, sums) in sums.iter().enumerate() {
-                for (v, sum) in sums.iter().enumerate() {
-                    sum.store(out.as_mut_ptr().add((class + w) * STRIP + first + v * LANES));
-                }
-            }
+        }
+        for (sums, out) in sums.iter().zip(out.iter_mut()) {
+            sums.iter().zip(&mut out[first..]).for_each(|(sum, out)| sum.store(out));
         }
     }
 }
 
-/// The `s` nearest landmarks of each row of a strip of exponents (k, 64), nearest first, the first of equal ones:
-/// exponents and numbers of landmarks, each (s, 64), for 1 ≤ s ≤ k.
-pub(crate) fn nearest(exponents: &[f32], s: usize, values: &mut [f32], numbers: &mut [f32]) {
+dispatch! {
+    /// The `s` nearest landmarks of each row of a strip of exponents (k, 64), nearest first, the first of equal ones:
+    /// exponents and numbers of landmarks, each (s, 64), for 1 ≤ s ≤ k.
+    pub(crate) fn nearest(exponents: &[f32], s: usize, values: &mut [f32], numbers: &mut [f32]) = nearest_with(simd)
+}
+
+#[inline(always)]
+fn nearest_with<S: Simd>(simd: S, exponents: &[f32], s: usize, values: &mut [f32], numbers: &mut [f32]) {
     assert!(s >= 1 && s * STRIP <= exponents.len() && values.len() == s * STRIP && numbers.len() == s * STRIP);
-    chosen(exponents, s, values, numbers);
+    let (exponents, values, numbers) = (vectors(exponents), vectors_mut(values), vectors_mut(numbers));
+    match s {
+        1 => nearest_few::<S, 1>(simd, exponents, values, numbers),
+        2 => nearest_few::<S, 2>(simd, exponents, values, numbers),
+        3 => nearest_few::<S, 3>(simd, exponents, values, numbers),
+        4 => nearest_few::<S, 4>(simd, exponents, values, numbers),
+        5 => nearest_few::<S, 5>(simd, exponents, values, numbers),
+        _ => nearest_many(simd, exponents, values, numbers),
+    }
+}
+
+/// What stands at place `here` of a descending list after `new` was inserted: `here` itself, `new`, or the entry `before`.
+/// Equal entries stay where they are.
+#[inline(always)]
+fn shifted<F: Floats>(new: (F, F), before: Option<(F, F)>, here: (F, F)) -> (F, F) {
+    let place = (here.0.select_less(new.0, new.0, here.0), here.0.select_less(new.0, new.1, here.1));
+    let Some(before) = before else { return place };
+    (before.0.select_less(new.0, before.0, place.0), before.0.select_less(new.0, before.1, place.1))
 }
 
 #[inline(always)]
-unsafe fn chosen_plain<L: Lanes>(exponents: &[f32], s: usize, values: &mut [f32], numbers: &mut [f32]) {
-    // SAFETY: as of the caller.
-    unsafe {
-        match s {
-            1 => chosen_few::<L, 1>(exponents, values, numbers),
-            2 => chosen_few::<L, 2>(exponents, values, numbers),
-            3 => chosen_few::<L, 3>(exponents, values, numbers),
-            4 => chosen_few::<L, 4>(exponents, values, numbers),
-            5 => chosen_few::<L, 5>(exponents, values, numbers),
-            _ => chosen_many::<L>(exponents, s, values, numbers),
+fn nearest_few<S: Simd, const N: usize>(
+    simd: S,
+    exponents: &[Vectors],
+    values: &mut [Vectors],
+    numbers: &mut [Vectors],
+) {
+    for vector in 0..VECTORS {
+        let mut best = [(simd.splat(f32::NEG_INFINITY), simd.splat(0.0)); N];
+        for (at, exponents) in exponents.iter().enumerate() {
+            let new = (simd.load(&exponents[vector]), simd.splat(at as f32));
+            for s in (0..N).rev() {
+                best[s] = shifted(new, s.checked_sub(1).map(|before| best[before]), best[s]);
+            }
         }
-    }
-}
-
-on_lanes! { chosen = chosen_plain(exponents: &[f32], s: usize, values: &mut [f32], numbers: &mut [f32]) }
-
-/// What stands at a place of a list that descends once `new` has come: itself, `new`, or what stood `before` it. Equal ones
-/// stay where they are.
-#[inline(always)]
-unsafe fn shifted<L: Lanes>(new: (L, L), before: Option<(L, L)>, here: (L, L)) -> (L, L) {
-    // SAFETY: as of the caller.
-    unsafe {
-        let moves = here.0.less(new.0);
-        let place = (L::select(moves, new.0, here.0), L::select(moves, new.1, here.1));
-        let Some(before) = before else { return place };
-        let passes = before.0.less(new.0);
-        (L::select(passes, before.0, place.0), L::select(passes, before.1, place.1))
-    }
-}
-
-#[inline(always)]
-unsafe fn chosen_few<L: Lanes, const S: usize>(exponents: &[f32], values: &mut [f32], numbers: &mut [f32]) {
-    // SAFETY: `first` + 16 ≤ 64; lengths were asserted.
-    unsafe {
-        for first in (0..STRIP).step_by(LANES) {
-            let mut best = [(L::splat(f32::NEG_INFINITY), L::splat(0.0)); S];
-            for (at, exponents) in exponents.chunks_exact(STRIP).enumerate() {
-                let new = (L::load(exponents.as_ptr().add(first)), L::splat(at as f32));
-                for s in (0..S).rev() {
-                    best[s] = shifted(new, s.checked_sub(1).map(|before| best[before]), best[s]);
-                }
-            }
-            for (s, best) in best.iter().enumerate() {
-                best.0.store(values.as_mut_ptr().add(s * STRIP + first));
-                best.1.store(numbers.as_mut_ptr().add(s * STRIP + first));
-            }
+        for (best, (values, numbers)) in best.iter().zip(values.iter_mut().zip(numbers.iter_mut())) {
+            best.0.store(&mut values[vector]);
+            best.1.store(&mut numbers[vector]);
         }
     }
 }
 
 /// The same with lists in memory.
 #[inline(always)]
-unsafe fn chosen_many<L: Lanes>(exponents: &[f32], s: usize, values: &mut [f32], numbers: &mut [f32]) {
-    values.fill(f32::NEG_INFINITY);
-    numbers.fill(0.0);
-    // SAFETY: `first` + 16 ≤ 64; lengths were asserted.
-    unsafe {
-        for first in (0..STRIP).step_by(LANES) {
-            let (values, numbers) = (values.as_mut_ptr().add(first), numbers.as_mut_ptr().add(first));
-            let listed = |s: usize| (L::load(values.add(s * STRIP)), L::load(numbers.add(s * STRIP)));
-            for (at, exponents) in exponents.chunks_exact(STRIP).enumerate() {
-                let new = (L::load(exponents.as_ptr().add(first)), L::splat(at as f32));
-                for s in (0..s.min(at + 1)).rev() {
-                    let place = shifted(new, s.checked_sub(1).map(listed), listed(s));
-                    place.0.store(values.add(s * STRIP));
-                    place.1.store(numbers.add(s * STRIP));
-                }
+fn nearest_many<S: Simd>(simd: S, exponents: &[Vectors], values: &mut [Vectors], numbers: &mut [Vectors]) {
+    values.as_flattened_mut().as_flattened_mut().fill(f32::NEG_INFINITY);
+    numbers.as_flattened_mut().as_flattened_mut().fill(0.0);
+    for vector in 0..VECTORS {
+        for (at, exponents) in exponents.iter().enumerate() {
+            let new = (simd.load(&exponents[vector]), simd.splat(at as f32));
+            for s in (0..values.len().min(at + 1)).rev() {
+                let listed = |s: usize| (simd.load(&values[s][vector]), simd.load(&numbers[s][vector]));
+                let place = shifted(new, s.checked_sub(1).map(listed), listed(s));
+                place.0.store(&mut values[s][vector]);
+                place.1.store(&mut numbers[s][vector]);
             }
         }
     }
 }
-
-const _: () = assert!(STRIP.is_multiple_of(4 * LANES) && CHUNK_STRIPS > 0);

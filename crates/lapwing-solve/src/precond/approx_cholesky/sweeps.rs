@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::elimination::{Columns, UNCHECKED};
 use super::levels::{GROUND, Levels};
-use crate::dispatch::{WIDEST, dispatched, with_width};
+use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::BLOCK_ROWS;
 
 /// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
@@ -400,7 +400,9 @@ impl Part {
 }
 
 // `own` holds `width` columns, which are columns `others.at..` of blocks elsewhere.
-dispatched!(sweep_strip, sweep_plain(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>));
+dispatch! {
+    fn sweep_strip(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) = sweep_plain
+}
 
 #[inline(always)]
 fn sweep_plain(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) {

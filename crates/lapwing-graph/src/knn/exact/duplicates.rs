@@ -1,7 +1,7 @@
-//! Rows with so many equals that these are all their neighbours: found by hashing, not by searching.
+//! Groups of more than k equal rows, found by hashing, not by searching.
 //!
-//! Such rows have k neighbours at distance 0, the first of their equals; a search could rule out no other equal by
-//! bounds. Cost: one pass over the features, 12 bytes per row and a sort of them.
+//! The k neighbors of such a row are the first of its group, all at distance 0. Bounds could not rule out the rest of the
+//! group, so that a search would evaluate all of it. Cost: one pass over the features, 12 bytes per row and a sort of them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -9,14 +9,14 @@ use lapwing_data::{DenseValues, Features, Run};
 use rayon::prelude::*;
 
 /// Groups of more than k + 1 equal rows.
-pub(crate) struct Crowds {
+pub(crate) struct DuplicateGroups {
     /// Rows and their group, ascending by row.
     members: Vec<(u32, u32)>,
     /// The first k + 1 rows of each group, ascending.
     groups: Vec<Vec<u32>>,
 }
 
-impl Crowds {
+impl DuplicateGroups {
     pub fn find(features: &Features<'_>, k: usize, run: &Run) -> Self {
         let n = features.n_rows() as u32;
         let mut hashed: Vec<(u64, u32)> = run.install(|| {

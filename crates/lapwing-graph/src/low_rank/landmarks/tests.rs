@@ -1,0 +1,69 @@
+use super::*;
+use crate::testkit::blobs;
+
+#[test]
+fn centers_of_separate_groups_are_their_means() {
+    let run = Run::new(Some(2), 3).unwrap();
+    // Three groups of points at 0, 100 and 200, ten times ten within each.
+    let values: Vec<f32> = (0..3000).map(|i| (i % 3) as f32 * 100.0 + ((i / 3) % 10) as f32 - 4.5 + 1e6).collect();
+    let features = Features::from_f32(3000, 1, values).unwrap();
+    let sample = RowSample::draw(&features, 3, &run).unwrap();
+    let found = sample.landmarks(3, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &run).unwrap();
+    let mut centers: Vec<f64> = found.values.iter().map(|x| f64::from(*x) + f64::from(found.center[0])).collect();
+    centers.sort_by(f64::total_cmp);
+    assert!(centers.iter().zip([1e6, 1e6 + 100.0, 1e6 + 200.0]).all(|(a, b)| (a - b).abs() < 0.1), "{centers:?}");
+    // |−4.5| … |4.5| have the mean 2.5.
+    assert!((found.mean_distance - 2.5).abs() < 1e-3 && (found.width - 1.25).abs() < 1e-3);
+    let uniform = sample.landmarks(5, LandmarkRule::Uniform, LandmarkBandwidth::Value(2.0), &run).unwrap();
+    let rows = uniform.rows.unwrap();
+    assert!(rows.is_sorted_by(|a, b| a < b) && rows.len() == 5 && uniform.width == 2.0);
+    let median = sample.landmarks(3, LandmarkRule::KMeans, LandmarkBandwidth::Median, &run).unwrap();
+    assert!(median.width > 50.0);
+    let near = sample.landmarks(3, LandmarkRule::KMeans, LandmarkBandwidth::Neighbors(150), &run).unwrap();
+    assert!(near.width > 0.1 && near.width < 2.0, "{}", near.width);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let features = blobs(5000, 7, 4);
+    let all: Vec<Landmarks> = [1, 2, 7]
+        .into_iter()
+        .map(|threads| {
+            let run = Run::new(Some(threads), 3).unwrap();
+            let sample = RowSample::draw(&features, 30, &run).unwrap();
+            sample.landmarks(30, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &run).unwrap()
+        })
+        .collect();
+    assert!(all[1..].iter().all(|other| other.values == all[0].values && other.width == all[0].width));
+}
+
+#[test]
+fn equal_rows_and_too_many_landmarks_are_told() {
+    let run = Run::new(Some(1), 3).unwrap();
+    let equal = Features::from_f32(30, 2, vec![7.5; 60]).unwrap();
+    let sample = RowSample::draw(&equal, 4, &run).unwrap();
+    for rule in [LandmarkRule::KMeans, LandmarkRule::Uniform] {
+        let text = sample.landmarks(4, rule, LandmarkBandwidth::Auto, &run).unwrap_err().to_string();
+        assert!(text.starts_with("bandwidth is 0 by its rule"), "{text}");
+        assert_eq!(sample.landmarks(4, rule, LandmarkBandwidth::Value(1.0), &run).unwrap().values.len(), 8);
+    }
+    let text = sample.landmarks(31, LandmarkRule::KMeans, LandmarkBandwidth::Auto, &run).unwrap_err().to_string();
+    assert!(text.contains("between 1 and 30"));
+    // Ten points, each of them many times: every row is a landmark.
+    let points = Features::from_f32(300, 2, (0..600).map(|i| ((i / 2 * 7) % 10) as f32 + 0.3).collect()).unwrap();
+    let sample = RowSample::draw(&points, 10, &run).unwrap();
+    for (rule, k) in [(LandmarkRule::KMeans, 10), (LandmarkRule::KMeans, 40), (LandmarkRule::Uniform, 200)] {
+        let found = sample.landmarks(k, rule, LandmarkBandwidth::Auto, &run).unwrap();
+        assert!(found.mean_distance < 1e-6 && found.width > 1.0, "{} {}", found.mean_distance, found.width);
+    }
+    let tiny = Features::from_f32(3, 2, vec![0.0, 1e-17, 2e-17, 0.0, 0.0, 3e-17]).unwrap();
+    let text = RowSample::draw(&tiny, 2, &run).unwrap_err().to_string();
+    assert!(text.contains("too small to square in single precision; scale the features up"), "{text}");
+    let bad = Features::from_f32(3, 2, vec![0.0, 1.0, 2.0, f32::NAN, 4.0, 5.0]).unwrap();
+    let text = RowSample::draw(&bad, 2, &run).unwrap_err().to_string();
+    assert!(text.starts_with("row 1 of features holds NaN (column 1)"), "{text}");
+    for text in ["auto", "median", "knn:7", "0.25"] {
+        LandmarkBandwidth::parse(text).unwrap();
+    }
+    assert!(LandmarkBandwidth::parse("knn:0").is_err() && LandmarkBandwidth::parse("-1").is_err());
+}

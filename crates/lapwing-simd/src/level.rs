@@ -1,0 +1,117 @@
+//! Which instructions the processor has, and the macro that compiles kernels for them.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Instructions that a kernel may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Those of the target alone.
+    Portable = 1,
+    /// AVX2 and FMA, with the bit instructions of the same processors.
+    Avx2 = 2,
+    /// AVX-512 F, BW, DQ, VL and VNNI on top. Processors without the last (Skylake-X) run the level below.
+    Avx512 = 3,
+}
+
+/// The level of this processor, 0 before it is found; [`FORCED`] where a test has chosen another for its thread.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+const FORCED: u8 = 4;
+
+thread_local! {
+    static OF_THREAD: Cell<Option<Level>> = const { Cell::new(None) };
+}
+
+/// The level of this processor.
+#[inline]
+pub fn level() -> Level {
+    match LEVEL.load(Ordering::Relaxed) {
+        1 => Level::Portable,
+        2 => Level::Avx2,
+        3 => Level::Avx512,
+        other => find(other),
+    }
+}
+
+#[cold]
+fn find(seen: u8) -> Level {
+    if seen == FORCED {
+        return OF_THREAD.get().unwrap_or_else(detect);
+    }
+    let level = detect();
+    // A test may have forced a level in between; its mark stays.
+    let _ = LEVEL.compare_exchange(0, level as u8, Ordering::Relaxed, Ordering::Relaxed);
+    level
+}
+
+fn detect() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! has {
+            ($($feature:tt),+) => { $(is_x86_feature_detected!($feature))&&+ };
+        }
+        if has!("avx2", "fma", "bmi1", "bmi2", "lzcnt", "popcnt") {
+            let is_wide = has!("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni");
+            return if is_wide { Level::Avx512 } else { Level::Avx2 };
+        }
+    }
+    Level::Portable
+}
+
+/// For tests: the results of `work` at every level of this processor, the lowest first. Other threads keep theirs.
+pub fn each_level<T>(work: impl Fn() -> T) -> Vec<T> {
+    LEVEL.store(FORCED, Ordering::Relaxed);
+    let most = detect();
+    let levels = [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|level| *level <= most);
+    levels
+        .map(|level| {
+            OF_THREAD.set(Some(level));
+            let out = work();
+            OF_THREAD.set(None);
+            out
+        })
+        .collect()
+}
+
+/// Declares a function that runs a kernel in the version for this processor.
+///
+/// `dispatch! { pub fn name[T: Bound](argument: Type, …) -> Out = kernel }` calls `kernel(argument, …)`, which must be
+/// `#[inline(always)]`: it is compiled once for each [`Level`]. With `= kernel(simd)` the kernel takes the [`Simd`] of the
+/// level as its first argument.
+#[macro_export]
+macro_rules! dispatch {
+    ($(#[$attribute:meta])* $access:vis fn $name:ident $([$($type:ident: $bound:path),+])?
+        ($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? = $kernel:ident $(($simd:ident))?) => {
+        $(#[$attribute])*
+        #[allow(clippy::too_many_arguments)]
+        #[inline]
+        $access fn $name$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(
+                    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
+                )]
+                fn avx512$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
+                    // SAFETY: this function runs on processors of the level alone.
+                    $(let $simd = unsafe { $crate::Avx512::trusted() };)?
+                    $kernel($($simd,)? $($arg),*)
+                }
+                #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+                fn avx2$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
+                    // SAFETY: this function runs on processors of the level alone.
+                    $(let $simd = unsafe { $crate::Avx2::trusted() };)?
+                    $kernel($($simd,)? $($arg),*)
+                }
+                match $crate::level() {
+                    // SAFETY: the processor has the instructions of its level.
+                    $crate::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::Level::Portable => {}
+                }
+            }
+            $(let $simd = $crate::Portable;)?
+            $kernel($($simd,)? $($arg),*)
+        }
+    };
+}

@@ -1,0 +1,165 @@
+//! Vectors as arrays: for any processor, and the twin of the other levels in tests.
+
+use std::array::from_fn;
+
+use crate::simd::{DOUBLES, Doubles, Floats, Ints, LANES, Simd};
+
+/// Arrays in place of vectors.
+#[derive(Clone, Copy, Debug)]
+pub struct Portable;
+
+impl Simd for Portable {
+    const IS_WIDE: bool = false;
+    type F32 = [f32; LANES];
+    type I32 = [i32; LANES];
+    type F64 = [f64; DOUBLES];
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Self::F32 {
+        [value; LANES]
+    }
+    #[inline(always)]
+    fn load(self, from: &[f32; LANES]) -> Self::F32 {
+        *from
+    }
+    #[inline(always)]
+    fn splat_int(self, value: i32) -> Self::I32 {
+        [value; LANES]
+    }
+    #[inline(always)]
+    fn load_ints(self, from: &[i32; LANES]) -> Self::I32 {
+        *from
+    }
+    #[inline(always)]
+    fn splat_double(self, value: f64) -> Self::F64 {
+        [value; DOUBLES]
+    }
+    #[inline(always)]
+    fn load_doubles(self, from: &[f64; DOUBLES]) -> Self::F64 {
+        *from
+    }
+    #[inline(always)]
+    fn widen(self, from: &[f32; DOUBLES]) -> Self::F64 {
+        from.map(f64::from)
+    }
+    #[inline(always)]
+    fn transpose(self, from: &[f32], stride: usize, to: &mut [f32], to_stride: usize) {
+        for row in 0..LANES {
+            for column in 0..LANES {
+                to[column * to_stride + row] = from[row * stride + column];
+            }
+        }
+    }
+}
+
+/// a·b + c: fused where the target does that in hardware.
+#[inline(always)]
+fn fused(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn zip<T: Copy, U, const N: usize>(a: [T; N], b: [T; N], with: impl Fn(T, T) -> U) -> [U; N] {
+    from_fn(|lane| with(a[lane], b[lane]))
+}
+
+impl Floats for [f32; LANES] {
+    #[inline(always)]
+    fn store(self, to: &mut [f32; LANES]) {
+        *to = self;
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        zip(self, other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        zip(self, other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        zip(self, other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        zip(self, other, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        from_fn(|lane| fused(self[lane], factor[lane], term[lane]))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        zip(self, other, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        // The sum with 1.5·2²³ has no bits left for a fraction.
+        const WHOLE: f32 = 12_582_912.0;
+        self.map(|x| (x + WHOLE) - WHOLE)
+    }
+    #[inline(always)]
+    fn power_of_two(self) -> Self {
+        self.map(|x| f32::from_bits(((x as i32 + 127) as u32) << 23))
+    }
+    #[inline(always)]
+    fn at_most(self, limit: Self) -> u32 {
+        (0..LANES).fold(0, |bits, lane| bits | u32::from(self[lane] <= limit[lane]) << lane)
+    }
+    #[inline(always)]
+    fn select_less(self, other: Self, yes: Self, no: Self) -> Self {
+        from_fn(|lane| if self[lane] < other[lane] { yes[lane] } else { no[lane] })
+    }
+    #[inline(always)]
+    fn sum(mut self) -> f32 {
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                self[lane] += self[lane + half];
+            }
+        }
+        self[0]
+    }
+}
+
+impl Ints for [i32; LANES] {
+    type F32 = [f32; LANES];
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        zip(self, other, i32::wrapping_add)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        zip(self, other, i32::wrapping_sub)
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        zip(self, other, |a, b| a ^ b)
+    }
+    #[inline(always)]
+    fn add_byte_products(self, y: Self, z: Self) -> Self {
+        self.add(zip(y, z, |y, z| {
+            let (y, z) = (y.to_ne_bytes(), z.to_ne_bytes());
+            (0..4).map(|at| i32::from(y[at]) * i32::from(z[at] as i8)).sum()
+        }))
+    }
+    #[inline(always)]
+    fn to_floats(self) -> Self::F32 {
+        self.map(|x| x as f32)
+    }
+    #[inline(always)]
+    fn sum(self) -> i32 {
+        self.iter().fold(0, |sum, x| sum.wrapping_add(*x))
+    }
+}
+
+impl Doubles for [f64; DOUBLES] {
+    #[inline(always)]
+    fn store(self, to: &mut [f64; DOUBLES]) {
+        *to = self;
+    }
+    #[inline(always)]
+    fn add_product(self, a: Self, b: Self) -> Self {
+        from_fn(|lane| self[lane] + a[lane] * b[lane])
+    }
+}
