@@ -8,7 +8,7 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run, gather};
 use lapwing::graph::learn::{LearnModel, LearnParams, LearnSolver, Support, learn_weights};
 use lapwing::graph::low_rank::{Coefficients, FactorSpace, RowFactor, RowKernel, RowPass};
-use lapwing::graph::{AffinityGraph, GraphParams, KnnBuilder, KnnParams, affinity_graph, kneighbors};
+use lapwing::graph::{AffinityGraph, GraphParams, KnnMethod, KnnParams, affinity_graph, kneighbors};
 use lapwing::solve::precond::Jacobi;
 use lapwing::solve::{CgParams, HadamardSketch, Nnls, Operator, Precision, Projection, SddMatrix, gram_of_rows, solve};
 
@@ -62,9 +62,9 @@ fn laplacian(c: &mut Criterion, run: &Run) -> Result<()> {
 
 /// Exact search by blocks of distances, and search by partitions.
 fn neighbors(c: &mut Criterion, run: &Run) -> Result<()> {
-    for (name, builder, n) in [("exact", KnnBuilder::Exact, 20_000), ("partitions", KnnBuilder::Partitions, 200_000)] {
+    for (name, method, n) in [("exact", KnnMethod::Exact, 20_000), ("partitions", KnnMethod::Partitions, 200_000)] {
         let features = features(n, run)?;
-        let params = KnnParams { builder, ..KnnParams::default() };
+        let params = KnnParams { method, ..KnnParams::default() };
         group(c, "neighbors", n).bench_function(name, |b| b.iter(|| kneighbors(&features, &params, run)));
     }
     Ok(())
@@ -132,7 +132,7 @@ fn learned_weights(c: &mut Criterion, run: &Run) -> Result<()> {
     pairs.dedup_by_key(|&mut (u, v, _)| (u, v));
     let edges: Vec<(u32, u32)> = pairs.iter().map(|&(u, v, _)| (u, v)).collect();
     let squared: Vec<f32> = pairs.iter().map(|&(_, _, z)| z).collect();
-    let support = Support::of_edges(neighbors.n_samples(), &edges, &squared, run)?;
+    let support = Support::from_edges(neighbors.n_samples(), &edges, &squared, run)?;
     let first_order = LearnSolver::PrimalDual;
     let params = LearnParams { sparsity: Some(1.0), solver: first_order, max_iter: Some(10), ..LearnParams::default() };
     group(c, "learned weights, 10 iterations", 10 * edges.len())
