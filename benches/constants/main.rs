@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run, gather};
-use lapwing::graph::{Graph, GraphParams, KnnBuilder, KnnParams, affinity_graph, kneighbors};
+use lapwing::graph::{Graph, GraphParams, KnnMethod, KnnParams, affinity_graph, kneighbors};
 use lapwing::solve::{
     Cholesky, Constraint, LaplacianParams, LaplacianSolver, Precision, PreconditionerChoice, gram_of_rows,
 };
@@ -124,7 +124,7 @@ fn grid(side: usize) -> Result<Graph> {
 
 /// The number of rows from which `Auto` searches by partitions.
 fn crossover_in_code(d: usize) -> String {
-    let is_exact = |n: &usize| KnnBuilder::Auto.choose(*n, d, KnnParams::default().n_neighbors) == KnnBuilder::Exact;
+    let is_exact = |n: &usize| KnnMethod::Auto.choose(*n, d, KnnParams::default().n_neighbors) == KnnMethod::Exact;
     let (mut low, mut high) = (1, 1 << 24);
     while low + 1 < high {
         let middle = (low + high) / 2;
@@ -138,8 +138,8 @@ fn crossover(d: usize, run: &Run) -> Result<String> {
     let mut n = 4000;
     while n < 200_000 {
         let features = features(n, d, run)?;
-        let took = |builder| seconds(|| kneighbors(&features, &KnnParams { builder, ..KnnParams::default() }, run));
-        if took(KnnBuilder::Partitions)? < took(KnnBuilder::Exact)? {
+        let took = |method| seconds(|| kneighbors(&features, &KnnParams { method, ..KnnParams::default() }, run));
+        if took(KnnMethod::Partitions)? < took(KnnMethod::Exact)? {
             return Ok(n.to_string());
         }
         n += n / 5;
