@@ -272,8 +272,7 @@ fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Gr
     widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
     let adjacency = run.install(|| symmetrized(&neighbors, params, &widths))?;
     drop(neighbors);
-    // Symmetric and positive as it was made: no need to look again.
-    Ok((Graph::from_clean(adjacency), widths))
+    Ok((Graph::from_symmetric(adjacency)?, widths))
 }
 
 /// exp(−x) is cut off here, so that no edge of the self-tuning weights vanishes and no row falls off the graph: an

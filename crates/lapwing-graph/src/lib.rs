@@ -7,7 +7,6 @@ mod affinity;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;
-mod graph;
 pub mod knn;
 mod knn_edges;
 pub mod learn;
@@ -21,8 +20,7 @@ pub mod testkit;
 pub use affinity::{
     AffinityGraph, GraphParams, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, Widths, affinity_graph, weigh,
 };
-pub use graph::Graph;
 pub use knn::{Cells, KnnBuilder, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query};
 pub use knn_edges::KnnEdges;
-pub use lapwing_solve::Components;
+pub use lapwing_solve::{Components, Graph};
 pub use plan::{GraphPlan, graph_bytes};

@@ -74,7 +74,7 @@ pub fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result
     let matrix = graph.adjacency();
     let settings =
         PropagatorParams { graph_reg: params.graph_reg, self_loop: params.self_loop, ..PropagatorParams::default() };
-    let propagator = Propagator::new(matrix, settings, run)?;
+    let propagator = Propagator::new(graph, settings, run)?;
     let roots: Vec<f64> = graph.degree().iter().map(|d| (d + params.self_loop).sqrt()).collect();
     let (key, k) = (mix(run.seed ^ 0x7269_6467), params.n_projections);
     let (scale, own) = ((k as f64).sqrt().recip(), params.graph_reg.sqrt().recip());

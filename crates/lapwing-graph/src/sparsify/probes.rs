@@ -10,6 +10,7 @@ use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
 use super::held::{Held, adjacency};
+use crate::Graph;
 use crate::affinity::single;
 
 /// Vectors, and their quadratic forms in the graph read so far.
@@ -40,7 +41,7 @@ impl Probes {
 
     /// Vectors in which weak directions of the network of `edges` are strong.
     pub fn smooth(n: usize, edges: &[Held], key: u64, run: &Run) -> Result<Self> {
-        let network = adjacency(n, edges.iter().map(|e| (e.u, e.v, single(e.weight))))?;
+        let network = Graph::new(adjacency(n, edges.iter().map(|e| (e.u, e.v, single(e.weight))))?)?;
         let params = LaplacianParams { tol: TOL, ..LaplacianParams::default() };
         let solver = LaplacianSolver::new(&network, None, params, run)?;
         let sign = |at: usize| if mix(key ^ mix(at as u64)) & 1 == 0 { 1.0 } else { -1.0 };

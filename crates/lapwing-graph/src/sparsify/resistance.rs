@@ -12,7 +12,7 @@
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
@@ -75,7 +75,7 @@ pub fn effective_resistances(graph: &Graph, method: ResistanceMethod, run: &Run)
             }
             let columns = n_projections.min(MOST_COLUMNS);
             let projections = Projections { n_projections, columns, tol, ridge: 0.0, key: mix(run.seed) };
-            let (resistances, worst) = projections.resistances(adjacency, edges.len(), |at| edges[at], run)?;
+            let (resistances, worst) = projections.resistances(graph, edges.len(), |at| edges[at], run)?;
             match worst {
                 Some((iterations, residual)) => {
                     Err(Error::NotConverged { solver: "effective resistances".into(), iterations, residual, tol })
@@ -145,16 +145,16 @@ pub(super) struct Projections {
 }
 
 impl Projections {
-    /// R̃ of each of `m` edges in the network `adjacency`, and iterations and residual of the worst system if one did not arrive.
+    /// R̃ of each of `m` edges in the network `graph`, and iterations and residual of the worst system if one did not arrive.
     fn resistances(
         &self,
-        adjacency: &Csr<f64>,
+        graph: &Graph,
         m: usize,
         ends: impl Fn(usize) -> (u32, u32) + Sync,
         run: &Run,
     ) -> Result<(Vec<f64>, Option<Stopped>)> {
         let mut sums = vec![0.0; m];
-        let worst = self.each_block(adjacency, run, |z| run.install(|| add_squares(&mut sums, z, &ends)))?;
+        let worst = self.each_block(graph, run, |z| run.install(|| add_squares(&mut sums, z, &ends)))?;
         let share = 1.0 / self.n_projections as f64;
         sums.iter_mut().for_each(|sum| *sum *= share);
         Ok((sums, worst))
@@ -162,12 +162,12 @@ impl Projections {
 
     /// Z for all projections in single precision, and iterations and residual of the worst system if one did not arrive.
     /// Resistances are held in units of one over `unit`, a typical conductance.
-    pub fn embedding(&self, adjacency: &Csr<f64>, unit: f64, run: &Run) -> Result<(Embedding, Option<Stopped>)> {
-        let (n, width) = (adjacency.n_rows(), self.n_projections);
+    pub fn embedding(&self, graph: &Graph, unit: f64, run: &Run) -> Result<(Embedding, Option<Stopped>)> {
+        let (n, width) = (graph.n_samples(), self.n_projections);
         let mut values = vec![0f32; n * width];
         let scale = (unit / width as f64).sqrt();
         let mut first = 0;
-        let worst = self.each_block(adjacency, run, |z| {
+        let worst = self.each_block(graph, run, |z| {
             let columns = first..first + z.n_cols();
             first = columns.end;
             run.install(|| {
@@ -181,14 +181,14 @@ impl Projections {
     }
 
     /// Hands over Z block by block of columns (n, ≤ `columns`).
-    fn each_block(&self, adjacency: &Csr<f64>, run: &Run, mut take: impl FnMut(&Matrix)) -> Result<Option<Stopped>> {
+    fn each_block(&self, graph: &Graph, run: &Run, mut take: impl FnMut(&Matrix)) -> Result<Option<Stopped>> {
         let params = LaplacianParams { tol: self.tol, ..LaplacianParams::default() };
-        let diagonal = (self.ridge > 0.0).then(|| vec![self.ridge; adjacency.n_rows()]);
-        let solver = LaplacianSolver::new(adjacency, diagonal.as_deref(), params, run)?;
+        let diagonal = (self.ridge > 0.0).then(|| vec![self.ridge; graph.n_samples()]);
+        let solver = LaplacianSolver::new(graph, diagonal.as_deref(), params, run)?;
         let mut worst = None;
         for first in (0..self.n_projections).step_by(self.columns) {
             let width = self.columns.min(self.n_projections - first);
-            let y = run.install(|| self.right_side(adjacency, first, width));
+            let y = run.install(|| self.right_side(graph, first, width));
             let (z, info) = solver.solve(&y, None, Constraint::None, run)?;
             drop(y);
             let summary = info.summary();
@@ -201,11 +201,11 @@ impl Projections {
     }
 
     /// BᵀW^(1/2)Q, columns `first..first + width` (n, width).
-    fn right_side(&self, adjacency: &Csr<f64>, first: usize, width: usize) -> Matrix {
-        let mut y = Matrix::filled(adjacency.n_rows(), width, 0.0);
+    fn right_side(&self, graph: &Graph, first: usize, width: usize) -> Matrix {
+        let mut y = Matrix::filled(graph.n_samples(), width, 0.0);
         let key = mix(self.key ^ first as u64);
         y.values_mut().par_chunks_mut(width).with_min_len(256).enumerate().for_each(|(row, out)| {
-            let (columns, weights) = adjacency.row(row);
+            let (columns, weights) = graph.adjacency().row(row);
             add_signed(out, row as u32, columns, weights, key);
             if self.ridge > 0.0 {
                 // Over the nodes, where both ends are one.

@@ -18,13 +18,14 @@
 //! moment, have the sum they must have. Cost: that of the resistances; one pass over the edges for the others.
 
 use lapwing_data::hash::uniform;
-use lapwing_data::{Csr, Result, Run};
+use lapwing_data::{Result, Run};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::held::{Held, adjacency};
 use super::resistance::{Embedding, Projections, Stopped};
+use crate::Graph;
 use crate::affinity::single;
 
 /// The edges held, in the order of their ends, and what is known of them.
@@ -165,7 +166,7 @@ impl View<'_> {
     /// degree are in it.
     ///
     /// Weights are rounded to single precision: they serve estimates, and take half the space.
-    fn pilot(&self, per_node: f64, least: f64) -> Result<Csr<f64>> {
+    fn pilot(&self, per_node: f64, least: f64) -> Result<Graph> {
         let open = self.edges.len().saturating_sub(self.n).max(1);
         let share = (per_node * self.n as f64 / open as f64).max(least);
         let edges = self.edges.iter().enumerate().filter_map(|(at, edge)| {
@@ -177,7 +178,7 @@ impl View<'_> {
             let share = share.max(part * SURE_PART).min(1.0);
             (uniform(self.key ^ at as u64) < share).then(|| (edge.u, edge.v, single(weight / share)))
         });
-        adjacency(self.n, edges)
+        Graph::new(adjacency(self.n, edges)?)
     }
 
     /// By leverage; by ridge leverage where `projections` have a ridge. From a pilot, or from all edges held. Beside it

@@ -417,7 +417,7 @@ impl Sparsifier {
     fn graph(&self, edges: &[Held]) -> Result<Graph> {
         let trials = f64::from(Round::trials(&self.params, self.sizes));
         let weight = |edge: &Held| times_power(edge.current(trials), -self.exponent);
-        Graph::with_degrees(adjacency(self.n, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
+        Graph::from_symmetric(adjacency(self.n, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
     }
 
     /// Seconds since it was made, those of the processes before this one included.
