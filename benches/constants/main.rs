@@ -164,7 +164,7 @@ fn laplacian(
 ) -> Result<LaplacianSolver> {
     let diagonal = vec![1e-3; graph.n_samples()];
     let params = LaplacianParams { preconditioner, max_iter, ..LaplacianParams::default() };
-    LaplacianSolver::new(graph.adjacency(), Some(&diagonal), params, run)
+    LaplacianSolver::new(graph, Some(&diagonal), params, run)
 }
 
 /// Iterations with the diagonal that take as long as building a factor and solving with it.

@@ -40,7 +40,7 @@ fn group<'c>(c: &'c mut Criterion, name: &str, elements: usize) -> BenchmarkGrou
 fn laplacian(c: &mut Criterion, run: &Run) -> Result<()> {
     let n = 200_000;
     let graph = graph(n, run)?.graph;
-    let matrix = SddMatrix::new(graph.adjacency(), vec![0.01; n])?;
+    let matrix = SddMatrix::new(&graph, vec![0.01; n])?;
     let jacobi = Jacobi::new(&matrix)?;
     for s in [1, 10] {
         let (x, mut y) = (vec![1.0; n * s], vec![0.0; n * s]);

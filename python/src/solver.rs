@@ -1,7 +1,7 @@
 //! Laplacian systems.
 
 use lapwing::data::{Error, Matrix};
-use lapwing::solve::{Constraint, LaplacianParams, LaplacianSolver, PreconditionerChoice};
+use lapwing::solve::{Constraint, Graph, LaplacianParams, LaplacianSolver, PreconditionerChoice};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -52,9 +52,12 @@ impl Solver {
         let params = options.params().map_err(to_py)?;
         let adjacency = adjacency.matrix()?;
         let diagonal = diagonal.as_ref().map(vector).transpose()?;
-        let solver = control.run(py, move |run| match regularization {
-            Some(regularization) => LaplacianSolver::normalized(&adjacency, regularization, params, run),
-            None => LaplacianSolver::new(&adjacency, diagonal.as_deref(), params, run),
+        let solver = control.run(py, move |run| {
+            let graph = run.install(|| Graph::new(adjacency))?;
+            match regularization {
+                Some(regularization) => LaplacianSolver::normalized(&graph, regularization, params, run),
+                None => LaplacianSolver::new(&graph, diagonal.as_deref(), params, run),
+            }
         })?;
         Ok(Self(solver))
     }

@@ -126,8 +126,7 @@ fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Gr
     widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
     let adjacency = run.install(|| symmetrized(&neighbors, params, &widths))?;
     drop(neighbors);
-    // Symmetric and positive by construction.
-    Ok((Graph::from_clean(adjacency), widths))
+    Ok((Graph::from_symmetric(adjacency)?, widths))
 }
 
 /// Largest x of the self-tuning weights exp(−x), so that no edge vanishes and no row loses all edges: an outlier beside a dense

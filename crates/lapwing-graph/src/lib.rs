@@ -7,7 +7,6 @@ mod affinity;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;
-mod graph;
 pub mod knn;
 mod knn_edges;
 pub mod learn;
@@ -20,9 +19,8 @@ pub mod sparsify;
 pub mod testkit;
 
 pub use affinity::{AffinityGraph, Widths, affinity_graph, weigh};
-pub use graph::Graph;
 pub use knn::{Cells, KnnReport, NeighborIndex, Neighbors, kneighbors, query};
 pub use knn_edges::KnnEdges;
-pub use lapwing_solve::Components;
+pub use lapwing_solve::{Components, Graph};
 pub use params::{GraphParams, KnnMethod, KnnParams, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, ZeroRows};
 pub use plan::{GraphPlan, graph_bytes};

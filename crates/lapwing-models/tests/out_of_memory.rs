@@ -82,7 +82,7 @@ fn work_without_room_is_refused() {
 
     let graph = AffinityGraph::given(Graph::from_edges(n as usize, &path(n)).unwrap());
     let eigen = EigenParams::default();
-    says(refusal(4 * MIB, || smallest_eigenpairs(graph.graph.adjacency(), 2, &eigen, &run)));
+    says(refusal(4 * MIB, || smallest_eigenpairs(&graph.graph, 2, &eigen, &run)));
     let labels = Labels::from_integers((0..n).map(|i| (i % (n - 1) == 0).then_some(i64::from(i > 0))));
     let targets = Targets::one_hot(&labels, None).unwrap();
     let problem = Problem { graph: Some(&graph), ..Problem::new(&targets) };

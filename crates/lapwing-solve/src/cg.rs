@@ -701,26 +701,25 @@ fn zero_columns(x: &mut Matrix, norms: &[f64]) {
 
 #[cfg(test)]
 mod tests {
-    use lapwing_data::Csr;
     use proptest::prelude::*;
 
     use super::*;
     use crate::precond::Jacobi;
-    use crate::{SddMatrix, dense};
+    use crate::{Graph, SddMatrix, dense};
 
     /// A connected weighted graph of n nodes: a path with chords.
-    fn adjacency(n: usize, seed: u64) -> Csr<f64> {
-        let mut entries = Vec::new();
+    fn graph(n: usize, seed: u64) -> Graph {
+        let mut edges = Vec::new();
         for i in 0..n {
             for j in 0..i {
                 let hash = (i as u64 * 7919 + j as u64 * 104_729 + seed * 31) % 97;
                 if j + 1 == i || hash < 20 {
                     let weight = 0.1 + hash as f64 / 10.0;
-                    entries.extend([(i as u32, j as u32, weight), (j as u32, i as u32, weight)]);
+                    edges.push((i as u32, j as u32, weight));
                 }
             }
         }
-        Csr::from_entries(n, n, &entries).unwrap()
+        Graph::from_edges(n, &edges).unwrap()
     }
 
     fn dense_of(op: &SddMatrix<'_>) -> Matrix {
@@ -737,7 +736,7 @@ mod tests {
         #[test]
         fn solutions_equal_the_dense_ones(n in 3usize..40, s in 1usize..12, seed in 0u64..1000, weight in 0.01..50.0f64) {
             let run = Run::new(Some(2), 0).unwrap();
-            let w = adjacency(n, seed);
+            let w = graph(n, seed);
             let mut c = vec![0.0; n];
             c[0] = weight;
             c[n / 2] = 2.5;
@@ -759,7 +758,7 @@ mod tests {
         #[test]
         fn reported_residuals_are_true(n in 3usize..60, seed in 0u64..1000) {
             let run = Run::new(Some(1), 0).unwrap();
-            let w = adjacency(n, seed);
+            let w = graph(n, seed);
             let shift = vec![0.01; n];
             let op = SddMatrix::new(&w, shift.clone()).unwrap();
             let b = Matrix::new(n, 1, (0..n).map(|i| ((i * i) % 7) as f64 - 2.0).collect()).unwrap();
@@ -782,7 +781,7 @@ mod tests {
     fn restarts_take_away_the_mean_that_rounded_directions_leave() {
         let run = Run::new(Some(2), 0).unwrap();
         for n in [20, 50] {
-            let w = adjacency(n, 6);
+            let w = graph(n, 6);
             let mut c = vec![0.0; n];
             (c[0], c[n / 2]) = (1e8, 1.0);
             let op = SddMatrix::new(&w, c.clone()).unwrap();
@@ -802,7 +801,7 @@ mod tests {
     fn zero_mean_projection_solves_the_singular_system() {
         let run = Run::new(Some(2), 0).unwrap();
         let n = 50;
-        let w = adjacency(n, 3);
+        let w = graph(n, 3);
         let op = SddMatrix::new(&w, vec![0.0; n]).unwrap();
         let mut b = Matrix::filled(n, 2, 0.0);
         (b.row_mut(3)[0], b.row_mut(40)[0], b.row_mut(0)[1], b.row_mut(9)[1]) = (1.0, -1.0, 2.0, -2.0);
@@ -821,10 +820,8 @@ mod tests {
     #[test]
     fn any_number_of_threads_gives_the_same_bits() {
         let n = 9000;
-        let entries: Vec<_> = (0..n as u32 - 1)
-            .flat_map(|i| [(i, i + 1, 1.0 + f64::from(i % 7)), (i + 1, i, 1.0 + f64::from(i % 7))])
-            .collect();
-        let w = Csr::from_entries(n, n, &entries).unwrap();
+        let edges: Vec<_> = (0..n as u32 - 1).map(|i| (i, i + 1, 1.0 + f64::from(i % 7))).collect();
+        let w = Graph::from_edges(n, &edges).unwrap();
         let shift: Vec<f64> = (0..n).map(|i| if i % 100 == 0 { 1.0 } else { 0.0 }).collect();
         let op = SddMatrix::new(&w, shift.clone()).unwrap();
         let b = Matrix::new(n, 3, (0..3 * n).map(|i| ((i * 31) % 17) as f64 - 8.0).collect()).unwrap();
@@ -844,7 +841,7 @@ mod tests {
     #[test]
     fn a_zero_right_hand_side_has_the_solution_zero() {
         let run = Run::new(Some(1), 0).unwrap();
-        let w = adjacency(10, 1);
+        let w = graph(10, 1);
         let op = SddMatrix::new(&w, vec![1.0; 10]).unwrap();
         let mut b = Matrix::filled(10, 2, 0.0);
         b.row_mut(4)[1] = 1.0;

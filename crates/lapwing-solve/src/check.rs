@@ -1,24 +1,20 @@
-//! Is a matrix the adjacency of an undirected graph? And its part without self loops and zeros.
+//! Checks that a matrix is the adjacency of an undirected graph, and drops its self loops and zeros.
 //!
 //! A hash of (i, j, w) is added for every entry above the diagonal and subtracted for its mirror: the sum is 0 for a symmetric
 //! matrix, and else with a probability of 2⁻⁶⁴. Cost: one pass over the entries, parallel over rows.
 
-use std::borrow::Cow;
-
-use lapwing_data::{Csr, Error, Result};
+use lapwing_data::{Csr, Error, Result, hash::mix};
 use rayon::prelude::*;
 
-use lapwing_data::hash::mix;
-
 /// Checks that a square matrix is symmetric with finite weights of at least 0; mirrors may differ by 1e-12 relative.
-/// Returns it without self loops and zero weights: as it came, borrowed or owned, if it has none.
+/// Returns it without self loops and zero weights.
 ///
 /// # Errors
 /// [`Error::Shape`] unless it is square; [`Error::Graph`] naming the first offending entry.
 ///
 /// # Complexity
 /// One pass over the entries, parallel within a pool of threads; a second, serial one if mirrors differ in any bit.
-pub fn check_adjacency(adjacency: Cow<'_, Csr<f64>>) -> Result<Cow<'_, Csr<f64>>> {
+pub(crate) fn check_adjacency(adjacency: Csr<f64>) -> Result<Csr<f64>> {
     let n = adjacency.n_rows();
     if n != adjacency.n_cols() {
         let got = format!("{} rows and {} columns", n, adjacency.n_cols());
@@ -37,7 +33,7 @@ pub fn check_adjacency(adjacency: Cow<'_, Csr<f64>>) -> Result<Cow<'_, Csr<f64>>
     if look.balance != 0 {
         check_symmetry(&adjacency)?;
     }
-    if look.is_dirty { without_loops_and_zeros(&adjacency).map(Cow::Owned) } else { Ok(adjacency) }
+    if look.is_dirty { without_loops_and_zeros(&adjacency) } else { Ok(adjacency) }
 }
 
 /// What one pass finds out.
@@ -159,15 +155,15 @@ mod tests {
             .collect();
         let both = || edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]);
         let matrix = Csr::from_entries(n as usize, n as usize, &both().collect::<Vec<_>>()).unwrap();
-        assert!(matches!(check_adjacency(Cow::Borrowed(&matrix)), Ok(Cow::Borrowed(_))));
+        assert_eq!(check_adjacency(matrix.clone()).unwrap(), matrix);
         for at in 0..matrix.nnz() {
             let mut wrong = matrix.clone();
             wrong.values_mut()[at] *= 1.0 + 1e-9;
-            let refused = check_adjacency(Cow::Owned(wrong)).unwrap_err();
+            let refused = check_adjacency(wrong).unwrap_err();
             assert!(refused.to_string().contains("give a symmetric matrix"), "{at}");
             let mut close = matrix.clone();
             close.values_mut()[at] *= 1.0 + 1e-15;
-            assert!(check_adjacency(Cow::Owned(close)).is_ok());
+            assert!(check_adjacency(close).is_ok());
         }
     }
 }

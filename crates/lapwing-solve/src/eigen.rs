@@ -19,18 +19,17 @@
 //!
 //! For eigenvectors of a dense matrix: [`crate::dense::eigen_symmetric`].
 
-use std::borrow::Cow;
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, Stream, check_memory};
+use lapwing_data::{Error, Matrix, Result, Run, Stream, check_memory};
 use rand::RngExt;
 use rayon::prelude::*;
 
 use crate::cg::subtract_component_means;
 use crate::dense::eigen_symmetric;
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
-use crate::scale::{Moderate, moderate, times_power};
-use crate::{Components, Constraint, LaplacianParams, LaplacianSolver, Operator, SddMatrix, check_adjacency};
+use crate::scale::times_power;
+use crate::{Components, Constraint, Graph, LaplacianParams, LaplacianSolver, Operator};
 
 /// Columns of a block: what one pass over the matrix serves well.
 const BLOCK: usize = 8;
@@ -94,7 +93,7 @@ impl EigenParams {
     }
 }
 
-/// The `n_pairs` smallest eigenpairs of the Laplacian of a symmetric `adjacency` (n, n); see the [module](self).
+/// The `n_pairs` smallest eigenpairs of the Laplacian of `graph` (n); see the [module](self).
 ///
 /// # Errors
 /// [`Error::Param`] unless 1 ≤ `n_pairs` ≤ n, or for a parameter outside its range; what [`LaplacianSolver::new`] refuses;
@@ -105,38 +104,34 @@ impl EigenParams {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Csr, Run};
+/// use lapwing_data::Run;
+/// use lapwing_solve::Graph;
 /// use lapwing_solve::eigen::{EigenParams, smallest_eigenpairs};
 ///
 /// // A path: eigenvalues 2 − 2·cos(πk/n), and a second vector that falls from one end to the other.
-/// let edges: Vec<_> = (0..9).flat_map(|u| [(u, u + 1, 1.0), (u + 1, u, 1.0)]).collect();
-/// let path = Csr::from_entries(10, 10, &edges)?;
+/// let path = Graph::from_edges(10, &(0..9).map(|u| (u, u + 1, 1.0)).collect::<Vec<_>>())?;
 /// let pairs = smallest_eigenpairs(&path, 2, &EigenParams::default(), &Run::new(None, 0)?)?;
 /// assert!((pairs.values[1] - (2.0 - 2.0 * (std::f64::consts::PI / 10.0).cos())).abs() < 1e-9);
 /// assert!(pairs.vectors.row(0)[1] * pairs.vectors.row(9)[1] < 0.0);
 /// # Ok::<(), lapwing_data::Error>(())
 /// ```
-pub fn smallest_eigenpairs(
-    adjacency: &Csr<f64>,
-    n_pairs: usize,
-    params: &EigenParams,
-    run: &Run,
-) -> Result<Eigenpairs> {
+pub fn smallest_eigenpairs(graph: &Graph, n_pairs: usize, params: &EigenParams, run: &Run) -> Result<Eigenpairs> {
     params.validate()?;
-    let (start, n) = (Instant::now(), adjacency.n_rows());
+    let (start, n) = (Instant::now(), graph.n_samples());
     if n_pairs == 0 || n_pairs > n {
         return Err(Error::param("number of eigenpairs", n_pairs, format!("between 1 and {n}, the number of rows")));
     }
     let bytes = (8 * n as u64).saturating_mul(2 * n_pairs as u64 + 7 * BLOCK as u64);
     check_memory(&format!("a basis for {n_pairs} eigenvectors of {n} rows"), bytes, "take fewer eigenvectors")?;
     let mut pairs = run.install(|| -> Result<Eigenpairs> {
-        let Moderate { matrix: adjacency, exponent } = moderate(check_adjacency(Cow::Borrowed(adjacency))?);
-        let components = Components::of(&adjacency);
+        let moderate = graph.moderate();
+        let (graph, exponent) = moderate.as_ref().map_or((graph, 0), |(graph, exponent)| (graph, *exponent));
+        let components = graph.components();
         let n_null = components.sizes.len().min(n_pairs);
         if n_null == n_pairs {
             return Ok(null_vectors(&components, n_pairs));
         }
-        let search = Search::new(&adjacency, &components, n_pairs - n_null, params, run)?;
+        let search = Search::new(graph, &components, n_pairs - n_null, params, run)?;
         let mut info = EigenInfo::default();
         let found = if n <= params.max_dense || n < 4 * n_pairs + 8 * BLOCK {
             search.whole_space(&mut info)?
@@ -171,7 +166,7 @@ fn null_vectors(components: &Components, n_null: usize) -> Eigenpairs {
 
 /// A search for the largest eigenpairs of L⁺.
 struct Search<'s> {
-    adjacency: &'s Csr<f64>,
+    graph: &'s Graph,
     components: &'s Components,
     solver: LaplacianSolver,
     /// Pairs wanted.
@@ -184,16 +179,16 @@ struct Search<'s> {
 
 impl<'s> Search<'s> {
     fn new(
-        adjacency: &'s Csr<f64>,
+        graph: &'s Graph,
         components: &'s Components,
         wanted: usize,
         params: &'s EigenParams,
         run: &'s Run,
     ) -> Result<Self> {
         let solver = LaplacianParams { tol: (0.1 * params.tol).max(1e-13), ..LaplacianParams::default() };
-        let solver = LaplacianSolver::new(adjacency, None, solver, &run.quiet())?;
-        let n_free = adjacency.n_rows() - components.sizes.len();
-        Ok(Self { adjacency, components, solver, wanted, n_free, params, run })
+        let solver = LaplacianSolver::new(graph, None, solver, &run.quiet())?;
+        let n_free = graph.n_samples() - components.sizes.len();
+        Ok(Self { graph, components, solver, wanted, n_free, params, run })
     }
 
     /// L⁺·B.
@@ -203,7 +198,7 @@ impl<'s> Search<'s> {
 
     /// Rayleigh–Ritz with the unit vectors as basis: the eigenvectors of the dense L⁺.
     fn whole_space(&self, info: &mut EigenInfo) -> Result<Matrix> {
-        let n = self.adjacency.n_rows();
+        let n = self.graph.n_samples();
         let mut inverse = Matrix::filled(n, n, 0.0);
         for first in (0..n).step_by(2 * BLOCK) {
             self.run.check()?;
@@ -233,7 +228,7 @@ impl<'s> Search<'s> {
 
     /// Restarted block Lanczos; vectors by descending eigenvalue of L⁺.
     fn lanczos(&self, info: &mut EigenInfo) -> Result<Matrix> {
-        let n = self.adjacency.n_rows();
+        let n = self.graph.n_samples();
         let mut basis = Basis::new(n, 2 * self.wanted + 7 * BLOCK);
         let mut projected = Matrix::filled(basis.capacity, basis.capacity, 0.0);
         let mut next = self.random(&basis, 0)?;
@@ -279,7 +274,7 @@ impl<'s> Search<'s> {
 
     /// Random orthonormal vectors beside the basis and the null vectors.
     fn random(&self, basis: &Basis, draw: u64) -> Result<Matrix> {
-        let (n, width) = (self.adjacency.n_rows(), BLOCK.min(self.n_free - basis.used));
+        let (n, width) = (self.graph.n_samples(), BLOCK.min(self.n_free - basis.used));
         let mut rng = self.run.rng(Stream::Start, draw);
         let values = (0..n * width).map(|_| rng.random_range(-1.0..1.0f64)).collect();
         let mut block = Matrix::new(n, width, values)?;
@@ -290,7 +285,7 @@ impl<'s> Search<'s> {
 
     /// Solves gave no vectors that are apart from one another.
     fn too_far_apart(&self) -> Error {
-        let weights = self.adjacency.values();
+        let weights = self.graph.adjacency().values();
         let (least, most) =
             weights.iter().fold((f64::INFINITY, 0.0f64), |(least, most), w| (least.min(*w), most.max(*w)));
         Error::graph(format!(
@@ -301,7 +296,7 @@ impl<'s> Search<'s> {
 
     /// One more L⁺, Rayleigh quotients, residuals; after the null vectors `pairs`.
     fn polished(&self, found: Matrix, mut pairs: Eigenpairs, info: EigenInfo) -> Result<Eigenpairs> {
-        let n = self.adjacency.n_rows();
+        let n = self.graph.n_samples();
         let mut basis = Basis::new(n, self.wanted);
         for first in (0..self.wanted).step_by(2 * BLOCK) {
             self.run.check()?;
@@ -318,7 +313,7 @@ impl<'s> Search<'s> {
         if is_lost || vectors.values().iter().any(|v| !v.is_finite()) {
             return Err(self.too_far_apart());
         }
-        let laplacian = SddMatrix::new(self.adjacency, vec![0.0; n])?;
+        let laplacian = self.graph.laplacian();
         let mut product = vec![0.0; n * q];
         let values = laplacian.apply_dot(vectors.values(), &mut product, q);
         for (product, vector) in product.chunks_exact_mut(q).zip(vectors.rows()) {

@@ -13,6 +13,7 @@ pub mod dense;
 mod dispatch;
 pub mod eigen;
 mod gram;
+mod graph;
 mod kernels;
 pub mod laplacian;
 mod lu;
@@ -29,12 +30,14 @@ mod sets;
 mod sketch;
 mod steps;
 mod symmetric;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
 
 pub use cg::{CgInfo, CgParams, Projection, Stop, solve};
-pub use check::check_adjacency;
 pub use cholesky::Cholesky;
 pub use components::Components;
 pub use gram::gram_of_rows;
+pub use graph::Graph;
 pub use kernels::column_dots;
 pub use laplacian::{
     Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice,
@@ -44,7 +47,7 @@ pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
 pub use propagator::{Propagator, PropagatorParams};
-pub use scale::{Moderate, exponent_to_one, moderate, times_power};
+pub use scale::{exponent_to_one, times_power};
 pub use sets::DisjointSets;
 pub use sketch::HadamardSketch;
 pub use symmetric::{Precision, SymmetricBlocks, SymmetricMatrix, symmetric_bytes};

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use lapwing_data::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
+use crate::Graph;
 use crate::kernels::{self, BLOCK_ROWS, column_dots};
 
 /// A symmetric linear operator on R^n, applied to blocks of s vectors at once.
@@ -52,34 +53,32 @@ pub(crate) enum Weights<'a> {
 }
 
 impl<'a> SddMatrix<'a> {
-    /// (D − `adjacency`) + diag(`shift`).
+    /// The Laplacian of `graph` plus diag(`shift`). Nothing is copied, and weights that are all equal are not read again.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `adjacency` is square with one shift per row.
-    pub fn new(adjacency: &'a Csr<f64>, shift: Vec<f64>) -> Result<Self> {
-        let n = adjacency.n_rows();
-        if adjacency.n_cols() != n || shift.len() != n {
-            let got = format!("{} columns and {} diagonal values", adjacency.n_cols(), shift.len());
-            return Err(Error::shape("matrix", format!("{n} of each"), got));
+    /// [`Error::Shape`] unless there is one shift per node.
+    pub fn new(graph: &'a Graph, shift: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let (n, shift) = (graph.n_samples(), shift.into());
+        if shift.len() != n {
+            return Err(Error::shape("diagonal", format!("{n} values"), format!("{} values", shift.len())));
         }
-        Ok(Self {
-            starts: Cow::Borrowed(adjacency.indptr()),
-            ids: Cow::Borrowed(adjacency.indices()),
-            weights: Weights::Double(Cow::Borrowed(adjacency.values())),
-            shift: Cow::Owned(shift),
-        })
+        Ok(Self::borrowed(graph.adjacency(), shift))
     }
 
-    /// The same for sizes that are known to agree; nothing is copied, and weights that are all equal are not read again.
-    pub(crate) fn borrowed(adjacency: &'a Csr<f64>, shift: &'a [f64]) -> Self {
+    /// The same for sizes that are known to agree.
+    pub(crate) fn borrowed(adjacency: &'a Csr<f64>, shift: impl Into<Cow<'a, [f64]>>) -> Self {
         let values = adjacency.values();
         let first = values.first().copied().unwrap_or(0.0);
-        let is_equal = values.par_iter().all(|&w| w == first);
+        // Never the global pool: a process must be free to fork.
+        let is_equal = match rayon::current_thread_index() {
+            Some(_) => values.par_iter().all(|&w| w == first),
+            None => values.iter().all(|&w| w == first),
+        };
         Self {
             starts: Cow::Borrowed(adjacency.indptr()),
             ids: Cow::Borrowed(adjacency.indices()),
             weights: if is_equal { Weights::Equal(first) } else { Weights::Double(Cow::Borrowed(values)) },
-            shift: Cow::Borrowed(shift),
+            shift: shift.into(),
         }
     }
 

@@ -4,35 +4,12 @@
 //! changes no digit, so whatever does not depend on the unit of the weights comes out as it would have for others. Cost:
 //! one pass over the weights, and a copy of the matrix where it has to be scaled.
 
-use std::borrow::Cow;
-
-use lapwing_data::Csr;
-
 /// Exponents within which nothing is done: three factors of that size stay within f64.
 const MODERATE: i32 = 300;
 
-/// The matrix times 2^`exponent`.
-#[derive(Debug)]
-pub struct Moderate<'a> {
-    /// As it came where `exponent` is 0.
-    pub matrix: Cow<'a, Csr<f64>>,
-    /// The exponent.
-    pub exponent: i32,
-}
-
-/// Scales a matrix of finite values of at least 0 so that the geometric mean of the least and the largest positive one is
-/// near 1, unless all lie between 2⁻³⁰⁰ and 2³⁰⁰, or so far apart that one of them would vanish or overflow.
-pub fn moderate(matrix: Cow<'_, Csr<f64>>) -> Moderate<'_> {
-    let exponent = exponent_for(matrix.values());
-    if exponent == 0 {
-        return Moderate { matrix, exponent };
-    }
-    let mut scaled = matrix.into_owned();
-    scaled.values_mut().iter_mut().for_each(|w| *w = times_power(*w, exponent));
-    Moderate { matrix: Cow::Owned(scaled), exponent }
-}
-
-fn exponent_for(values: &[f64]) -> i32 {
+/// The exponent of the power of two that brings the geometric mean of the least and the largest positive value near 1; 0 where all
+/// lie between 2⁻³⁰⁰ and 2³⁰⁰, or so far apart that one of them would vanish or overflow. Values are finite and at least 0.
+pub(crate) fn exponent_for(values: &[f64]) -> i32 {
     let positive = values.iter().filter(|w| **w > 0.0);
     let (least, most) = positive.fold((f64::INFINITY, 0.0f64), |(least, most), w| (least.min(*w), most.max(*w)));
     if most == 0.0 {
@@ -73,24 +50,23 @@ pub fn times_power(value: f64, exponent: i32) -> f64 {
 mod tests {
     use super::*;
 
-    fn matrix(weights: &[f64]) -> Csr<f64> {
-        let n = weights.len() + 1;
-        let edges: Vec<_> = weights.iter().zip(0u32..).flat_map(|(&w, u)| [(u, u + 1, w), (u + 1, u, w)]).collect();
-        Csr::from_entries(n, n, &edges).unwrap()
+    /// The exponent, and the values scaled by it.
+    fn scaled(values: &[f64]) -> (i32, Vec<f64>) {
+        let exponent = exponent_for(values);
+        (exponent, values.iter().map(|&value| times_power(value, exponent)).collect())
     }
 
     #[test]
     fn weights_come_near_one_without_a_change_of_digits() {
         for unit in [f64::MAX / 4.0, 1e300, 1e200, 1e-160, 1e-300, 3.0 * f64::MIN_POSITIVE] {
-            let given = matrix(&[unit, 1.75 * unit, 3.0 * unit]);
-            let scaled = moderate(Cow::Borrowed(&given));
-            assert!(scaled.exponent != 0 && scaled.matrix.values().iter().all(|w| (0.1..10.0).contains(w)), "{unit}");
-            for (before, after) in given.values().iter().zip(scaled.matrix.values()) {
-                assert_eq!(times_power(*after, -scaled.exponent), *before);
+            let given = [unit, 1.75 * unit, 3.0 * unit];
+            let (exponent, found) = scaled(&given);
+            assert!(exponent != 0 && found.iter().all(|w| (0.1..10.0).contains(w)), "{unit}");
+            for (before, after) in given.iter().zip(found) {
+                assert_eq!(times_power(after, -exponent), *before);
             }
         }
-        let subnormal = matrix(&[5e-324, 15e-324]);
-        assert_eq!(moderate(Cow::Borrowed(&subnormal)).matrix.values(), matrix(&[1.0, 3.0]).values());
+        assert_eq!(scaled(&[5e-324, 15e-324]).1, [1.0, 3.0]);
     }
 
     #[test]
@@ -105,9 +81,7 @@ mod tests {
     #[test]
     fn what_is_moderate_or_too_far_apart_stays() {
         for weights in [&[][..], &[0.0], &[1.0, 1e-12], &[1e80, 1e-80], &[1e-300, 1e300], &[5e-324, 1.0, 1e300]] {
-            let given = matrix(weights);
-            let scaled = moderate(Cow::Borrowed(&given));
-            assert!(matches!(scaled.matrix, Cow::Borrowed(_)) && scaled.exponent == 0);
+            assert_eq!(exponent_for(weights), 0);
         }
         assert_eq!(times_power(1.5, -1074), 1e-323);
         assert_eq!(

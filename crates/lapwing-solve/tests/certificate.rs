@@ -3,10 +3,10 @@
 mod elimination;
 
 use elimination::{Reference, Wide};
-use lapwing_data::{Csr, Matrix, Run, Stream};
+use lapwing_data::{Matrix, Run, Stream};
 use lapwing_solve::{
-    Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice,
-    Settled,
+    Certificate, Constraint, ErrorBounds, Goal, Graph, LaplacianInfo, LaplacianParams, LaplacianSolver,
+    PreconditionerChoice, Settled,
 };
 use rand::{Rng, RngExt};
 
@@ -24,7 +24,7 @@ impl Goal for Within {
 
 /// A system and its exact solution.
 struct System {
-    adjacency: Csr<f64>,
+    graph: Graph,
     diagonal: Option<Vec<f64>>,
     constraint: Constraint,
     b: Matrix,
@@ -56,8 +56,7 @@ fn system(form: usize, rng: &mut impl Rng) -> System {
     let n = rng.random_range(2..90usize);
     let decades = rng.random_range(0..13) as f64;
     let edges = edges(n, decades, rng);
-    let both: Vec<_> = edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]).collect();
-    let adjacency = Csr::from_entries(n, n, &both).unwrap();
+    let graph = Graph::from_edges(n, &edges).unwrap();
     let s = rng.random_range(1..7);
     let mut b = Matrix::filled(n, s, 0.0);
     let mut diagonal = vec![0.0; n];
@@ -88,11 +87,11 @@ fn system(form: usize, rng: &mut impl Rng) -> System {
             reference.solve(&b, constraint == Constraint::ZeroMean || diagonal.is_none())
         })
         .collect();
-    System { adjacency, diagonal, constraint, b, exact }
+    System { graph, diagonal, constraint, b, exact }
 }
 
 fn solved(system: &System, params: LaplacianParams, run: &Run) -> (Matrix, LaplacianInfo, Certificate) {
-    let solver = LaplacianSolver::new(&system.adjacency, system.diagonal.as_deref(), params, run).unwrap();
+    let solver = LaplacianSolver::new(&system.graph, system.diagonal.as_deref(), params, run).unwrap();
     solver.solve_certified(&system.b, system.constraint, &Within(1e-9), run).unwrap()
 }
 
@@ -200,8 +199,7 @@ fn directions_in_single_precision_keep_the_bounds() {
         edges.extend((1..regions).map(|v| (v - 1, v, bridge)));
         edges.sort_by_key(|edge| (edge.0, edge.1));
         edges.dedup_by_key(|edge| (edge.0, edge.1));
-        let both: Vec<_> = edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]).collect();
-        let adjacency = Csr::from_entries(n as usize, n as usize, &both).unwrap();
+        let graph = Graph::from_edges(n as usize, &edges).unwrap();
         let mut diagonal = vec![0.0; n as usize];
         let mut b = Matrix::filled(n as usize, s, 0.0);
         for label in 0..30 {
@@ -210,7 +208,7 @@ fn directions_in_single_precision_keep_the_bounds() {
             (0..s).for_each(|c| b.row_mut(row)[c] = diagonal[row] * (f64::from(u8::from(label % s == c)) - 1.0 / 6.0));
         }
         let constraint = if seed % 2 == 0 { Constraint::None } else { Constraint::ZeroMean };
-        let solver = |params| LaplacianSolver::new(&adjacency, Some(&diagonal), params, &run).unwrap();
+        let solver = |params| LaplacianSolver::new(&graph, Some(&diagonal), params, &run).unwrap();
         let (exact, info) = solver(LaplacianParams {
             preconditioner: PreconditionerChoice::ApproxCholesky,
             tol: 1e-13,
@@ -259,18 +257,15 @@ fn a_wrong_eigenvalue_bound_is_caught() {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let n = 9000u32;
-    let both: Vec<_> = (0..n)
-        .flat_map(|v| [1, 7, 30].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 5))))
-        .flat_map(|(u, v, w)| [(u, v, w), (v, u, w)])
-        .collect();
-    let adjacency = Csr::from_entries(n as usize, n as usize, &both).unwrap();
+    let edges: Vec<_> = (0..n).flat_map(|v| [1, 7, 30].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 5)))).collect();
+    let graph = Graph::from_edges(n as usize, &edges).unwrap();
     let diagonal: Vec<f64> = (0..n).map(|v| if v % 1000 == 0 { 1.0 } else { 0.0 }).collect();
     let b = Matrix::new(n as usize, 2, (0..2 * n).map(|i| f64::from((i * 31) % 17) - 8.0).collect()).unwrap();
     for preconditioner in [PreconditionerChoice::ApproxCholesky, PreconditionerChoice::TwoLevel] {
         let solved = |threads| {
             let run = Run::new(Some(threads), 0).unwrap();
             let params = LaplacianParams { preconditioner, certify: true, ..Default::default() };
-            let solver = LaplacianSolver::new(&adjacency, Some(&diagonal), params, &run).unwrap();
+            let solver = LaplacianSolver::new(&graph, Some(&diagonal), params, &run).unwrap();
             let (x, _, certificate) = solver.solve_certified(&b, Constraint::None, &Within(1e-7), &run).unwrap();
             (x, certificate)
         };

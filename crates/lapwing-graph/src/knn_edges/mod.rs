@@ -137,7 +137,7 @@ impl<'a> KnnEdges<'a> {
         let n = self.n_nodes;
         let graph = run.install(|| {
             edges.par_sort_unstable_by_key(|edge| (edge.u, edge.v));
-            adjacency(n, edges.iter().map(|edge| (edge.u, edge.v, edge.weight))).map(Graph::from_clean)
+            adjacency(n, edges.iter().map(|edge| (edge.u, edge.v, edge.weight))).and_then(Graph::from_symmetric)
         })?;
         Ok(AffinityGraph { graph, widths: self.widths, knn: Some(self.report), learned: None })
     }

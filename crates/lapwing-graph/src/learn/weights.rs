@@ -61,10 +61,7 @@ impl LearnedWeights {
                 }
             })
         });
-        let graph = Graph::from_clean(Csr::new(n, n, indptr, indices, values)?);
-        if graph.degree().iter().all(|degree| degree.is_finite()) {
-            return Ok(graph);
-        }
-        Err(Error::param("scale", self.scale, "a smaller number: degrees leave f64"))
+        Graph::from_symmetric(Csr::new(n, n, indptr, indices, values)?)
+            .map_err(|_| Error::param("scale", self.scale, "a smaller number: degrees leave f64"))
     }
 }

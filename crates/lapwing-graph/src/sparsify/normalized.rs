@@ -79,7 +79,7 @@ pub fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result
     }
     let matrix = graph.adjacency();
     let propagator =
-        Propagator::new(matrix, PropagatorParams { graph_reg, self_loop, ..PropagatorParams::default() }, run)?;
+        Propagator::new(graph, PropagatorParams { graph_reg, self_loop, ..PropagatorParams::default() }, run)?;
     let roots: Vec<f64> = graph.degree().iter().map(|d| (d + self_loop).sqrt()).collect();
     let sketch = Sketch {
         matrix,

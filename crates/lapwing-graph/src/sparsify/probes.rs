@@ -12,6 +12,7 @@ use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
 use super::edge::{SampledEdge, adjacency};
+use crate::Graph;
 use crate::affinity::single;
 
 /// The vectors, and their quadratic forms in the graph read so far.
@@ -42,7 +43,7 @@ impl Probes {
 
     /// Probes that are large in the weak directions of the network of `edges`.
     pub fn smooth(n: usize, edges: &[SampledEdge], key: u64, run: &Run) -> Result<Self> {
-        let network = adjacency(n, edges.iter().map(|e| (e.u, e.v, single(e.weight))))?;
+        let network = Graph::new(adjacency(n, edges.iter().map(|e| (e.u, e.v, single(e.weight))))?)?;
         let params = LaplacianParams { tol: TOL, ..LaplacianParams::default() };
         let solver = LaplacianSolver::new(&network, None, params, run)?;
         let sign = |at: usize| if mix(key ^ mix(at as u64)) & 1 == 0 { 1.0 } else { -1.0 };

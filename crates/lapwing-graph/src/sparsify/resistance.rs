@@ -12,7 +12,7 @@
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Csr, Error, Matrix, Result, Run};
+use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_simd::{dispatch, prefetch_lines};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
@@ -83,7 +83,7 @@ pub fn effective_resistances(graph: &Graph, method: ResistanceMethod, run: &Run)
             }
             let columns = n_projections.min(MOST_COLUMNS);
             let projections = Projections { n_projections, columns, tol, ridge: 0.0, key: mix(run.seed) };
-            let (values, unconverged) = projections.resistances(graph.adjacency(), &edges, run)?;
+            let (values, unconverged) = projections.resistances(graph, &edges, run)?;
             let effect = "the resistances are less exact than asked";
             Ok(Resistances { values, warnings: unconverged.iter().map(|system| system.warning(tol, effect)).collect() })
         }
@@ -169,15 +169,10 @@ pub(super) struct Projections {
 }
 
 impl Projections {
-    /// R̃ of each of `edges` in the network `adjacency`, and the worst system that did not converge.
-    fn resistances(
-        &self,
-        adjacency: &Csr<f64>,
-        edges: &[(u32, u32)],
-        run: &Run,
-    ) -> Result<(Vec<f64>, Option<Unconverged>)> {
+    /// R̃ of each of `edges` in the network `graph`, and the worst system that did not converge.
+    fn resistances(&self, graph: &Graph, edges: &[(u32, u32)], run: &Run) -> Result<(Vec<f64>, Option<Unconverged>)> {
         let mut sums = vec![0.0; edges.len()];
-        let unconverged = self.each_block(adjacency, run, |z| {
+        let unconverged = self.each_block(graph, run, |z| {
             let rows = sums.par_iter_mut().zip(edges).with_min_len(4096);
             let distance = |u: u32, v: u32| pair_sum(z.row(u as usize), z.row(v as usize), Pair::Squared);
             run.install(|| rows.for_each(|(sum, &(u, v))| *sum += distance(u, v)));
@@ -189,12 +184,12 @@ impl Projections {
 
     /// Z for all projections in single precision, and the worst system that did not converge. Resistances are held in units of
     /// 1/`unit`, where `unit` is a typical conductance.
-    pub fn embedding(&self, adjacency: &Csr<f64>, unit: f64, run: &Run) -> Result<(Embedding, Option<Unconverged>)> {
-        let (n, width) = (adjacency.n_rows(), self.n_projections);
+    pub fn embedding(&self, graph: &Graph, unit: f64, run: &Run) -> Result<(Embedding, Option<Unconverged>)> {
+        let (n, width) = (graph.n_samples(), self.n_projections);
         let mut values = vec![0f32; n * width];
         let scale = (unit / width as f64).sqrt();
         let mut first = 0;
-        let unconverged = self.each_block(adjacency, run, |z| {
+        let unconverged = self.each_block(graph, run, |z| {
             let columns = first..first + z.n_cols();
             first = columns.end;
             run.install(|| {
@@ -208,19 +203,14 @@ impl Projections {
     }
 
     /// Calls `take` with each block of columns of Z (n, ≤ `columns`); the worst system that did not converge.
-    fn each_block(
-        &self,
-        adjacency: &Csr<f64>,
-        run: &Run,
-        mut take: impl FnMut(&Matrix),
-    ) -> Result<Option<Unconverged>> {
+    fn each_block(&self, graph: &Graph, run: &Run, mut take: impl FnMut(&Matrix)) -> Result<Option<Unconverged>> {
         let params = LaplacianParams { tol: self.tol, ..LaplacianParams::default() };
-        let diagonal = (self.ridge > 0.0).then(|| vec![self.ridge; adjacency.n_rows()]);
-        let solver = LaplacianSolver::new(adjacency, diagonal.as_deref(), params, run)?;
+        let diagonal = (self.ridge > 0.0).then(|| vec![self.ridge; graph.n_samples()]);
+        let solver = LaplacianSolver::new(graph, diagonal.as_deref(), params, run)?;
         let mut worst = None;
         for first in (0..self.n_projections).step_by(self.columns) {
             let width = self.columns.min(self.n_projections - first);
-            let y = run.install(|| self.right_side(adjacency, first, width));
+            let y = run.install(|| self.right_side(graph, first, width));
             let (z, info) = solver.solve(&y, None, Constraint::None, run)?;
             drop(y);
             let summary = info.summary();
@@ -232,11 +222,11 @@ impl Projections {
     }
 
     /// BᵀW^(1/2)Q, columns `first..first + width` (n, width).
-    fn right_side(&self, adjacency: &Csr<f64>, first: usize, width: usize) -> Matrix {
-        let mut y = Matrix::filled(adjacency.n_rows(), width, 0.0);
+    fn right_side(&self, graph: &Graph, first: usize, width: usize) -> Matrix {
+        let mut y = Matrix::filled(graph.n_samples(), width, 0.0);
         let key = mix(self.key ^ first as u64);
         y.values_mut().par_chunks_mut(width).with_min_len(256).enumerate().for_each(|(row, out)| {
-            let (columns, weights) = adjacency.row(row);
+            let (columns, weights) = graph.adjacency().row(row);
             add_signed(out, row as u32, columns, weights, key);
             if self.ridge > 0.0 {
                 // Over the nodes, where both ends are one.

@@ -20,7 +20,7 @@
 
 use lapwing_data::hash::uniform;
 use lapwing_data::ordered::sum_in_order;
-use lapwing_data::{Csr, Result, Run};
+use lapwing_data::{Result, Run};
 use lapwing_solve::DisjointSets;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,7 @@ use super::edge::{SampledEdge, adjacency};
 use super::forest::max_spanning_forest;
 use super::resistance::{Embedding, Projections};
 use super::round::Findings;
+use crate::Graph;
 use crate::affinity::single;
 
 /// The edges held at the start of a round as a network that conducts as their weights in the sparsifier.
@@ -181,7 +182,7 @@ impl<'a> Network<'a> {
     /// up a good part of a degree are always in it.
     ///
     /// Weights are rounded to single precision: that is enough for estimates, and solvers keep them in half the space.
-    fn pilot(&self, per_node: f64, least: f64) -> Result<Csr<f64>> {
+    fn pilot(&self, per_node: f64, least: f64) -> Result<Graph> {
         let open = self.edges.len().saturating_sub(self.n).max(1);
         let part = (per_node * self.n as f64 / open as f64).max(least);
         let edges = self.edges.iter().enumerate().filter_map(|(at, edge)| {
@@ -194,7 +195,7 @@ impl<'a> Network<'a> {
             let is_drawn = uniform(self.key ^ at as u64) < probability;
             is_drawn.then(|| (edge.u, edge.v, single(weight / probability)))
         });
-        adjacency(self.n, edges)
+        Graph::new(adjacency(self.n, edges)?)
     }
 
     /// Scores by leverage, or by ridge leverage where `projections` have a ridge, with resistances on a pilot that has at least

@@ -443,6 +443,6 @@ impl Sparsifier {
     fn graph(&self, edges: &[SampledEdge]) -> Result<Graph> {
         let n_copies = f64::from(self.sizes.n_copies);
         let weight = |edge: &SampledEdge| times_power(edge.current(n_copies), -self.state.exponent);
-        Graph::with_degrees(adjacency(self.state.n_nodes, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
+        Graph::from_symmetric(adjacency(self.state.n_nodes, edges.iter().map(|e| (e.u, e.v, weight(e))))?)
     }
 }

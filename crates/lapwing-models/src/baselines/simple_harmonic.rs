@@ -27,7 +27,7 @@ use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
 use rayon::prelude::*;
 
-use crate::harmonic::{PlannedGraph, kept_rows, plan_graph, submatrix};
+use crate::harmonic::{PlannedGraph, kept_rows, plan_graph};
 use crate::resident::{Program, base_bytes};
 use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, notes};
 
@@ -115,13 +115,12 @@ impl SimpleHarmonic {
         report.n_unreached = reached.iter().filter(|reached| !**reached).count();
         report.n_unlabeled_components = holds.len() - n_parts;
         let pairs = report.time("eigenvectors", run, |report| -> Result<Eigenpairs> {
-            let whole = affinity.graph.adjacency();
-            let part = (report.n_unreached > 0).then(|| submatrix(whole, &kept_rows(&reached), &mut Vec::new()));
+            let part = (report.n_unreached > 0).then(|| affinity.graph.part(&kept_rows(&reached), &mut Vec::new()));
             let part = part.transpose()?;
-            let adjacency = part.as_ref().unwrap_or(whole);
-            let q = self.n_eigenvectors(targets, n_parts, adjacency.n_rows(), report)?;
+            let graph = part.as_ref().unwrap_or(&affinity.graph);
+            let q = self.n_eigenvectors(targets, n_parts, graph.n_samples(), report)?;
             let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
-            smallest_eigenpairs(adjacency, q, &params, run)
+            smallest_eigenpairs(graph, q, &params, run)
         })?;
         report.solve = Some(summary(&pairs.info));
         report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))

@@ -44,7 +44,7 @@ pub(super) fn refine(
     run: &Run,
 ) -> Result<Refined> {
     let (n, c) = (labels.len(), targets.n_columns());
-    let laplacian = SddMatrix::new(graph.adjacency(), vec![0.0; n])?;
+    let laplacian = graph.laplacian();
     let mut rule =
         Rule { offset: vec![0.0; c], scale: start.scale.iter().map(|s| s.signum()).collect(), ..start.clone() };
     let mut labels = labels.to_vec();

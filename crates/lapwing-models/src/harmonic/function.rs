@@ -21,7 +21,9 @@
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`] for how it is solved, in what time and memory, and what is
 //! parallel.
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, SolveSummary, Targets};
+use std::borrow::Cow;
+
+use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, times_power};
 
@@ -168,7 +170,7 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     solved.certificate = settling.as_ref().map(|_| Certificate::default());
     let parts =
         if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
-    // Scratch space of `submatrix`.
+    // Scratch space of `Graph::part`.
     let mut place = Vec::new();
     for labeled in parts {
         if let Some(value) = labeled.only_value(targets, form) {
@@ -306,7 +308,7 @@ impl Labeled {
 pub(super) struct Part<'a> {
     /// Their numbers in the whole; `None` if they are all of it.
     rows: Option<Vec<u32>>,
-    pub(super) adjacency: std::borrow::Cow<'a, Csr<f64>>,
+    pub(super) graph: Cow<'a, Graph>,
     /// Labeled rows, by their number in the part.
     pub labeled: Vec<u32>,
     /// Positions of these labels among all labels.
@@ -314,7 +316,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Cuts the part out of the graph; `place` is scratch space of [`submatrix`].
+    /// Cuts the part out of the graph; `place` is scratch space of [`Graph::part`].
     fn of(
         graph: &'a Graph,
         labeled: Labeled,
@@ -325,17 +327,17 @@ impl<'a> Part<'a> {
         let Labeled { rows, is_whole, labels } = labeled;
         let row_of = |at: &usize| targets.rows()[*at];
         if is_whole {
-            let adjacency = std::borrow::Cow::Borrowed(graph.adjacency());
-            return Ok(Self { rows: None, adjacency, labeled: labels.iter().map(row_of).collect(), labels });
+            let graph = Cow::Borrowed(graph);
+            return Ok(Self { rows: None, graph, labeled: labels.iter().map(row_of).collect(), labels });
         }
         let rows = rows.unwrap_or_else(|| kept_rows(reached));
-        let adjacency = submatrix(graph.adjacency(), &rows, place)?;
+        let graph = Cow::Owned(graph.part(&rows, place)?);
         let labeled = labels.iter().map(|at| place[row_of(at) as usize]).collect();
-        Ok(Self { rows: Some(rows), adjacency: std::borrow::Cow::Owned(adjacency), labeled, labels })
+        Ok(Self { rows: Some(rows), graph, labeled, labels })
     }
 
     pub(super) fn n(&self) -> usize {
-        self.adjacency.n_rows()
+        self.graph.n_samples()
     }
 
     /// Number in the whole of a row of the part.
@@ -355,31 +357,6 @@ impl<'a> Part<'a> {
             out.iter_mut().zip(shift).for_each(|(out, shift)| *out += shift);
         }
     }
-}
-
-/// The submatrix of `rows`, which are ascending, on the same columns; entries in other columns are left out.
-///
-/// `place` maps a row of the matrix to its number in the submatrix. It is scratch space: callers that cut out several
-/// parts of one matrix share it, so that the cost is linear in the entries of the part.
-pub(crate) fn submatrix(matrix: &Csr<f64>, rows: &[u32], place: &mut Vec<u32>) -> Result<Csr<f64>> {
-    place.resize(matrix.n_rows(), 0);
-    rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);
-    let n_entries = rows.iter().map(|&row| matrix.row(row as usize).0.len()).sum();
-    let (mut indptr, mut indices, mut values) =
-        (vec![0u64], Vec::with_capacity(n_entries), Vec::with_capacity(n_entries));
-    for &row in rows {
-        let (columns, weights) = matrix.row(row as usize);
-        for (&column, &weight) in columns.iter().zip(weights) {
-            let at = place[column as usize];
-            // An earlier part may have left a number for a column that is not in this one.
-            if rows.get(at as usize) == Some(&column) {
-                indices.push(at);
-                values.push(weight);
-            }
-        }
-        indptr.push(indices.len() as u64);
-    }
-    Csr::new(rows.len(), rows.len(), indptr, indices, values)
 }
 
 /// Numbers of the rows where `keep` holds, ascending.
@@ -440,19 +417,13 @@ impl System<'_> {
         let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
         let mut b = self.centered_targets();
         b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
-        self.solve(&self.part.adjacency, Some(&diagonal), constraint, &b)
+        self.solve(&self.part.graph, Some(&diagonal), constraint, &b)
     }
 
-    fn solve(
-        &self,
-        adjacency: &Csr<f64>,
-        diagonal: Option<&[f64]>,
-        constraint: Constraint,
-        b: &Matrix,
-    ) -> Result<Solution> {
+    fn solve(&self, graph: &Graph, diagonal: Option<&[f64]>, constraint: Constraint, b: &Matrix) -> Result<Solution> {
         let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
         let params = LaplacianParams { tol, max_iter, certify: self.settling.is_some(), ..LaplacianParams::default() };
-        let mut solver = LaplacianSolver::new(adjacency, diagonal, params, self.run)?;
+        let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
         if let Some(goal) = self.settling {
             // One seed for all: a fit without a seed of its own comes to the same bits.
             let run = self.run.with_seed(PROBE_SEED);
@@ -516,7 +487,7 @@ impl System<'_> {
         let mut b = self.centered_targets();
         let total: f64 = self.solving.targets.weights().iter().sum();
         b.values_mut().iter_mut().for_each(|value| *value *= total);
-        self.solve(&self.part.adjacency, None, Constraint::None, &b)
+        self.solve(&self.part.graph, None, Constraint::None, &b)
     }
 
     /// g = y − ȳ on S, L_UU g_U = W_US g_S on the others.
@@ -529,16 +500,16 @@ impl System<'_> {
             g.row_mut(row as usize).iter_mut().zip(values).for_each(|(g, value)| *g = value);
         }
         let open = kept_rows(&is_open);
-        let adjacency = submatrix(&self.part.adjacency, &open, &mut Vec::new())?;
+        let graph = self.part.graph.part(&open, &mut Vec::new())?;
         let (mut b, mut cut) = (Matrix::filled(open.len(), g.n_cols(), 0.0), vec![0.0; open.len()]);
         for (at, &row) in open.iter().enumerate() {
-            let (columns, weights) = self.part.adjacency.row(row as usize);
+            let (columns, weights) = self.part.graph.adjacency().row(row as usize);
             for (&column, weight) in columns.iter().zip(weights).filter(|(column, _)| !is_open[**column as usize]) {
                 cut[at] += weight;
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let solved = self.solve(&adjacency, Some(&cut), Constraint::None, &b)?;
+        let solved = self.solve(&graph, Some(&cut), Constraint::None, &b)?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         let n_open = open.len();
         let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));

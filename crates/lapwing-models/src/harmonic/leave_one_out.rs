@@ -99,7 +99,7 @@ impl Influence {
         let (mut slack, mut reach) = (Vec::with_capacity(q), Vec::with_capacity(q));
         for (column, &at) in labels.iter().enumerate() {
             let row = part.labeled[at] as usize;
-            let (neighbors, edges) = part.adjacency.row(row);
+            let (neighbors, edges) = part.graph.adjacency().row(row);
             let own = x.row(row);
             let flow =
                 neighbors.iter().zip(edges).map(|(&id, weight)| weight * (own[column] - x.row(id as usize)[column]));

@@ -20,8 +20,8 @@ use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use serde_json::json;
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
+pub(crate) use function::kept_rows;
 pub use function::{HarmonicFunction, harmonic};
-pub(crate) use function::{kept_rows, submatrix};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;

@@ -588,27 +588,3 @@ fn parameters_outside_their_range_are_named() {
     let prior = ClassPrior::Given(vec![0.5, 0.5]);
     assert!(prior.shares(&[0.1, 0.2, 0.7]).unwrap_err().to_string().contains("class_prior is 2 shares; expected 3"));
 }
-
-#[test]
-fn parts_that_share_scratch_space_are_those_cut_out_alone() {
-    for (name, graph) in nasty_graphs() {
-        let (matrix, n) = (graph.adjacency(), graph.n_samples() as u32);
-        let mut place = Vec::new();
-        for step in 1..4 {
-            let rows: Vec<u32> = (0..n).filter(|row| row % step == 0).collect();
-            let part = submatrix(matrix, &rows, &mut place).unwrap();
-            assert_eq!(part, submatrix(matrix, &rows, &mut Vec::new()).unwrap(), "{name}");
-            let mut n_within = 0;
-            for &row in &rows {
-                let (columns, weights) = matrix.row(row as usize);
-                for (&column, &weight) in columns.iter().zip(weights).filter(|(column, _)| *column % step == 0) {
-                    n_within += 1;
-                    let (places, values) = part.row((row / step) as usize);
-                    let at = places.binary_search(&(column / step)).unwrap();
-                    assert_eq!(values[at], weight, "{name}");
-                }
-            }
-            assert_eq!(part.nnz(), n_within, "{name}");
-        }
-    }
-}

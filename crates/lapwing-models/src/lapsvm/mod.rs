@@ -237,7 +237,7 @@ impl LapSvm {
             return Err(Error::graph(reason));
         }
         let graph = moderate.as_ref().map_or(&affinity.graph, |(graph, _)| graph);
-        let smoothness = Smoothness::new(graph, self.params.laplacian, self.params.laplacian_power)?;
+        let smoothness = Smoothness::new(graph, self.params.laplacian, self.params.laplacian_power);
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let (scores, extension, temperature) = machine.train(problem.targets, options, &mut report, run)?;

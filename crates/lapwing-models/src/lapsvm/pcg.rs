@@ -347,7 +347,7 @@ mod tests {
         let gram = Gram::Matrix(SymmetricMatrix::stored(&blocks, Precision::Double, &run).unwrap());
         let edges: Vec<(u32, u32, f64)> = (0..n as u32 - 1).map(|i| (i, i + 1, 1.0 + f64::from(i % 3))).collect();
         let graph = Graph::from_edges(n, &edges).unwrap();
-        let smoothness = Smoothness::new(&graph, LaplacianKind::Normalized, 2).unwrap();
+        let smoothness = Smoothness::new(&graph, LaplacianKind::Normalized, 2);
         let labels = Labels::from_integers((0..n).map(|i| (i % 3 == 0).then_some(i as i64 % 2)));
         let targets = Targets::one_hot(&labels, None).unwrap();
         let objective = Objective {

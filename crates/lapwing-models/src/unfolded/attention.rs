@@ -5,7 +5,7 @@
 //! (degrees D stay those of the graph). s̄ is the median of s at the first solution, so that half of the edges gain and λ keeps
 //! its meaning; τ = s̄/20 bounds what they gain. Convex for p = 1; below, minima are local. In training ρ′ is taken for constant.
 
-use lapwing_data::{Csr, Matrix, Result, Run};
+use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::Graph;
 use lapwing_solve::{Propagator, PropagatorParams};
 use rayon::prelude::*;
@@ -31,7 +31,7 @@ impl Attention {
     }
 
     /// The graph with the weights that hidden states Z (n, c) call for.
-    pub fn reweighted(&mut self, graph: &Graph, self_loop: f64, z: &Matrix) -> Csr<f64> {
+    pub fn reweighted(&mut self, graph: &Graph, self_loop: f64, z: &Matrix) -> Result<Graph> {
         let roots: Vec<f64> = graph.degree().iter().map(|d| (d + self_loop).sqrt()).collect();
         let distance = |u: usize, v: usize| -> f64 {
             let pairs = z.row(u).iter().zip(z.row(v));
@@ -49,7 +49,8 @@ impl Attention {
             let weigh = |s: f64| (s / scale).max(FLOOR).powf(self.power / 2.0 - 1.0);
             out.values_mut().par_iter_mut().zip(&squares).for_each(|(w, s)| *w *= weigh(*s));
         }
-        out
+        // Finite weights may leave f64 or vanish.
+        Graph::new(out)
     }
 
     /// Z of F after all rounds, from the solution `z` on the graph itself.
@@ -62,8 +63,8 @@ impl Attention {
         run: &Run,
     ) -> Result<Matrix> {
         for _ in 0..ROUNDS {
-            let adjacency = run.install(|| self.reweighted(graph, params.self_loop, &z));
-            z = Propagator::with_degrees(&adjacency, graph.degree(), params, run)?.solve(f, SCORES_TOL, run)?;
+            let reweighted = run.install(|| self.reweighted(graph, params.self_loop, &z))?;
+            z = Propagator::with_degrees(&reweighted, graph.degree(), params, run)?.solve(f, SCORES_TOL, run)?;
         }
         Ok(z)
     }
@@ -113,20 +114,20 @@ mod tests {
             let f = Matrix::new(n, 2, (0..2 * n).map(|at| ((at * 37 + 3) % 17) as f64 - 8.0).collect()).unwrap();
             for power in [1.0, 0.5, 1.5] {
                 let params = PropagatorParams { graph_reg: 5.0, ..PropagatorParams::default() };
-                let solve = |adjacency: &Csr<f64>| {
-                    Propagator::with_degrees(adjacency, graph.degree(), params, &run).unwrap().solve(&f, 1e-11, &run)
+                let solve = |reweighted: &Graph| {
+                    Propagator::with_degrees(reweighted, graph.degree(), params, &run).unwrap().solve(&f, 1e-11, &run)
                 };
                 let mut attention = Attention::new(power);
-                let mut z = solve(graph.adjacency()).unwrap();
-                let mut adjacency = attention.reweighted(&graph, 1.0, &z);
+                let mut z = solve(&graph).unwrap();
+                let mut reweighted = attention.reweighted(&graph, 1.0, &z).unwrap();
                 let Some(scale) = attention.scale.filter(|scale| *scale > 1e-12) else { continue };
                 let mut before = energy(&graph, power, scale, 5.0, &f, &z);
                 for _ in 0..5 {
-                    z = solve(&adjacency).unwrap();
+                    z = solve(&reweighted).unwrap();
                     let now = energy(&graph, power, scale, 5.0, &f, &z);
                     assert!(now <= before * (1.0 + 1e-9), "{name} {power}: {now} {before}");
                     before = now;
-                    adjacency = attention.reweighted(&graph, 1.0, &z);
+                    reweighted = attention.reweighted(&graph, 1.0, &z).unwrap();
                 }
             }
         }

@@ -160,7 +160,7 @@ impl<'a> UnfoldedExtension<'a> {
             let expected = format!("{} nodes, as there are rows", f.n_rows());
             return Err(Error::shape("the graph", expected, format!("{} nodes", graph.n_samples())));
         }
-        let propagator = Propagator::new(graph.adjacency(), self.settings.propagation(), run)?;
+        let propagator = Propagator::new(graph, self.settings.propagation(), run)?;
         let mut scores = propagator.solve(&f, SCORES_TOL, run)?;
         if let Some(power) = self.settings.attention {
             scores = Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run)?;

@@ -200,7 +200,7 @@ impl UnfoldedGnn {
         run: &Run,
     ) -> Result<(Matrix, Layers)> {
         let (params, graph) = (&self.params, &affinity.graph);
-        let mut propagator = Propagator::new(graph.adjacency(), params.propagation(), run)?;
+        let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias)?;
         let mut attention = params.attention.map(Attention::new);
         // They tell the loss, whose error is of the same order.
@@ -235,8 +235,8 @@ impl UnfoldedGnn {
             })?;
             match &mut attention {
                 Some(attention) if round < ROUNDS => {
-                    let adjacency = run.install(|| attention.reweighted(graph, params.self_loop, &z));
-                    propagator = Propagator::with_degrees(&adjacency, graph.degree(), params.propagation(), run)?;
+                    let reweighted = run.install(|| attention.reweighted(graph, params.self_loop, &z))?;
+                    propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
                 }
                 _ => {
                     // What was stored or solved roughly has told the loss roughly.
@@ -244,7 +244,7 @@ impl UnfoldedGnn {
                     summary.loss.clone_from(&trace.values);
                     if let Some(power) = params.attention {
                         // As predictions on this graph find them, from the weights as they are.
-                        let plain = Propagator::new(graph.adjacency(), params.propagation(), run)?;
+                        let plain = Propagator::new(graph, params.propagation(), run)?;
                         let first = plain.solve(&f, SCORES_TOL, run)?;
                         z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
                     }

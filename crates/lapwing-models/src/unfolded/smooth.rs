@@ -171,8 +171,9 @@ pub(super) fn sketched(
     if let Some(n_edges) = kept_edges(params, graph) {
         let ridge = RidgeParams { self_loop: params.self_loop, ..RidgeParams::new(params.graph_reg(), n_edges) };
         let found = sparsify_ridge(graph, &ridge, run)?;
+        let thin = Graph::from_symmetric(found.adjacency)?;
         sparsifier = Some(Sparsifier {
-            propagator: Propagator::with_degrees(&found.adjacency, graph.degree(), params.propagation(), run)?,
+            propagator: Propagator::with_degrees(&thin, graph.degree(), params.propagation(), run)?,
             n_edges: found.n_kept,
             effective_dimension: found.effective_dimension,
         });

@@ -65,7 +65,7 @@ fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
     let inputs = Inputs::new(&cora.features, false).unwrap();
     for (reg, name) in [(1.0, "lam1"), (20.0, "lam20")] {
         let params = UnfoldedParams { graph_reg: Some(reg), ..UnfoldedParams::default() };
-        let propagator = Propagator::new(cora.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+        let propagator = Propagator::new(&cora.graph.graph, params.propagation(), &run).unwrap();
         let f = inputs.times(&start, &run).unwrap();
         let z = propagator.solve(&f, 1e-12, &run).unwrap();
         let picked = |z: &Matrix| {
@@ -74,7 +74,7 @@ fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
         assert!(distance(&picked(&z), &matrix(&format!("{name}_Zstar_rows"), 7)) < 1e-9);
         for steps in [1, 8, 16, 64] {
             let unfolded = UnfoldedParams { steps: Some(steps), ..params.clone() };
-            let unfolded = Propagator::new(cora.graph.graph.adjacency(), unfolded.propagation(), &run).unwrap();
+            let unfolded = Propagator::new(&cora.graph.graph, unfolded.propagation(), &run).unwrap();
             let found = picked(&unfolded.solve(&f, 1e-12, &run).unwrap());
             assert!(distance(&found, &matrix(&format!("{name}_unfold_noprecond_{steps}"), 7)) < 1e-9, "{name} {steps}");
         }
@@ -192,12 +192,12 @@ fn sparsified_preconditioners_have_the_condition_of_the_reference() {
         let thin = Graph::from_edges(2708, &kept).unwrap();
         let params = UnfoldedParams { graph_reg: Some(reg), ..UnfoldedParams::default() };
         let degrees = cora.graph.graph.degree();
-        let smoother = Propagator::with_degrees(thin.adjacency(), degrees, params.propagation(), &run).unwrap();
+        let smoother = Propagator::with_degrees(&thin, degrees, params.propagation(), &run).unwrap();
         let all: Vec<u32> = (0..2708).collect();
         let rows = smooth::by_columns(&inputs, &smoother, &all, 1e-6, &run).unwrap();
         let rows = smooth::weighted(&rows, &[1.0; 2708]);
         let (preconditioner, _) = Preconditioner::of_rows(&rows, 1433, 0.0, false, &run).unwrap();
-        let propagator = Propagator::new(cora.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+        let propagator = Propagator::new(&cora.graph.graph, params.propagation(), &run).unwrap();
         let targets = cora.targets(true);
         let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-10, run: &run };
         let loss = Loss::new(NodeLoss::Mse, &targets);
@@ -257,7 +257,7 @@ fn gradients_are_the_differences_of_the_loss() {
     for steps in [None, Some(3)] {
         for kind in [NodeLoss::Mse, NodeLoss::CrossEntropy] {
             let params = UnfoldedParams { graph_reg: Some(4.0), steps, ..UnfoldedParams::default() };
-            let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+            let propagator = Propagator::new(&small.graph.graph, params.propagation(), &run).unwrap();
             let inputs = Inputs::new(&small.features, true).unwrap();
             let rows = small.targets.rows();
             let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
@@ -378,7 +378,7 @@ fn few_labels_without_a_ridge_have_the_solution_of_least_norm() {
     let fitted = small.fit(params.clone(), &run).unwrap();
     let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
     let inputs = Inputs::new(&small.features, true).unwrap();
-    let propagator = Propagator::new(small.graph.graph.adjacency(), params.propagation(), &run).unwrap();
+    let propagator = Propagator::new(&small.graph.graph, params.propagation(), &run).unwrap();
     let rows = small.targets.rows();
     let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
     let mut eye = Matrix::filled(31, 31, 0.0);

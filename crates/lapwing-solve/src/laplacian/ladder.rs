@@ -41,7 +41,7 @@ impl LaplacianSolver {
         let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << rung) };
         let seed = self.seed.wrapping_add(rung as u64);
         let run = run.with_seed(seed);
-        let factor = ApproxCholesky::of(adjacency, self.matrix.shift(), params, &run)?;
+        let factor = ApproxCholesky::from_adjacency(adjacency, self.matrix.shift(), params, &run)?;
         let rows = Some(factor.order().to_vec());
         let mut factors = self.lock();
         let at = factors.partition_point(|known| rung_of(known.name) < rung);

@@ -35,8 +35,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, check_memory};
-use rayon::prelude::*;
+use lapwing_data::{Error, Matrix, Result, Run, check_memory};
 
 pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
 pub use params::{Constraint, LaplacianInfo, LaplacianParams, PreconditionerChoice};
@@ -45,7 +44,7 @@ use crate::cg::{Stop, subtract_component_means};
 use crate::kernels::{column_dots, gather, scatter};
 use crate::order::clusters;
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cells, Coarse, Jacobi, Preconditioner};
-use crate::{SddMatrix, check_adjacency};
+use crate::{Graph, SddMatrix};
 use applied::Applied;
 use attempt::{Certified, Task, is_sparse};
 use ladder::{LADDER, MOST_EXACT_ROWS, Placed, TINY, rung_of};
@@ -58,12 +57,11 @@ use trial::Trial;
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Csr, Matrix, Run};
-/// use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
+/// use lapwing_data::{Matrix, Run};
+/// use lapwing_solve::{Constraint, Graph, LaplacianParams, LaplacianSolver};
 ///
 /// // A path of four vertices, a current of 1 from one end to the other: potentials fall by 1 over each edge.
-/// let edges = [(0, 1), (1, 2), (2, 3)].map(|(u, v)| [(u, v, 1.0), (v, u, 1.0)]);
-/// let path = Csr::from_entries(4, 4, &edges.concat())?;
+/// let path = Graph::from_edges(4, &[(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0)])?;
 /// let run = Run::new(None, 0)?;
 /// let solver = LaplacianSolver::new(&path, None, LaplacianParams::default(), &run)?;
 /// let current = Matrix::new(4, 1, vec![1.0, 0.0, 0.0, -1.0])?;
@@ -93,22 +91,21 @@ pub struct LaplacianSolver {
 }
 
 impl LaplacianSolver {
-    /// Prepares the system L + diag(`diagonal`), L the Laplacian of the symmetric `adjacency` (n, n); without a diagonal, L.
+    /// Prepares the system L + diag(`diagonal`), L the Laplacian of `graph` (n); without a diagonal, L.
     ///
     /// # Errors
-    /// [`Error::Param`], [`Error::Shape`]; [`Error::Graph`] or [`Error::Value`] naming the first weight or diagonal entry
-    /// that is negative, not finite or without its mirror, or the first row whose sum is not finite; [`Error::TooLarge`]
-    /// if an approximate Cholesky factor that was asked for exceeds `max_fill`; [`Error::Interrupted`].
+    /// [`Error::Param`], [`Error::Shape`]; [`Error::Value`] naming the first entry of the diagonal that is negative or not finite,
+    /// or the first row whose sum is not finite; [`Error::TooLarge`] if an approximate Cholesky factor that was asked for exceeds
+    /// `max_fill`; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(m) time for the diagonal, some 100 ns for each entry of a factor (2 to 5 an edge). Memory: a copy of the matrix,
     /// of 4 to 12 bytes an entry, and 8 bytes for each entry of the factor.
-    pub fn new(adjacency: &Csr<f64>, diagonal: Option<&[f64]>, params: LaplacianParams, run: &Run) -> Result<Self> {
+    pub fn new(graph: &Graph, diagonal: Option<&[f64]>, params: LaplacianParams, run: &Run) -> Result<Self> {
         params.validate()?;
         let start = Instant::now();
-        let adjacency = run.install(|| check_adjacency(Cow::Borrowed(adjacency)))?;
-        let diagonal = checked_diagonal(diagonal, adjacency.n_rows())?;
-        let mut solver = run.install(|| Self::prepare(&adjacency, &diagonal, None, params, run))?;
+        let diagonal = checked_diagonal(diagonal, graph.n_samples())?;
+        let mut solver = run.install(|| Self::prepare(graph, &diagonal, None, params, run))?;
         solver.setup_seconds = start.elapsed().as_secs_f64();
         Ok(solver)
     }
@@ -116,42 +113,36 @@ impl LaplacianSolver {
     /// Prepares I + `regularization`·L̂, L̂ = I − D^(−1/2)·W·D^(−1/2); rows without edges are those of the identity.
     ///
     /// # Errors
-    /// As [`LaplacianSolver::new`]; [`Error::Param`] unless `regularization` is finite and at least 0.
-    pub fn normalized(adjacency: &Csr<f64>, regularization: f64, params: LaplacianParams, run: &Run) -> Result<Self> {
+    /// As [`LaplacianSolver::new`]; [`Error::Param`] unless `regularization` is finite and at least 0; [`Error::Graph`] for weights
+    /// that exceed double precision when they are multiplied by it.
+    pub fn normalized(graph: &Graph, regularization: f64, params: LaplacianParams, run: &Run) -> Result<Self> {
         params.validate()?;
         if !(regularization >= 0.0 && regularization.is_finite()) {
             return Err(Error::param("regularization", regularization, "finite and at least 0"));
         }
         let start = Instant::now();
-        let adjacency = run.install(|| check_adjacency(Cow::Borrowed(adjacency)))?;
         let mut solver = run.install(|| {
             // I + λL̂ = S·(λL + D)·S with S = D^(−1/2).
-            let degree: Vec<f64> = (0..adjacency.n_rows())
-                .map(|row| adjacency.row(row).1.iter().sum())
-                .map(|d| if d > 0.0 { d } else { 1.0 })
-                .collect();
+            let degree: Vec<f64> = graph.degree().iter().map(|&d| if d > 0.0 { d } else { 1.0 }).collect();
             let scaling = degree.iter().map(|d| d.sqrt().recip()).collect();
-            let mut scaled = adjacency.into_owned();
-            scaled.values_mut().par_iter_mut().for_each(|w| *w *= regularization);
-            // Products may have left f64, or vanished.
-            let scaled = check_adjacency(Cow::Owned(scaled))?;
-            Self::prepare(&scaled, &degree, Some(scaling), params, run)
+            Self::prepare(&graph.scaled(regularization)?, &degree, Some(scaling), params, run)
         })?;
         solver.setup_seconds = start.elapsed().as_secs_f64();
         Ok(solver)
     }
 
     fn prepare(
-        adjacency: &Csr<f64>,
+        graph: &Graph,
         diagonal: &[f64],
         scaling: Option<Vec<f64>>,
         params: LaplacianParams,
         run: &Run,
     ) -> Result<Self> {
+        let adjacency = graph.adjacency();
         let n = adjacency.n_rows();
         let bytes = 8 * adjacency.nnz() as u64 + 64 * n as u64;
         check_memory(&format!("a system of {n} rows and {} entries", adjacency.nnz()), bytes, "give fewer edges")?;
-        let mut singular = SingularComponents::of(adjacency, diagonal);
+        let mut singular = SingularComponents::new(graph, diagonal);
         let natural = SddMatrix::borrowed(adjacency, diagonal);
         let jacobi = match params.preconditioner {
             PreconditionerChoice::None => Jacobi::identity(n),
@@ -172,7 +163,7 @@ impl LaplacianSolver {
             } else if is_sparse(adjacency.nnz(), n) {
                 PreconditionerChoice::ApproxCholesky
             } else {
-                let found = cells.insert(Cells::of(adjacency, diagonal, run)?);
+                let found = cells.insert(Cells::new(graph, diagonal, run)?);
                 match trial.is_mixing(found, run)? {
                     true => PreconditionerChoice::TwoLevel,
                     false => PreconditionerChoice::ApproxCholesky,
@@ -184,7 +175,7 @@ impl LaplacianSolver {
         if chosen == PreconditionerChoice::ApproxCholesky {
             let (name, cliques) = LADDER[if params.preconditioner == chosen || n > TINY { 0 } else { 3 }];
             let factor_params = ApproxCholeskyParams { cliques, max_fill: params.max_fill };
-            match ApproxCholesky::new(adjacency, diagonal, factor_params, run) {
+            match ApproxCholesky::new(graph, diagonal, factor_params, run) {
                 Ok(factor) => {
                     order = Some(factor.order().to_vec());
                     factors.push(Arc::new(Placed { name, factor, rows: None }));
@@ -199,9 +190,9 @@ impl LaplacianSolver {
         if chosen == PreconditionerChoice::TwoLevel {
             let cells = match cells {
                 Some(cells) => cells,
-                None => Cells::of(adjacency, diagonal, run)?,
+                None => Cells::new(graph, diagonal, run)?,
             };
-            let (found, rows) = Coarse::of(adjacency, diagonal, &cells, &singular.ids, run)?;
+            let (found, rows) = Coarse::new(graph, diagonal, &cells, &singular.ids, run)?;
             order = Some(rows);
             match found {
                 Some(found) => coarse = Some(found),

@@ -1,8 +1,6 @@
 //! Components on which a system is singular: those without a positive diagonal entry.
 
-use lapwing_data::Csr;
-
-use crate::Components;
+use crate::Graph;
 
 /// Components of the graph without a positive diagonal entry.
 #[derive(Debug, Default)]
@@ -14,11 +12,11 @@ pub(super) struct SingularComponents {
 }
 
 impl SingularComponents {
-    pub(super) fn of(adjacency: &Csr<f64>, diagonal: &[f64]) -> Self {
+    pub(super) fn new(graph: &Graph, diagonal: &[f64]) -> Self {
         if diagonal.iter().all(|g| *g > 0.0) {
             return Self::default();
         }
-        let components = Components::of(adjacency);
+        let components = graph.components();
         let mut is_regular = vec![false; components.sizes.len()];
         let grounded = diagonal.iter().zip(&components.id).filter(|(g, _)| **g > 0.0);
         grounded.for_each(|(_, &id)| is_regular[id as usize] = true);

@@ -17,6 +17,7 @@ use lapwing_data::{Csr, Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::{Bounded, Jacobi, Preconditioner};
+use crate::Graph;
 use crate::dense;
 use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::{BLOCK_ROWS, divide};
@@ -49,12 +50,11 @@ pub(crate) struct Cells {
 
 impl Cells {
     /// Cells around seeds drawn from equal ranges of the rows.
-    pub fn of(adjacency: &Csr<f64>, diagonal: &[f64], run: &Run) -> Result<Self> {
-        let n = adjacency.n_rows();
+    pub fn new(graph: &Graph, diagonal: &[f64], run: &Run) -> Result<Self> {
+        let (n, adjacency) = (graph.n_samples(), graph.adjacency());
         let count = MOST_CELLS.min(n / LEAST_ROWS).min((adjacency.nnz() / SHARE).isqrt()).max(1);
         // No member: known, or without an edge.
-        let is_member: Vec<bool> =
-            (0..n).into_par_iter().map(|row| diagonal[row] < adjacency.row(row).1.iter().sum::<f64>()).collect();
+        let is_member: Vec<bool> = diagonal.iter().zip(graph.degree()).map(|(own, degree)| own < degree).collect();
         let most = LARGEST * n.div_ceil(count);
         let mut home = vec![NO_CELL; n];
         let (mut queue, mut sizes) = (Vec::with_capacity(n), Vec::with_capacity(count));
@@ -119,10 +119,10 @@ pub struct Coarse {
 }
 
 impl Coarse {
-    /// The coarse part for D − `adjacency` + diag(`diagonal`), and the order of rows it is for; `None` if the coarse matrix cannot be
+    /// The coarse part for the Laplacian of `graph` plus diag(`diagonal`), and the order of rows it is for; `None` if the coarse matrix cannot be
     /// inverted in f64. `singular` names the singular component of each row, `u32::MAX` for none; it is empty if no row has one.
-    pub(crate) fn of(
-        adjacency: &Csr<f64>,
+    pub(crate) fn new(
+        graph: &Graph,
         diagonal: &[f64],
         cells: &Cells,
         singular: &[u32],
@@ -131,7 +131,7 @@ impl Coarse {
         let k = cells.count;
         let natural: Vec<u32> = (0..k as u32).collect();
         let (order, starts) = cells.sorted(&natural);
-        let coarse = coarse_matrix(adjacency, diagonal, cells, &order, &starts);
+        let coarse = coarse_matrix(graph.adjacency(), diagonal, cells, &order, &starts);
         run.check()?;
         // Near cells one after another, those with the heaviest edges between them first.
         let near: Vec<Vec<u32>> = coarse
@@ -358,19 +358,18 @@ mod tests {
     use crate::{Operator, SddMatrix};
 
     /// A ring of n rows, each joined to the next two, and a row without an edge.
-    fn ring(n: u32) -> Csr<f64> {
+    fn ring(n: u32) -> Graph {
         let weight = |v: u32| 1.0 + f64::from(v % 5);
         let edges = (0..n).flat_map(|v| [(v, (v + 1) % n, weight(v)), (v, (v + 2) % n, 0.5 * weight(v))]);
-        let entries: Vec<_> = edges.flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]).collect();
-        Csr::from_entries(n as usize + 1, n as usize + 1, &entries).unwrap()
+        Graph::from_edges(n as usize + 1, &edges.collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
     fn cells_are_disjoint_of_limited_size_and_leave_out_what_is_known() {
         let run = Run::new(Some(2), 0).unwrap();
-        let adjacency = ring(5000);
+        let graph = ring(5000);
         let diagonal: Vec<f64> = (0..5001).map(|row| if row % 1000 == 7 { 1e9 } else { 0.1 }).collect();
-        let cells = Cells::of(&adjacency, &diagonal, &run).unwrap();
+        let cells = Cells::new(&graph, &diagonal, &run).unwrap();
         let mut sizes = vec![0; cells.count];
         for (row, &home) in cells.home.iter().enumerate() {
             assert_eq!(home == NO_CELL, row % 1000 == 7 || row == 5000, "row {row}");
@@ -396,12 +395,12 @@ mod tests {
     #[test]
     fn the_coarse_part_is_the_inverse_on_the_cells() {
         let run = Run::new(Some(2), 0).unwrap();
-        let adjacency = ring(3000);
+        let graph = ring(3000);
         let diagonal: Vec<f64> = (0..3001).map(|row| if row % 300 == 7 { 1e9 } else { 0.0 }).collect();
-        let cells = Cells::of(&adjacency, &diagonal, &run).unwrap();
-        let (coarse, order) = Coarse::of(&adjacency, &diagonal, &cells, &[], &run).unwrap();
+        let cells = Cells::new(&graph, &diagonal, &run).unwrap();
+        let (coarse, order) = Coarse::new(&graph, &diagonal, &cells, &[], &run).unwrap();
         let coarse = coarse.unwrap();
-        let natural = SddMatrix::borrowed(&adjacency, &diagonal);
+        let natural = SddMatrix::new(&graph, &diagonal).unwrap();
         let matrix = natural.reordered(&order, &run).unwrap();
         let (n, s, k) = (3001, 2, cells.count);
         // A times a vector of the coarse space, restricted, comes back from the coarse solve.

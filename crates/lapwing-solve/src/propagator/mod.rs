@@ -21,11 +21,10 @@
 
 mod steps;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lapwing_data::{Csr, Error, Matrix, Result, Run, check_memory};
+use lapwing_data::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
 use crate::dispatch::WIDEST;
@@ -33,7 +32,7 @@ use crate::kernels::{BLOCK_ROWS, sdd_product};
 use crate::order::clusters;
 use crate::pages::{Real, zeros};
 use crate::precond::CLUSTER;
-use crate::{Constraint, LaplacianParams, LaplacianSolver, SddMatrix, check_adjacency};
+use crate::{Constraint, Graph, LaplacianParams, LaplacianSolver, SddMatrix};
 
 /// Which smoothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,11 +113,11 @@ fn together(n: usize, is_single: bool) -> usize {
 ///
 /// # Example
 /// ```
-/// use lapwing_data::{Csr, Matrix, Run};
-/// use lapwing_solve::{Propagator, PropagatorParams};
+/// use lapwing_data::{Matrix, Run};
+/// use lapwing_solve::{Graph, Propagator, PropagatorParams};
 ///
 /// // Two nodes that are joined, one that is not: what the first has is shared with the second.
-/// let pair = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 1.0)])?;
+/// let pair = Graph::from_edges(3, &[(0, 1, 1.0)])?;
 /// let run = Run::new(None, 0)?;
 /// let propagator = Propagator::new(&pair, PropagatorParams::default(), &run)?;
 /// let smooth = propagator.solve(&Matrix::new(3, 1, vec![1.0, 0.0, 1.0])?, 1e-10, &run)?;
@@ -165,32 +164,31 @@ impl Order {
 }
 
 impl Propagator {
-    /// Prepares the graph of a symmetric `adjacency` (n, n), its weights at least 0.
+    /// Prepares `graph` (n).
     ///
     /// # Errors
-    /// [`Error::Param`] for parameters outside their range; [`Error::Graph`] or [`Error::Value`] for weights that are
-    /// negative, not finite or without their mirror; [`Error::Interrupted`].
+    /// [`Error::Param`] for parameters outside their range; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(n + m) time, one copy of the matrix of 4 to 12 bytes an entry.
-    pub fn new(adjacency: &Csr<f64>, params: PropagatorParams, run: &Run) -> Result<Self> {
-        let degrees: Vec<f64> = (0..adjacency.n_rows()).map(|row| adjacency.row(row).1.iter().sum()).collect();
-        Self::with_degrees(adjacency, &degrees, params, run)
+    pub fn new(graph: &Graph, params: PropagatorParams, run: &Run) -> Result<Self> {
+        Self::with_degrees(graph, graph.degree(), params, run)
     }
 
     /// The same with the degrees (n) of another graph, from which this one was made by dropping and reweighting edges:
-    /// D = self_loop + `degrees`, L that of `adjacency`.
+    /// D = self_loop + `degrees`, L that of `graph`.
     ///
     /// # Errors
-    /// As [`Propagator::new`]; [`Error::Shape`] unless there is a degree for each node.
-    pub fn with_degrees(adjacency: &Csr<f64>, degrees: &[f64], params: PropagatorParams, run: &Run) -> Result<Self> {
+    /// As [`Propagator::new`]; [`Error::Shape`] unless there is a degree for each node; [`Error::Value`] for one that is negative or
+    /// not finite.
+    pub fn with_degrees(graph: &Graph, degrees: &[f64], params: PropagatorParams, run: &Run) -> Result<Self> {
         params.validate()?;
-        let n = adjacency.n_rows();
+        let n = graph.n_samples();
         if degrees.len() != n {
             return Err(Error::shape("degrees", format!("{n} values"), degrees.len()));
         }
         run.install(|| {
-            let adjacency = check_adjacency(Cow::Borrowed(adjacency))?;
+            let adjacency = graph.adjacency();
             let degree: Vec<f64> = degrees.iter().map(|degree| degree + params.self_loop).collect();
             if let Some(row) = degree.iter().position(|d| !(*d > 0.0 && d.is_finite())) {
                 return Err(Error::Value {
@@ -206,11 +204,11 @@ impl Propagator {
             let shift: Vec<f64> = degree.iter().map(|d| d / reg).collect();
             let solver = if params.graph_reg > MOST_ITERATED && params.steps.is_none() {
                 let params = LaplacianParams { tol: 1e-10, ..LaplacianParams::default() };
-                Some(LaplacianSolver::new(&adjacency, Some(&shift), params, run)?)
+                Some(LaplacianSolver::new(graph, Some(&shift), params, run)?)
             } else {
                 None
             };
-            let natural = SddMatrix::borrowed(&adjacency, &shift);
+            let natural = SddMatrix::borrowed(adjacency, &shift);
             let order = match n {
                 ORDERED_ROWS.. => Some(Order::new(clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order)),
                 _ => None,
@@ -224,7 +222,7 @@ impl Propagator {
                 }
             };
             let matrix = natural.reordered(rows, run)?;
-            let own = (0..n).map(|node| adjacency.row(node).1.iter().sum::<f64>() / degree[node]);
+            let own = graph.degree().iter().zip(&degree).map(|(own, degree)| own / degree);
             let growth = own.fold(1.0f64, f64::max);
             check_step_size(&params, growth)?;
             let root: Vec<f64> = rows.iter().map(|&node| degree[node as usize].sqrt()).collect();

@@ -12,15 +12,13 @@ fn graphs() -> Vec<(&'static str, usize, Edges)> {
     vec![("star", 40, star), ("path", 60, path), ("hubs", 52, hubs), ("pieces", 46, pieces)]
 }
 
-fn symmetric(n: usize, edges: &[(u32, u32, f64)]) -> Csr<f64> {
-    let both: Vec<_> = edges.iter().flat_map(|&(u, v, w)| [(u, v, w), (v, u, w)]).collect();
-    Csr::from_entries(n, n, &both).unwrap()
+fn graph(n: usize, edges: &[(u32, u32, f64)]) -> Graph {
+    Graph::from_edges(n, edges).unwrap()
 }
 
 /// H, dense.
-fn dense_system(adjacency: &Csr<f64>, params: &PropagatorParams) -> Matrix {
-    let n = adjacency.n_rows();
-    let plain: Vec<f64> = (0..n).map(|row| adjacency.row(row).1.iter().sum()).collect();
+fn dense_system(graph: &Graph, params: &PropagatorParams) -> Matrix {
+    let (n, adjacency, plain) = (graph.n_samples(), graph.adjacency(), graph.degree());
     let d = |row: usize| params.self_loop + plain[row];
     let mut h = Matrix::filled(n, n, 0.0);
     for row in 0..n {
@@ -45,13 +43,13 @@ fn apart(a: &Matrix, b: &Matrix) -> f64 {
 fn solutions_equal_the_dense_ones() {
     let run = Run::new(Some(2), 0).unwrap();
     for (name, n, edges) in graphs() {
-        let adjacency = symmetric(n, &edges);
+        let graph = graph(n, &edges);
         for (graph_reg, self_loop) in [(0.0, 1.0), (1.0, 1.0), (20.0, 1.0), (20.0, 0.1), (1000.0, 1.0), (1e5, 1.0)] {
             let params = PropagatorParams { graph_reg, self_loop, ..PropagatorParams::default() };
-            let propagator = Propagator::new(&adjacency, params, &run).unwrap();
+            let propagator = Propagator::new(&graph, params, &run).unwrap();
             for s in [1, 7, 16, 35] {
                 let f = columns(n, s);
-                let exact = dense::solve_spd(&dense_system(&adjacency, &params), &f).unwrap();
+                let exact = dense::solve_spd(&dense_system(&graph, &params), &f).unwrap();
                 let found = propagator.solve(&f, 1e-10, &run).unwrap();
                 assert!(apart(&found, &exact) < 1e-8, "{name} {graph_reg} {s}: {}", apart(&found, &exact));
                 for (tol, most) in [(1e-2, 0.1), (1e-6, 2e-5), (1e-9, 1e-6)] {
@@ -81,10 +79,10 @@ fn solutions_equal_the_dense_ones() {
 fn unfolding_is_its_recursion_and_ends_at_the_solution() {
     let run = Run::new(Some(2), 0).unwrap();
     for (name, n, edges) in graphs() {
-        let adjacency = symmetric(n, &edges);
+        let graph = graph(n, &edges);
         for graph_reg in [0.5, 1.0, 20.0] {
             let params = PropagatorParams { graph_reg, steps: Some(5), ..PropagatorParams::default() };
-            let h = dense_system(&adjacency, &params);
+            let h = dense_system(&graph, &params);
             let f = columns(n, 3);
             let mut z = f.clone();
             for _ in 0..5 {
@@ -94,10 +92,10 @@ fn unfolding_is_its_recursion_and_ends_at_the_solution() {
                 let terms = z.values_mut().iter_mut().zip(&product).zip(f.values());
                 terms.for_each(|((z, hz), f)| *z -= alpha * (hz - f));
             }
-            let found = Propagator::new(&adjacency, params, &run).unwrap().solve(&f, 1e-10, &run).unwrap();
+            let found = Propagator::new(&graph, params, &run).unwrap().solve(&f, 1e-10, &run).unwrap();
             assert!(apart(&found, &z) < 1e-12, "{name}");
             let many = PropagatorParams { steps: Some((60.0 * (1.0 + graph_reg)) as usize), ..params };
-            let found = Propagator::new(&adjacency, many, &run).unwrap().solve(&f, 1e-10, &run).unwrap();
+            let found = Propagator::new(&graph, many, &run).unwrap().solve(&f, 1e-10, &run).unwrap();
             assert!(apart(&found, &dense::solve_spd(&h, &f).unwrap()) < 1e-6, "{name}");
         }
     }
@@ -107,7 +105,7 @@ fn unfolding_is_its_recursion_and_ends_at_the_solution() {
 fn iterations_grow_like_the_root_of_the_weight() {
     let run = Run::new(Some(1), 0).unwrap();
     let edges: Vec<_> = (1..3000).map(|i| (i - 1, i, 1.0)).collect();
-    let (path, f) = (symmetric(3000, &edges), columns(3000, 1));
+    let (path, f) = (graph(3000, &edges), columns(3000, 1));
     let passes = |graph_reg| {
         let params = PropagatorParams { graph_reg, ..PropagatorParams::default() };
         let propagator = Propagator::new(&path, params, &run).unwrap();
@@ -122,12 +120,12 @@ fn iterations_grow_like_the_root_of_the_weight() {
 fn columns_of_any_scale_are_as_exact_as_their_neighbors() {
     let run = Run::new(Some(2), 0).unwrap();
     let (_, n, edges) = graphs().swap_remove(2);
-    let adjacency = symmetric(n, &edges);
+    let graph = graph(n, &edges);
     // As much as single precision is asked to hold.
     let params = PropagatorParams { graph_reg: MOST_SINGLE, self_loop: 0.1, ..PropagatorParams::default() };
-    let propagator = Propagator::new(&adjacency, params, &run).unwrap();
+    let propagator = Propagator::new(&graph, params, &run).unwrap();
     let one = columns(n, 1);
-    let exact = dense::solve_spd(&dense_system(&adjacency, &params), &one).unwrap();
+    let exact = dense::solve_spd(&dense_system(&graph, &params), &one).unwrap();
     let scales = [1e-15, 1.0, 0.0, 1e12];
     let all: Vec<f64> = (0..n * 4).map(|at| one.values()[at / 4] * scales[at % 4]).collect();
     for tol in [1e-7, 1e-9, LEAST_REFINED] {
@@ -144,9 +142,9 @@ fn columns_of_any_scale_are_as_exact_as_their_neighbors() {
 fn columns_whose_squares_are_no_numbers_are_solved_for_as_well() {
     let run = Run::new(Some(2), 0).unwrap();
     for (name, n, edges) in graphs() {
-        let adjacency = symmetric(n, &edges);
+        let graph = graph(n, &edges);
         let params = PropagatorParams { graph_reg: 10.0, ..PropagatorParams::default() };
-        let propagator = Propagator::new(&adjacency, params, &run).unwrap();
+        let propagator = Propagator::new(&graph, params, &run).unwrap();
         let one = columns(n, 1);
         let scales = [2f64.powi(-1000), 1.0, 2f64.powi(-300), 2f64.powi(900), 2f64.powi(-100)];
         let all: Vec<f64> = (0..n * 5).map(|at| one.values()[at / 5] * scales[at % 5]).collect();
@@ -177,12 +175,12 @@ fn any_number_of_threads_gives_the_same_bits() {
     // Enough rows for an order, with edges far and near.
     let n = 40_000u32;
     let edges: Vec<_> = (1..n).flat_map(|i| [(i - 1, i, 1.0), (i / 7, i, 0.5)]).filter(|e| e.0 + 1 < e.1).collect();
-    let adjacency = symmetric(n as usize, &edges);
+    let graph = graph(n as usize, &edges);
     let f = columns(n as usize, 19);
     let found: Vec<Matrix> = [1, 2, 7]
         .map(|threads| {
             let run = Run::new(Some(threads), 0).unwrap();
-            Propagator::new(&adjacency, PropagatorParams::default(), &run).unwrap().solve(&f, 1e-7, &run).unwrap()
+            Propagator::new(&graph, PropagatorParams::default(), &run).unwrap().solve(&f, 1e-7, &run).unwrap()
         })
         .into();
     assert!(found[0] == found[1] && found[1] == found[2]);
@@ -191,15 +189,14 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn what_cannot_be_is_refused() {
     let run = Run::new(Some(1), 0).unwrap();
-    let pair = symmetric(2, &[(0, 1, 1.0)]);
+    let pair = graph(2, &[(0, 1, 1.0)]);
     let text = |params| Propagator::new(&pair, params, &run).unwrap_err().to_string();
     let base = PropagatorParams::default();
     assert!(text(PropagatorParams { graph_reg: -1.0, ..base }).starts_with("graph_reg is -1;"));
     assert!(text(PropagatorParams { self_loop: 0.0, ..base }).starts_with("self_loop is 0;"));
     assert!(text(PropagatorParams { steps: Some(0), ..base }).starts_with("steps is 0;"));
     assert!(text(PropagatorParams { step_size: Some(0.7), ..base }).contains("diverge"));
-    let one_way = Csr::from_entries(2, 2, &[(0, 1, 1.0)]).unwrap();
-    assert!(Propagator::new(&one_way, base, &run).is_err());
+    assert!(Propagator::with_degrees(&pair, &[1.0, f64::NAN], base, &run).is_err());
     let propagator = Propagator::new(&pair, base, &run).unwrap();
     assert!(propagator.solve(&columns(3, 1), 1e-6, &run).unwrap_err().to_string().contains("2 rows"));
 }

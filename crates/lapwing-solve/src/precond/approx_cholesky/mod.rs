@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use lapwing_data::{Csr, Error, Result, Run};
 
 use super::{Bounded, Preconditioner};
+use crate::Graph;
 use elimination::Rule;
 use levels::Level;
 use sweeps::Factor;
@@ -79,7 +80,7 @@ pub struct ApproxCholesky {
 }
 
 impl ApproxCholesky {
-    /// Factors D − `adjacency` + diag(`diagonal`); weights and diagonal (n) are not negative, the matrix is symmetric.
+    /// Factors the Laplacian of `graph` plus diag(`diagonal`), which is not negative (n).
     ///
     /// # Errors
     /// [`Error::Param`] for copies outside their range; [`Error::Shape`]; [`Error::TooLarge`] when the factor would exceed `max_fill`;
@@ -87,12 +88,12 @@ impl ApproxCholesky {
     ///
     /// # Complexity
     /// See the module; memory 8 bytes an entry plus, on the way, 24 bytes an edge and copy.
-    pub fn new(adjacency: &Csr<f64>, diagonal: &[f64], params: ApproxCholeskyParams, run: &Run) -> Result<Self> {
-        Self::of(Cow::Borrowed(adjacency), diagonal, params, run)
+    pub fn new(graph: &Graph, diagonal: &[f64], params: ApproxCholeskyParams, run: &Run) -> Result<Self> {
+        Self::from_adjacency(Cow::Borrowed(graph.adjacency()), diagonal, params, run)
     }
 
-    /// The same; a matrix that is owned goes before the elimination begins.
-    pub(crate) fn of(
+    /// The same for the adjacency matrix of a graph; one that is owned is freed before the elimination begins.
+    pub(crate) fn from_adjacency(
         adjacency: Cow<'_, Csr<f64>>,
         diagonal: &[f64],
         params: ApproxCholeskyParams,
@@ -103,9 +104,8 @@ impl ApproxCholesky {
         if !(1..=16).contains(&copies) {
             return Err(Error::param("copies", copies, "between 1 and 16"));
         }
-        if adjacency.n_cols() != n || diagonal.len() != n {
-            let got = format!("{} columns and {} diagonal values", adjacency.n_cols(), diagonal.len());
-            return Err(Error::shape("matrix", format!("{n} of each"), got));
+        if diagonal.len() != n {
+            return Err(Error::shape("diagonal", format!("{n} values"), format!("{} values", diagonal.len())));
         }
         let max_entries = (params.max_fill * (adjacency.nnz() / 2 + n) as f64) as usize;
         let too_large = |bytes: usize| Error::TooLarge {

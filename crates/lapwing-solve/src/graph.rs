@@ -1,9 +1,13 @@
-//! The symmetric weighted graph every method works on, and its checks.
+//! The symmetric weighted graph that every solver and method works on, and its checks.
 
 use std::borrow::Cow;
 
 use lapwing_data::{Csr, Error, GraphSummary, Result};
-use lapwing_solve::{Components, Moderate, check_adjacency, moderate};
+use rayon::prelude::*;
+
+use crate::check::check_adjacency;
+use crate::scale::{exponent_for, times_power};
+use crate::{Components, SddMatrix};
 
 /// Undirected graph with positive finite weights, no self loops; each edge is stored in both directions.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,24 +20,23 @@ impl Graph {
     /// Takes a symmetric matrix (n, n) as a graph. Self loops and zero weights are dropped.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a matrix that is not square,
-    /// [`Error::Graph`] naming the first entry that is negative,
-    /// not finite, or differs from its mirror by more than 1e-12 relative, or the first node whose weights add up to more
-    /// than double precision holds.
+    /// [`Error::Shape`] for a matrix that is not square; [`Error::Graph`] naming the first entry that is negative, not finite,
+    /// or differs from its mirror by more than 1e-12 relative, or the first node whose weights add up to more than double
+    /// precision holds.
     ///
     /// # Complexity
-    /// O(m) time; no copy unless entries are dropped.
+    /// O(m) time, parallel within a pool of threads; no copy unless entries are dropped.
     pub fn new(adjacency: Csr<f64>) -> Result<Self> {
-        Self::with_degrees(check_adjacency(Cow::Owned(adjacency))?.into_owned())
+        Self::from_symmetric(check_adjacency(adjacency)?)
     }
 
-    /// Wraps a matrix known to be symmetric and without loops, whose weights may be large.
+    /// Takes a matrix that is symmetric, with positive finite weights and without self loops, by the way it was made. Only sums
+    /// are checked.
     ///
     /// # Errors
-    /// [`Error::Graph`] naming the first node whose weights add up to more than double precision holds, as those of all
-    /// nodes may together.
-    pub(crate) fn with_degrees(adjacency: Csr<f64>) -> Result<Self> {
-        let graph = Self::from_clean(adjacency);
+    /// [`Error::Graph`] naming the first node at which the sum of its weights, or of all weights so far, exceeds double precision.
+    pub fn from_symmetric(adjacency: Csr<f64>) -> Result<Self> {
+        let graph = Self::unchecked(adjacency);
         let mut volume = 0.0;
         for (node, degree) in graph.degree.iter().enumerate() {
             volume += degree;
@@ -55,10 +58,47 @@ impl Graph {
         Self::new(Csr::from_entries(n_samples, n_samples, &both)?)
     }
 
-    /// Wraps a matrix known to be symmetric, positive and without loops.
-    pub(crate) fn from_clean(adjacency: Csr<f64>) -> Self {
+    fn unchecked(adjacency: Csr<f64>) -> Self {
         let degree = (0..adjacency.n_rows()).map(|row| adjacency.row(row).1.iter().sum()).collect();
         Self { adjacency, degree }
+    }
+
+    /// The graph on `rows`, which are ascending, with the edges among them.
+    ///
+    /// `place` maps a node to its number in the part. It is scratch space: callers that cut several parts out of one graph share
+    /// it, so that the cost is linear in the entries of the part.
+    ///
+    /// # Errors
+    /// None for rows that are nodes.
+    pub fn part(&self, rows: &[u32], place: &mut Vec<u32>) -> Result<Self> {
+        place.resize(self.n_samples(), 0);
+        rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);
+        let n_entries = rows.iter().map(|&row| self.adjacency.row(row as usize).0.len()).sum();
+        let (mut indptr, mut indices, mut values) =
+            (vec![0u64], Vec::with_capacity(n_entries), Vec::with_capacity(n_entries));
+        for &row in rows {
+            let (columns, weights) = self.adjacency.row(row as usize);
+            for (&column, &weight) in columns.iter().zip(weights) {
+                let at = place[column as usize];
+                // An earlier part may have left a number for a column that is not in this one.
+                if rows.get(at as usize) == Some(&column) {
+                    indices.push(at);
+                    values.push(weight);
+                }
+            }
+            indptr.push(indices.len() as u64);
+        }
+        Csr::new(rows.len(), rows.len(), indptr, indices, values).map(Self::unchecked)
+    }
+
+    /// The graph with every weight times `factor`; edges whose weights become 0 are dropped.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for weights or sums that exceed double precision.
+    pub(crate) fn scaled(&self, factor: f64) -> Result<Self> {
+        let mut adjacency = self.adjacency.clone();
+        adjacency.values_mut().par_iter_mut().for_each(|w| *w *= factor);
+        Self::new(adjacency)
     }
 
     /// Number of nodes.
@@ -81,6 +121,11 @@ impl Graph {
         self.adjacency
     }
 
+    /// The Laplacian L = D − W.
+    pub fn laplacian(&self) -> SddMatrix<'_> {
+        SddMatrix::borrowed(&self.adjacency, Cow::Owned(vec![0.0; self.n_samples()]))
+    }
+
     /// Weighted degrees dᵢ = Σⱼ wᵢⱼ (n).
     pub fn degree(&self) -> &[f64] {
         &self.degree
@@ -91,11 +136,15 @@ impl Graph {
         self.degree.iter().sum::<f64>() / self.n_samples().max(1) as f64
     }
 
-    /// The graph with weights times a power of two, and its exponent, where they lie at an end of f64; `None` where they need
-    /// not be scaled. See [`moderate`].
+    /// The graph with weights near 1, times a power of two, and its exponent: where weights lie at an end of f64, so that their
+    /// sums, squares or inverses might overflow or vanish. `None` where they need not be scaled.
     pub fn moderate(&self) -> Option<(Self, i32)> {
-        let Moderate { matrix, exponent } = moderate(Cow::Borrowed(&self.adjacency));
-        (exponent != 0).then(|| (Self::from_clean(matrix.into_owned()), exponent))
+        let exponent = exponent_for(self.adjacency.values());
+        (exponent != 0).then(|| {
+            let mut adjacency = self.adjacency.clone();
+            adjacency.values_mut().iter_mut().for_each(|w| *w = times_power(*w, exponent));
+            (Self::unchecked(adjacency), exponent)
+        })
     }
 
     /// Connected components.
@@ -125,6 +174,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testkit::nasty_graphs;
 
     fn matrix(n: usize, entries: &[(u32, u32, f64)]) -> Csr<f64> {
         Csr::from_entries(n, n, entries).unwrap()
@@ -157,5 +207,29 @@ mod tests {
         let summary = graph.summary(&graph.components());
         assert_eq!((summary.n_components, summary.n_isolated), (2, 1));
         assert_eq!(summary.degree, [0.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn parts_that_share_scratch_space_are_those_cut_out_alone() {
+        for (name, graph) in nasty_graphs() {
+            let n = graph.n_samples() as u32;
+            let mut place = Vec::new();
+            for step in 1..4 {
+                let rows: Vec<u32> = (0..n).filter(|row| row % step == 0).collect();
+                let part = graph.part(&rows, &mut place).unwrap();
+                assert_eq!(part, graph.part(&rows, &mut Vec::new()).unwrap(), "{name}");
+                let mut n_within = 0;
+                for &row in &rows {
+                    let (columns, weights) = graph.adjacency().row(row as usize);
+                    for (&column, &weight) in columns.iter().zip(weights).filter(|(column, _)| *column % step == 0) {
+                        n_within += 1;
+                        let (places, values) = part.adjacency().row((row / step) as usize);
+                        let at = places.binary_search(&(column / step)).unwrap();
+                        assert_eq!(values[at], weight, "{name}");
+                    }
+                }
+                assert_eq!(part.adjacency().nnz(), n_within, "{name}");
+            }
+        }
     }
 }

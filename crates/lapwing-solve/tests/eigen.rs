@@ -1,10 +1,10 @@
 //! The smallest eigenpairs of Laplacians against dense eigenvectors, on graphs where iterations go wrong first.
 
-use lapwing_data::{Csr, Matrix, Run};
-use lapwing_graph::testkit::{blobs, grid, nasty_graphs, preferential_attachment};
-use lapwing_graph::{Graph, GraphParams, affinity_graph};
+use lapwing_data::{Matrix, Run};
+use lapwing_solve::Graph;
 use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
+use lapwing_solve::testkit::{grid, nasty_graphs, neighbor_graph, preferential_attachment};
 
 fn run() -> Run {
     Run::new(Some(2), 1).unwrap()
@@ -62,7 +62,7 @@ fn eigenpairs_of_nasty_graphs_are_those_of_the_dense_matrix() {
         // Of a spectrum over twenty orders, f64 holds the smooth end.
         let most = if name == "weights over twelve orders" { 6 } else { graph.n_samples() };
         for q in [1, 2, 5, most] {
-            let pairs = smallest_eigenpairs(graph.adjacency(), q, &EigenParams::default(), &run()).unwrap();
+            let pairs = smallest_eigenpairs(&graph, q, &EigenParams::default(), &run()).unwrap();
             assert_eigenpairs(name, &graph, &pairs);
             for (found, expected) in pairs.values.iter().zip(&expected) {
                 assert!((found - expected).abs() <= 1e-9 * largest, "{name}: {found} against {expected}");
@@ -73,20 +73,19 @@ fn eigenpairs_of_nasty_graphs_are_those_of_the_dense_matrix() {
 
 #[test]
 fn iterations_find_what_the_dense_matrix_has() {
-    let neighbours = |n| affinity_graph(&blobs(n, 6, 3), &GraphParams::default(), &run()).unwrap().graph;
     // Copies of an eigenvalue beyond a block: a hub with two hundred leaves on a path, whose eigenvalue 1 is met early.
     let star: Vec<(u32, u32, f64)> = (1..200).map(|leaf| (0, leaf, 1.0)).chain([(0, 200, 0.5)]).collect();
     let cases = [
         ("grid", grid(20, 30, 0.0), 12),
         ("grid over six orders", grid(20, 20, 6.0), 10),
         ("preferential attachment", preferential_attachment(500, 3), 9),
-        ("neighbours", neighbours(700), 20),
-        ("neighbours, one pair", neighbours(400), 4),
+        ("neighbors", neighbor_graph(700, 6, 3, 15), 20),
+        ("neighbors, one pair", neighbor_graph(400, 6, 3, 15), 4),
         ("star", Graph::from_edges(201, &star).unwrap(), 20),
     ];
     for (name, graph, q) in cases {
         let (expected, _) = eigen_symmetric(&dense_laplacian(&graph)).unwrap();
-        let pairs = smallest_eigenpairs(graph.adjacency(), q, &iterative(), &run()).unwrap();
+        let pairs = smallest_eigenpairs(&graph, q, &iterative(), &run()).unwrap();
         assert_eigenpairs(name, &graph, &pairs);
         for (found, expected) in pairs.values.iter().zip(&expected) {
             let tolerance = 1e-9 * expected + 1e-12 * graph.mean_degree();
@@ -108,7 +107,7 @@ fn parts_of_a_graph_have_their_own_null_vectors() {
     }
     // Three equal parts and a row by itself: every eigenvalue three times.
     let graph = Graph::from_edges(676, &edges).unwrap();
-    let pairs = smallest_eigenpairs(graph.adjacency(), 13, &iterative(), &run()).unwrap();
+    let pairs = smallest_eigenpairs(&graph, 13, &iterative(), &run()).unwrap();
     assert_eigenpairs("three parts", &graph, &pairs);
     let (of_part, _) = eigen_symmetric(&dense_laplacian(&part)).unwrap();
     for (at, found) in pairs.values.iter().enumerate().skip(4) {
@@ -116,7 +115,7 @@ fn parts_of_a_graph_have_their_own_null_vectors() {
     }
     assert_eq!(pairs.vectors.row(675)[..4], [0.0, 0.0, 0.0, 1.0]);
     assert!((pairs.vectors.row(0)[0] - 1.0 / 15.0).abs() < 1e-15);
-    let null = smallest_eigenpairs(graph.adjacency(), 3, &iterative(), &run()).unwrap();
+    let null = smallest_eigenpairs(&graph, 3, &iterative(), &run()).unwrap();
     assert_eq!((null.values, null.info.n_iter), (vec![0.0; 3], 0));
 }
 
@@ -126,7 +125,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let found: Vec<Eigenpairs> = [1, 2, 7]
         .map(|threads| {
             let run = Run::new(Some(threads), 3).unwrap();
-            smallest_eigenpairs(graph.adjacency(), 6, &iterative(), &run).unwrap()
+            smallest_eigenpairs(&graph, 6, &iterative(), &run).unwrap()
         })
         .into();
     assert_eigenpairs("grid", &graph, &found[0]);
@@ -137,7 +136,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn what_cannot_be_is_refused_and_what_stops_short_is_told() {
-    let path = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 1.0), (1, 2, 1.0), (2, 1, 1.0)]).unwrap();
+    let path = Graph::from_edges(3, &[(0, 1, 1.0), (1, 2, 1.0)]).unwrap();
     let text = |q, params: &EigenParams| smallest_eigenpairs(&path, q, params, &run()).unwrap_err().to_string();
     assert_eq!(
         text(4, &EigenParams::default()),
@@ -147,6 +146,6 @@ fn what_cannot_be_is_refused_and_what_stops_short_is_told() {
     assert!(text(1, &EigenParams { tol: 1.0, ..EigenParams::default() }).starts_with("tol is 1"));
     assert!(text(1, &EigenParams { max_iter: 0, ..EigenParams::default() }).starts_with("max_iter is 0"));
     let short = EigenParams { max_iter: 1, ..iterative() };
-    let pairs = smallest_eigenpairs(grid(30, 30, 0.0).adjacency(), 10, &short, &run()).unwrap();
+    let pairs = smallest_eigenpairs(&grid(30, 30, 0.0), 10, &short, &run()).unwrap();
     assert!(!pairs.info.converged && pairs.info.n_iter == 1);
 }
