@@ -28,8 +28,8 @@ class Graph:
     degree : ndarray of shape (n_samples,)
         Weighted degrees dᵢ = Σⱼ wᵢⱼ.
     report : dict
-        How the graph was made. By a neighbour search: builder, measured recall and its standard error, rows whose
-        neighbours are all at distance 0. By a sparsifier: see :func:`lapwing.graph.sparsify`. Empty for a graph that
+        How the graph was made. By a neighbor search: method, measured recall and its standard error, rows whose
+        neighbors are all at distance 0. By a sparsifier: see :func:`lapwing.graph.sparsify`. Empty for a graph that
         was given.
 
     Examples

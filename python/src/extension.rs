@@ -13,7 +13,8 @@ use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, vector
 use crate::control::Control;
 use crate::error::to_py;
 use crate::index::NeighborIndex;
-use crate::options::{GraphOptions, WidthsInput, graph_dict, name, widths_object};
+use crate::parameters::{filled, parameter_dict};
+use crate::rule::{WidthsInput, widths_object};
 use crate::unfolded::Network;
 
 /// What labels new rows, as a fitted estimator keeps it.
@@ -44,7 +45,7 @@ pub struct FittedRows<'py> {
     features: FeaturesInput<'py>,
     widths: WidthsInput<'py>,
     scores: PyReadonlyArray2<'py, f64>,
-    graph: GraphOptions,
+    graph: Bound<'py, PyDict>,
     /// What the standings of the rows may be off by (n), where labels were certified.
     errors: Option<PyReadonlyArray1<'py, f64>>,
     index: PyRef<'py, NeighborIndex>,
@@ -120,8 +121,8 @@ impl Landmarks {
     }
 
     /// Name of the factor.
-    fn factor(&self) -> Option<String> {
-        name(&self.0.factor())
+    fn factor(&self) -> &'static str {
+        self.0.factor().name()
     }
 
     /// Landmarks that a row is a mixture of; none for a factor that is not of anchors.
@@ -191,7 +192,7 @@ impl ExtensionInput<'_> {
             Self::Network(network) => network.0.clone().into(),
             Self::Neighbors(fitted) => NeighborExtension {
                 features: fitted.features.features()?,
-                graph: fitted.graph.params().map_err(to_py)?,
+                graph: filled(&fitted.graph)?,
                 widths: fitted.widths.widths()?,
                 scores: Arc::new(matrix(&fitted.scores)?),
                 errors: fitted.errors.as_ref().map(|errors| vector(errors).map(Arc::new)).transpose()?,
@@ -220,20 +221,12 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
     let dict = PyDict::new(py);
     dict.set_item("features", features_object(py, &neighbors.features)?)?;
     dict.set_item("widths", widths_object(py, &neighbors.widths)?)?;
-    dict.set_item("graph", graph_dict(py, &neighbors.graph)?)?;
+    dict.set_item("graph", parameter_dict(py, &neighbors.graph)?)?;
     dict.set_item("index", Bound::new(py, NeighborIndex(neighbors.index.clone()))?)?;
     let errors = neighbors.errors.map(|errors| PyArray1::from_vec(py, Arc::unwrap_or_clone(errors)));
     dict.set_item("errors", errors)?;
     dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?)?;
     Ok(dict.into_any())
-}
-
-/// The same of what may be none.
-pub fn extension_or_none<'py>(py: Python<'py>, extension: Option<Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
-    match extension {
-        Some(extension) => extension_object(py, extension),
-        None => Ok(py.None().into_bound(py)),
-    }
 }
 
 /// Scores (m, c), and errors (m) where they are known.

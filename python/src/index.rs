@@ -1,18 +1,17 @@
-//! Fitted rows that are asked for the neighbours of new ones.
+//! Fitted rows among which neighbors of new rows are searched.
 
 use std::sync::Arc;
 
 use lapwing::data::Report;
-use lapwing::graph::Cells;
+use lapwing::graph::{Cells, KnnParams};
 use lapwing::models::LazyIndex;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{FeaturesInput, array2, vector};
 use crate::control::Control;
-use crate::error::to_py;
-use crate::options::GraphOptions;
+use crate::parameters::filled;
 
 /// Index of fitted rows: empty until it is built or the first prediction makes it. Pickled, it keeps its cells.
 ///
@@ -41,11 +40,11 @@ impl NeighborIndex {
         &self,
         py: Python<'_>,
         features: FeaturesInput<'_>,
-        options: GraphOptions,
+        parameters: &Bound<'_, PyDict>,
         control: Control,
     ) -> PyResult<Option<(usize, usize, f64, f64)>> {
         let features = features.features()?;
-        let params = options.params().map_err(to_py)?.knn();
+        let params: KnnParams = filled(parameters)?;
         control.run(py, |run| {
             params.check(&features, run)?;
             let index = Report::default().time("index", run, |_| self.0.of(&features, &params, run))?;
@@ -60,11 +59,11 @@ impl NeighborIndex {
         py: Python<'py>,
         features: FeaturesInput<'py>,
         new: FeaturesInput<'py>,
-        options: GraphOptions,
+        parameters: &Bound<'_, PyDict>,
         control: Control,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (features, new) = (features.features()?, new.features()?);
-        let params = options.params().map_err(to_py)?.knn();
+        let params: KnnParams = filled(parameters)?;
         let query = |run: &_| Report::default().time("query", run, |_| self.0.query(&features, &new, &params, run));
         let found = control.run(py, query)?;
         let (m, k) = (new.n_rows(), found.n_neighbors);

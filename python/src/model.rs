@@ -10,25 +10,15 @@ use pyo3::types::PyDict;
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{ExtensionInput, extension_object};
-use crate::options::{RuleInput, rule_dict};
-
-/// Names of the classes.
-#[derive(FromPyObject)]
-pub enum ClassesInput {
-    /// Integer labels.
-    #[pyo3(transparent)]
-    Integers(Vec<i64>),
-    /// Text labels.
-    #[pyo3(transparent)]
-    Texts(Vec<String>),
-}
+use crate::fit::NamesInput;
+use crate::rule::{RuleInput, rule_dict};
 
 /// What a model file holds, by the keys of [`load_model`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ModelInput<'py> {
     method: String,
-    classes: ClassesInput,
+    classes: NamesInput,
     feature_names: Option<Vec<String>>,
     standardizer: Option<(Vec<f64>, Vec<f64>)>,
     rule: RuleInput,
@@ -40,10 +30,7 @@ pub struct ModelInput<'py> {
 pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control: Control) -> PyResult<()> {
     let saved = Model {
         method: model.method,
-        classes: match model.classes {
-            ClassesInput::Integers(names) => ClassNames::Integers(names),
-            ClassesInput::Texts(names) => ClassNames::Texts(names),
-        },
+        classes: (&model.classes).into(),
         feature_names: model.feature_names,
         standardizer: model.standardizer.map(|(mean, scale)| Standardizer { mean, scale }),
         rule: model.rule.into(),

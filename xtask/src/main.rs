@@ -24,6 +24,7 @@ cargo xtask COMMAND: the working commands of this repository
   test                 everything continuous integration checks, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
+  generate             write the signatures of the Python package again, from the parameters that the crates declare
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        damage files of every format, give them to every reader, and hold what is accepted against the
                        formats' own readers
@@ -58,7 +59,7 @@ fn dispatch(args: &[String]) -> Result<()> {
     match words.as_slice() {
         []
         | ["help" | "-h" | "--help", ..]
-        | ["test" | "wheel" | "doc", "-h" | "--help"]
+        | ["test" | "wheel" | "doc" | "generate", "-h" | "--help"]
         | ["bench" | "reproduce", "-h" | "--help"] => {
             print!("{HELP}");
             Ok(())
@@ -67,6 +68,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         ["wheel"] => wheel::wheel(None),
         ["wheel", "--out", folder] => wheel::wheel(Some(folder)),
         ["doc"] => doc(&[]),
+        ["generate"] => generate(),
         ["fuzz", "-h" | "--help"] => {
             print!("{}", fuzz::HELP);
             Ok(())
@@ -76,6 +78,15 @@ fn dispatch(args: &[String]) -> Result<()> {
         ["reproduce", paper, options @ ..] => reproduce::reproduce(paper, options),
         _ => Err(format!("cannot make sense of `cargo xtask {}`\n\n{HELP}", args.join(" "))),
     }
+}
+
+/// Signatures of the Python package, from what the extension module says of the parameters.
+fn generate() -> Result<()> {
+    Call::cargo("build").args(&wheel::BUILD[1..]).run()?;
+    let library = format!("{}_lapwing{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let extension = process::target().join("release").join(library);
+    let script = process::root().join("python/tools/signatures.py");
+    python::Venv::kept("maturin")?.call().args([script, extension]).run()
 }
 
 /// Documentation of our crates, with these features, warnings counted as errors.
