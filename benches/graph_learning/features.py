@@ -101,7 +101,7 @@ def growth_line(record: Record) -> list[str]:
     last = runs[-1]["report"]
     a_row = 1e6 * common.median(runs, "wall_seconds") / record["rows"]
     cells = [name, *seconds(runs), f"{a_row:.1f}", f"{last['n_allowed']:,}", f"{last['mean_neighbors']:.2f}"]
-    return [*cells, last["knn"]["builder"], f"{last['knn']['recall']:.3f}"]
+    return [*cells, last["knn"]["method"], f"{last['knn']['recall']:.3f}"]
 
 
 def exponent(records: list[Record], part: str) -> float:

@@ -47,13 +47,6 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
 
     Attributes
     ----------
-    certified_ : ndarray of shape (n_samples,), bool, or None
-        Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows
-        that no label reaches. None without `certify`.
-    n_uncertified_ : int or None
-        Rows that a label reaches and whose label is not certified.
-    score_radius_ : ndarray of shape (n_samples,) or None
-        Bound on the error that the solver leaves in the row's scores, infinite where none is known.
 
     Warns
     -----

@@ -143,21 +143,13 @@ class LaplacianSVC(LaplacianSVCParameters, KernelClassifier):
         ½·[Σᵢ cᵢ·max(0, 1 − yᵢ(fᵢ + b))² + γ_A·αᵀKα + γ_I·fᵀLᵖf],
 
     the sum over the labeled rows, cᵢ the trust in their labels, K the Gram matrix and L the Laplacian of the graph. New rows
-    are labeled by the kernel alone: they need no graph.
+    are labeled by the kernel alone: they need no graph. Scores are f + b of each class, and −(f + b) and f + b for two classes.
 
     Parameters
     ----------
 
     Attributes
     ----------
-    coefficients_ : ndarray of shape (n_rows, n_problems)
-        α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the
-        weights of the features for a linear kernel. One problem for two classes, else one for each class.
-    bias_ : ndarray of shape (n_problems,)
-        b.
-    objective_ : ndarray of shape (n_problems,)
-        Value of the objective; in the dual that with the hinge and without the ½. `scores_` are f + b of each class, and
-        −(f + b) and f + b for two classes.
 
     Warns
     -----
@@ -208,13 +200,6 @@ class LaplacianRidgeClassifier(LaplacianRidgeClassifierParameters, KernelClassif
 
     Attributes
     ----------
-    coefficients_ : ndarray of shape (n_rows, n_problems)
-        α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the
-        weights of the features for a linear kernel. One problem for two classes, else one for each class.
-    bias_ : ndarray of shape (n_problems,)
-        b.
-    objective_ : ndarray of shape (n_problems,)
-        Value of the objective.
 
     Examples
     --------
@@ -242,13 +227,6 @@ class LaplacianRidgeRegressor(LaplacianRidgeRegressorParameters, KernelEstimator
 
     Attributes
     ----------
-    coefficients_ : ndarray of shape (n_rows, 1)
-        α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the
-        weights of the features for a linear kernel.
-    bias_ : ndarray of shape (1,)
-        b, or the mean that was taken off.
-    objective_ : ndarray of shape (1,)
-        Value of the objective.
 
     Examples
     --------

@@ -116,7 +116,8 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         learned = {name: getattr(self, name) for name in LEARN_NAMES}
         if self._allows_all:
             learned["support_factor"] = None
-        fit_X, index = None, None
+        fit_X: Any = None
+        index: Any = None
         if isinstance(X, tuple):
             source: Any = table_arrays(X)
             # The columns of an earlier fit have no meaning here.
@@ -211,7 +212,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         return self.support_factor in (None, "none", math.inf)
 
     def _start(self, source: Any) -> NDArray[np.float64] | None:
-        before = getattr(self, "multipliers_", None) if self.warm_start else None
+        before: NDArray[np.float64] | None = getattr(self, "multipliers_", None) if self.warm_start else None
         if before is None or self._fit_model != self.model or not self.converged_:
             return None
         if isinstance(source, tuple):
@@ -283,7 +284,7 @@ def learn_weights(
     """
     control = run_control(n_jobs, 0, verbose, callback)
     options = {"solver": solver, "tol": tol, "max_iter": max_iter}
-    model = choice("model", model, tuple(MODEL_WEIGHTS))
+    choice("model", model, tuple(MODEL_WEIGHTS))
     ends = np.asarray(edges)
     if ends.ndim != 2 or ends.shape[1] != 2:
         raise ValueError(f"edges has shape {ends.shape}; expected (n_pairs, 2)")

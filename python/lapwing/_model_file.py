@@ -34,7 +34,7 @@ CLASSIFIERS: tuple[type[SpreadingClassifier], ...] = (
     SubsamplingHarmonicClassifier,
 )
 #: The classifier of each method. The program has a name for each factor of low-rank propagation.
-METHODS = {
+METHODS: dict[str, type[SpreadingClassifier]] = {
     **{classifier._method: classifier for classifier in CLASSIFIERS},
     **dict.fromkeys(("anchor", "nystrom", "glnp"), LowRankPropagationClassifier),
 }

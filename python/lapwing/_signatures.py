@@ -24,7 +24,6 @@ confidence_ : ndarray of shape (n_samples,)
     Share of the chosen class in the label distribution.
 classes_ : ndarray of shape (n_classes,)
     Distinct given labels, ascending; 0..c−1 for soft labels.
-
 reached_ : ndarray of shape (n_samples,), bool
     Whether a label or value reaches the row.
 n_iter_, residual_, converged_ : int, float, bool
@@ -35,15 +34,13 @@ report_ : dict
 n_features_in_ : int
     Columns of X; rows of the graph where a graph stands for the features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where X had string names for all.
-"""
+    Names of the columns, where X had string names for all."""
 
 ATTRIBUTES_OF_VALUES = """
 transduction_ : ndarray of shape (n_samples,)
     Value of every row of the fit.
 scores_ : ndarray of shape (n_samples,)
     The same, NaN in rows that no value reaches.
-
 reached_ : ndarray of shape (n_samples,), bool
     Whether a label or value reaches the row.
 n_iter_, residual_, converged_ : int, float, bool
@@ -54,8 +51,35 @@ report_ : dict
 n_features_in_ : int
     Columns of X; rows of the graph where a graph stands for the features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where X had string names for all.
-"""
+    Names of the columns, where X had string names for all."""
+
+ATTRIBUTES_OF_CERTIFIED = """
+certified_ : ndarray of shape (n_samples,), bool, or None
+    Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
+    no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
+n_uncertified_ : int or None
+    Rows that a label reaches and whose label is not certified.
+score_radius_ : ndarray of shape (n_samples,) or None
+    Bound on the error that the solver leaves in the row's scores, infinite where none is known."""
+
+ATTRIBUTES_OF_MACHINE = """
+coefficients_ : ndarray of shape (n_rows, n_problems)
+    α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
+    of the features for a linear kernel. One problem for values and for two classes, else one for each class.
+bias_ : ndarray of shape (n_problems,)
+    b; for values without a fitted bias the mean that was taken off.
+objective_ : ndarray of shape (n_problems,)
+    Value of the objective; in the dual that with the hinge and without the ½."""
+
+ATTRIBUTES_OF_NETWORK = """
+layer_weights_ : ndarray of shape (n_features, n_columns)
+    W, of a column for values and of one for each class; with a hidden layer a list of both.
+bias_ : ndarray of shape (n_columns,)
+    b; with a hidden layer a list of both.
+graph_reg_ : float
+    λ, as given or chosen.
+loss_curve_ : ndarray of shape (n_iter_ + 1,)
+    Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality."""
 
 HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
@@ -183,8 +207,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 HARMONIC_REGRESSOR_PARAMETERS = """
 n_neighbors : int >= 1, default=15
@@ -285,8 +308,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 SPARSE_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
@@ -453,8 +475,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 LOW_RANK_PROPAGATION_CLASSIFIER_PARAMETERS = """
 n_landmarks : int in [1, 65,536], default=100
@@ -580,8 +601,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 LAPLACIAN_SVC_PARAMETERS = """
 kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
@@ -744,8 +764,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 LAPLACIAN_RIDGE_CLASSIFIER_PARAMETERS = """
 kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
@@ -907,8 +926,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 LAPLACIAN_RIDGE_REGRESSOR_PARAMETERS = """
 kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
@@ -1029,8 +1047,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 UNFOLDED_GNNCLASSIFIER_PARAMETERS = """
 graph_reg : float >= 0 or "auto", default="auto"
@@ -1180,8 +1197,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 UNFOLDED_GNNREGRESSOR_PARAMETERS = """
 graph_reg : float >= 0 or "auto", default="auto"
@@ -1304,8 +1320,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 NEAREST_LABEL_CLASSIFIER_PARAMETERS = """
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
@@ -1335,8 +1350,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 SUBSAMPLING_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_subsample : int >= 1 or "auto", default="auto"
@@ -1456,8 +1470,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 SIMPLE_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
@@ -1554,8 +1567,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 EIGENFUNCTION_CLASSIFIER_PARAMETERS = """
 n_eigenfunctions : int >= 1, default=64
@@ -1607,8 +1619,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 NEIGHBOR_INDEX_PARAMETERS = """
 n_neighbors : int >= 1, default=15
@@ -1646,8 +1657,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 GRAPH_LEARNER_PARAMETERS = """
 n_neighbors : int >= 1, default=10
@@ -1710,8 +1720,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 STREAMING_SPARSIFIER_PARAMETERS = """
 n_samples : int
@@ -1760,8 +1769,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 KNEIGHBORS_PARAMETERS = """
 X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -1803,8 +1811,7 @@ verbose : int or bool, default=0
 callback : callable or None, default=None
     Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 return_report : bool, default=False
-    Whether to return the report as well.
-"""
+    Whether to return the report as well."""
 
 KNN_GRAPH_PARAMETERS = """
 X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -1868,8 +1875,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 SPARSIFY_PARAMETERS = """
 A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
@@ -1923,8 +1929,7 @@ verbose : int or bool, default=0
 callback : callable or None, default=None
     Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 return_report : bool, default=False
-    Whether to return the report as well.
-"""
+    Whether to return the report as well."""
 
 LEARN_WEIGHTS_PARAMETERS = """
 edges : array-like of int of shape (n_pairs, 2)
@@ -1960,8 +1965,7 @@ n_jobs : int or None, default=None
 verbose : int or bool, default=0
     Whether to write the time of each phase to standard error.
 callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-"""
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
 
 class HarmonicClassifierParameters:
@@ -1974,7 +1978,7 @@ class HarmonicClassifierParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {}
     _parameters_doc: ClassVar[str] = HARMONIC_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CERTIFIED + ATTRIBUTES_OF_CLASSES
 
     def __init__(
         self,
@@ -2102,7 +2106,7 @@ class SparseHarmonicClassifierParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {}
     _parameters_doc: ClassVar[str] = SPARSE_HARMONIC_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CERTIFIED + ATTRIBUTES_OF_CLASSES
 
     def __init__(
         self,
@@ -2265,7 +2269,7 @@ class LaplacianSVCParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {}
     _parameters_doc: ClassVar[str] = LAPLACIAN_SVC_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_MACHINE + ATTRIBUTES_OF_CLASSES
 
     def __init__(
         self,
@@ -2358,7 +2362,7 @@ class LaplacianRidgeClassifierParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {}
     _parameters_doc: ClassVar[str] = LAPLACIAN_RIDGE_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_MACHINE + ATTRIBUTES_OF_CLASSES
 
     def __init__(
         self,
@@ -2450,7 +2454,7 @@ class LaplacianRidgeRegressorParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {"stopping": "gradient"}
     _parameters_doc: ClassVar[str] = LAPLACIAN_RIDGE_REGRESSOR_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_VALUES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_MACHINE + ATTRIBUTES_OF_VALUES
 
     def __init__(
         self,
@@ -2525,7 +2529,7 @@ class UnfoldedGNNClassifierParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {}
     _parameters_doc: ClassVar[str] = UNFOLDED_GNNCLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_NETWORK + ATTRIBUTES_OF_CLASSES
 
     def __init__(
         self,
@@ -2611,7 +2615,7 @@ class UnfoldedGNNRegressorParameters:
     )
     _fixed: ClassVar[dict[str, Any]] = {"loss": "mse"}
     _parameters_doc: ClassVar[str] = UNFOLDED_GNNREGRESSOR_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_VALUES
+    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_NETWORK + ATTRIBUTES_OF_VALUES
 
     def __init__(
         self,

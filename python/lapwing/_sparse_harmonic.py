@@ -35,13 +35,6 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
 
     Attributes
     ----------
-    certified_ : ndarray of shape (n_samples,), bool, or None
-        Whether the label equals that of the exact solution on the edges kept; None without `certify`, and where labels are
-        refined on all edges.
-    n_uncertified_ : int or None
-        Rows that a label reaches and whose label is not certified.
-    score_radius_ : ndarray of shape (n_samples,) or None
-        Bound on the error that the solver leaves in the row's scores, infinite where none is known.
 
     Notes
     -----
@@ -111,6 +104,6 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
 
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
         super()._keep(problem, fitted, scores)
-        sparsified = vars(self).pop("_sparsified", None)
+        sparsified = self.__dict__.pop("_sparsified", None)
         if sparsified is not None:
             self.report_["parts"]["sparsify"] = sparsified

@@ -169,7 +169,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
     def fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
         """Forget all edges so far and take these, as `partial_fit` does; parameters count anew."""
-        vars(self).pop("_sparsifier", None)
+        self.__dict__.pop("_sparsifier", None)
         return self.partial_fit(edges, weights)
 
     def partial_fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:

@@ -62,14 +62,6 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
 
     Attributes
     ----------
-    layer_weights_ : ndarray of shape (n_features, n_classes)
-        W; with a hidden layer a list of both.
-    bias_ : ndarray of shape (n_classes,)
-        b; with a hidden layer a list of both.
-    graph_reg_ : float
-        λ, as given or chosen.
-    loss_curve_ : ndarray of shape (n_iter_ + 1,)
-        Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
 
     Examples
     --------
@@ -127,14 +119,6 @@ class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, Spr
 
     Attributes
     ----------
-    layer_weights_ : ndarray of shape (n_features, 1)
-        W; with a hidden layer a list of both.
-    bias_ : ndarray of shape (1,)
-        b; with a hidden layer a list of both.
-    graph_reg_ : float
-        λ, as given or chosen.
-    loss_curve_ : ndarray of shape (n_iter_ + 1,)
-        Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
 
     Examples
     --------

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use lapwing::data::Result;
 use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
 use lapwing::models::lapsvm::Kernel;
 use lapwing::models::{Extension, KernelExtension, LowRankExtension, NeighborExtension};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
@@ -16,6 +18,15 @@ use crate::index::NeighborIndex;
 use crate::parameters::{filled, parameter_dict};
 use crate::rule::{WidthsInput, widths_object};
 use crate::unfolded::Network;
+
+/// A class, and the argument that its constructor makes an equal object of.
+pub type Pickle<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
+/// The pickle of an object whose state is bytes.
+pub fn pickle<T: PyTypeInfo>(py: Python<'_>, state: impl FnOnce() -> Result<Vec<u8>> + Send) -> PyResult<Pickle<'_>> {
+    let state = py.detach(state).map_err(to_py)?;
+    Ok((py.get_type::<T>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+}
 
 /// What labels new rows, as a fitted estimator keeps it.
 #[derive(FromPyObject)]
@@ -84,7 +95,7 @@ impl Eigenfunctions {
         EigenfunctionExtension::from_parts(parts).map(Self).map_err(to_py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         let parts = self.0.clone().into_parts();
         let arrays = (
             PyArray1::from_vec(py, parts.mean),
@@ -135,9 +146,8 @@ impl Landmarks {
         self.0.bandwidth()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.0.to_bytes())
     }
 }
 
@@ -176,9 +186,8 @@ impl KernelMachine {
         self.0.rows().map(|rows| features_object(py, rows)).transpose()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.0.to_bytes())
     }
 }
 

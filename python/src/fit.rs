@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lapwing::data::params::{Parameters, Value};
 use lapwing::data::read::EdgeFile;
-use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Result, Run, Targets};
+use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Report, Result, Run, Targets};
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
 use lapwing::models::{
@@ -147,12 +147,8 @@ pub fn fit_classifier<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut settings = settings(method, parameters)?;
     let targets = labels.targets(label_weights.as_ref())?;
-    given_sizes(&settings).map_err(to_py)?.validate(targets.n_columns()).map_err(to_py)?;
-    let sizes = settings.sizes();
-    if sizes.is_some() {
-        // The sizes decide once the scores are there.
-        settings.set("decision", &Value::Word("auto".into())).map_err(to_py)?;
-    }
+    given_sizes(&settings).and_then(|sizes| sizes.validate(targets.n_columns())).map_err(to_py)?;
+    let sizes = take_sizes(&mut settings).map_err(to_py)?;
     let source = rows.source(py)?;
     let landmarks = extras.landmarks.as_ref().map(matrix).transpose()?;
     let held = match &extras.validation {
@@ -161,30 +157,21 @@ pub fn fit_classifier<'py>(
     };
     let validation = held.as_ref().map(|(features, targets)| ValidationSet { features, targets });
     let options = FitOptions { validation, start: extras.start.as_ref().map(|machine| &machine.0) };
-    let mut fitted = control.run(py, |run| {
+    let fitted = control.run(py, |run| {
         let fitted = source.solve(&targets, run, |problem| match kernel_machine(&settings)? {
             Some(machine) => machine.fit_with(problem, &options, run),
             None => with_landmarks(&settings, landmarks)?.fit(problem, run),
         })?;
-        match sizes {
-            Some(sizes) => sized(fitted, &sizes, &targets, run),
-            None => Ok(fitted),
-        }
+        sized(fitted, sizes.as_ref(), &targets, run)
     })?;
-    let widths = extension_widths(py, fitted.extension.as_ref())?;
     let errors = match &fitted.extension {
         Some(Extension::Neighbors(rows)) => rows.errors.as_ref().map(|errors| PyArray1::from_slice(py, errors)),
         _ => None,
     };
-    // The extension shares the scores; without it they are handed over uncopied.
-    let extension = fitted.extension.take().filter(|_| extras.hands_extension);
-    let mut items = vec![
-        ("rule", rule_dict(py, &fitted.rule)?.into_any()),
-        ("widths", widths),
-        ("errors", errors.into_pyobject(py)?),
-        ("report", json(&fitted.report).map_err(to_py)?.into_pyobject(py)?.into_any()),
-        ("extension", extension.map(|extension| extension_object(py, extension)).transpose()?.into_pyobject(py)?),
-    ];
+    // The extension shares the scores; once it is gone they are handed over uncopied.
+    let mut items = kept_items(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    items.push(("errors", errors.into_pyobject(py)?));
+    items.push(("rule", rule_dict(py, &fitted.rule)?.into_any()));
     items.extend(labeling_items(py, fitted.labeling)?);
     dict(py, items)
 }
@@ -207,18 +194,36 @@ pub fn fit_regressor<'py>(
     let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
     let source = rows.source(py)?;
     let fitted = control.run(py, |run| source.solve(&targets, run, |problem| regress(&settings, problem, run)))?;
-    let widths = extension_widths(py, fitted.extension.as_ref())?;
-    let extension = fitted.extension.filter(|_| extras.hands_extension);
-    let items = vec![
-        ("widths", widths),
-        ("report", json(&fitted.report).map_err(to_py)?.into_pyobject(py)?.into_any()),
+    let mut items = kept_items(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    items.extend([
         ("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)).into_pyobject(py)?),
         ("mean", fitted.mean.into_pyobject(py)?.into_any()),
         ("reached", PyArray1::from_vec(py, fitted.reached).into_any()),
         ("values", PyArray1::from_slice(py, fitted.values.values()).into_any()),
-        ("extension", extension.map(|extension| extension_object(py, extension)).transpose()?.into_pyobject(py)?),
-    ];
+    ]);
     dict(py, items)
+}
+
+type Items<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
+
+/// What every fitted estimator keeps; without the extension where that is made of the rows of the fit.
+fn kept_items<'py>(
+    py: Python<'py>,
+    report: &Report,
+    extension: Option<Extension<'_>>,
+    hands_extension: bool,
+) -> PyResult<Items<'py>> {
+    let widths = match &extension {
+        Some(Extension::Neighbors(neighbors)) => widths_object(py, &neighbors.widths)?,
+        _ => py.None().into_bound(py),
+    };
+    let extension =
+        extension.filter(|_| hands_extension).map(|extension| extension_object(py, extension)).transpose()?;
+    Ok(vec![
+        ("widths", widths),
+        ("report", json(report).map_err(to_py)?.into_pyobject(py)?.into_any()),
+        ("extension", extension.into_pyobject(py)?),
+    ])
 }
 
 /// The sizes of classes that were given, whether the method decides by them or not.
@@ -230,6 +235,15 @@ fn given_sizes(settings: &Settings) -> Result<SizeParams> {
         }
     }
     Ok(sizing.sizes().unwrap_or_default())
+}
+
+/// Takes the sizes that labels are held to out of the parameters: they decide once the scores are there.
+fn take_sizes(settings: &mut Settings) -> Result<Option<SizeParams>> {
+    let sizes = settings.sizes();
+    if sizes.is_some() {
+        settings.set("decision", &Value::Word("auto".into()))?;
+    }
+    Ok(sizes)
 }
 
 fn kernel_machine(settings: &Settings) -> Result<Option<LapSvm>> {
@@ -252,8 +266,9 @@ fn with_landmarks(settings: &Settings, landmarks: Option<Matrix>) -> Result<Box<
     }
 }
 
-/// A fit decided again so that every class gets its size.
-fn sized<'a>(fitted: Fitted<'a>, sizes: &SizeParams, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
+/// A fit decided again so that every class gets its size, where there are sizes.
+fn sized<'a>(fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
+    let Some(sizes) = sizes else { return Ok(fitted) };
     let Fitted { labeling, rule, mut report, .. } = fitted;
     let SizedLabeling { rule, labeling, part, warnings } = sizes.decide(labeling.scores, rule, targets, run)?;
     report.add_part("sizes", &part)?;
@@ -268,12 +283,5 @@ fn regress<'a>(settings: &Settings, problem: &Problem<'_, 'a>, run: &Run) -> Res
         ("harmonic", _) => Harmonic::new(harmonic, graph)?.regress(problem, run),
         ("unfolded-gnn", _) => UnfoldedGnn::new(unfolded, graph)?.regress(problem, run),
         (name, _) => Err(Error::param("method", name, "harmonic, laprls or unfolded-gnn for a regression")),
-    }
-}
-
-fn extension_widths<'py>(py: Python<'py>, extension: Option<&Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
-    match extension {
-        Some(Extension::Neighbors(neighbors)) => widths_object(py, &neighbors.widths),
-        _ => Ok(py.None().into_bound(py)),
     }
 }

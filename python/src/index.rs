@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{FeaturesInput, array2, vector};
 use crate::control::Control;
+use crate::extension::Pickle;
 use crate::parameters::filled;
 
 /// Index of fitted rows: empty until it is built or the first prediction makes it. Pickled, it keeps its cells.
@@ -70,7 +71,7 @@ impl NeighborIndex {
         (array2(py, m, k, found.distances)?, array2(py, m, k, found.indices)?).into_pyobject(py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         let parts = |cells: &Cells| {
             let arrays = (PyArray1::from_slice(py, &cells.ids), PyArray1::from_slice(py, &cells.starts));
             (arrays.0, arrays.1, cells.n_probes, cells.recall, cells.recall_error)

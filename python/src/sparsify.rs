@@ -11,11 +11,12 @@ use lapwing::graph::sparsify::{self as engine, ResistanceMethod, SparsifyParams,
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{CsrInput, csr_arrays, json, matrix};
 use crate::control::Control;
 use crate::error::to_py;
+use crate::extension::{Pickle, pickle};
 use crate::parameters::{count, filled};
 
 /// Edges handed over at a time.
@@ -184,9 +185,8 @@ impl Sparsifier {
         py.detach(|| self.lock().map(|sparsifier| (sparsifier.n_rows(), sparsifier.n_held()))).map_err(to_py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.lock()?.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.lock()?.to_bytes())
     }
 }
 

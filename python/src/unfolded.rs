@@ -3,11 +3,11 @@
 use lapwing::models::UnfoldedExtension;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::{CsrInput, FeaturesInput, matrix_array};
 use crate::control::Control;
 use crate::error::to_py;
+use crate::extension::{Pickle, pickle};
 use crate::graph::given;
 
 /// A trained network. Pickled, it keeps all of itself as bytes.
@@ -57,9 +57,8 @@ impl Network {
         matrix_array(py, scores)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.0.to_bytes())
     }
 }
 

@@ -78,8 +78,8 @@ class Signature:
     """Defaults that differ from those of the library."""
     no_words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Words that make no sense here."""
-    attributes: str | None = None
-    """Key of `ATTRIBUTES`."""
+    attributes: tuple[str, ...] = ()
+    """Keys of `ATTRIBUTES`."""
     is_function: bool = False
 
 
@@ -195,8 +195,43 @@ scores_ : ndarray of shape (n_samples,)
     The same, NaN in rows that no value reaches.
 """
 
+_CERTIFIED = """
+certified_ : ndarray of shape (n_samples,), bool, or None
+    Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
+    no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
+n_uncertified_ : int or None
+    Rows that a label reaches and whose label is not certified.
+score_radius_ : ndarray of shape (n_samples,) or None
+    Bound on the error that the solver leaves in the row's scores, infinite where none is known.
+"""
+_MACHINE = """
+coefficients_ : ndarray of shape (n_rows, n_problems)
+    α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
+    of the features for a linear kernel. One problem for values and for two classes, else one for each class.
+bias_ : ndarray of shape (n_problems,)
+    b; for values without a fitted bias the mean that was taken off.
+objective_ : ndarray of shape (n_problems,)
+    Value of the objective; in the dual that with the hinge and without the ½.
+"""
+_NETWORK = """
+layer_weights_ : ndarray of shape (n_features, n_columns)
+    W, of a column for values and of one for each class; with a hidden layer a list of both.
+bias_ : ndarray of shape (n_columns,)
+    b; with a hidden layer a list of both.
+graph_reg_ : float
+    λ, as given or chosen.
+loss_curve_ : ndarray of shape (n_iter_ + 1,)
+    Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
+"""
+
 #: Attributes that estimators share.
-ATTRIBUTES = {"classes": (_CLASSIFIER + _COMMON).strip(), "values": (_VALUES + _COMMON).strip()}
+ATTRIBUTES = {
+    "classes": _CLASSIFIER + _COMMON,
+    "values": _VALUES + _COMMON,
+    "certified": _CERTIFIED,
+    "machine": _MACHINE,
+    "network": _NETWORK,
+}
 
 _RUN = ("random_state", "n_jobs", "verbose", "callback")
 _LABELS = ("unlabeled", "abstain", *_RUN)
@@ -207,33 +242,33 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
-    Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes="classes"),
-    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes="values"),
-    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes="classes"),
-    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes="classes"),
-    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes="classes"),
+    Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("certified", "classes")),
+    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("values",)),
+    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("certified", "classes")),
+    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes=("classes",)),
+    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes=("machine", "classes")),
     Signature(
         "LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES,
-        attributes="classes",
+        attributes=("machine", "classes"),
     ),
     Signature(
         "LaplacianRidgeRegressor", ("laprls",), ("affinity:beside", "unlabeled:values", *_RUN), no_words=_LEAST_SQUARES,
-        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"}, attributes="values",
+        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"}, attributes=("machine", "values"),
     ),
-    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED), attributes="classes"),
+    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED), attributes=("network", "classes")),
     Signature(
         "UnfoldedGNNRegressor", ("unfolded-gnn",), ("affinity:beside", "unlabeled:values", *_RUN),
-        without=(*_SIZES, "loss"), fixed={"loss": "mse"}, attributes="values",
+        without=(*_SIZES, "loss"), fixed={"loss": "mse"}, attributes=("network", "values"),
     ),
-    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes="classes"),
+    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes=("classes",)),
     Signature(
         "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"},
-        attributes="classes",
+        attributes=("classes",),
     ),
     Signature(
-        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes="classes"
+        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes=("classes",)
     ),
-    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes="classes"),
+    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes=("classes",)),
     Signature("NeighborIndex", ("knn",), _RUN),
     Signature(
         "GraphLearner", ("knn", "learn"), ("model", "warm_start:graph", *_RUN), defaults={"n_neighbors": "10"},
@@ -347,7 +382,7 @@ def _wrapped(text: str, first: str, next_lines: str) -> list[str]:
 
 
 def _text(name: str, text: str) -> str:
-    return f'{name} = """\n{text}\n"""\n'
+    return f'{name} = """\n{text}"""\n'
 
 
 def _class(signature: Signature, listed: list[Parameter], describe: Describe) -> str:
@@ -361,7 +396,8 @@ def _class(signature: Signature, listed: list[Parameter], describe: Describe) ->
         "    _parameters_doc: ClassVar[str] = " + _constant(signature.name, "PARAMETERS"),
     ]  # fmt: skip
     if signature.attributes:
-        lines.append(f"    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_{signature.attributes.upper()}")
+        texts = " + ".join(f"ATTRIBUTES_OF_{key.upper()}" for key in signature.attributes)
+        lines.append(f"    _attributes_doc: ClassVar[str] = {texts}")
     lines += ["", "    def __init__(", "        self,"]
     for at, parameter in enumerate(listed):
         default = "" if parameter.default is None else f" = {parameter.default}"
@@ -380,7 +416,7 @@ def module(describe: Describe) -> str:
     """The text of the module."""
     listed = {signature.name: parameters(signature, describe) for signature in SIGNATURES}
     parts = [HEAD]
-    parts += [_text(f"ATTRIBUTES_OF_{key.upper()}", text) for key, text in ATTRIBUTES.items()]
+    parts += [_text(f"ATTRIBUTES_OF_{key.upper()}", re.sub(r"\n+", "\n", text).strip()) for key, text in ATTRIBUTES.items()]
     parts += [_text(_constant(name, "PARAMETERS"), documentation(of_one)) for name, of_one in listed.items()]
     text = "\n".join(parts)
     classes = [s for s in SIGNATURES if not s.is_function]
