@@ -1661,7 +1661,8 @@ callback : callable or None, default=None
 
 GRAPH_LEARNER_PARAMETERS = """
 n_neighbors : int >= 1, default=10
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row. Below the number of rows. They are wanted on average, and decide the sparsity θ where that is
+    auto. At most n_samples − 2 then.
 metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
     Distance between rows. "precomputed" takes squared distances as X.
 

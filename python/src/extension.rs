@@ -11,7 +11,7 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, vector};
+use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::index::NeighborIndex;
@@ -227,15 +227,17 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
         }
         Extension::Neighbors(neighbors) => neighbors,
     };
-    let dict = PyDict::new(py);
-    dict.set_item("features", features_object(py, &neighbors.features)?)?;
-    dict.set_item("widths", widths_object(py, &neighbors.widths)?)?;
-    dict.set_item("graph", parameter_dict(py, &neighbors.graph)?)?;
-    dict.set_item("index", Bound::new(py, NeighborIndex(neighbors.index.clone()))?)?;
     let errors = neighbors.errors.map(|errors| PyArray1::from_vec(py, Arc::unwrap_or_clone(errors)));
-    dict.set_item("errors", errors)?;
-    dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?)?;
-    Ok(dict.into_any())
+    Ok(py_dict!(
+        py,
+        "features": features_object(py, &neighbors.features)?,
+        "widths": widths_object(py, &neighbors.widths)?,
+        "graph": parameter_dict(py, &neighbors.graph)?,
+        "index": Bound::new(py, NeighborIndex(neighbors.index.clone()))?,
+        "errors": errors,
+        "scores": matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?,
+    )
+    .into_any())
 }
 
 /// Scores (m, c), and errors (m) where they are known.

@@ -15,13 +15,13 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{CsrInput, FeaturesInput, dict, json, matrix, vector};
+use crate::arrays::{CsrInput, FeaturesInput, json, matrix, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{KernelMachine, extension_object};
 use crate::graph::given;
 use crate::parameters::settings;
-use crate::rule::{labeling_items, rule_dict, widths_object};
+use crate::rule::{add_labeling, rule_dict, widths_object};
 
 /// The rows of a fit: features, a graph, or both; or a file of edges.
 #[derive(FromPyObject)]
@@ -169,11 +169,11 @@ pub fn fit_classifier<'py>(
         _ => None,
     };
     // The extension shares the scores; once it is gone they are handed over uncopied.
-    let mut items = kept_items(py, &fitted.report, fitted.extension, extras.hands_extension)?;
-    items.push(("errors", errors.into_pyobject(py)?));
-    items.push(("rule", rule_dict(py, &fitted.rule)?.into_any()));
-    items.extend(labeling_items(py, fitted.labeling)?);
-    dict(py, items)
+    let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    dict.set_item("errors", errors)?;
+    dict.set_item("rule", rule_dict(py, &fitted.rule)?)?;
+    add_labeling(&dict, fitted.labeling)?;
+    Ok(dict)
 }
 
 /// Values for every row by the method of that name; a dict of everything a fitted regressor keeps.
@@ -194,36 +194,28 @@ pub fn fit_regressor<'py>(
     let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
     let source = rows.source(py)?;
     let fitted = control.run(py, |run| source.solve(&targets, run, |problem| regress(&settings, problem, run)))?;
-    let mut items = kept_items(py, &fitted.report, fitted.extension, extras.hands_extension)?;
-    items.extend([
-        ("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)).into_pyobject(py)?),
-        ("mean", fitted.mean.into_pyobject(py)?.into_any()),
-        ("reached", PyArray1::from_vec(py, fitted.reached).into_any()),
-        ("values", PyArray1::from_slice(py, fitted.values.values()).into_any()),
-    ]);
-    dict(py, items)
+    let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
+    dict.set_item("mean", fitted.mean)?;
+    dict.set_item("reached", PyArray1::from_vec(py, fitted.reached))?;
+    dict.set_item("values", PyArray1::from_slice(py, fitted.values.values()))?;
+    Ok(dict)
 }
 
-type Items<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
-
 /// What every fitted estimator keeps; without the extension where that is made of the rows of the fit.
-fn kept_items<'py>(
+fn kept<'py>(
     py: Python<'py>,
     report: &Report,
     extension: Option<Extension<'_>>,
     hands_extension: bool,
-) -> PyResult<Items<'py>> {
+) -> PyResult<Bound<'py, PyDict>> {
     let widths = match &extension {
         Some(Extension::Neighbors(neighbors)) => widths_object(py, &neighbors.widths)?,
         _ => py.None().into_bound(py),
     };
     let extension =
         extension.filter(|_| hands_extension).map(|extension| extension_object(py, extension)).transpose()?;
-    Ok(vec![
-        ("widths", widths),
-        ("report", json(report).map_err(to_py)?.into_pyobject(py)?.into_any()),
-        ("extension", extension.into_pyobject(py)?),
-    ])
+    Ok(py_dict!(py, "widths": widths, "report": json(report).map_err(to_py)?, "extension": extension))
 }
 
 /// The sizes of classes that were given, whether the method decides by them or not.

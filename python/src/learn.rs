@@ -20,7 +20,7 @@ use crate::parameters::{count, filled};
 /// What a graph is learned from.
 #[derive(FromPyObject)]
 pub enum SourceInput<'py> {
-    /// Neighbours with squared distances in single precision.
+    /// Neighbors with squared distances in single precision.
     #[pyo3(transparent)]
     Single((PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, f32>)),
     /// The same in double precision.
@@ -41,7 +41,7 @@ struct Summary<'a> {
     warnings: Vec<String>,
 }
 
-/// `(graph, multipliers, report)` learned from features or from neighbours; the graph as `(shape, indptr, indices, data)`.
+/// `(graph, multipliers, report)` learned from features or from neighbors; the graph as `(shape, indptr, indices, data)`.
 #[pyfunction]
 pub fn learn_graph<'py>(
     py: Python<'py>,

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arrays::dict;
+use crate::arrays::py_dict;
 use crate::error::to_py;
 
 /// Words for which Python has `None`, the first of them that a parameter takes.
@@ -173,16 +173,16 @@ fn description<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'p
         case.iter().map(|condition| (condition.parameter, condition.values)).collect::<Vec<_>>()
     };
     let cases: Vec<_> = parameter.cases.iter().map(case).collect();
-    let items = vec![
-        ("name", parameter.name.into_pyobject(py)?.into_any()),
-        ("doc", parameter.doc.as_str().into_pyobject(py)?.into_any()),
-        ("default", object(py, &parameter.default)?),
-        ("kind", kind.into_pyobject(py)?.into_any()),
-        ("interval", domain.range.interval().into_pyobject(py)?.into_any()),
-        ("words", domain.words.clone().into_pyobject(py)?.into_any()),
-        ("pattern", domain.pattern.into_pyobject(py)?),
-        ("cases", cases.into_pyobject(py)?.into_any()),
-        ("excludes", parameter.excludes.into_pyobject(py)?),
-    ];
-    dict(py, items)
+    Ok(py_dict!(
+        py,
+        "name": parameter.name,
+        "doc": &parameter.doc,
+        "default": object(py, &parameter.default)?,
+        "kind": kind,
+        "interval": domain.range.interval(),
+        "words": domain.words.clone(),
+        "pattern": domain.pattern,
+        "cases": cases,
+        "excludes": parameter.excludes,
+    ))
 }

@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{dict, matrix, matrix_array, vector};
+use crate::arrays::{matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 
 /// From scores to labels, as the fitted estimator keeps it.
@@ -29,12 +29,9 @@ impl From<RuleInput> for Rule {
 
 /// A rule as a dict that [`RuleInput`] reads back.
 pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("offset", &rule.offset)?;
-    dict.set_item("scale", &rule.scale)?;
-    dict.set_item("temperature", rule.temperature)?;
-    dict.set_item("prior", &rule.prior)?;
-    Ok(dict)
+    Ok(py_dict!(
+        py, "offset": &rule.offset, "scale": &rule.scale, "temperature": rule.temperature, "prior": &rule.prior,
+    ))
 }
 
 /// Kernel widths, as the fitted estimator keeps them.
@@ -81,18 +78,19 @@ pub fn apply_rule<'py>(
     let extended = Extended { scores: matrix(&scores)?, errors };
     let rule = Rule::from(rule);
     let labeling = control.run(py, |run| Ok(run.install(|| rule.apply_with_errors(extended))))?;
-    dict(py, labeling_items(py, labeling)?)
+    let dict = PyDict::new(py);
+    add_labeling(&dict, labeling)?;
+    Ok(dict)
 }
 
-/// What a labeling consists of, by name.
-pub fn labeling_items<'py>(py: Python<'py>, labeling: Labeling) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
-    Ok(vec![
-        ("scores", matrix_array(py, Arc::unwrap_or_clone(labeling.scores))?.into_any()),
-        ("label_distributions", matrix_array(py, labeling.label_distributions)?.into_any()),
-        ("labels", PyArray1::from_vec(py, labeling.labels).into_any()),
-        ("confidence", PyArray1::from_vec(py, labeling.confidence).into_any()),
-        ("reached", PyArray1::from_vec(py, labeling.reached).into_any()),
-        ("certified", labeling.certified.map(|certified| PyArray1::from_vec(py, certified)).into_pyobject(py)?),
-        ("score_radius", labeling.score_radius.map(|radius| PyArray1::from_vec(py, radius)).into_pyobject(py)?),
-    ])
+/// Adds what a labeling consists of, by name.
+pub fn add_labeling(dict: &Bound<'_, PyDict>, labeling: Labeling) -> PyResult<()> {
+    let py = dict.py();
+    dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(labeling.scores))?)?;
+    dict.set_item("label_distributions", matrix_array(py, labeling.label_distributions)?)?;
+    dict.set_item("labels", PyArray1::from_vec(py, labeling.labels))?;
+    dict.set_item("confidence", PyArray1::from_vec(py, labeling.confidence))?;
+    dict.set_item("reached", PyArray1::from_vec(py, labeling.reached))?;
+    dict.set_item("certified", labeling.certified.map(|certified| PyArray1::from_vec(py, certified)))?;
+    dict.set_item("score_radius", labeling.score_radius.map(|radius| PyArray1::from_vec(py, radius)))
 }

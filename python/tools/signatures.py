@@ -160,6 +160,11 @@ ADDED = {
         "array-like of shape (n_landmarks, n_features)",
         "An array holds the landmarks themselves; then `n_landmarks` means nothing.",
     ),
+    "GraphLearner.n_neighbors": (
+        "",
+        "",
+        "They are wanted on average, and decide the sparsity θ where that is auto. At most n_samples − 2 then.",
+    ),
     "GraphLearner.metric": ('Literal["precomputed"]', '"precomputed"', '"precomputed" takes squared distances as X.'),
 }
 
