@@ -17,7 +17,8 @@ from ._inputs import CsrParts, csr_from_parts, csr_parts
 class Graph:
     """Undirected graph with positive weights and no self loops.
 
-    Made by :func:`lapwing.graph.knn_graph`, :func:`lapwing.graph.sparsify` or :meth:`from_scipy`; estimators with ``affinity="precomputed"`` take it as X.
+    Made by :func:`lapwing.graph.knn_graph`, :func:`lapwing.graph.sparsify` or :meth:`from_scipy`; estimators with
+    ``affinity="precomputed"`` take it as X.
 
     Attributes
     ----------

@@ -45,9 +45,6 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     Warns
     -----
     UnreachedWarning

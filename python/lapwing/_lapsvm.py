@@ -148,9 +148,6 @@ class LaplacianSVC(LaplacianSVCParameters, KernelClassifier):
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     Warns
     -----
     ConvergenceWarning
@@ -198,9 +195,6 @@ class LaplacianRidgeClassifier(LaplacianRidgeClassifierParameters, KernelClassif
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -223,9 +217,6 @@ class LaplacianRidgeRegressor(LaplacianRidgeRegressorParameters, KernelEstimator
     by the kernel alone.
 
     Parameters
-    ----------
-
-    Attributes
     ----------
 
     Examples

@@ -58,13 +58,21 @@ def documented_by(parameters: str) -> Callable[[_Function], _Function]:
 
 
 def _filled(doc: str | None, sections: dict[str, str]) -> str | None:
-    """The docstring with these texts after the headings of its sections; none where Python dropped it."""
+    """The docstring with these texts after the headings of its sections; none where Python dropped it.
+
+    A section without a heading in the docstring follows the one before.
+    """
     if doc is None:
         return None
-    doc = inspect.cleandoc(doc)
+    doc, last = inspect.cleandoc(doc), ""
     for heading, text in sections.items():
         heading = f"{heading}\n{'-' * len(heading)}\n"
-        doc = doc.replace(heading, f"{heading}{text.strip()}\n" if text else heading, 1)
+        section = f"{heading}{text.strip()}\n" if text else heading
+        if heading in doc:
+            doc = doc.replace(heading, section, 1)
+        elif text:
+            doc = doc.replace(last, f"{last}\n{section}", 1)
+        last = section
     return doc
 
 

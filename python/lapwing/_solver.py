@@ -47,8 +47,10 @@ class LaplacianSolver(NamedParameters):
         Seed of the factor. The same seed gives the same bits for any `n_jobs`.
     n_jobs : int or None, default=None
         Threads; None and -1 take every processor.
-    verbose, callback
-        As in :func:`lapwing.graph.kneighbors`.
+    verbose : int or bool, default=0
+        Whether to write the time of each phase to standard error.
+    callback : callable or None, default=None
+        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 
     Attributes
     ----------

@@ -33,9 +33,6 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     Notes
     -----
     About 45 edges a row are kept at a distortion of 0.5, and four times as many held, of 68 bytes each. From features,

@@ -275,8 +275,10 @@ def effective_resistances(
         Seed of the projections.
     n_jobs : int or None, default=None
         Threads; None and -1 take every processor. Results are the same for any number.
-    verbose, callback
-        As in :func:`kneighbors`.
+    verbose : int or bool, default=0
+        Whether to write the time of each phase to standard error.
+    callback : callable or None, default=None
+        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 
     Returns
     -------

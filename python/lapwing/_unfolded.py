@@ -60,9 +60,6 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     Examples
     --------
     >>> import numpy as np
@@ -115,9 +112,6 @@ class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, Spr
     The mean of the given values is taken off before the fit and added back to Z.
 
     Parameters
-    ----------
-
-    Attributes
     ----------
 
     Examples

@@ -46,12 +46,10 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     Notes
     -----
     O(l·n·d) time for l labeled rows. A fitted estimator keeps a copy of these.
+    The scores are the given labels themselves, one-hot or shares: the confidence of a plain label is 1 and says nothing.
 
     Examples
     --------
@@ -73,9 +71,6 @@ class SubsamplingHarmonicClassifier(SubsamplingHarmonicClassifierParameters, Spr
     The sample holds all labeled rows, and of the others each with the same chance.
 
     Parameters
-    ----------
-
-    Attributes
     ----------
 
     Notes
@@ -107,9 +102,6 @@ class SimpleHarmonicClassifier(SimpleHarmonicClassifierParameters, SpreadingClas
     Parameters
     ----------
 
-    Attributes
-    ----------
-
     References
     ----------
     M. Ji, T. Yang, B. Lin, R. Jin, J. Han: A simple algorithm for semi-supervised learning with improved generalization
@@ -138,9 +130,6 @@ class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassi
     clusters that no single axis tells apart stay together.
 
     Parameters
-    ----------
-
-    Attributes
     ----------
 
     References

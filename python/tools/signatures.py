@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
@@ -76,7 +76,7 @@ class Signature:
     """The parameter that may be given by position; the first one unless it is named here."""
     defaults: dict[str, str] = field(default_factory=dict)
     """Defaults that differ from those of the library."""
-    no_words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    no_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Words that make no sense here."""
     attributes: tuple[str, ...] = ()
     """Keys of `ATTRIBUTES`."""
@@ -382,8 +382,9 @@ def documentation(listed: list[Parameter]) -> str:
 
 
 def _wrapped(text: str, first: str, next_lines: str) -> list[str]:
-    options = {"break_on_hyphens": False, "break_long_words": False}
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=next_lines, **options)
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=first, subsequent_indent=next_lines)
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
+    return wrapper.wrap(text)
 
 
 def _text(name: str, text: str) -> str:
