@@ -1,6 +1,6 @@
-"""Labels for millions of rows from a handful of labelled ones.
+"""Labels for millions of rows from a handful of labeled ones.
 
-lapwing builds a nearest-neighbour graph of the rows and spreads the given labels over it. Estimators are
+lapwing builds a nearest-neighbor graph of the rows and spreads the given labels over it. Estimators are
 scikit-learn estimators; -1 (or None, NaN, or what ``unlabeled=`` says) marks the rows without a label.
 
 >>> import numpy as np

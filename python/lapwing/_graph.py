@@ -17,7 +17,8 @@ from ._inputs import CsrParts, csr_from_parts, csr_parts
 class Graph:
     """Undirected graph with positive weights and no self loops.
 
-    Made by :func:`lapwing.graph.knn_graph`, :func:`lapwing.graph.sparsify` or :meth:`from_scipy`; estimators with ``affinity="precomputed"`` take it as X.
+    Made by :func:`lapwing.graph.knn_graph`, :func:`lapwing.graph.sparsify` or :meth:`from_scipy`; estimators with
+    ``affinity="precomputed"`` take it as X.
 
     Attributes
     ----------
@@ -28,8 +29,8 @@ class Graph:
     degree : ndarray of shape (n_samples,)
         Weighted degrees dᵢ = Σⱼ wᵢⱼ.
     report : dict
-        How the graph was made. By a neighbour search: builder, measured recall and its standard error, rows whose
-        neighbours are all at distance 0. By a sparsifier: see :func:`lapwing.graph.sparsify`. Empty for a graph that
+        How the graph was made. By a neighbor search: method, measured recall and its standard error, rows whose
+        neighbors are all at distance 0. By a sparsifier: see :func:`lapwing.graph.sparsify`. Empty for a graph that
         was given.
 
     Examples

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from ._columns import check_columns
 
@@ -31,11 +30,6 @@ def check_options(X: Any, min_samples: int = 1) -> dict[str, Any]:
         "ensure_all_finite": False,
         "ensure_min_samples": min_samples,
     }
-
-
-def check_features(X: Any, min_samples: int = 1) -> Any:
-    """An array or CSR matrix that `features_argument` takes."""
-    return check_array(X, input_name="X", **check_options(X, min_samples))
 
 
 def features_argument(X: Any) -> Any:
@@ -68,7 +62,7 @@ def csr_from_parts(parts: CsrParts) -> sp.csr_array:
 
 
 def neighbor_arrays(neighbors: tuple[Any, Any]) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Checks `(indices, distances)`, both (n, k), of a neighbour search among the n rows."""
+    """Checks `(indices, distances)`, both (n, k), of a neighbor search among the n rows."""
     if len(neighbors) != 2:
         raise ValueError(f"precomputed neighbors are (indices, distances); got {len(neighbors)} arrays")
     indices, distances = np.asarray(neighbors[0]), np.asarray(neighbors[1])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from ._graph import Graph
+from ._inputs import check_options, features_argument
 
 #: Packages whose graphs are no matrices, and how theirs become one.
 GRAPH_PACKAGES = {
@@ -45,10 +47,18 @@ def refuse_other_kinds(X: Any, what: str, graphs: str, files: str = READ_FIRST) 
         raise TypeError(f"{what} is a {kind}, which has no order; {expected}")
 
 
-def features_of(X: Any, check: Callable[[], Any], graphs: str, files: str = READ_FIRST) -> Any:
-    """What `check` makes of features X, once they are of a kind that can be checked."""
+def checked_features(
+    estimator: Any, X: Any, graphs: str, files: str = READ_FIRST, min_samples: int = 1, reset: bool = True
+) -> Any:
+    """X as the features of an estimator, checked; `graphs` and `files` as in `refuse_other_kinds`."""
     refuse_other_kinds(X, "X", graphs, files)
-    return check()
+    return validate_data(estimator, X, reset=reset, **check_options(X, min_samples=min_samples))
+
+
+def array_of_features(X: Any, graphs: str) -> Any:
+    """X as the features of a function, as the compiled part takes them."""
+    refuse_other_kinds(X, "X", graphs)
+    return features_argument(check_array(X, input_name="X", **check_options(X, min_samples=2)))
 
 
 def looks_like_a_graph(X: Any) -> bool:

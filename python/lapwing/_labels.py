@@ -59,12 +59,12 @@ def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
 
 
 def class_labels(y: Any, unlabeled: Any = None, sample_weight: NDArray[np.float64] | None = None) -> ClassLabels:
-    """Find the classes. Rows of weight 0 count as unlabelled."""
+    """Find the classes. Rows of weight 0 count as unlabeled."""
     y = as_label_array(y)
     labeled = ~unlabeled_mask(y, unlabeled)
     if sample_weight is not None:
         if labeled.any() and not sample_weight[labeled].any():
-            raise ValueError("no row has a label: sample_weight is zero in every labelled row")
+            raise ValueError("no row has a label: sample_weight is zero in every labeled row")
         labeled &= sample_weight != 0
     given = _discrete(y[labeled])
     classes, inverse = np.unique(given, return_inverse=True)

@@ -15,29 +15,20 @@ __all__ = [
     "Solver",
     "Sparsifier",
     "apply_rule",
-    "check_sizes",
-    "decide_by_sizes",
     "build_info",
     "check_graph",
+    "check_parameters",
     "components",
     "effective_resistances",
     "extend",
     "fit_classifier",
-    "fit_eigenfunction",
-    "fit_kernel_classifier",
-    "fit_kernel_regressor",
-    "fit_low_rank",
-    "fit_nearest_label",
-    "fit_network_classifier",
-    "fit_network_regressor",
     "fit_regressor",
-    "fit_simple_harmonic",
-    "fit_subsampling",
     "kneighbors",
     "knn_graph",
     "learn_graph",
     "learn_weights",
     "load_model",
+    "parameters",
     "save_model",
     "single_node_weights",
     "sparsify",
@@ -81,11 +72,11 @@ class Sparsifier:
     def counts(self) -> tuple[int, int]: ...
 
 def start_sparsifier(
-    n_samples: int, options: dict[str, Any], probes: NDArray[np.float64] | None, control: dict[str, Any]
+    n_samples: int, parameters: dict[str, Any], probes: NDArray[np.float64] | None, control: dict[str, Any]
 ) -> Sparsifier: ...
 def sparsify(
     source: _Csr | tuple[str | PathLike[str], int | None],
-    options: dict[str, Any],
+    parameters: dict[str, Any],
     probes: NDArray[np.float64] | None,
     control: dict[str, Any],
 ) -> tuple[_Csr, str]: ...
@@ -93,18 +84,18 @@ def effective_resistances(
     adjacency: _Csr, projection: tuple[int, float] | None, control: dict[str, Any]
 ) -> tuple[NDArray[np.float64], list[str]]: ...
 def kneighbors(
-    features: _Features, options: dict[str, Any], control: dict[str, Any]
+    features: _Features, parameters: dict[str, Any], control: dict[str, Any]
 ) -> tuple[NDArray[np.float32], NDArray[np.uint32], str]: ...
 def knn_graph(
-    features: _Features, options: dict[str, Any], control: dict[str, Any]
+    features: _Features, parameters: dict[str, Any], control: dict[str, Any]
 ) -> tuple[_Csr, _Widths, str]: ...
 def weigh_neighbors(
-    indices: NDArray[np.uint32], distances: NDArray[np.float32], options: dict[str, Any], control: dict[str, Any]
+    indices: NDArray[np.uint32], distances: NDArray[np.float32], parameters: dict[str, Any], control: dict[str, Any]
 ) -> tuple[_Csr, _Widths]: ...
 def learn_graph(
     source: _Features | tuple[NDArray[np.uint32], NDArray[Any]],
     graph: dict[str, Any],
-    options: dict[str, Any],
+    parameters: dict[str, Any],
     start: NDArray[np.float64] | None,
     control: dict[str, Any],
 ) -> tuple[_Csr, NDArray[np.float64], str]: ...
@@ -114,7 +105,7 @@ def learn_weights(
     n_samples: int,
     model: str,
     regularizers: tuple[float, float],
-    options: dict[str, Any],
+    parameters: dict[str, Any],
     start: NDArray[np.float64] | None,
     control: dict[str, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], str]: ...
@@ -122,101 +113,25 @@ def single_node_weights(squared: NDArray[np.float64], model: str, sparsity: floa
 def check_graph(adjacency: _Csr) -> tuple[_Csr, NDArray[np.float64]]: ...
 def components(adjacency: _Csr) -> NDArray[np.uint32]: ...
 def fit_classifier(
-    input: _Features | dict[str, Any],
+    method: str,
+    parameters: dict[str, Any],
+    rows: dict[str, Any],
     labels: _Labels,
     label_weights: NDArray[np.float64] | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
-    sparse: dict[str, Any] | None,
+    extras: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
 def fit_regressor(
-    input: _Features,
+    method: str,
+    parameters: dict[str, Any],
+    rows: dict[str, Any],
     values: NDArray[np.float64],
     label_weights: NDArray[np.float64] | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
+    extras: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
-def fit_nearest_label(
-    input: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    graph: dict[str, Any],
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_subsampling(
-    input: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
-    n_subsample: int | None,
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_simple_harmonic(
-    input: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    graph: dict[str, Any],
-    n_eigenvectors: int | None,
-    tol: float,
-    max_iter: int,
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_eigenfunction(
-    input: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    options: dict[str, Any],
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_low_rank(
-    input: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    options: dict[str, Any],
-    landmarks: NDArray[np.float64] | None,
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_kernel_classifier(
-    features: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    adjacency: _Csr | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
-    validation: tuple[_Features, _Labels] | None,
-    start: KernelMachine | None,
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_kernel_regressor(
-    features: _Features,
-    values: NDArray[np.float64],
-    label_weights: NDArray[np.float64] | None,
-    adjacency: _Csr | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_network_classifier(
-    features: _Features,
-    labels: _Labels,
-    label_weights: NDArray[np.float64] | None,
-    adjacency: _Csr | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
-def fit_network_regressor(
-    features: _Features,
-    values: NDArray[np.float64],
-    label_weights: NDArray[np.float64] | None,
-    adjacency: _Csr | None,
-    graph: dict[str, Any],
-    options: dict[str, Any],
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
+def check_parameters(method: str, parameters: dict[str, Any]) -> dict[str, Any]: ...
+def parameters(of: str) -> list[dict[str, Any]]: ...
 @final
 class Eigenfunctions:
     def __new__(cls, parts: tuple[NDArray[Any], ...]) -> Eigenfunctions: ...
@@ -226,7 +141,7 @@ class Landmarks:
     def __new__(cls, state: bytes) -> Landmarks: ...
     def values(self) -> NDArray[np.float64] | None: ...
     def n_landmarks(self) -> int: ...
-    def factor(self) -> str | None: ...
+    def factor(self) -> str: ...
     def n_nearest(self) -> int | None: ...
     def bandwidth(self) -> float | None: ...
 
@@ -257,25 +172,16 @@ def apply_rule(
     rule: dict[str, Any],
     control: dict[str, Any],
 ) -> dict[str, Any]: ...
-def check_sizes(sizes: dict[str, Any], n_classes: int) -> None: ...
-def decide_by_sizes(
-    scores: NDArray[np.float64],
-    rule: dict[str, Any],
-    labels: Any,
-    label_weights: NDArray[np.float64] | None,
-    sizes: dict[str, Any],
-    control: dict[str, Any],
-) -> dict[str, Any]: ...
 @final
 class NeighborIndex:
     def __new__(
         cls, cells: tuple[NDArray[np.uint32], NDArray[np.uint64], int, float, float] | None = None
     ) -> NeighborIndex: ...
     def build(
-        self, features: _Features, options: dict[str, Any], control: dict[str, Any]
+        self, features: _Features, parameters: dict[str, Any], control: dict[str, Any]
     ) -> tuple[int, int, float, float] | None: ...
     def query(
-        self, features: _Features, new: _Features, options: dict[str, Any], control: dict[str, Any]
+        self, features: _Features, new: _Features, parameters: dict[str, Any], control: dict[str, Any]
     ) -> tuple[NDArray[np.float32], NDArray[np.uint32]]: ...
 
 def save_model(path: str | PathLike[str], model: dict[str, Any], control: dict[str, Any]) -> None: ...

@@ -4,82 +4,50 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _lapwing
-from ._arguments import auto_or_number, graph_options, integer, number, text
+from ._arguments import choice, integer, number
 from ._control import Callback, run_control
 from ._graph import Graph
-from ._inputs import check_options, features_argument
-from ._kinds import features_of
-from ._parameters import NamedParameters
+from ._inputs import features_argument
+from ._kinds import READ_FIRST, checked_features
+from ._parameters import NamedParameters, documented, documented_by
+from ._signatures import LEARN_WEIGHTS_PARAMETERS, GraphLearnerParameters
+from ._warnings import warn_of
 
+#: The words of the library for weights that are learned by each model.
+MODEL_WEIGHTS = {"log": "learned", "l2": "learned-l2"}
+#: Parameters of learning, beside those of the neighbor search.
+LEARN_NAMES = ("support_factor", "sparsity", "scale", "solver", "tol", "max_iter", "repair")
 #: Squared distances taken as they are; all others become the first.
 _DISTANCE_TYPES = (np.float64, np.float32)
 
 
-class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@documented
+class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Graph learned from smooth features.
 
-    For squared distances Z it minimises ‖W ∘ Z‖₁,₁ + f(W) over symmetric weights W ≥ 0 with empty diagonal (Kalofolias
+    For squared distances Z it minimizes ‖W ∘ Z‖₁,₁ + f(W) over symmetric weights W ≥ 0 with empty diagonal (Kalofolias
     2016; Kalofolias & Perraudin 2019). Which pairs are joined is learned as well as how strongly: far fewer edges join
-    different groups than in a nearest-neighbour graph of the same size.
+    different groups than in a nearest-neighbor graph of the same size.
 
     Parameters
     ----------
-    n_neighbors : int, default=10
-        Neighbours of each row that are wanted on average, in [1, n_samples − 2]. Decides the sparsity θ.
-    model : {"log", "l2"}, default="log"
-        f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight
-        ‖W‖₁,₁ = n_samples, which makes degrees alike and may leave rows far from all others without edges. Both with θZ
-        for Z: the papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ).
-    support_factor : float ≥ 1 or None, default=3
-        Pairs may carry weight if one row is among the `support_factor * n_neighbors` nearest of the other; None allows
-        all pairs, for up to some ten thousand rows.
-    sparsity : float > 0 or "auto", default="auto"
-        θ; the larger, the sparser. "auto" follows from n_neighbors (eq. 17, the geometric middle of its interval).
-    scale : float > 0, default=1.0
-        δ that all weights are multiplied by.
-    solver : {"auto", "newton", "primal-dual"}, default="auto"
-        Newton's method on the dual, which "auto" takes, or the iteration of the papers.
-    tol : float in (0, 1), default=1e-8
-        Duality gap at which the solver stops, relative to n_samples ("log") or to 2‖w‖² + ‖d‖² ("l2").
-    max_iter : int or "auto", default="auto"
-        Most steps; "auto" is 100 for "newton" and 10,000 for "primal-dual".
-    repair : bool, default=False
-        Whether to look for pairs that were not allowed but would carry weight, and to learn again with them. The result is
-        that of all pairs, as far as the neighbours found are the nearest ones, where `report_["n_uncertified"]` is 0.
-    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-        ‖x − y‖² or 2·(1 − cos); "precomputed" takes squared distances as X.
-    method : {"auto", "exact", "partitions"}, default="auto"
-    recall_target : float in (0, 1], default=0.95
-    zero_rows : {"error", "allow"}, default="error"
-        Neighbour search, as in :func:`lapwing.graph.kneighbors`.
-    warm_start : bool, default=False
-        Whether a fit starts from the solution of the one before, which saves steps where parameters or data changed a
-        little. Needs the same number of rows.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of an approximate neighbour search.
-    n_jobs : int or None, default=None
-        Threads; None and -1 take every processor. Results are the same for any number.
-    verbose, callback
-        As in :func:`lapwing.graph.kneighbors`; the notes of the callback show the gap.
 
     Attributes
     ----------
     graph_ : Graph
         The learned graph.
     sparsity_ : float
-        θ, also as ``theta_``.
+        θ.
     sparsity_bounds_ : tuple of float or None
         Interval of θ for `n_neighbors`; None where the sparsity was given.
     gap_ : float
@@ -97,13 +65,13 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
     report_ : dict
         All this and: seconds per phase (`phases`), allowed pairs (`n_allowed`), edges (`n_edges`), edges of a row on average
         (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
-        repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbour search (`knn`).
+        repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbor search (`knn`).
     n_features_in_, feature_names_in_
-        As scikit-learn has them; not where neighbours were given.
+        As scikit-learn has them; not where neighbors were given.
 
     Notes
     -----
-    One neighbour search for `support_factor * n_neighbors` neighbours, then some ten to thirty passes over the allowed
+    One neighbor search for `support_factor * n_neighbors` neighbors, then some ten to thirty passes over the allowed
     pairs, 20 bytes each.
 
     In a pipeline before an estimator with ``affinity="precomputed"`` the fit hands on the learned graph, and predictions
@@ -120,47 +88,6 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
     (True, True)
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        model: str = "log",
-        support_factor: float | None = 3.0,
-        sparsity: Any = "auto",
-        scale: float = 1.0,
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: Any = "auto",
-        repair: bool = False,
-        metric: str = "euclidean",
-        method: str = "auto",
-        recall_target: float = 0.95,
-        zero_rows: str = "error",
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.model = model
-        self.support_factor = support_factor
-        self.sparsity = sparsity
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.repair = repair
-        self.metric = metric
-        self.method = method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.metric != "precomputed"
@@ -173,9 +100,9 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a pair of arrays
-            Features; or ``(indices, sq_distances)``, both (n_samples, k), of a neighbour search among the rows: nearest
+            Features; or ``(indices, sq_distances)``, both (n_samples, k), of a neighbor search among the rows: nearest
             first, the row itself left out, **squared** distances; or, with ``metric="precomputed"``, the squared distances
-            (n_samples, n_samples). Neighbours that are given are the allowed ones, whatever `support_factor`.
+            (n_samples, n_samples). Neighbors that are given are the allowed ones, whatever `support_factor`.
         y : ignored
             Present because scikit-learn passes it.
 
@@ -185,20 +112,15 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
             This object.
         """
         control = run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
-        graph = self._graph_options()
-        options = learn_options(
-            support_factor=self.support_factor,
-            sparsity=self.sparsity,
-            scale=self.scale,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            repair=self.repair,
-        )
-        fit_X, index = None, None
+        graph = self._graph_parameters()
+        learned = {name: getattr(self, name) for name in LEARN_NAMES}
+        if self._allows_all:
+            learned["support_factor"] = None
+        fit_X: Any = None
+        index: Any = None
         if isinstance(X, tuple):
             source: Any = table_arrays(X)
-            # What an earlier fit knew of columns is no longer so.
+            # The columns of an earlier fit have no meaning here.
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         elif self.metric == "precomputed":
@@ -209,7 +131,7 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
             index = _lapwing.NeighborIndex()
             source = features_argument(fit_X)
         start = self._start(source)
-        parts, multipliers, report = _lapwing.learn_graph(source, graph, options, start, control)
+        parts, multipliers, report = _lapwing.learn_graph(source, graph, learned, start, control)
         self.report_ = finite_or_inf(json.loads(report))
         self._fit_X, self._index, self._fit_model = fit_X, index, self.model
         self.graph_ = Graph._from_parts(parts, self.report_)
@@ -219,9 +141,7 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         self.gap_, self.objective_ = self.report_["gap"], self.report_["objective"]
         self.saturated_, self.n_iter_ = self.report_["saturated"], self.report_["n_iter"]
         self.converged_, self.multipliers_ = self.report_["converged"], multipliers
-        for warning in self.report_.pop("warnings"):
-            category = ConvergenceWarning if warning.startswith("the solver stopped") else UserWarning
-            warnings.warn(warning, category, stacklevel=2)
+        warn_of(self.report_.pop("warnings"), 2)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_array:
@@ -235,7 +155,7 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features), or a pair of arrays
             New rows; or ``(indices, sq_distances)`` of fitted rows, nearest first; or, with ``metric="precomputed"``,
-            squared distances (n_queries, n_samples). A fitted row among them has itself for its nearest neighbour: the
+            squared distances (n_queries, n_samples). A fitted row among them has itself for its nearest neighbor: the
             weights among the fitted rows are ``graph_``.
 
         Returns
@@ -269,38 +189,34 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         check_is_fitted(self)
         return np.asarray([f"graphlearner{row}" for row in range(self.graph_.n_samples)], dtype=object)
 
-    @property
-    def theta_(self) -> float:
-        """θ of the papers, which is ``sparsity_``."""
-        check_is_fitted(self)
-        return float(self.sparsity_)
-
-    def _graph_options(self) -> dict[str, Any]:
-        metric = text("metric", self.metric)
-        return graph_options(
-            n_neighbors=self.n_neighbors,
-            metric="euclidean" if metric == "precomputed" else metric,
-            weights=model_weights(self.model),
-            method=self.method,
-            recall_target=self.recall_target,
-            zero_rows=self.zero_rows,
-        )
+    def _graph_parameters(self) -> dict[str, Any]:
+        return {
+            "n_neighbors": self.n_neighbors,
+            "metric": "euclidean" if self.metric == "precomputed" else self.metric,
+            "weights": MODEL_WEIGHTS[choice("model", self.model, tuple(MODEL_WEIGHTS))],
+            "knn_method": self.method,
+            "recall_target": self.recall_target,
+            "zero_rows": self.zero_rows,
+        }
 
     def _n_allowed_of_new(self) -> int:
-        factor = 3.0 if self.support_factor in (None, math.inf) else number("support_factor", self.support_factor)
+        factor = 3.0 if self._allows_all else number("support_factor", self.support_factor)
         k = integer("n_neighbors", self.n_neighbors)
         return max(math.ceil(factor * k), k + 1)
 
     def _n_allowed(self, n_samples: int) -> int:
-        most = n_samples - 1
-        return most if self.support_factor in (None, math.inf) else min(self._n_allowed_of_new(), most)
+        return n_samples - 1 if self._allows_all else min(self._n_allowed_of_new(), n_samples - 1)
+
+    @property
+    def _allows_all(self) -> bool:
+        return self.support_factor in (None, "none", math.inf)
 
     def _start(self, source: Any) -> NDArray[np.float64] | None:
-        before = getattr(self, "multipliers_", None) if self.warm_start else None
+        before: NDArray[np.float64] | None = getattr(self, "multipliers_", None) if self.warm_start else None
         if before is None or self._fit_model != self.model or not self.converged_:
             return None
         if isinstance(source, tuple):
-            # Sparse features come as (shape, …), neighbours as arrays.
+            # Sparse features come as (shape, …), neighbors as arrays.
             n = source[0][0] if isinstance(source[0], tuple) else len(source[0])
         else:
             n = len(source)
@@ -309,23 +225,21 @@ class GraphLearner(NamedParameters, TransformerMixin, BaseEstimator):  # type: i
         return before
 
     def _features(self, X: Any, min_samples: int = 1, reset: bool = True) -> Any:
-        def check() -> Any:
-            return validate_data(self, X, reset=reset, **check_options(X, min_samples=min_samples))
-
-        return features_of(X, check, "GraphLearner learns a graph from features")
+        return checked_features(self, X, "GraphLearner learns a graph from features", READ_FIRST, min_samples, reset)
 
     def _neighbors_of(self, X: Any) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         new = self._features(X, reset=False)
         k = min(self._n_allowed_of_new(), int(self._fit_X.shape[0]))
-        options = {**self._graph_options(), "weights": "binary", "n_neighbors": k}
+        options = {name: getattr(self, name) for name in ("metric", "method", "recall_target", "zero_rows")}
         control = run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
         distances, indices = self._index.query(
-            features_argument(self._fit_X), features_argument(new), options, control
+            features_argument(self._fit_X), features_argument(new), {**options, "n_neighbors": k}, control
         )
         wide = distances.astype(np.float64)
         return indices, 2 * wide.clip(0) if self.metric == "cosine" else wide**2
 
 
+@documented_by(LEARN_WEIGHTS_PARAMETERS)
 def learn_weights(
     edges: Any,
     sq_distances: Any,
@@ -333,10 +247,10 @@ def learn_weights(
     *,
     alpha: float = 1.0,
     beta: float = 1.0,
-    model: str = "log",
-    solver: str = "auto",
+    model: Literal["log", "l2"] = "log",
+    solver: Literal["auto", "newton", "primal-dual"] = "auto",
     tol: float = 1e-8,
-    max_iter: Any = "auto",
+    max_iter: int | Literal["auto"] = "auto",
     start: Any = None,
     n_jobs: int | None = None,
     verbose: int | bool = 0,
@@ -344,30 +258,12 @@ def learn_weights(
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Weights of given pairs of rows under which features at these distances are smooth.
 
-    The model of :class:`GraphLearner` on a support of the caller's. "log" minimises 2zᵀw − α·Σ log dᵢ + β·‖w‖² over the pairs'
+    The model of :class:`GraphLearner` on a support of the caller's. "log" minimizes 2zᵀw − α·Σ log dᵢ + β·‖w‖² over the pairs'
     weights w ≥ 0, where d are the degrees (Kalofolias & Perraudin 2019, eq. 3, each pair counted once in w); "l2"
     2zᵀw + (α/2)·(2‖w‖² + ‖d‖²) under 2·Σw = n_samples (eq. 4 with α/2 for its α).
 
     Parameters
     ----------
-    edges : array-like of int of shape (n_pairs, 2)
-        Pairs that may carry weight, each once, either way round. For "log" every row needs one.
-    sq_distances : array-like of shape (n_pairs,)
-        **Squared** distances, finite and at least 0; zero is allowed. Single precision is kept, all else becomes double.
-    n_samples : int
-        Number of rows.
-    alpha, beta : float > 0, default=1.0
-        α and β of "log"; α of "l2", where beta stays 1. Multiplying z by θ and leaving both at 1 is
-        ``GraphLearner(sparsity=θ)``.
-    model : {"log", "l2"}, default="log"
-    solver : {"auto", "newton", "primal-dual"}, default="auto"
-    tol : float in (0, 1), default=1e-8
-    max_iter : int or "auto", default="auto"
-        As in :class:`GraphLearner`.
-    start : array-like of shape (n_samples + 1,) or None, default=None
-        Multipliers of a similar problem, from its report; Newton then needs fewer steps.
-    n_jobs, verbose, callback
-        As in :func:`kneighbors`.
 
     Returns
     -------
@@ -387,7 +283,8 @@ def learn_weights(
     0.5
     """
     control = run_control(n_jobs, 0, verbose, callback)
-    options = learn_options(solver=solver, tol=tol, max_iter=max_iter)
+    options = {"solver": solver, "tol": tol, "max_iter": max_iter}
+    choice("model", model, tuple(MODEL_WEIGHTS))
     ends = np.asarray(edges)
     if ends.ndim != 2 or ends.shape[1] != 2:
         raise ValueError(f"edges has shape {ends.shape}; expected (n_pairs, 2)")
@@ -404,11 +301,10 @@ def learn_weights(
     multipliers = None if start is None else np.ascontiguousarray(start, np.float64)
     regularizers = (number("alpha", alpha), number("beta", beta))
     weights, multipliers, report = _lapwing.learn_weights(
-        np.ascontiguousarray(ends, np.uint32), squared, n, text("model", model), regularizers, options, multipliers, control
+        np.ascontiguousarray(ends, np.uint32), squared, n, model, regularizers, options, multipliers, control
     )
     summary = finite_or_inf(json.loads(report))
-    for warning in summary.pop("warnings"):
-        warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+    warn_of(summary.pop("warnings"), 2)
     seconds = sum(phase["seconds"] for phase in summary["phases"])
     names = ["model", "solver", "objective", "gap", "n_iter", "n_products", "converged", "n_edges"]
     return weights, {**{name: summary[name] for name in names}, "multipliers": multipliers, "seconds": seconds}
@@ -423,41 +319,8 @@ def finite_or_inf(report: dict[str, Any]) -> dict[str, Any]:
     return report
 
 
-def model_weights(model: Any) -> str:
-    """The word for weights learned by a model."""
-    words = {"log": "learned", "l2": "learned-l2"}
-    if text("model", model) not in words:
-        raise ValueError(f"model is '{model}'; expected one of {', '.join(words)}")
-    return words[model]
-
-
-def learn_options(
-    *,
-    support_factor: Any = None,
-    sparsity: Any = "auto",
-    scale: Any = 1.0,
-    solver: Any = "auto",
-    tol: Any = 1e-8,
-    max_iter: Any = "auto",
-    repair: Any = False,
-) -> dict[str, Any]:
-    """Parameters of learning in the form the compiled part takes them."""
-    is_auto = max_iter is None or (isinstance(max_iter, str) and max_iter == "auto")
-    if not isinstance(repair, (bool, np.bool_)):
-        raise TypeError(f"repair must be True or False, not {type(repair).__name__}")
-    return {
-        "support_factor": None if support_factor in (None, math.inf) else number("support_factor", support_factor),
-        "sparsity": auto_or_number("sparsity", sparsity),
-        "scale": number("scale", scale),
-        "solver": text("solver", solver),
-        "tol": number("tol", tol),
-        "max_iter": None if is_auto else integer("max_iter", max_iter),
-        "repair": bool(repair),
-    }
-
-
 def table_arrays(neighbors: tuple[Any, ...], n_samples: int | None = None) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-    """Checks `(indices, sq_distances)`, both (m, k), of neighbours among `n_samples` rows (m, unless others are meant)."""
+    """Checks `(indices, sq_distances)`, both (m, k), of neighbors among `n_samples` rows (m, unless others are meant)."""
     if len(neighbors) != 2:
         raise ValueError(f"neighbors are (indices, sq_distances); got {len(neighbors)} arrays")
     indices, squared = np.asarray(neighbors[0]), _distances(neighbors[1])

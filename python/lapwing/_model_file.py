@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._classifier import FeatureClassifier, SpreadingClassifier
+from ._classifier import SpreadingClassifier
 from ._harmonic import HarmonicClassifier
-from ._inputs import csr_from_parts
-from ._lapsvm import KernelClassifier, LaplacianRidgeClassifier, LaplacianSVC
+from ._lapsvm import LaplacianRidgeClassifier, LaplacianSVC
 from ._low_rank import LowRankPropagationClassifier
 from ._sparse_harmonic import SparseHarmonicClassifier
 from ._unfolded import UnfoldedGNNClassifier
@@ -24,8 +21,23 @@ from .baselines import (
     SubsamplingHarmonicClassifier,
 )
 
-
-_Model = TypeVar("_Model", FeatureClassifier, KernelClassifier, UnfoldedGNNClassifier)
+CLASSIFIERS: tuple[type[SpreadingClassifier], ...] = (
+    HarmonicClassifier,
+    SparseHarmonicClassifier,
+    LowRankPropagationClassifier,
+    LaplacianSVC,
+    LaplacianRidgeClassifier,
+    UnfoldedGNNClassifier,
+    EigenfunctionClassifier,
+    NearestLabelClassifier,
+    SimpleHarmonicClassifier,
+    SubsamplingHarmonicClassifier,
+)
+#: The classifier of each method. The program has a name for each factor of low-rank propagation.
+METHODS: dict[str, type[SpreadingClassifier]] = {
+    **{classifier._method: classifier for classifier in CLASSIFIERS},
+    **dict.fromkeys(("anchor", "nystrom", "glnp"), LowRankPropagationClassifier),
+}
 
 
 def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
@@ -64,7 +76,7 @@ def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
     if not isinstance(model, SpreadingClassifier):
         raise TypeError(f"save_model takes a classifier of lapwing, not {type(model).__name__}; pickle keeps others")
     check_is_fitted(model)
-    extension = model._extension()
+    extension = model._fitted_extension
     if extension is None:
         raise ValueError("a classifier fitted on a precomputed graph cannot be saved as a model: it has no features")
     names = getattr(model, "feature_names_in_", None)
@@ -89,8 +101,9 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     Returns
     -------
     the classifier of that method
-        Ready to predict. ``classes_`` is there, ``landmarks_`` and ``bandwidth_``, ``layer_weights_``, or ``coefficients_`` and ``bias_``, if it has them, and where a model keeps all rows of the fit ``scores_``, ``reached_``
-        and their labels; what only the fit knew (``report_``, ``n_iter_``, ``residual_``, ``converged_``) is not.
+        Ready to predict. It has ``classes_``; ``landmarks_`` and ``bandwidth_``, ``layer_weights_``, or ``coefficients_`` and
+        ``bias_`` of its method; and where a model keeps all rows of the fit, ``scores_``, ``reached_`` and their labels. It has
+        no ``report_``, ``n_iter_``, ``residual_`` and ``converged_``, which are not in the file.
 
     Raises
     ------
@@ -100,92 +113,10 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
         If it is truncated, not a model, or of a newer version.
     """
     parts = _lapwing.load_model(path)
-    model = _estimator(parts["method"], parts["extension"])
-    model._standardizer = parts["standardizer"]
-    model._rule = parts["rule"]
-    model.classes_ = np.asarray(parts["classes"])
-    model._marker = -1 if model.classes_.dtype.kind == "i" else None
-    model.n_features_in_ = parts["n_features"]
-    if parts["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(parts["feature_names"], dtype=object)
-    if isinstance(model, LowRankPropagationClassifier):
-        model._keep_landmarks()
-    if isinstance(model, KernelClassifier):
-        model._keep_coefficients()
-    elif isinstance(model, UnfoldedGNNClassifier):
-        model._keep_layers()
-    elif not isinstance(model, FeatureClassifier):
-        _label_rows(model, parts["extension"]["scores"])
+    cls = METHODS[parts["method"]]
+    model = cls(**cls._parameters_of(parts["extension"]))
+    model._restore(parts)
     return model
-
-
-def _estimator(method: str, extension: Any) -> SpreadingClassifier:
-    """The estimator of a method, with what labels new rows."""
-    if method == "eigenfunction":
-        return _with_extension(EigenfunctionClassifier(), extension)
-    if isinstance(extension, _lapwing.Landmarks):
-        return _with_extension(_low_rank(extension), extension)
-    if isinstance(extension, _lapwing.KernelMachine):
-        return _with_extension(_kernel_machine(method, extension), extension)
-    if isinstance(extension, _lapwing.Network):
-        return _with_extension(UnfoldedGNNClassifier(), extension)
-    graph = extension["graph"]
-    search = {"metric": graph["metric"], "zero_rows": graph["zero_rows"]}
-    if method == "nearest-label":
-        return _with_extension(NearestLabelClassifier(**search), extension)
-    if method == "subsampling":
-        return _with_extension(SubsamplingHarmonicClassifier(**search), extension)
-    kinds = {"simple-harmonic": SimpleHarmonicClassifier, "sparse-harmonic": SparseHarmonicClassifier}
-    model = kinds.get(method, HarmonicClassifier)(
-        graph["n_neighbors"],
-        weights=graph["weights"],
-        symmetrize=graph["symmetrize"],
-        bandwidth="auto" if graph["bandwidth"] is None else graph["bandwidth"],
-        recall_target=graph["recall_target"],
-        **search,
-    )
-    features = extension["features"]
-    model._fit_X = csr_from_parts(features) if isinstance(features, tuple) else features
-    model._fit_options = graph
-    model._widths = extension["widths"]
-    model._index = extension["index"]
-    model._errors = extension["errors"]
-    return model
-
-
-def _low_rank(landmarks: _lapwing.Landmarks) -> LowRankPropagationClassifier:
-    width, n_nearest = landmarks.bandwidth(), landmarks.n_nearest()
-    options: dict[str, Any] = {"factor": landmarks.factor()}
-    if width is not None:
-        options["bandwidth"] = width
-    if n_nearest is not None:
-        options["n_nearest"] = n_nearest
-    return LowRankPropagationClassifier(landmarks.n_landmarks(), **options)
-
-
-def _kernel_machine(method: str, machine: _lapwing.KernelMachine) -> KernelClassifier:
-    kind = LaplacianRidgeClassifier if method == "laprls" else LaplacianSVC
-    kernel = machine.kernel()
-    if kernel is None:
-        # Weights of the features: those of a linear kernel, or of similarities that were given.
-        return kind("linear")
-    name, bandwidth, degree = kernel
-    return kind(name, bandwidth=bandwidth or "auto", degree=degree or 3)
-
-
-def _with_extension(model: _Model, extension: Any) -> _Model:
-    model._fitted_extension = extension
-    return model
-
-
-def _label_rows(model: SpreadingClassifier, scores: NDArray[np.float64]) -> None:
-    """The labels of the rows of the fit."""
-    labeling = _lapwing.apply_rule(scores, None, model._rule, model._control(quiet=True))
-    model.scores_ = scores
-    model.reached_ = labeling["reached"]
-    model.label_distributions_ = labeling["label_distributions"]
-    model.confidence_ = labeling["confidence"]
-    model.transduction_ = model._decode(labeling)
 
 
 def _class_names(classes: Any) -> list[int] | list[str]:

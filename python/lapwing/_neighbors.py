@@ -1,4 +1,4 @@
-"""Neighbours of new rows among fitted ones."""
+"""Neighbors of new rows among fitted ones."""
 
 from __future__ import annotations
 
@@ -7,50 +7,35 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._arguments import graph_options, integer
-from ._control import Callback, run_control
-from ._inputs import check_options, features_argument
-from ._kinds import features_of
-from ._parameters import NamedParameters
+from ._arguments import integer
+from ._control import run_control
+from ._inputs import features_argument
+from ._kinds import READ_FIRST, checked_features
+from ._parameters import NamedParameters, documented
+from ._signatures import NeighborIndexParameters
 
 
-class NeighborIndex(NamedParameters, BaseEstimator):  # type: ignore[misc]
-    """Rows that are asked again and again for the neighbours of new ones.
+@documented
+class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  # type: ignore[misc]
+    """Rows among which the nearest ones to new rows are searched again and again.
 
-    Called as :class:`sklearn.neighbors.NearestNeighbors` is. `fit` carves many dense rows into cells of near ones and
-    measures how many cells a new row has to visit for the recall asked for; within these its answer is exact. Few rows,
-    and sparse ones, are compared one and all. For the neighbours of the fitted rows themselves :func:`kneighbors` is
+    Called as :class:`sklearn.neighbors.NearestNeighbors` is. `fit` divides many dense rows into cells of near ones and
+    measures how many cells a new row has to visit for the recall target; within these its answer is exact. Few rows,
+    and sparse ones, are all compared. For the neighbors of the fitted rows themselves :func:`kneighbors` is
     the faster way, and needs no index.
 
     Parameters
     ----------
-    n_neighbors : int, default=15
-        Neighbours for which the recall is measured, and given where `kneighbors` is not told a number; at least 1.
-    metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-        ‖x − y‖, 1 − xᵀy / (‖x‖‖y‖), or −xᵀy: the rows of the largest products, which may be negative.
-    method : {"auto", "exact", "partitions"}, default="auto"
-        All distances, or those in the cells nearby; "auto" takes cells where n_samples² · n_features is above 10¹¹ and
-        n_samples above 10,000. Sparse rows, and more than 125 neighbours, are always searched exactly.
-    recall_target : float in (0, 1], default=0.95
-        Share of true neighbours that cells must hold.
-    zero_rows : {"error", "allow"}, default="error"
-        Rows of zeros under the cosine metric: an error that names the first, or at distance 1 from every row.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the cells; None draws one from NumPy's global generator. Exact searches do not depend on it.
-    n_jobs : int or None, default=None
-        Threads; None and -1 take every processor. Results are the same for any number.
-    verbose, callback
-        As in :func:`kneighbors`.
 
     Attributes
     ----------
     recall_ : float
-        Share of true neighbours found: 1 if exact, else measured on 500 of the fitted rows.
+        Share of true neighbors found: 1 if exact, else measured on 500 of the fitted rows.
     report_ : dict
-        `builder` ("exact" or "partitions"), `recall`, its standard error `recall_error`, and the numbers of cells
+        `method` ("exact" or "partitions"), `recall`, its standard error `recall_error`, and the numbers of cells
         `n_cells` and of those a new row visits `n_probes`, both 0 if exact.
     n_samples_fit_, n_features_in_ : int
         Rows and columns of the fitted X.
@@ -78,29 +63,6 @@ class NeighborIndex(NamedParameters, BaseEstimator):  # type: ignore[misc]
     [[2]]
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        metric: str = "euclidean",
-        method: str = "auto",
-        recall_target: float = 0.95,
-        zero_rows: str = "error",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.method = method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -122,26 +84,20 @@ class NeighborIndex(NamedParameters, BaseEstimator):  # type: ignore[misc]
         NeighborIndex
             This object.
         """
-        options = graph_options(
-            n_neighbors=self.n_neighbors,
-            metric=self.metric,
-            method=self.method,
-            recall_target=self.recall_target,
-            zero_rows=self.zero_rows,
-        )
+        options = self._parameters()
         control = run_control(self.n_jobs, self.random_state, self.verbose, self.callback)
         features = self._features(X, min_samples=2)
         index = _lapwing.NeighborIndex()
         cells = index.build(features_argument(features), options, control)
         n_cells, n_probes, recall, error = cells or (0, 0, 1.0, 0.0)
-        builder = "partitions" if n_cells else "exact"
+        method = "partitions" if n_cells else "exact"
         self._fit_X, self._index, self._seed = features, index, control["seed"]
-        # Whatever number of neighbours is asked for later, the way to them stays the one that was measured.
-        self._fit_options = {**options, "method": builder}
+        # Whatever number of neighbors is asked for later, the way to them stays the one that was measured.
+        self._fit_options = {**options, "method": method}
         self.n_samples_fit_ = int(features.shape[0])
         self.recall_ = recall
         self.report_ = {
-            "builder": builder,
+            "method": method,
             "recall": recall,
             "recall_error": error,
             "n_cells": n_cells,
@@ -165,11 +121,11 @@ class NeighborIndex(NamedParameters, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features) or None, default=None
-            New rows; sparse if the fitted ones are, else dense. A fitted row among them counts as its own neighbour.
-            None asks for the neighbours of all fitted rows, none its own, which is :func:`kneighbors` with the settings
+            New rows; sparse if the fitted ones are, else dense. A fitted row among them counts as its own neighbor.
+            None asks for the neighbors of all fitted rows, none its own, which is :func:`kneighbors` with the settings
             of the index.
         n_neighbors : int or None, default=None
-            Neighbours of each row, in [1, n_samples_fit_], for None as X [1, n_samples_fit_); None is that of the fit.
+            Neighbors of each row, in [1, n_samples_fit_], for None as X [1, n_samples_fit_); None is that of the fit.
             More than in the fit are found with a smaller share than `recall_` says.
         return_distance : bool, default=True
             Whether to return the distances as well.
@@ -196,7 +152,4 @@ class NeighborIndex(NamedParameters, BaseEstimator):  # type: ignore[misc]
         return (distances, found) if return_distance else found
 
     def _features(self, X: Any, min_samples: int = 1, reset: bool = True) -> Any:
-        def check() -> Any:
-            return validate_data(self, X, reset=reset, **check_options(X, min_samples=min_samples))
-
-        return features_of(X, check, "NeighborIndex takes no graph")
+        return checked_features(self, X, "NeighborIndex takes no graph", READ_FIRST, min_samples, reset)

@@ -1,12 +1,15 @@
-"""Unknown parameters of an estimator, told by the name of the class that was called."""
+"""Parameters of estimators: unknown ones are refused by the name of the class that was called, all are documented."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 _Class = TypeVar("_Class", bound="NamedParameters")
+_Documented = TypeVar("_Documented", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 #: What other libraries call parameters of ours, and how theirs relates to ours where it is not the same number.
 SYNONYMS = {
@@ -23,9 +26,54 @@ SYNONYMS = {
 class NamedParameters:
     """Mixin that refuses unknown parameters before ``__init__`` does, which would name the base that defines it."""
 
+    _declared: ClassVar[tuple[str, ...]]
+    """The parameters that the library declares."""
+    _fixed: ClassVar[dict[str, Any]]
+    """Parameters of the library that have one value here."""
+
     def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:
         refuse_unknown(cls, len(args), kwargs)
         return super().__new__(cls)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Parameters as the compiled part takes them."""
+        return {**{name: getattr(self, name) for name in self._declared}, **self._fixed}
+
+
+def documented(cls: _Documented) -> _Documented:
+    """Class decorator: write the parameters of a class, and the attributes that it shares, into its docstring."""
+    attributes = getattr(cls, "_attributes_doc", "")
+    cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc"), "Attributes": attributes})
+    return cls
+
+
+def documented_by(parameters: str) -> Callable[[_Function], _Function]:
+    """Decorator: write these parameters into the docstring of a function."""
+
+    def decorated(function: _Function) -> _Function:
+        function.__doc__ = _filled(function.__doc__, {"Parameters": parameters})
+        return function
+
+    return decorated
+
+
+def _filled(doc: str | None, sections: dict[str, str]) -> str | None:
+    """The docstring with these texts after the headings of its sections; none where Python dropped it.
+
+    A section without a heading in the docstring follows the one before.
+    """
+    if doc is None:
+        return None
+    doc, last = inspect.cleandoc(doc), ""
+    for heading, text in sections.items():
+        heading = f"{heading}\n{'-' * len(heading)}\n"
+        section = f"{heading}{text.strip()}\n" if text else heading
+        if heading in doc:
+            doc = doc.replace(heading, section, 1)
+        elif text:
+            doc = doc.replace(last, f"{last}\n{section}", 1)
+        last = section
+    return doc
 
 
 def refuse_unknown(cls: type, n_positional: int, named: dict[str, Any]) -> None:

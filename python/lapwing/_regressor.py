@@ -2,24 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from . import _lapwing
 from ._base import GraphEstimator
 from ._labels import unlabeled_mask
+
+_Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
 
 class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
     """Base of the regressors that find values for the rows of the fit, and new rows after them."""
 
+    def fit(self: _Regressor, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Regressor:
+        """Find a value for every row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Features; or what `affinity` says. C-contiguous float32, float64 and uint8 arrays are used in place, all else is
+            converted once.
+        y : array-like of shape (n_samples,)
+            Values, NaN where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Trust in each given value, at least 0, default 1; 0 counts as unknown.
+        graph : sparse matrix of shape (n_samples, n_samples), Graph or tuple, default=None
+            The graph of the rows: symmetric weights, a :class:`lapwing.graph.Graph`, or ``(indices, distances)`` of a neighbor
+            search; None builds the graph from X. Methods that need features beside a graph take both. For the others the
+            graph stands for X, which may be None, and new rows are given by their affinities to those of the fit.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, graph)
+
+    def _fit(self: _Regressor, X: Any, y: Any, sample_weight: Any, graph: Any) -> _Regressor:
+        problem = self._begin(X, y, graph)
+        weights = self._label_weights(sample_weight, problem.n_samples)
+        values = self._known_values(y, problem.n_samples, weights)
+        extras = {"hands_extension": not self._keeps_rows}
+        fitted = _lapwing.fit_regressor(
+            problem.method, problem.parameters, problem.rows, values, weights, extras, problem.control
+        )
+        self._mean = fitted["mean"]
+        self.scores_ = fitted["values"]
+        self.transduction_ = self._filled(self.scores_)
+        self._keep(problem, fitted, self.scores_.reshape(-1, 1))
+        self._warn()
+        return self
+
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[np.float64]:
         """Find a value for every row of X; the same as ``fit(X, y).transduction_``."""
         return self.fit(X, y, sample_weight, **options).transduction_
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Values (m,) of new rows: the weighted mean over their nearest fitted rows, or as the class says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (m, n_features)
+            New rows; where the fit was given a graph in the place of features, their affinities to the fitted rows
+            (m, n_samples).
+        """
+        return self._predicted(X)
+
+    def _predicted(self, X: Any, graph: Any = None) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._filled(self._new_scores(X, graph)[0].reshape(-1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of ``predict(X)`` over the rows of y that have a value."""
@@ -31,9 +87,13 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A smooth function does not follow the noise of fully labelled data.
+        # A smooth function does not follow the noise of fully labeled data.
         tags.regressor_tags.poor_score = True
         return tags
+
+    def _filled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The values, with the mean of those of the fit in rows that none reaches."""
+        return values if self.abstain else np.where(np.isnan(values), self._mean, values)
 
     def _known_values(
         self, y: Any, n_samples: int, weights: NDArray[np.float64] | None

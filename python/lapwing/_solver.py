@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from . import _lapwing
 from ._control import Callback, run_control
 from ._inputs import csr_parts
 from ._parameters import NamedParameters
+
+Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "none"]
 
 
 class LaplacianSolver(NamedParameters):
@@ -32,7 +34,7 @@ class LaplacianSolver(NamedParameters):
         Added to the diagonal of L; at least 0. None is all zeros.
     preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
         The diagonal ("jacobi") is enough on graphs that mix quickly, the diagonal and a coarse system on cells of the
-        graph ("two-level") on neighbour graphs; meshes, chains and weights over many orders of magnitude need a
+        graph ("two-level") on neighbor graphs; meshes, chains and weights over many orders of magnitude need a
         random approximate Cholesky factor. "auto" finds out by a few trial iterations, and changes its mind in a
         solve that goes slowly.
     tol : float in (0, 1), default=1e-8
@@ -45,8 +47,10 @@ class LaplacianSolver(NamedParameters):
         Seed of the factor. The same seed gives the same bits for any `n_jobs`.
     n_jobs : int or None, default=None
         Threads; None and -1 take every processor.
-    verbose, callback
-        As in :func:`lapwing.graph.kneighbors`.
+    verbose : int or bool, default=0
+        Whether to write the time of each phase to standard error.
+    callback : callable or None, default=None
+        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 
     Attributes
     ----------
@@ -73,7 +77,7 @@ class LaplacianSolver(NamedParameters):
         adjacency: Any,
         diagonal: Any = None,
         *,
-        preconditioner: str = "auto",
+        preconditioner: Preconditioner = "auto",
         tol: float = 1e-8,
         max_iter: int = 10_000,
         max_fill: float = 32.0,
@@ -94,7 +98,7 @@ class LaplacianSolver(NamedParameters):
         adjacency: Any,
         regularization: float,
         *,
-        preconditioner: str = "auto",
+        preconditioner: Preconditioner = "auto",
         tol: float = 1e-8,
         max_iter: int = 10_000,
         max_fill: float = 32.0,

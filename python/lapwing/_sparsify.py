@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from os import PathLike
 from typing import Any, Literal, overload
 
@@ -16,11 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
-from ._arguments import integer, number, sparsify_options, text
+from ._arguments import choice, integer, number
 from ._control import Callback, run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
-from ._parameters import NamedParameters
+from ._parameters import NamedParameters, documented, documented_by
+from ._signatures import SPARSIFY_PARAMETERS, StreamingSparsifierParameters
+from ._warnings import warn_of
+
+Sampler = Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"]
 
 #: Types of edges taken as they are; other integers become int64.
 _END_TYPES = (np.uint32, np.int32, np.int64)
@@ -31,13 +34,13 @@ def sparsify(
     A: Any,
     *,
     n_samples: int | None = ...,
+    sampler: Sampler = ...,
+    capacity: int | Literal["auto"] | None = ...,
+    n_projections: int = ...,
+    ridge: float | Literal["auto"] | None = ...,
     distortion: float | None = ...,
     edge_budget: int | None = ...,
     memory: int | None = ...,
-    sampler: str = ...,
-    capacity: int | None = ...,
-    n_projections: int = ...,
-    ridge: float | None = ...,
     probes: Any = ...,
     random_state: Any = ...,
     n_jobs: int | None = ...,
@@ -50,13 +53,13 @@ def sparsify(
     A: Any,
     *,
     n_samples: int | None = ...,
+    sampler: Sampler = ...,
+    capacity: int | Literal["auto"] | None = ...,
+    n_projections: int = ...,
+    ridge: float | Literal["auto"] | None = ...,
     distortion: float | None = ...,
     edge_budget: int | None = ...,
     memory: int | None = ...,
-    sampler: str = ...,
-    capacity: int | None = ...,
-    n_projections: int = ...,
-    ridge: float | None = ...,
     probes: Any = ...,
     random_state: Any = ...,
     n_jobs: int | None = ...,
@@ -64,17 +67,18 @@ def sparsify(
     callback: Callback | None = ...,
     return_report: Literal[True],
 ) -> tuple[Graph, dict[str, Any]]: ...
+@documented_by(SPARSIFY_PARAMETERS)
 def sparsify(
     A: Any,
     *,
     n_samples: int | None = None,
+    sampler: Sampler = "streaming",
+    capacity: int | Literal["auto"] | None = "auto",
+    n_projections: int = 32,
+    ridge: float | Literal["auto"] | None = "auto",
     distortion: float | None = None,
     edge_budget: int | None = None,
     memory: int | None = None,
-    sampler: str = "streaming",
-    capacity: int | None = None,
-    n_projections: int = 32,
-    ridge: float | None = None,
     probes: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -88,41 +92,6 @@ def sparsify(
 
     Parameters
     ----------
-    A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
-        Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`,
-        nodes counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.
-    n_samples : int or None, default=None
-        Number of nodes of a file; None reads it once more to find the largest. Not for matrices.
-    distortion : float in (0, 10) or None, default=None
-        Keep as many edges as it takes for xᵀL'x within (1 ± distortion)·xᵀLx, as far as measurements tell. Where neither
-        this nor the next two are given it is 0.5; give at most one of them.
-    edge_budget : int or None, default=None
-        Keep about so many edges.
-    memory : int or None, default=None
-        Keep as many edges as can be worked with in so many bytes.
-    sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, \
-default="streaming"
-        How edges are drawn: by effective resistance, block by block ("streaming") or all at once ("leverage"); as
-        published ("kelner-levin", which may lose components); all alike ("uniform"); by the degrees of their ends
-        ("degree"); spanning forests and a part of the rest ("bundle"); by ridge leverage, for L + ρI ("ridge"); "degree"
-        where a pilot finds no weak cut, else "streaming" ("auto").
-    capacity : int or None, default=None
-        Edges held before they are thinned, at least twice those to be kept; None is four times.
-    n_projections : int, default=32
-        Random projections that resistances are estimated by, in [1, 1024].
-    ridge : float > 0 or None, default=None
-        ρ of the ridge sampler; None is a tenth of the mean weighted degree.
-    probes : array-like of shape (n_samples, n_probes) or None, default=None
-        Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are
-        large over weak cuts.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the draws; None takes one from NumPy's global generator.
-    n_jobs : int or None, default=None
-        Threads; None and -1 take every processor. Results are the same for any number.
-    verbose, callback
-        As in :func:`kneighbors`.
-    return_report : bool, default=False
-        Whether to return the report as well; it is also ``graph.report``.
 
     Returns
     -------
@@ -143,23 +112,19 @@ default="streaming"
     >>> bool(abs(graph.degree.mean() / 199 - 1) < 0.1)
     True
     """
-    options = sparsify_options(
-        distortion=distortion,
-        edge_budget=edge_budget,
-        memory=memory,
-        sampler=sampler,
-        capacity=capacity,
-        n_projections=n_projections,
-        ridge=ridge,
-    )
+    parameters = {
+        "sampler": sampler, "capacity": capacity, "n_projections": n_projections, "ridge": ridge,
+        "distortion": distortion, "edge_budget": edge_budget, "memory": memory,
+    }  # fmt: skip
     control = run_control(n_jobs, random_state, verbose, callback)
-    parts, report = _lapwing.sparsify(_source(A, n_samples), options, _probes(probes), control)
+    parts, report = _lapwing.sparsify(_source(A, n_samples), parameters, _probes(probes), control)
     graph = Graph._from_parts(parts, json.loads(report))
-    _warn(graph.report)
+    warn_of(graph.report["warnings"], 2)
     return (graph, graph.report) if return_report else graph
 
 
-class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
+@documented
+class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEstimator):  # type: ignore[misc]
     """Sparsifier of a stream of edges: give it edges in any portions, ask for the graph at any time.
 
     What is held is thinned whenever it reaches the capacity. The result depends on the order of the edges and the seed,
@@ -168,12 +133,6 @@ class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_samples : int
-        Number of nodes.
-    distortion, edge_budget, memory, sampler, capacity, n_projections, ridge, probes, random_state
-        As in :func:`sparsify`.
-    n_jobs, verbose, callback
-        As in :func:`sparsify`.
 
     Attributes
     ----------
@@ -206,43 +165,12 @@ class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
     (True, 1)
     """
 
-    def __init__(
-        self,
-        n_samples: int,
-        *,
-        distortion: float | None = None,
-        edge_budget: int | None = None,
-        memory: int | None = None,
-        sampler: str = "streaming",
-        capacity: int | None = None,
-        n_projections: int = 32,
-        ridge: float | None = None,
-        probes: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_samples = n_samples
-        self.distortion = distortion
-        self.edge_budget = edge_budget
-        self.memory = memory
-        self.sampler = sampler
-        self.capacity = capacity
-        self.n_projections = n_projections
-        self.ridge = ridge
-        self.probes = probes
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sparsifier")
 
     def fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
         """Forget all edges so far and take these, as `partial_fit` does; parameters count anew."""
-        vars(self).pop("_sparsifier", None)
+        self.__dict__.pop("_sparsifier", None)
         return self.partial_fit(edges, weights)
 
     def partial_fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
@@ -268,18 +196,9 @@ class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
         """
         ends, given = _edge_arrays(edges, weights)
         if not hasattr(self, "_sparsifier"):
-            options = sparsify_options(
-                distortion=self.distortion,
-                edge_budget=self.edge_budget,
-                memory=self.memory,
-                sampler=self.sampler,
-                capacity=self.capacity,
-                n_projections=self.n_projections,
-                ridge=self.ridge,
-            )
             control = run_control(self.n_jobs, self.random_state)
             n_samples = integer("n_samples", self.n_samples)
-            self._sparsifier = _lapwing.start_sparsifier(n_samples, options, _probes(self.probes), control)
+            self._sparsifier = _lapwing.start_sparsifier(n_samples, self._parameters(), _probes(self.probes), control)
         self._sparsifier.add(ends, given, run_control(self.n_jobs, 0, self.verbose, self.callback))
         return self
 
@@ -300,7 +219,7 @@ class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         parts, report = self._sparsifier.result(self._control())
         graph = Graph._from_parts(parts, json.loads(report))
-        _warn(graph.report)
+        warn_of(graph.report["warnings"], 2)
         return graph
 
     @property
@@ -330,7 +249,7 @@ class StreamingSparsifier(NamedParameters, BaseEstimator):  # type: ignore[misc]
 def effective_resistances(
     A: Any,
     *,
-    method: str = "exact",
+    method: Literal["exact", "projection"] = "exact",
     n_projections: int = 200,
     tol: float = 1e-6,
     random_state: Any = None,
@@ -358,8 +277,10 @@ def effective_resistances(
         Seed of the projections.
     n_jobs : int or None, default=None
         Threads; None and -1 take every processor. Results are the same for any number.
-    verbose, callback
-        As in :func:`kneighbors`.
+    verbose : int or bool, default=0
+        Whether to write the time of each phase to standard error.
+    callback : callable or None, default=None
+        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 
     Returns
     -------
@@ -374,8 +295,7 @@ def effective_resistances(
     >>> effective_resistances([[0, 1, 1], [1, 0, 1], [1, 1, 0]]).toarray().round(3).tolist()
     [[0.0, 0.667, 0.667], [0.667, 0.0, 0.667], [0.667, 0.667, 0.0]]
     """
-    if text("method", method) not in ("exact", "projection"):
-        raise ValueError(f"method is {method!r}; expected 'exact' or 'projection'")
+    choice("method", method, ("exact", "projection"))
     control = run_control(n_jobs, random_state, verbose, callback)
     projection = (integer("n_projections", n_projections), number("tol", tol)) if method == "projection" else None
     adjacency = (A if isinstance(A, Graph) else Graph.from_scipy(A)).to_scipy()
@@ -421,8 +341,3 @@ def _edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] |
     if given.shape != (len(ends),):
         raise ValueError(f"weights has shape {given.shape}; expected ({len(ends)},), one for each edge")
     return ends, np.ascontiguousarray(given, dtype=None if given.dtype in (np.float32, np.float64) else np.float64)
-
-
-def _warn(report: dict[str, Any]) -> None:
-    for warning in report["warnings"]:
-        warnings.warn(warning, UserWarning, stacklevel=3)

@@ -31,7 +31,7 @@ def accuracy_score(y_true: Any, y_pred: Any, *, unlabeled: Any = None, sample_we
     Returns
     -------
     float
-        In [0, 1]; a row that `y_pred` leaves unlabelled counts as wrong.
+        In [0, 1]; a row that `y_pred` leaves unlabeled counts as wrong.
 
     Raises
     ------

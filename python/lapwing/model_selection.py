@@ -20,10 +20,10 @@ __all__ = ["SemiSupervisedKFold"]
 
 
 class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[misc]
-    """K folds of the labelled rows; the rows without a label take part in every training set.
+    """K folds of the labeled rows; the rows without a label take part in every training set.
 
-    Test sets hold labelled rows only, so that every score is taken on known labels. Training sets are the other
-    labelled rows and all unlabelled ones; the rows of the test set are left out, and labelled as new points.
+    Test sets hold labeled rows only, so that every score is taken on known labels. Training sets are the other
+    labeled rows and all unlabeled ones; the rows of the test set are left out, and labeled as new points.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
     stratify : bool or "auto", default="auto"
         Whether folds keep the shares of the classes; "auto" does for classes. Values have none.
     shuffle : bool, default=False
-        Whether to shuffle the labelled rows before splitting.
+        Whether to shuffle the labeled rows before splitting.
     random_state : int, RandomState or None, default=None
         Seed of the shuffle.
     unlabeled : object, default=None
@@ -105,7 +105,7 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
         without = without_target(labels, self.unlabeled, is_regression=is_regression)
         labeled, unlabeled = np.flatnonzero(~without), np.flatnonzero(without)
         if len(labeled) < self.n_splits:
-            most = f"at most the number of labelled rows, {len(labeled)}"
+            most = f"at most the number of labeled rows, {len(labeled)}"
             raise ValueError(f"n_splits is {self.n_splits}; expected {most}")
         strata = None if is_regression else self._strata(labels[labeled])
         for train, test in self._folds(strata is not None).split(labeled, strata):
@@ -130,14 +130,14 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
         return is_regression
 
     def _strata(self, given: NDArray[Any]) -> NDArray[np.intp] | None:
-        """The class of each labelled row, by number; None where folds need not keep their shares."""
+        """The class of each labeled row, by number; None where folds need not keep their shares."""
         if not self.stratify:
             return None
         strata = np.unique(given, return_inverse=True)[1].reshape(-1)
         most = int(np.bincount(strata).max())
         if most < self.n_splits:
             raise ValueError(
-                f"n_splits is {self.n_splits}, but no class has more than {most} labelled rows; expected at most {most}, "
+                f"n_splits is {self.n_splits}, but no class has more than {most} labeled rows; expected at most {most}, "
                 "stratify=False, or task='regression' if y holds values"
             )
         return strata

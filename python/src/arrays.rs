@@ -6,9 +6,19 @@ use lapwing::data::{Buffer, Csr, Dense, DenseValues, Error, Features, Matrix, Re
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::error::to_py;
+
+/// A dict of values by key: `py_dict!(py, "key": value, …)`.
+macro_rules! py_dict {
+    ($py:expr, $( $key:literal: $value:expr ),+ $(,)?) => {{
+        let dict = pyo3::types::PyDict::new($py);
+        $( dict.set_item($key, $value)?; )+
+        dict
+    }};
+}
+pub(crate) use py_dict;
 
 /// Compressed sparse rows as Python passes them: `(shape, indptr, indices, data)`.
 #[derive(FromPyObject)]
@@ -117,13 +127,6 @@ pub fn features_object<'py>(py: Python<'py>, features: &Features<'_>) -> PyResul
             }
         }
     }
-}
-
-/// A dict of `items`.
-pub fn dict<'py>(py: Python<'py>, items: Vec<(&str, Bound<'py, PyAny>)>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    items.into_iter().try_for_each(|(key, value)| dict.set_item(key, value))?;
-    Ok(dict)
 }
 
 /// A summary as JSON text.

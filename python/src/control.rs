@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lapwing::data::{CancelToken, Error, Progress, Result, Run};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
+use crate::arrays::py_dict;
 use crate::error::to_py;
 
 /// Longest the calling thread sleeps between two looks at signals and progress.
@@ -96,11 +96,8 @@ impl Control {
 
     fn tell(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         let Some(callback) = &self.callback else { return Ok(()) };
-        let event = PyDict::new(py);
-        event.set_item("phase", &state.phase)?;
-        event.set_item("done", state.done)?;
-        event.set_item("total", state.total)?;
-        event.set_item("note", &state.note)?;
+        let State { phase, done, total, note } = state;
+        let event = py_dict!(py, "phase": phase, "done": done, "total": total, "note": note);
         callback.call1(py, (event,)).map(drop)
     }
 }

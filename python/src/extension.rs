@@ -2,19 +2,31 @@
 
 use std::sync::Arc;
 
+use lapwing::data::Result;
 use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
 use lapwing::models::lapsvm::Kernel;
 use lapwing::models::{Extension, KernelExtension, LowRankExtension, NeighborExtension};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, vector};
+use crate::arrays::{FeaturesInput, features_object, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::index::NeighborIndex;
-use crate::options::{GraphOptions, WidthsInput, graph_dict, name, widths_object};
+use crate::parameters::{filled, parameter_dict};
+use crate::rule::{WidthsInput, widths_object};
 use crate::unfolded::Network;
+
+/// A class, and the argument that its constructor makes an equal object of.
+pub type Pickle<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
+/// The pickle of an object whose state is bytes.
+pub fn pickle<T: PyTypeInfo>(py: Python<'_>, state: impl FnOnce() -> Result<Vec<u8>> + Send) -> PyResult<Pickle<'_>> {
+    let state = py.detach(state).map_err(to_py)?;
+    Ok((py.get_type::<T>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+}
 
 /// What labels new rows, as a fitted estimator keeps it.
 #[derive(FromPyObject)]
@@ -44,7 +56,7 @@ pub struct FittedRows<'py> {
     features: FeaturesInput<'py>,
     widths: WidthsInput<'py>,
     scores: PyReadonlyArray2<'py, f64>,
-    graph: GraphOptions,
+    graph: Bound<'py, PyDict>,
     /// What the standings of the rows may be off by (n), where labels were certified.
     errors: Option<PyReadonlyArray1<'py, f64>>,
     index: PyRef<'py, NeighborIndex>,
@@ -83,7 +95,7 @@ impl Eigenfunctions {
         EigenfunctionExtension::from_parts(parts).map(Self).map_err(to_py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         let parts = self.0.clone().into_parts();
         let arrays = (
             PyArray1::from_vec(py, parts.mean),
@@ -120,8 +132,8 @@ impl Landmarks {
     }
 
     /// Name of the factor.
-    fn factor(&self) -> Option<String> {
-        name(&self.0.factor())
+    fn factor(&self) -> &'static str {
+        self.0.factor().name()
     }
 
     /// Landmarks that a row is a mixture of; none for a factor that is not of anchors.
@@ -134,9 +146,8 @@ impl Landmarks {
         self.0.bandwidth()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.0.to_bytes())
     }
 }
 
@@ -175,9 +186,8 @@ impl KernelMachine {
         self.0.rows().map(|rows| features_object(py, rows)).transpose()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.0.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.0.to_bytes())
     }
 }
 
@@ -191,7 +201,7 @@ impl ExtensionInput<'_> {
             Self::Network(network) => network.0.clone().into(),
             Self::Neighbors(fitted) => NeighborExtension {
                 features: fitted.features.features()?,
-                graph: fitted.graph.params().map_err(to_py)?,
+                graph: filled(&fitted.graph)?,
                 widths: fitted.widths.widths()?,
                 scores: Arc::new(matrix(&fitted.scores)?),
                 errors: fitted.errors.as_ref().map(|errors| vector(errors).map(Arc::new)).transpose()?,
@@ -217,23 +227,17 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
         }
         Extension::Neighbors(neighbors) => neighbors,
     };
-    let dict = PyDict::new(py);
-    dict.set_item("features", features_object(py, &neighbors.features)?)?;
-    dict.set_item("widths", widths_object(py, &neighbors.widths)?)?;
-    dict.set_item("graph", graph_dict(py, &neighbors.graph)?)?;
-    dict.set_item("index", Bound::new(py, NeighborIndex(neighbors.index.clone()))?)?;
     let errors = neighbors.errors.map(|errors| PyArray1::from_vec(py, Arc::unwrap_or_clone(errors)));
-    dict.set_item("errors", errors)?;
-    dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?)?;
-    Ok(dict.into_any())
-}
-
-/// The same of what may be none.
-pub fn extension_or_none<'py>(py: Python<'py>, extension: Option<Extension<'_>>) -> PyResult<Bound<'py, PyAny>> {
-    match extension {
-        Some(extension) => extension_object(py, extension),
-        None => Ok(py.None().into_bound(py)),
-    }
+    Ok(py_dict!(
+        py,
+        "features": features_object(py, &neighbors.features)?,
+        "widths": widths_object(py, &neighbors.widths)?,
+        "graph": parameter_dict(py, &neighbors.graph)?,
+        "index": Bound::new(py, NeighborIndex(neighbors.index.clone()))?,
+        "errors": errors,
+        "scores": matrix_array(py, Arc::unwrap_or_clone(neighbors.scores))?,
+    )
+    .into_any())
 }
 
 /// Scores (m, c), and errors (m) where they are known.

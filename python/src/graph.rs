@@ -1,27 +1,28 @@
-//! Neighbours and graphs.
+//! Neighbors and graphs.
 
 use lapwing::data::Report;
-use lapwing::graph::{self, AffinityGraph, Graph, Neighbors};
+use lapwing::graph::{self, AffinityGraph, Graph, GraphParams, KnnParams, Neighbors};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{CsrInput, FeaturesInput, array2, csr_arrays, json};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::options::{GraphOptions, widths_object};
+use crate::parameters::filled;
+use crate::rule::widths_object;
 
-/// `(distances, indices, report)` of the nearest neighbours of every row.
+/// `(distances, indices, report)` of the nearest neighbors of every row.
 #[pyfunction]
 pub fn kneighbors<'py>(
     py: Python<'py>,
     features: FeaturesInput<'py>,
-    options: GraphOptions,
+    parameters: &Bound<'py, PyDict>,
     control: Control,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let features = features.features()?;
-    let params = options.params().map_err(to_py)?.knn();
+    let params: KnnParams = filled(parameters)?;
     let search = |run: &_| Report::default().time("neighbors", run, |_| graph::kneighbors(&features, &params, run));
     let (found, report) = control.run(py, search)?;
     let (n, k) = (features.n_rows(), found.n_neighbors);
@@ -35,11 +36,11 @@ pub fn kneighbors<'py>(
 pub fn knn_graph<'py>(
     py: Python<'py>,
     features: FeaturesInput<'py>,
-    options: GraphOptions,
+    parameters: &Bound<'py, PyDict>,
     control: Control,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let features = features.features()?;
-    let params = options.params().map_err(to_py)?;
+    let params: GraphParams = filled(parameters)?;
     let build = |run: &_| Report::default().time("graph", run, |_| graph::affinity_graph(&features, &params, run));
     let built = control.run(py, build)?;
     let report = json(&built.knn).map_err(to_py)?;
@@ -47,17 +48,17 @@ pub fn knn_graph<'py>(
     (csr_arrays(py, built.graph.into_adjacency())?, widths, report).into_pyobject(py)
 }
 
-/// `(graph, widths)` from neighbours found elsewhere.
+/// `(graph, widths)` from neighbors found elsewhere.
 #[pyfunction]
 pub fn weigh_neighbors<'py>(
     py: Python<'py>,
     indices: PyReadonlyArray2<'py, u32>,
     distances: PyReadonlyArray2<'py, f32>,
-    options: GraphOptions,
+    parameters: &Bound<'py, PyDict>,
     control: Control,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let neighbors = neighbors(&indices, &distances)?;
-    let params = options.params().map_err(to_py)?;
+    let params: GraphParams = filled(parameters)?;
     let (graph, widths) = control.run(py, |run| graph::weigh(neighbors, &params, run))?;
     (csr_arrays(py, graph.into_adjacency())?, widths_object(py, &widths)?).into_pyobject(py)
 }

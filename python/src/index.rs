@@ -1,18 +1,18 @@
-//! Fitted rows that are asked for the neighbours of new ones.
+//! Fitted rows among which neighbors of new rows are searched.
 
 use std::sync::Arc;
 
 use lapwing::data::Report;
-use lapwing::graph::Cells;
+use lapwing::graph::{Cells, KnnParams};
 use lapwing::models::LazyIndex;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{FeaturesInput, array2, vector};
 use crate::control::Control;
-use crate::error::to_py;
-use crate::options::GraphOptions;
+use crate::extension::Pickle;
+use crate::parameters::filled;
 
 /// Index of fitted rows: empty until it is built or the first prediction makes it. Pickled, it keeps its cells.
 ///
@@ -41,11 +41,11 @@ impl NeighborIndex {
         &self,
         py: Python<'_>,
         features: FeaturesInput<'_>,
-        options: GraphOptions,
+        parameters: &Bound<'_, PyDict>,
         control: Control,
     ) -> PyResult<Option<(usize, usize, f64, f64)>> {
         let features = features.features()?;
-        let params = options.params().map_err(to_py)?.knn();
+        let params: KnnParams = filled(parameters)?;
         control.run(py, |run| {
             params.check(&features, run)?;
             let index = Report::default().time("index", run, |_| self.0.of(&features, &params, run))?;
@@ -60,18 +60,18 @@ impl NeighborIndex {
         py: Python<'py>,
         features: FeaturesInput<'py>,
         new: FeaturesInput<'py>,
-        options: GraphOptions,
+        parameters: &Bound<'_, PyDict>,
         control: Control,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (features, new) = (features.features()?, new.features()?);
-        let params = options.params().map_err(to_py)?.knn();
+        let params: KnnParams = filled(parameters)?;
         let query = |run: &_| Report::default().time("query", run, |_| self.0.query(&features, &new, &params, run));
         let found = control.run(py, query)?;
         let (m, k) = (new.n_rows(), found.n_neighbors);
         (array2(py, m, k, found.distances)?, array2(py, m, k, found.indices)?).into_pyobject(py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         let parts = |cells: &Cells| {
             let arrays = (PyArray1::from_slice(py, &cells.ids), PyArray1::from_slice(py, &cells.starts));
             (arrays.0, arrays.1, cells.n_probes, cells.recall, cells.recall_error)

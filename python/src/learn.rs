@@ -2,38 +2,25 @@
 
 use lapwing::data::{Report, Result, Run};
 use lapwing::graph::learn::{
-    LearnModel, LearnParams, LearnReport, LearnSolver, NeighborTable, SquaredDistance, Support, learn_from_table,
+    LearnModel, LearnParams, LearnReport, LearnedGraph, NeighborTable, SquaredDistance, Support, learn_from_table,
     learn_graph as learn, learn_weights as weigh, single_node,
 };
 use lapwing::graph::{GraphParams, KnnReport};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use serde::Serialize;
 
 use crate::arrays::{FeaturesInput, array2, csr_arrays, json};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::options::{GraphOptions, count};
-
-/// How to learn a graph, beside its model.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct LearnOptions {
-    support_factor: Option<f64>,
-    sparsity: Option<f64>,
-    scale: f64,
-    solver: String,
-    tol: f64,
-    max_iter: Option<i64>,
-    repair: bool,
-}
+use crate::parameters::{count, filled};
 
 /// What a graph is learned from.
 #[derive(FromPyObject)]
 pub enum SourceInput<'py> {
-    /// Neighbours with squared distances in single precision.
+    /// Neighbors with squared distances in single precision.
     #[pyo3(transparent)]
     Single((PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, f32>)),
     /// The same in double precision.
@@ -54,32 +41,17 @@ struct Summary<'a> {
     warnings: Vec<String>,
 }
 
-impl LearnOptions {
-    /// The same in the words of Rust.
-    fn params(&self) -> Result<LearnParams> {
-        Ok(LearnParams {
-            support_factor: self.support_factor,
-            sparsity: self.sparsity,
-            scale: self.scale,
-            solver: LearnSolver::parse(&self.solver)?,
-            tol: self.tol,
-            max_iter: self.max_iter.map(|most| count("max_iter", most)).transpose()?,
-            repair: self.repair,
-        })
-    }
-}
-
-/// `(graph, multipliers, report)` learned from features or from neighbours; the graph as `(shape, indptr, indices, data)`.
+/// `(graph, multipliers, report)` learned from features or from neighbors; the graph as `(shape, indptr, indices, data)`.
 #[pyfunction]
 pub fn learn_graph<'py>(
     py: Python<'py>,
     source: SourceInput<'py>,
-    graph: GraphOptions,
-    options: LearnOptions,
+    graph: &Bound<'py, PyDict>,
+    parameters: &Bound<'py, PyDict>,
     start: Option<PyReadonlyArray1<'py, f64>>,
     control: Control,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let params = GraphParams { learn: options.params().map_err(to_py)?, ..graph.params().map_err(to_py)? };
+    let params = GraphParams { learn: filled(parameters)?, ..filled(graph)? };
     let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
     let learned = match &source {
         SourceInput::Features(features) => {
@@ -87,24 +59,24 @@ pub fn learn_graph<'py>(
             let work = |run: &Run| Report::default().time("neighbors", run, |_| learn(&features, &params, start, run));
             control.run(py, work)
         }
-        SourceInput::Single((indices, squared)) => {
-            let table = table(indices, squared)?;
-            let work =
-                |run: &Run| Report::default().time("learn", run, |_| learn_from_table(table, &params, start, run));
-            control.run(py, work)
-        }
-        SourceInput::Double((indices, squared)) => {
-            let table = table(indices, squared)?;
-            let work =
-                |run: &Run| Report::default().time("learn", run, |_| learn_from_table(table, &params, start, run));
-            control.run(py, work)
-        }
+        SourceInput::Single((indices, squared)) => from_table(py, table(indices, squared)?, &params, start, &control),
+        SourceInput::Double((indices, squared)) => from_table(py, table(indices, squared)?, &params, start, &control),
     }?;
     let report =
         json(&Summary { report: &learned.report, knn: learned.knn.as_ref(), warnings: learned.report.warnings() })
             .map_err(to_py)?;
     let multipliers = PyArray1::from_slice(py, learned.weights.start());
     (csr_arrays(py, learned.graph.into_adjacency())?, multipliers, report).into_pyobject(py)
+}
+
+fn from_table<R: SquaredDistance + Send>(
+    py: Python<'_>,
+    table: NeighborTable<R>,
+    params: &GraphParams,
+    start: Option<&[f64]>,
+    control: &Control,
+) -> PyResult<LearnedGraph> {
+    control.run(py, |run| Report::default().time("learn", run, |_| learn_from_table(table, params, start, run)))
 }
 
 fn table<R: SquaredDistance + numpy::Element>(
@@ -131,14 +103,14 @@ pub fn learn_weights<'py>(
     n_samples: i64,
     model: &str,
     regularizers: (f64, f64),
-    options: LearnOptions,
+    parameters: &Bound<'py, PyDict>,
     start: Option<PyReadonlyArray1<'py, f64>>,
     control: Control,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let n = count("n_samples", n_samples).map_err(to_py)?;
     let model = LearnModel::parse(model).map_err(to_py)?;
     let params = LearnParams::of_regularizers(model, regularizers.0, regularizers.1).map_err(to_py)?;
-    let LearnParams { solver, tol, max_iter, .. } = options.params().map_err(to_py)?;
+    let LearnParams { solver, tol, max_iter, .. } = filled(parameters)?;
     let params = LearnParams { solver, tol, max_iter, ..params };
     let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
     if !edges.is_c_contiguous() || edges.shape()[1] != 2 {

@@ -7,28 +7,19 @@ use lapwing::models::Model;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arrays::py_dict;
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{ExtensionInput, extension_object};
-use crate::options::{RuleInput, rule_dict};
-
-/// Names of the classes.
-#[derive(FromPyObject)]
-pub enum ClassesInput {
-    /// Integer labels.
-    #[pyo3(transparent)]
-    Integers(Vec<i64>),
-    /// Text labels.
-    #[pyo3(transparent)]
-    Texts(Vec<String>),
-}
+use crate::fit::NamesInput;
+use crate::rule::{RuleInput, rule_dict};
 
 /// What a model file holds, by the keys of [`load_model`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ModelInput<'py> {
     method: String,
-    classes: ClassesInput,
+    classes: NamesInput,
     feature_names: Option<Vec<String>>,
     standardizer: Option<(Vec<f64>, Vec<f64>)>,
     rule: RuleInput,
@@ -40,10 +31,7 @@ pub struct ModelInput<'py> {
 pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control: Control) -> PyResult<()> {
     let saved = Model {
         method: model.method,
-        classes: match model.classes {
-            ClassesInput::Integers(names) => ClassNames::Integers(names),
-            ClassesInput::Texts(names) => ClassNames::Texts(names),
-        },
+        classes: (&model.classes).into(),
         feature_names: model.feature_names,
         standardizer: model.standardizer.map(|(mean, scale)| Standardizer { mean, scale }),
         rule: model.rule.into(),
@@ -56,16 +44,18 @@ pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control:
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let model = py.detach(|| Model::load(&path)).map_err(to_py)?;
-    let dict = PyDict::new(py);
-    dict.set_item("method", model.method)?;
-    match model.classes {
-        ClassNames::Integers(names) => dict.set_item("classes", names)?,
-        ClassNames::Texts(names) => dict.set_item("classes", names)?,
-    }
-    dict.set_item("feature_names", model.feature_names)?;
-    dict.set_item("standardizer", model.standardizer.map(|s| (s.mean, s.scale)))?;
-    dict.set_item("rule", rule_dict(py, &model.rule)?)?;
-    dict.set_item("n_features", model.extension.n_features())?;
-    dict.set_item("extension", extension_object(py, model.extension)?)?;
-    Ok(dict)
+    let classes = match model.classes {
+        ClassNames::Integers(names) => names.into_pyobject(py)?,
+        ClassNames::Texts(names) => names.into_pyobject(py)?,
+    };
+    Ok(py_dict!(
+        py,
+        "method": model.method,
+        "classes": classes,
+        "feature_names": model.feature_names,
+        "standardizer": model.standardizer.map(|s| (s.mean, s.scale)),
+        "rule": rule_dict(py, &model.rule)?,
+        "n_features": model.extension.n_features(),
+        "extension": extension_object(py, model.extension)?,
+    ))
 }

@@ -6,7 +6,7 @@ use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arrays::{CsrInput, dict, matrix, matrix_array, vector};
+use crate::arrays::{CsrInput, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 use crate::error::to_py;
 
@@ -73,19 +73,17 @@ impl Solver {
         let b = matrix(&b)?;
         let start: Option<Matrix> = start.as_ref().map(matrix).transpose()?;
         let (x, info) = control.run(py, |run| self.0.solve(&b, start.as_ref(), Constraint::None, run))?;
-        let info = dict(
+        let info = py_dict!(
             py,
-            vec![
-                ("iterations", info.iterations.into_pyobject(py)?.into_any()),
-                ("residuals", info.residuals.into_pyobject(py)?.into_any()),
-                ("converged", info.converged.into_pyobject(py)?.to_owned().into_any()),
-                ("reason", info.reason.name().into_pyobject(py)?.into_any()),
-                ("discarded", info.discarded.into_pyobject(py)?.into_any()),
-                ("preconditioners", info.preconditioners.into_pyobject(py)?.into_any()),
-                ("residual_curve", info.curve.into_pyobject(py)?.into_any()),
-                ("solve_seconds", info.seconds.into_pyobject(py)?.into_any()),
-            ],
-        )?;
+            "iterations": info.iterations,
+            "residuals": info.residuals,
+            "converged": info.converged,
+            "reason": info.reason.name(),
+            "discarded": info.discarded,
+            "preconditioners": info.preconditioners,
+            "residual_curve": info.curve,
+            "solve_seconds": info.seconds,
+        );
         (matrix_array(py, x)?, info).into_pyobject(py)
     }
 
@@ -103,16 +101,14 @@ impl Solver {
     /// What is known of the system and its preparation.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let solver = &self.0;
-        dict(
+        Ok(py_dict!(
             py,
-            vec![
-                ("n_samples", solver.n().into_pyobject(py)?.into_any()),
-                ("preconditioner", solver.preconditioner().name().into_pyobject(py)?.into_any()),
-                ("setup_seconds", solver.setup_seconds().into_pyobject(py)?.into_any()),
-                ("fill", solver.n_factor_entries().into_pyobject(py)?.into_any()),
-                ("bytes", solver.bytes().into_pyobject(py)?.into_any()),
-                ("n_singular_components", solver.n_singular_components().into_pyobject(py)?.into_any()),
-            ],
-        )
+            "n_samples": solver.n(),
+            "preconditioner": solver.preconditioner().name(),
+            "setup_seconds": solver.setup_seconds(),
+            "fill": solver.n_factor_entries(),
+            "bytes": solver.bytes(),
+            "n_singular_components": solver.n_singular_components(),
+        ))
     }
 }

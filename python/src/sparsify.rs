@@ -7,16 +7,17 @@ use std::sync::{Mutex, MutexGuard};
 use lapwing::data::read::EdgeFile;
 use lapwing::data::{Csr, Edge, EdgeSource, Error, Matrix, Report, Result, Run};
 use lapwing::graph::Graph;
-use lapwing::graph::sparsify::{self as engine, ResistanceMethod, SparsifyReport};
+use lapwing::graph::sparsify::{self as engine, ResistanceMethod, SparsifyParams, SparsifyReport};
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{CsrInput, csr_arrays, json, matrix};
 use crate::control::Control;
 use crate::error::to_py;
-use crate::options::{SparsifyOptions, count};
+use crate::extension::{Pickle, pickle};
+use crate::parameters::{count, filled};
 
 /// Edges handed over at a time.
 const PORTION: usize = 1 << 16;
@@ -70,8 +71,8 @@ enum Weights<'a> {
 pub struct Sparsifier(Mutex<engine::Sparsifier>);
 
 /// A sparsifier that has seen no edge, with probes of the caller's if there are any.
-fn started(n_nodes: usize, options: &SparsifyOptions, probes: Option<Matrix>, run: &Run) -> Result<engine::Sparsifier> {
-    let sparsifier = engine::Sparsifier::new(n_nodes, options.params()?, run)?;
+fn started(n_nodes: usize, params: SparsifyParams, probes: Option<Matrix>, run: &Run) -> Result<engine::Sparsifier> {
+    let sparsifier = engine::Sparsifier::new(n_nodes, params, run)?;
     match probes {
         Some(probes) => sparsifier.with_probes(probes),
         None => Ok(sparsifier),
@@ -83,20 +84,20 @@ fn started(n_nodes: usize, options: &SparsifyOptions, probes: Option<Matrix>, ru
 pub fn sparsify<'py>(
     py: Python<'py>,
     source: SourceInput<'py>,
-    options: SparsifyOptions,
+    parameters: &Bound<'py, PyDict>,
     probes: Option<PyReadonlyArray2<'py, f64>>,
     control: Control,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    options.params().map_err(to_py)?;
+    let params = filled(parameters)?;
     let probes = probes.as_ref().map(matrix).transpose()?;
     let found = match source {
         SourceInput::Matrix(adjacency) => {
             let adjacency = adjacency.matrix()?;
-            control.run(py, |run| all_of(&Graph::new(adjacency)?.into_adjacency(), &options, probes, run))
+            control.run(py, |run| all_of(&Graph::new(adjacency)?.into_adjacency(), params, probes, run))
         }
         SourceInput::File((path, n_nodes)) => control.run(py, |run| {
             let n_nodes = n_nodes.map(|n| count("n_samples", n)).transpose()?;
-            all_of(&EdgeFile::open(&path, n_nodes, run)?, &options, probes, run)
+            all_of(&EdgeFile::open(&path, n_nodes, run)?, params, probes, run)
         }),
     };
     graph_and_report(py, found?)
@@ -104,11 +105,11 @@ pub fn sparsify<'py>(
 
 fn all_of(
     source: &dyn EdgeSource,
-    options: &SparsifyOptions,
+    params: SparsifyParams,
     probes: Option<Matrix>,
     run: &Run,
 ) -> Result<(Graph, SparsifyReport)> {
-    let mut sparsifier = started(source.n_nodes(), options, probes, run)?;
+    let mut sparsifier = started(source.n_nodes(), params, probes, run)?;
     Report::default().time_steps("sparsify", source.n_edges().unwrap_or(0), run, |_| {
         sparsifier.read(source, None, run)?;
         sparsifier.finish(&run.quiet())
@@ -120,13 +121,14 @@ fn all_of(
 pub fn start_sparsifier(
     py: Python<'_>,
     n_samples: i64,
-    options: SparsifyOptions,
+    parameters: &Bound<'_, PyDict>,
     probes: Option<PyReadonlyArray2<'_, f64>>,
     control: Control,
 ) -> PyResult<Sparsifier> {
     let n_samples = count("n_samples", n_samples).map_err(to_py)?;
     let probes = probes.as_ref().map(matrix).transpose()?;
-    let started = control.run(py, |run| started(n_samples, &options, probes, run))?;
+    let params = filled(parameters)?;
+    let started = control.run(py, |run| started(n_samples, params, probes, run))?;
     Ok(Sparsifier(Mutex::new(started)))
 }
 
@@ -183,9 +185,8 @@ impl Sparsifier {
         py.detach(|| self.lock().map(|sparsifier| (sparsifier.n_rows(), sparsifier.n_held()))).map_err(to_py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let state = py.detach(|| self.lock()?.to_bytes()).map_err(to_py)?;
-        Ok((py.get_type::<Self>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickle::<Self>(py, || self.lock()?.to_bytes())
     }
 }
 

@@ -3,16 +3,19 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arrays::py_dict;
+
 /// Version, build and processor, for `show_versions`.
 #[pyfunction]
 pub fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("version", env!("CARGO_PKG_VERSION"))?;
-    dict.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
-    dict.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
-    dict.set_item("simd", simd())?;
-    dict.set_item("processors", std::thread::available_parallelism().map_or(1, usize::from))?;
-    Ok(dict)
+    Ok(py_dict!(
+        py,
+        "version": env!("CARGO_PKG_VERSION"),
+        "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+        "target": format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+        "simd": simd(),
+        "processors": std::thread::available_parallelism().map_or(1, usize::from),
+    ))
 }
 
 /// Vector instructions of this processor that the kernels choose from, best last.

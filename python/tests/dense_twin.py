@@ -24,7 +24,7 @@ def self_tuning(indices, distances, h=0.5):
 
 
 def reached_rows(weights, labeled):
-    """Rows in a component with a labelled row."""
+    """Rows in a component with a labeled row."""
     reached = np.asarray(labeled).copy()
     while True:
         more = reached | (weights[:, reached].sum(axis=1) > 0)
@@ -34,7 +34,7 @@ def reached_rows(weights, labeled):
 
 
 def harmonic(weights, targets, trust, graph_reg, form="stable", clamp="soft"):
-    """Harmonic function (n, c) of targets (n, c) trusted by `trust` (n, zero where unlabelled), and its mean target.
+    """Harmonic function (n, c) of targets (n, c) trusted by `trust` (n, zero where unlabeled), and its mean target.
 
     Rows that no label reaches are NaN.
     """

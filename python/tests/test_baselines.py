@@ -129,7 +129,7 @@ def test_least_squares_on_eigenvectors_equal_those_of_numpy():
 @pytest.mark.parametrize(
     ("clf", "message"),
     [
-        (EigenfunctionClassifier(0), "n_eigenfunctions is 0; expected at least 1"),
+        (EigenfunctionClassifier(0), "n_eigenfunctions is 0; expected a whole number of at least 1"),
         (EigenfunctionClassifier(n_bins=1), "n_bins is 1"),
         (EigenfunctionClassifier(clip=50.0), "clip is 50"),
         (SimpleHarmonicClassifier(n_eigenvectors=0), "n_eigenvectors is 0"),

@@ -74,11 +74,11 @@ def test_unfit_names_are_noticed(problem):
 def test_arrays_are_borrowed(problem, dtype, tmp_path):
     X, y = problem
     X = X.astype(dtype)
-    assert np.shares_memory(HarmonicClassifier(6).fit(X, y)._fit_X, X)
+    assert np.shares_memory(HarmonicClassifier(6).fit(X, y)._fitted_extension["features"], X)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     clf = HarmonicClassifier(6).fit(mapped, y)
-    assert np.shares_memory(clf._fit_X, mapped)
+    assert np.shares_memory(clf._fitted_extension["features"], mapped)
     np.testing.assert_array_equal(clf.scores_, HarmonicClassifier(6).fit(X, y).scores_)
 
 
@@ -102,18 +102,18 @@ def test_too_many_neighbors_are_lowered_with_a_warning(problem):
         ({"weights": "heat"}, ValueError, "expected one of self-tuning, gaussian, cosine, binary"),
         ({"symmetrize": "both"}, ValueError, "expected one of union, mean, mutual"),
         ({"affinity": "rbf"}, ValueError, "expected one of knn, precomputed"),
-        ({"form": "best"}, ValueError, "expected one of stable, plain, auto"),
+        ({"form": "best"}, ValueError, "expected one of auto, stable, plain"),
         ({"clamp": "firm"}, ValueError, "expected one of soft, hard"),
         ({"form": "stable", "clamp": "hard"}, ValueError, "use form plain"),
         ({"decision": "vote"}, ValueError, "expected one of auto, centered, row-mean, argmax, mass, sizes"),
         ({"graph_reg": 0}, ValueError, "clamp the labels hard"),
-        ({"graph_reg": "much"}, ValueError, "expected a number or 'auto'"),
+        ({"graph_reg": "much"}, ValueError, "graph_reg is 'much'; expected a number above 0, inf, or auto"),
         ({"bandwidth": -1.0, "weights": "gaussian"}, ValueError, "bandwidth is -1"),
         ({"tol": 0.0}, ValueError, "tol is 0"),
         ({"tol": "small"}, TypeError, "tol must be a number, not str"),
-        ({"max_iter": 0}, ValueError, "max_iter is 0; expected at least 1"),
+        ({"max_iter": 0}, ValueError, "max_iter is 0; expected a whole number of at least 1"),
         ({"recall_target": 1.5}, ValueError, "recall_target is 1.5"),
-        ({"class_prior": [0.5, 0.5, -1.0]}, ValueError, "class_prior is -1"),
+        ({"class_prior": [0.5, 0.5, -1.0]}, ValueError, "class_prior is 0.5,0.5,-1; expected numbers above 0"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
         ({"n_jobs": 1.0}, TypeError, "n_jobs must be an integer or None, not float"),
         ({"random_state": -1}, ValueError, "random_state is -1"),

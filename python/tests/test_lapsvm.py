@@ -82,7 +82,7 @@ def test_without_a_graph_it_is_scikit_learns_machine():
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize("solver", ["newton", "cg"])
-def test_moons_are_told_apart_and_new_rows_labelled(kind, solver):
+def test_moons_are_told_apart_and_new_rows_labeled(kind, solver):
     X, truth, y = moons()
     clf = kind(solver=solver, random_state=0).fit(X, y)
     assert (clf.transduction_ == truth).mean() > 0.95

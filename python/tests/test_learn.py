@@ -62,7 +62,7 @@ def test_every_way_in_gives_the_same_graph(blobs):
     learner = GraphLearner(6, support_factor=None, tol=1e-13).fit(X)
     dense = learner.graph_.to_scipy().toarray()
     assert learner.gap_ < 1e-13 and learner.converged_ and learner.report_["n_uncertified"] == 0
-    assert learner.theta_ == learner.sparsity_ == pytest.approx(np.sqrt(np.prod(learner.sparsity_bounds_)))
+    assert learner.sparsity_ == pytest.approx(np.sqrt(np.prod(learner.sparsity_bounds_)))
     given = GraphLearner(6, support_factor=None, metric="precomputed", tol=1e-13).fit(Z)
     np.testing.assert_allclose(given.graph_.to_scipy().toarray(), dense, atol=1e-5)
     distances, indices = kneighbors(X, 299)
@@ -152,7 +152,7 @@ def test_a_pipeline_hands_on_the_graph_and_the_weights_of_new_rows(blobs):
     # By itself, a row's weights are max(0, λ − θz) with λ = 1 / their sum.
     row = weights[[3]]
     z = ((pipeline[0].transform(X[3:4] + 0.5) - pipeline[0].transform(X)[row.indices]) ** 2).sum(axis=1)
-    np.testing.assert_allclose(row.data, 1 / row.data.sum() - pipeline[1].theta_ * z, rtol=1e-4)
+    np.testing.assert_allclose(row.data, 1 / row.data.sum() - pipeline[1].sparsity_ * z, rtol=1e-4)
     assert len(learner.fit(X).get_feature_names_out()) == 300
 
 

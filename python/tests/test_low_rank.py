@@ -79,7 +79,7 @@ def test_a_memory_mapped_file_is_read_where_it_is(factor, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     clf = estimator(factor=factor)
-    assert np.shares_memory(clf._source(mapped, {}).argument, mapped)
+    assert np.shares_memory(clf._begin(mapped, y, None).rows["features"], mapped)
     np.testing.assert_array_equal(clf.fit(mapped, y).scores_, estimator(factor=factor).fit(X, y).scores_)
     np.testing.assert_array_equal(clf.predict(mapped), clf.predict(X))
     # Nothing of the length of the rows is kept beside the results.
@@ -206,17 +206,17 @@ def test_what_the_report_warns_of_is_a_warning():
 @pytest.mark.parametrize(
     ("params", "error", "text"),
     [
-        ({"n_landmarks": 0}, ValueError, "n_landmarks is 0; expected at least 1"),
+        ({"n_landmarks": 0}, ValueError, "n_landmarks is 0; expected a whole number of at least 1 and at most 65,536"),
         ({"n_landmarks": 2.5}, TypeError, "n_landmarks must be an integer, not float"),
         ({"factor": "svd"}, ValueError, "factor is 'svd'; expected one of anchor, nystrom, glnp"),
         ({"factor": None}, TypeError, "factor must be a string, not NoneType"),
         ({"landmarks": "grid"}, ValueError, "landmarks is 'grid'; expected one of kmeans, uniform"),
         ({"landmarks": None}, TypeError, "landmarks must be a string, not NoneType"),
-        ({"n_nearest": -1}, ValueError, "n_nearest is -1; expected at least 0, which means all"),
-        ({"bandwidth": "wide"}, ValueError, "bandwidth is 'wide'; expected auto, median, knn:K or a positive number"),
+        ({"n_nearest": -1}, ValueError, "n_nearest is -1; expected a whole number of at least 0"),
+        ({"bandwidth": "wide"}, ValueError, "bandwidth is 'wide'; expected a number above 0, knn:K, auto, or median"),
         ({"bandwidth": 0.0}, ValueError, "bandwidth is 0"),
         ({"bandwidth": None}, TypeError, "bandwidth must be a number, not NoneType"),
-        ({"alpha": 1.0}, ValueError, "alpha is 1; expected at least 0 and below 1"),
+        ({"alpha": 1.0}, ValueError, "alpha is 1; expected a number of at least 0 and below 1"),
         ({"balance": "even"}, ValueError, "balance is 'even'; expected one of balanced, raw, prior"),
         ({"class_prior": [0.5, 0.5]}, ValueError, "class_prior"),
         ({"head": "lasso"}, ValueError, "expected one of propagation, regression"),

@@ -63,10 +63,10 @@ def test_answers_against_brute_force(rows, method, metric, dtype):
 def test_report_tells_what_was_built(rows):
     X, _ = rows
     exact = NeighborIndex().fit(X)
-    expected = {"builder": "exact", "recall": 1.0, "recall_error": 0.0, "n_cells": 0, "n_probes": 0}
+    expected = {"method": "exact", "recall": 1.0, "recall_error": 0.0, "n_cells": 0, "n_probes": 0}
     assert exact.report_ == expected and exact.n_samples_fit_ == 3000
     cells = NeighborIndex(method="partitions", random_state=0).fit(X)
-    assert cells.report_["builder"] == "partitions" and cells.report_["recall"] == cells.recall_
+    assert cells.report_["method"] == "partitions" and cells.report_["recall"] == cells.recall_
     assert 1 <= cells.report_["n_probes"] < cells.report_["n_cells"]
     assert 0 < cells.report_["recall_error"] < 0.02
     few = NeighborIndex(recall_target=0.5, method="partitions", random_state=0).fit(X)
@@ -144,7 +144,7 @@ def test_sparse_rows_are_searched_exactly(rows, metric):
     X, Q = (np.where(part > 128, part, 0) for part in rows)
     X[:, 0] = Q[:, 0] = 1
     index = NeighborIndex(5, metric=metric, method="partitions").fit(sp.csr_array(X))
-    assert index.report_["builder"] == "exact"
+    assert index.report_["method"] == "exact"
     distances = index.kneighbors(sp.csc_matrix(Q))[0]
     np.testing.assert_allclose(distances, brute_force(X, Q, 5, metric)[1], rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="features has dense rows; expected sparse rows, as in the fit"):
@@ -174,7 +174,7 @@ def test_bad_questions_are_named(rows, method):
         index.kneighbors(Q, 3001)
     with pytest.raises(ValueError, match="n_neighbors is 3000; expected below the number of rows"):
         index.kneighbors(n_neighbors=3000)
-    with pytest.raises(ValueError, match="n_neighbors is 0; expected at least 1"):
+    with pytest.raises(ValueError, match="n_neighbors is 0; expected a whole number of at least 1"):
         index.kneighbors(Q, 0)
     with pytest.raises(TypeError, match="n_neighbors must be an integer, not float"):
         index.kneighbors(Q, 2.0)
@@ -183,7 +183,7 @@ def test_bad_questions_are_named(rows, method):
 @pytest.mark.parametrize(
     ("params", "error", "text"),
     [
-        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0; expected at least 1"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0; expected a whole number of at least 1"),
         ({"n_neighbors": "many"}, TypeError, "n_neighbors must be an integer"),
         ({"metric": "manhattan"}, ValueError, "expected one of euclidean, cosine, inner-product"),
         ({"method": "tree"}, ValueError, "expected one of auto, exact, partitions"),

@@ -18,7 +18,7 @@ from lapwing.model_selection import SemiSupervisedKFold
 
 
 @pytest.mark.parametrize("marker", [-1, None])
-def test_folds_test_labelled_rows_only(marker):
+def test_folds_test_labeled_rows_only(marker):
     y = np.array([0, 1, marker] * 20, dtype=object if marker is None else int)
     tested = []
     for train, test in SemiSupervisedKFold(4, shuffle=True, random_state=0).split(y.reshape(-1, 1), y):
@@ -34,7 +34,7 @@ def test_folds_of_numbers_and_too_few_labels():
     y = np.array([0.5, np.nan, 1.25, 2.5, np.nan])
     folds = list(SemiSupervisedKFold(3).split(y, y))
     assert [list(test) for _, test in folds] == [[0], [2], [3]]
-    with pytest.raises(ValueError, match="at most the number of labelled rows, 3"):
+    with pytest.raises(ValueError, match="at most the number of labeled rows, 3"):
         next(SemiSupervisedKFold(4).split(y, y))
     with pytest.raises(ValueError, match="needs y"):
         next(SemiSupervisedKFold(2).split(y))
@@ -62,7 +62,7 @@ def test_whole_values_are_not_stratified():
     assert [list(test) for _, test in SemiSupervisedKFold(2).split(y, y)] == [[0, 2], [1, 3]]
     assert [list(test) for _, test in SemiSupervisedKFold(2, stratify=False).split(y, y)] == [[0, 1], [2, 3]]
     counts = np.arange(8.0)
-    with pytest.raises(ValueError, match="no class has more than 1 labelled rows.*task='regression' if y holds values"):
+    with pytest.raises(ValueError, match="no class has more than 1 labeled rows.*task='regression' if y holds values"):
         next(SemiSupervisedKFold(2).split(counts, counts))
     assert len(list(SemiSupervisedKFold(2, task="regression").split(counts, counts))) == 2
     with pytest.raises(ValueError, match="stratify is True, but the values"):

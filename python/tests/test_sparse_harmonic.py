@@ -91,7 +91,7 @@ def test_what_cannot_be_is_told(blocks, tmp_path):
             SparseHarmonicClassifier(**{"affinity": "edges", "random_state": 0, **options}).fit(X, y)
         return str(caught.value)
 
-    assert "distortion and memory are given" in message(iter([edges]), distortion=0.5, memory=10**9)
+    assert "memory is 1000000000; expected no value beside distortion" in message(iter([edges]), distortion=0.5, memory=10**9)
     assert "X must be the path" in message(7)
     assert "X has no edges" in message(iter([]))
     assert "refinements need edges that can be read again" in message(iter([edges]), refinements=2)

@@ -159,7 +159,7 @@ def test_pickles_go_on_to_the_same_graph():
 def test_bad_arguments_are_named():
     A = dense_graph(20)
     for options, message in [
-        ({"distortion": 0.5, "memory": 10}, "distortion and memory are given"),
+        ({"distortion": 0.5, "memory": 10}, "memory is 10; expected no value beside distortion"),
         ({"distortion": -1.0}, "distortion is -1"),
         ({"edge_budget": 0}, "edge_budget is 0"),
         ({"edge_budget": -3}, "edge_budget is -3"),

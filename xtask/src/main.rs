@@ -27,6 +27,7 @@ cargo xtask COMMAND: the working commands of this repository
   test                 all checks of continuous integration, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
+  generate             write the signatures of the Python package again, from the parameters that the crates declare
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        give damaged files of every format to every reader, and compare accepted files with what other
                        readers of the formats say
@@ -69,6 +70,7 @@ fn dispatch(words: &[&str]) -> Result<()> {
         ["wheel"] => println!("{}", wheel::build(None)?.display()),
         ["wheel", "--out", folder] => println!("{}", wheel::build(Some(folder))?.display()),
         ["doc"] => doc(&[])?,
+        ["generate"] => generate()?,
         ["fuzz", options @ ..] => fuzz::fuzz(options)?,
         ["bench", name, options @ ..] => BENCHES.run(name, options)?,
         ["reproduce", paper, options @ ..] => PAPERS.run(paper, options)?,
@@ -80,6 +82,15 @@ fn dispatch(words: &[&str]) -> Result<()> {
 /// Whether an option asks for help.
 fn is_help(option: &&str) -> bool {
     ["-h", "--help"].contains(option)
+}
+
+/// Writes the signatures of the Python package, from the parameters that the extension module lists.
+fn generate() -> Result<()> {
+    Call::cargo("build").args(&wheel::BUILD[1..]).run()?;
+    let library = format!("{}_lapwing{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let extension = process::target().join("release").join(library);
+    let script = process::root().join("python/tools/signatures.py");
+    python::Venv::kept("maturin")?.call().args([script, extension]).run()
 }
 
 /// Builds the documentation of our crates with these features; warnings are errors.

@@ -102,7 +102,7 @@ pub fn learn_graph(
     start: Option<&[f64]>,
     run: &Run,
 ) -> Result<LearnedGraph> {
-    params.check_ranges()?;
+    params.validate()?;
     let mut clock = Clock::default();
     let n = features.n_rows();
     let knn = params.learn_search(n)?;
@@ -132,7 +132,7 @@ pub fn learn_from_table<R: SquaredDistance>(
     start: Option<&[f64]>,
     run: &Run,
 ) -> Result<LearnedGraph> {
-    params.check_ranges()?;
+    params.validate()?;
     table.check()?;
     if params.learn.repair {
         return Err(Error::param("repair", true, "false without features, among which more neighbors could be found"));

@@ -1,0 +1,279 @@
+//! Fitting any method by its name.
+
+use std::path::PathBuf;
+
+use lapwing::data::params::{Parameters, Value};
+use lapwing::data::read::EdgeFile;
+use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Report, Result, Run, Targets};
+use lapwing::graph::AffinityGraph;
+use lapwing::models::lapsvm::{FitOptions, ValidationSet};
+use lapwing::models::{
+    Extension, Fitted, FittedRegression, Harmonic, LapSvm, Method, MethodParams, Problem, Settings, SizeParams,
+    SizedLabeling, Sizing, SizingParams, UnfoldedGnn,
+};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{CsrInput, FeaturesInput, json, matrix, py_dict, vector};
+use crate::control::Control;
+use crate::error::to_py;
+use crate::extension::{KernelMachine, extension_object};
+use crate::graph::given;
+use crate::parameters::settings;
+use crate::rule::{add_labeling, rule_dict, widths_object};
+
+/// The rows of a fit: features, a graph, or both; or a file of edges.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct RowsInput<'py> {
+    features: Option<FeaturesInput<'py>>,
+    graph: Option<CsrInput<'py, f64>>,
+    /// The file, and the number of nodes.
+    edges: Option<(PathBuf, usize)>,
+}
+
+/// Given labels of a classification.
+#[derive(FromPyObject)]
+pub enum LabelsInput<'py> {
+    /// `(class of each row or −1, names of the classes)`.
+    #[pyo3(transparent)]
+    Classes((PyReadonlyArray1<'py, i32>, NamesInput)),
+    /// Shares of the classes in each row, zero rows unlabeled.
+    #[pyo3(transparent)]
+    Shares(PyReadonlyArray2<'py, f64>),
+}
+
+/// Names of classes.
+#[derive(FromPyObject)]
+pub enum NamesInput {
+    /// Integers.
+    #[pyo3(transparent)]
+    Integers(Vec<i64>),
+    /// Everything else, as text.
+    #[pyo3(transparent)]
+    Texts(Vec<String>),
+}
+
+/// What single methods are given beside rows, labels and parameters.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Extras<'py> {
+    /// Landmarks (k, d) of low-rank propagation, in the place of a rule that finds them.
+    #[pyo3(default)]
+    landmarks: Option<PyReadonlyArray2<'py, f64>>,
+    /// Rows with labels by which conjugate gradients of a kernel machine stop.
+    #[pyo3(default)]
+    validation: Option<(FeaturesInput<'py>, LabelsInput<'py>)>,
+    /// A machine on the same rows from which conjugate gradients start.
+    #[pyo3(default)]
+    start: Option<PyRef<'py, KernelMachine>>,
+    /// Whether to return what labels new rows; no need for it where that is the rows of the fit.
+    hands_extension: bool,
+}
+
+impl From<&NamesInput> for ClassNames {
+    fn from(names: &NamesInput) -> Self {
+        match names {
+            NamesInput::Integers(names) => Self::Integers(names.clone()),
+            NamesInput::Texts(names) => Self::Texts(names.clone()),
+        }
+    }
+}
+
+impl LabelsInput<'_> {
+    /// One-hot or soft targets.
+    fn targets(&self, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Targets> {
+        let weights = weights.map(vector).transpose()?;
+        match self {
+            Self::Classes((classes, names)) => {
+                let labels = Labels { classes: names.into(), index: vector(classes)? };
+                Targets::one_hot(&labels, weights.as_deref())
+            }
+            Self::Shares(shares) => Targets::soft(&matrix(shares)?, weights.as_deref()),
+        }
+        .map_err(to_py)
+    }
+}
+
+/// Rows as Rust takes them.
+struct Source<'a> {
+    features: Option<Features<'a>>,
+    graph: Option<AffinityGraph>,
+    edges: Option<(PathBuf, usize)>,
+}
+
+impl RowsInput<'_> {
+    fn source(&self, py: Python<'_>) -> PyResult<Source<'_>> {
+        Ok(Source {
+            features: self.features.as_ref().map(FeaturesInput::features).transpose()?,
+            graph: self.graph.as_ref().map(|graph| given(py, graph)).transpose()?,
+            edges: self.edges.clone(),
+        })
+    }
+}
+
+impl Source<'_> {
+    /// What `work` makes of these rows with their targets.
+    fn solve<'a, T>(
+        &'a self,
+        targets: &'a Targets,
+        run: &Run,
+        work: impl FnOnce(&Problem<'_, 'a>) -> Result<T>,
+    ) -> Result<T> {
+        let open = |(path, n_nodes): &(PathBuf, usize)| EdgeFile::open(path, Some(*n_nodes), run);
+        let edges = self.edges.as_ref().map(open).transpose()?;
+        work(&Problem {
+            features: self.features.as_ref(),
+            graph: self.graph.as_ref(),
+            edges: edges.as_ref().map(|edges| edges as &dyn EdgeSource),
+            targets,
+        })
+    }
+}
+
+/// Labels every row by the method of that name; a dict of everything a fitted classifier keeps.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn fit_classifier<'py>(
+    py: Python<'py>,
+    method: &str,
+    parameters: &Bound<'py, PyDict>,
+    rows: RowsInput<'py>,
+    labels: LabelsInput<'py>,
+    label_weights: Option<PyReadonlyArray1<'py, f64>>,
+    extras: Extras<'py>,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut settings = settings(method, parameters)?;
+    let targets = labels.targets(label_weights.as_ref())?;
+    given_sizes(&settings).and_then(|sizes| sizes.validate(targets.n_columns())).map_err(to_py)?;
+    let sizes = take_sizes(&mut settings).map_err(to_py)?;
+    let source = rows.source(py)?;
+    let landmarks = extras.landmarks.as_ref().map(matrix).transpose()?;
+    let held = match &extras.validation {
+        Some((rows, labels)) => Some((rows.features()?, labels.targets(None)?)),
+        None => None,
+    };
+    let validation = held.as_ref().map(|(features, targets)| ValidationSet { features, targets });
+    let options = FitOptions { validation, start: extras.start.as_ref().map(|machine| &machine.0) };
+    let fitted = control.run(py, |run| {
+        let fitted = source.solve(&targets, run, |problem| match kernel_machine(&settings)? {
+            Some(machine) => machine.fit_with(problem, &options, run),
+            None => with_landmarks(&settings, landmarks)?.fit(problem, run),
+        })?;
+        sized(fitted, sizes.as_ref(), &targets, run)
+    })?;
+    let errors = match &fitted.extension {
+        Some(Extension::Neighbors(rows)) => rows.errors.as_ref().map(|errors| PyArray1::from_slice(py, errors)),
+        _ => None,
+    };
+    // The extension shares the scores; once it is gone they are handed over uncopied.
+    let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    dict.set_item("errors", errors)?;
+    dict.set_item("rule", rule_dict(py, &fitted.rule)?)?;
+    add_labeling(&dict, fitted.labeling)?;
+    Ok(dict)
+}
+
+/// Values for every row by the method of that name; a dict of everything a fitted regressor keeps.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn fit_regressor<'py>(
+    py: Python<'py>,
+    method: &str,
+    parameters: &Bound<'py, PyDict>,
+    rows: RowsInput<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    label_weights: Option<PyReadonlyArray1<'py, f64>>,
+    extras: Extras<'py>,
+    control: Control,
+) -> PyResult<Bound<'py, PyDict>> {
+    let settings = settings(method, parameters)?;
+    let weights = label_weights.map(|weights| vector(&weights)).transpose()?;
+    let targets = Targets::regression(values.as_slice()?, weights.as_deref()).map_err(to_py)?;
+    let source = rows.source(py)?;
+    let fitted = control.run(py, |run| source.solve(&targets, run, |problem| regress(&settings, problem, run)))?;
+    let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    dict.set_item("score_radius", fitted.score_radius.map(|radius| PyArray1::from_vec(py, radius)))?;
+    dict.set_item("mean", fitted.mean)?;
+    dict.set_item("reached", PyArray1::from_vec(py, fitted.reached))?;
+    dict.set_item("values", PyArray1::from_slice(py, fitted.values.values()))?;
+    Ok(dict)
+}
+
+/// What every fitted estimator keeps; without the extension where that is made of the rows of the fit.
+fn kept<'py>(
+    py: Python<'py>,
+    report: &Report,
+    extension: Option<Extension<'_>>,
+    hands_extension: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let widths = match &extension {
+        Some(Extension::Neighbors(neighbors)) => widths_object(py, &neighbors.widths)?,
+        _ => py.None().into_bound(py),
+    };
+    let extension =
+        extension.filter(|_| hands_extension).map(|extension| extension_object(py, extension)).transpose()?;
+    Ok(py_dict!(py, "widths": widths, "report": json(report).map_err(to_py)?, "extension": extension))
+}
+
+/// The sizes of classes that were given, whether the method decides by them or not.
+fn given_sizes(settings: &Settings) -> Result<SizeParams> {
+    let mut sizing = SizingParams { decision: Sizing::Sizes, ..SizingParams::default() };
+    for name in ["class_prior", "size_slack", "labels_drawn"] {
+        if let Some(value) = settings.get(name) {
+            sizing.set(name, &value)?;
+        }
+    }
+    Ok(sizing.sizes().unwrap_or_default())
+}
+
+/// Takes the sizes that labels are held to out of the parameters: they decide once the scores are there.
+fn take_sizes(settings: &mut Settings) -> Result<Option<SizeParams>> {
+    let sizes = settings.sizes();
+    if sizes.is_some() {
+        settings.set("decision", &Value::Word("auto".into()))?;
+    }
+    Ok(sizes)
+}
+
+fn kernel_machine(settings: &Settings) -> Result<Option<LapSvm>> {
+    let MethodParams { lapsvm, graph, .. } = &settings.params;
+    let (params, graph) = (lapsvm.clone(), graph.clone());
+    match settings.spec().name {
+        "lapsvm" => LapSvm::new(params, graph).map(Some),
+        "laprls" => LapSvm::least_squares(params, graph).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn with_landmarks(settings: &Settings, landmarks: Option<Matrix>) -> Result<Box<dyn Method>> {
+    match (landmarks, settings.low_rank()?) {
+        (Some(landmarks), Some(method)) => {
+            let (k, d) = (landmarks.n_rows(), landmarks.n_cols());
+            Ok(Box::new(method.with_landmarks(Features::from_f64(k, d, landmarks.into_values())?)))
+        }
+        _ => settings.method(),
+    }
+}
+
+/// A fit decided again so that every class gets its size, where there are sizes.
+fn sized<'a>(fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
+    let Some(sizes) = sizes else { return Ok(fitted) };
+    let Fitted { labeling, rule, mut report, .. } = fitted;
+    let SizedLabeling { rule, labeling, part, warnings } = sizes.decide(labeling.scores, rule, targets, run)?;
+    report.add_part("sizes", &part)?;
+    report.warnings.extend(warnings);
+    Ok(Fitted { labeling, rule, report, extension: fitted.extension, graph: fitted.graph })
+}
+
+fn regress<'a>(settings: &Settings, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
+    let MethodParams { harmonic, unfolded, graph, .. } = settings.params.clone();
+    match (settings.spec().name, kernel_machine(settings)?) {
+        (_, Some(machine)) => machine.regress(problem, run),
+        ("harmonic", _) => Harmonic::new(harmonic, graph)?.regress(problem, run),
+        ("unfolded-gnn", _) => UnfoldedGnn::new(unfolded, graph)?.regress(problem, run),
+        (name, _) => Err(Error::param("method", name, "harmonic, laprls or unfolded-gnn for a regression")),
+    }
+}

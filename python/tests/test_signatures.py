@@ -1,0 +1,80 @@
+"""Signatures and documentation are those that the library declares."""
+
+import importlib.util
+import inspect
+from pathlib import Path
+
+import pytest
+
+import lapwing
+from lapwing import _lapwing, _signatures, baselines, graph
+
+TOOL = Path(__file__).parents[1] / "tools" / "signatures.py"
+
+
+def tool():
+    import sys
+
+    spec = importlib.util.spec_from_file_location("signatures", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["signatures"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SIGNATURES = tool()
+
+
+def public(name):
+    return next(getattr(module, name) for module in (lapwing, baselines, graph) if hasattr(module, name))
+
+
+def test_the_file_is_up_to_date():
+    written = Path(_signatures.__file__).read_text(encoding="utf-8")
+    assert written == SIGNATURES.module(_lapwing.parameters), "run `cargo xtask generate`"
+
+
+@pytest.mark.parametrize("signature", SIGNATURES.SIGNATURES, ids=lambda signature: signature.name)
+def test_every_parameter_is_declared_and_documented(signature):
+    named = inspect.signature(public(signature.name)).parameters
+    expected = {parameter.name: parameter for parameter in SIGNATURES.parameters(signature, _lapwing.parameters)}
+    assert set(named) == set(expected)
+    doc = inspect.getdoc(public(signature.name))
+    for name, parameter in expected.items():
+        empty = inspect.Parameter.empty
+        default = empty if parameter.default is None else eval(parameter.default)
+        assert named[name].default == default, name
+        assert doc.count(f"\n{name} : {parameter.values}") == 1 and len(parameter.doc) > 10, name
+
+
+@pytest.mark.parametrize("name", ["HarmonicClassifier", "LaplacianRidgeRegressor", "UnfoldedGNNClassifier"])
+def test_docstrings_have_every_section_once(name):
+    doc = inspect.getdoc(public(name))
+    assert all(doc.count(f"\n{heading}\n-") == 1 for heading in ("Parameters", "Attributes", "Examples"))
+    assert "As in :class:" not in doc and "report_ : dict" in doc
+
+
+def test_words_for_which_python_has_none():
+    X, y = [[0.0], [1.0], [9.0], [10.0]], [0, None, None, 1]
+    for given in ({"bandwidth": None, "graph_reg": None}, {"certify": False}, {"class_prior": "labeled"}):
+        assert lapwing.HarmonicClassifier(2, **given).fit(X, y).transduction_.tolist() == [0, 0, 1, 1]
+    for given in ({"steps": None}, {"hidden": None, "attention": None, "sketch_size": None}):
+        assert lapwing.UnfoldedGNNClassifier(n_neighbors=2, **given).fit(X, y).converged_
+    with pytest.raises(TypeError, match="form must be a string, not NoneType"):
+        lapwing.HarmonicClassifier(2, form=None).fit(X, y)
+    with pytest.raises(ValueError, match="graph_bandwidth is -1"):
+        lapwing.LaplacianSVC(n_neighbors=2, graph_bandwidth=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [lapwing.HarmonicClassifier, baselines.SimpleHarmonicClassifier])
+def test_a_graph_may_stand_for_the_features(cls):
+    edges = graph.knn_graph([[0.0], [1.0], [9.0], [10.0]], 1)
+    y = [0, None, None, 1]
+    by_graph = cls().fit(None, y, graph=edges)
+    as_features = cls(affinity="precomputed").fit(edges, y)
+    assert by_graph.transduction_.tolist() == as_features.transduction_.tolist() == [0, 0, 1, 1]
+    assert by_graph.predict([[0.0, 1.0, 0.0, 0.0]]).tolist() == [0]
+    with pytest.raises(ValueError, match="give one of them"):
+        cls(affinity="precomputed").fit(edges, y, graph=edges)
+    with pytest.raises(ValueError, match="takes no graph"):
+        baselines.NearestLabelClassifier().fit([[0.0], [1.0], [9.0], [10.0]], y, graph=edges)

@@ -1,0 +1,443 @@
+"""Writes ``lapwing/_signatures.py`` from the parameters that the library declares: ``python signatures.py EXTENSION [OUT]``.
+
+EXTENSION is the compiled module. What only Python has (`OWN`, `ATTRIBUTES`) and which estimator or function takes what
+(`SIGNATURES`) is declared here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+WIDTH = 120
+#: Words of the library that are None in Python.
+WORDS_OF_NONE = ("none", "labeled")
+#: Annotations of the kinds of values.
+ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "flag": "bool", "choice": ""}
+#: What documentation calls these kinds.
+KINDS = {"count": "int", "bytes": "int", "real": "float", "list": "array-like of shape (n_classes,)", "flag": "bool"}
+
+Describe = Callable[[str], list[dict[str, Any]]]
+
+HEAD = '''"""Signatures of the estimators, and the documentation of their parameters. Written by `cargo xtask generate`: do not edit.
+
+The library declares every parameter once, in Rust. These signatures are written from the declarations, and checked in,
+because editors, type checkers and `help()` read Python's source: parameters that were made at the time of the import would
+be unknown to them, and would cost every import. A test compares this file with what the library declares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from numpy.typing import ArrayLike
+
+from ._control import Callback
+'''
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as Python shows it."""
+
+    name: str
+    annotation: str
+    default: str | None
+    """As source text; None for a parameter that must be given."""
+    values: str
+    """The values that it takes, as documentation has them."""
+    doc: str
+    choices: tuple[str, ...] = ()
+    """The words among the values, with their meanings."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What an estimator or a function takes."""
+
+    name: str
+    of: tuple[str, ...]
+    """Method or groups of the library whose parameters it takes."""
+    own: tuple[str, ...] = ()
+    """Keys of `OWN`: the parameters after those of the library."""
+    before: tuple[str, ...] = ()
+    """Keys of `OWN`: the parameters before them."""
+    without: tuple[str, ...] = ()
+    fixed: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the library that have one value here."""
+    first: str | None = None
+    """The parameter that may be given by position; the first one unless it is named here."""
+    defaults: dict[str, str] = field(default_factory=dict)
+    """Defaults that differ from those of the library."""
+    no_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Words that make no sense here."""
+    attributes: tuple[str, ...] = ()
+    """Keys of `ATTRIBUTES`."""
+    is_function: bool = False
+
+
+def _own(name: str, annotation: str, default: str | None, values: str, doc: str) -> Parameter:
+    return Parameter(name, annotation, default, values, " ".join(doc.split()))
+
+
+_GRAPH_VALUES = "a symmetric matrix of weights (n, n), a :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a \
+    neighbor search, both (n, k)"
+
+OWN = {
+    "affinity": _own("affinity", 'Literal["knn", "precomputed"]', '"knn"', '{"knn", "precomputed"}', f"""
+        Build the graph from the features X, or take X as the graph: {_GRAPH_VALUES}."""),
+    "affinity:edges": _own("affinity", 'Literal["knn", "precomputed", "edges"]', '"knn"', '{"knn", "precomputed", "edges"}', f"""
+        Build the graph from the features X, or take X as the graph: {_GRAPH_VALUES}. With "edges" X is a stream of edges: the
+        path of an edge list (``.npy``, ``.parquet``, ``.csv``, also ``.csv.gz`` and ``.csv.zst``), an array of edges (m, 2), a
+        tuple ``(edges, weights)`` with weights (m,), or an iterable of such arrays or tuples. Each undirected edge comes
+        once."""),
+    "affinity:beside": _own("affinity", 'Literal["knn", "precomputed"]', '"knn"', '{"knn", "precomputed"}', """
+        Build the graph from X unless one is given to `fit`, or require that one is given."""),
+    "unlabeled": _own("unlabeled", "Any", "None", "object", """
+        What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does
+        -1."""),
+    "unlabeled:values": _own("unlabeled", "float | None", "None", "float or None", """
+        A number that marks rows without a value, besides NaN."""),
+    "abstain": _own("abstain", "bool", "False", "bool", """
+        Whether rows that no label reaches get the marker instead of the likeliest class of the prior."""),
+    "abstain:values": _own("abstain", "bool", "False", "bool", """
+        Whether rows that no value reaches get NaN instead of the weighted mean of the given values."""),
+    "random_state": _own("random_state", "Any", "None", "int, RandomState, Generator or None", """
+        Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
+        one from NumPy's global generator."""),
+    "n_jobs": _own("n_jobs", "int | None", "None", "int or None", """
+        Threads; None and -1 take every processor. Results are the same, bit for bit, for any number."""),
+    "verbose": _own("verbose", "int | bool", "0", "int or bool", """
+        Whether to write the time of each phase to standard error."""),
+    "callback": _own("callback", "Callback | None", "None", "callable or None", """
+        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""),
+    "warm_start": _own("warm_start", "bool", "False", "bool", """
+        Whether conjugate gradients start from the coefficients of the last fit, where those are of as many rows and the same
+        classes."""),
+    "warm_start:graph": _own("warm_start", "bool", "False", "bool", """
+        Whether a fit starts from the solution of the fit before, which saves steps where parameters or data changed a little.
+        Needs the same number of rows."""),
+    "model": _own("model", 'Literal["log", "l2"]', '"log"', '{"log", "l2"}', """
+        f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
+        n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
+        papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ)."""),
+    "X": _own("X", "Any", None, "array-like or sparse matrix of shape (n_samples, n_features)", """
+        Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once."""),
+    "A": _own("A", "Any", None, "Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path", """
+        Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
+        counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size."""),
+    "n_samples": _own("n_samples", "int", None, "int", "Number of nodes."),
+    "n_samples:file": _own("n_samples", "int | None", "None", "int or None", """
+        Number of nodes of a file; None reads it once more to find the largest. Not for matrices."""),
+    "n_samples:rows": _own("n_samples", "int", None, "int", "Number of rows."),
+    "probes": _own("probes", "Any", "None", "array-like of shape (n_samples, n_probes) or None", """
+        Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are large
+        over weak cuts."""),
+    "return_report": _own("return_report", "bool", "False", "bool", "Whether to return the report as well."),
+    "edges": _own("edges", "Any", None, "array-like of int of shape (n_pairs, 2)", """
+        Pairs that may carry weight, each once, either way round. For "log" every row needs one."""),
+    "sq_distances": _own("sq_distances", "Any", None, "array-like of shape (n_pairs,)", """
+        **Squared** distances, finite and at least 0; zero is allowed. Single precision is kept, all else becomes double."""),
+    "alpha": _own("alpha", "float", "1.0", "float > 0", "α of both models."),
+    "beta": _own("beta", "float", "1.0", "float > 0", """
+        β of "log"; it stays 1 with "l2". Multiplying z by θ and leaving `alpha` and `beta` at 1 is
+        ``GraphLearner(sparsity=θ)``."""),
+    "start": _own("start", "Any", "None", "array-like of shape (n_samples + 1,) or None", """
+        Multipliers of a similar problem, from its report; Newton then needs fewer steps."""),
+}  # fmt: skip
+
+#: What Python adds to a parameter of the library: annotation, values, documentation.
+ADDED = {
+    "LowRankPropagationClassifier.landmarks": (
+        "ArrayLike",
+        "array-like of shape (n_landmarks, n_features)",
+        "An array holds the landmarks themselves; then `n_landmarks` means nothing.",
+    ),
+    "GraphLearner.n_neighbors": (
+        "",
+        "",
+        "They are wanted on average, and decide the sparsity θ where that is auto. At most n_samples − 2 then.",
+    ),
+    "GraphLearner.metric": ('Literal["precomputed"]', '"precomputed"', '"precomputed" takes squared distances as X.'),
+}
+
+_CLASSIFIER = """
+transduction_ : ndarray of shape (n_samples,)
+    Label of every row of the fit.
+label_distributions_ : ndarray of shape (n_samples, n_classes)
+    Shares of the classes; rows are finite and sum to 1. The prior in rows that no label reaches.
+scores_ : ndarray of shape (n_samples, n_classes)
+    Scores before any normalizing; NaN in rows that no label reaches.
+confidence_ : ndarray of shape (n_samples,)
+    Share of the chosen class in the label distribution.
+classes_ : ndarray of shape (n_classes,)
+    Distinct given labels, ascending; 0..c−1 for soft labels.
+"""
+_COMMON = """
+reached_ : ndarray of shape (n_samples,), bool
+    Whether a label or value reaches the row.
+n_iter_, residual_, converged_ : int, float, bool
+    Iterations of the slowest column or problem, largest relative residual, whether all of them reached `tol`; 0 or 1, 0 and
+    True where nothing is iterated.
+report_ : dict
+    The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
+n_features_in_ : int
+    Columns of X; rows of the graph where a graph stands for the features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where X had string names for all.
+"""
+_VALUES = """
+transduction_ : ndarray of shape (n_samples,)
+    Value of every row of the fit.
+scores_ : ndarray of shape (n_samples,)
+    The same, NaN in rows that no value reaches.
+"""
+
+_CERTIFIED = """
+certified_ : ndarray of shape (n_samples,), bool, or None
+    Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
+    no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
+n_uncertified_ : int or None
+    Rows that a label reaches and whose label is not certified.
+score_radius_ : ndarray of shape (n_samples,) or None
+    Bound on the error that the solver leaves in the row's scores, infinite where none is known.
+"""
+_MACHINE = """
+coefficients_ : ndarray of shape (n_rows, n_problems)
+    α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
+    of the features for a linear kernel. One problem for values and for two classes, else one for each class.
+bias_ : ndarray of shape (n_problems,)
+    b; for values without a fitted bias the mean that was taken off.
+objective_ : ndarray of shape (n_problems,)
+    Value of the objective; in the dual that with the hinge and without the ½.
+"""
+_NETWORK = """
+layer_weights_ : ndarray of shape (n_features, n_columns)
+    W, of a column for values and of one for each class; with a hidden layer a list of both.
+bias_ : ndarray of shape (n_columns,)
+    b; with a hidden layer a list of both.
+graph_reg_ : float
+    λ, as given or chosen.
+loss_curve_ : ndarray of shape (n_iter_ + 1,)
+    Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
+"""
+
+#: Attributes that estimators share.
+ATTRIBUTES = {
+    "classes": _CLASSIFIER + _COMMON,
+    "values": _VALUES + _COMMON,
+    "certified": _CERTIFIED,
+    "machine": _MACHINE,
+    "network": _NETWORK,
+}
+
+_RUN = ("random_state", "n_jobs", "verbose", "callback")
+_LABELS = ("unlabeled", "abstain", *_RUN)
+_VALUES_OWN = ("unlabeled:values", "abstain:values", *_RUN)
+_REACHED = ("unlabeled", *_RUN)
+_SIZES = ("decision", "class_prior", "size_slack", "labels_drawn")
+_LEAST_SQUARES = {"solver": ("dual",)}
+_STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
+
+SIGNATURES = (
+    Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("certified", "classes")),
+    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("values",)),
+    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("certified", "classes")),
+    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes=("classes",)),
+    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes=("machine", "classes")),
+    Signature(
+        "LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES,
+        attributes=("machine", "classes"),
+    ),
+    Signature(
+        "LaplacianRidgeRegressor", ("laprls",), ("affinity:beside", "unlabeled:values", *_RUN), no_words=_LEAST_SQUARES,
+        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"}, attributes=("machine", "values"),
+    ),
+    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED), attributes=("network", "classes")),
+    Signature(
+        "UnfoldedGNNRegressor", ("unfolded-gnn",), ("affinity:beside", "unlabeled:values", *_RUN),
+        without=(*_SIZES, "loss"), fixed={"loss": "mse"}, attributes=("network", "values"),
+    ),
+    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes=("classes",)),
+    Signature(
+        "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"},
+        attributes=("classes",),
+    ),
+    Signature(
+        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes=("classes",)
+    ),
+    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes=("classes",)),
+    Signature("NeighborIndex", ("knn",), _RUN),
+    Signature(
+        "GraphLearner", ("knn", "learn"), ("model", "warm_start:graph", *_RUN), defaults={"n_neighbors": "10"},
+        no_words={"metric": ("inner-product",)},
+    ),
+    Signature("StreamingSparsifier", ("sparsify",), ("probes", *_RUN), before=("n_samples",)),
+    Signature("kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), is_function=True),
+    Signature("knn_graph", ("graph",), _RUN, before=("X",), is_function=True),
+    Signature("sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), is_function=True),
+    Signature(
+        "learn_weights", ("learn",), ("start", "n_jobs", "verbose", "callback"),
+        before=("edges", "sq_distances", "n_samples:rows", "alpha", "beta", "model"),
+        without=("support_factor", "sparsity", "scale", "repair"), is_function=True,
+    ),
+)  # fmt: skip
+
+
+def parameters(signature: Signature, describe: Describe) -> list[Parameter]:
+    """All parameters of an estimator or function, in their order."""
+    of_library = [found for of in signature.of for found in describe(of)]
+    known = {found["name"] for found in of_library} - {*signature.without, *signature.fixed}
+    shown = [_shown(found, signature, known) for found in of_library if found["name"] in known]
+    before, own = ([OWN[key] for key in keys] for keys in (signature.before, signature.own))
+    listed = [*before, *shown, *own]
+    if signature.first:
+        listed.sort(key=lambda parameter: parameter.name != signature.first)
+    return listed
+
+
+def _shown(declared: dict[str, Any], signature: Signature, known: set[str]) -> Parameter:
+    name, kind = declared["name"], declared["kind"]
+    words = {word: doc for word, doc in declared["words"] if word not in signature.no_words.get(name, ())}
+    literals = [f'"{word}"' for word in words if word not in WORDS_OF_NONE]
+    takes_none = len(literals) < len(words)
+    choices = literals + (["False"] if "off" in words and kind == "choice" else [])
+    kinds = [ANNOTATIONS[kind], "str" if declared["pattern"] else f"Literal[{', '.join(choices)}]" if choices else ""]
+    if "None" not in kinds and takes_none and kind != "list":
+        kinds.append("None")
+    texts = [f'"{declared["pattern"]}"'] if declared["pattern"] else []
+    numbers = [_numbers(KINDS[kind], declared["interval"])] if kind in KINDS else []
+    values = [*numbers, *literals, *texts, *(["None"] if takes_none else [])]
+    default = declared["default"]
+    annotation, text, more = ADDED.get(f"{signature.name}.{name}", ("", "", ""))
+    doc = [_with_none(declared["doc"], words), _needs(declared["cases"], known), more]
+    choice = "{" + ", ".join(literals + ([text] if text.startswith('"') else [])) + "}" if kind == "choice" else ""
+    return Parameter(
+        name,
+        " | ".join(part for part in [*kinds, annotation] if part),
+        signature.defaults.get(name, "None" if default in WORDS_OF_NONE else _source(default)),
+        _either([choice, *([text] if text and not text.startswith('"') else [])] if choice else values),
+        " ".join(part for part in doc if part),
+        tuple(f'"{word}": {meaning}' for word, meaning in words.items() if meaning),
+    )
+
+
+def _source(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _numbers(kind: str, interval: str) -> str:
+    """The kind of number and where it lies."""
+    if kind.startswith("array") or not interval:
+        return kind
+    match = re.fullmatch(r"([(\[])([^,]+(?:,\d{3})*), ∞\)", interval)
+    if match:
+        return f"{kind} {'>' if match[1] == '(' else '>='} {match[2]}"
+    return f"{kind} in {interval}"
+
+
+def _with_none(doc: str, words: dict[str, str]) -> str:
+    """The documentation, with None for the words that are None in Python."""
+    for word in WORDS_OF_NONE:
+        if word in words:
+            doc = re.sub(rf"(?<=; ){word}\b", "None", doc)
+    return doc
+
+
+def _needs(cases: list[list[tuple[str, list[str]]]], known: set[str]) -> str:
+    """When the parameter has an effect, where that depends on others."""
+    def value(name: str, word: str) -> str:
+        given = "given" if name == "class_prior" else "a number"
+        return given if word == "given" else f'"{word}"'
+
+    def case(conditions: list[tuple[str, list[str]]]) -> str:
+        held = [f"`{name}` {_either([value(name, word) for word in words])}" for name, words in conditions if name in known]
+        return " and ".join(held)
+
+    texts = [case(conditions) for conditions in cases]
+    return f"Has an effect only with {', or '.join(texts)}." if texts and all(texts) else ""
+
+
+def _either(values: list[str]) -> str:
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+
+
+def documentation(listed: list[Parameter]) -> str:
+    """The section of a docstring about these parameters, without its heading."""
+    lines = []
+    for parameter in listed:
+        default = "" if parameter.default is None else f", default={parameter.default}"
+        lines.append(f"{parameter.name} : {parameter.values}{default}")
+        lines += _wrapped(parameter.doc, "    ", "    ")
+        if parameter.choices:
+            lines += ["", *(line for choice in parameter.choices for line in _wrapped(choice, "    - ", "      ")), ""]
+    return "\n".join(lines).strip()
+
+
+def _wrapped(text: str, first: str, next_lines: str) -> list[str]:
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=first, subsequent_indent=next_lines)
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
+    return wrapper.wrap(text)
+
+
+def _text(name: str, text: str) -> str:
+    return f'{name} = """\n{text}"""\n'
+
+
+def _class(signature: Signature, listed: list[Parameter], describe: Describe) -> str:
+    of_library = {found["name"] for of in signature.of for found in describe(of)}
+    declared = [parameter.name for parameter in listed if parameter.name in of_library]
+    names = textwrap.indent(textwrap.fill(", ".join(f'"{name}"' for name in declared) + ",", WIDTH - 8), " " * 8)
+    lines = [
+        "", "", f"class {signature.name}Parameters:", f'    """Parameters of `{signature.name}`."""', "",
+        "    _declared: ClassVar[tuple[str, ...]] = (", names, "    )",
+        f"    _fixed: ClassVar[dict[str, Any]] = {{{', '.join(f'{_source(k)}: {_source(v)}' for k, v in signature.fixed.items())}}}",
+        "    _parameters_doc: ClassVar[str] = " + _constant(signature.name, "PARAMETERS"),
+    ]  # fmt: skip
+    if signature.attributes:
+        texts = " + ".join(f"ATTRIBUTES_OF_{key.upper()}" for key in signature.attributes)
+        lines.append(f"    _attributes_doc: ClassVar[str] = {texts}")
+    lines += ["", "    def __init__(", "        self,"]
+    for at, parameter in enumerate(listed):
+        default = "" if parameter.default is None else f" = {parameter.default}"
+        lines.append(f"        {parameter.name}: {parameter.annotation}{default},")
+        lines += ["        *,"] if at == 0 else []
+    lines.append("    ) -> None:")
+    lines += [f"        self.{parameter.name} = {parameter.name}" for parameter in listed]
+    return "\n".join(lines) + "\n"
+
+
+def _constant(name: str, suffix: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper() + "_" + suffix
+
+
+def module(describe: Describe) -> str:
+    """The text of the module."""
+    listed = {signature.name: parameters(signature, describe) for signature in SIGNATURES}
+    parts = [HEAD]
+    parts += [_text(f"ATTRIBUTES_OF_{key.upper()}", re.sub(r"\n+", "\n", text).strip()) for key, text in ATTRIBUTES.items()]
+    parts += [_text(_constant(name, "PARAMETERS"), documentation(of_one)) for name, of_one in listed.items()]
+    text = "\n".join(parts)
+    classes = [s for s in SIGNATURES if not s.is_function]
+    return text + "".join(_class(signature, listed[signature.name], describe) for signature in classes)
+
+
+def _extension(path: str) -> Any:
+    spec = spec_from_file_location("_lapwing", path, loader=ExtensionFileLoader("_lapwing", path))
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{path} is no extension module")
+    compiled = module_from_spec(spec)
+    spec.loader.exec_module(compiled)
+    return compiled
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parents[1] / "lapwing" / "_signatures.py"
+    out.write_text(module(_extension(sys.argv[1]).parameters), encoding="utf-8")
