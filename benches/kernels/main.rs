@@ -53,7 +53,7 @@ fn laplacian(c: &mut Criterion, run: &Run) -> Result<()> {
         iterations.bench_function(format!("{s} columns"), |b| {
             b.iter(|| {
                 let mut x = Matrix::filled(n, s, 0.0);
-                solve(&matrix, &jacobi, Projection::None, &b_values, &mut x, params.clone(), run)
+                solve(&matrix, &jacobi, Projection::None, &b_values, &mut x, params, run)
             })
         });
     }

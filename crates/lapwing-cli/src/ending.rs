@@ -1,6 +1,7 @@
 //! The end of the program: all ranks agree on one exit code and one text.
 
 use lapwing::data::{Communicator, Error, Result};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::{DONE, ERROR, INTERRUPTED, LOOK, Outcome};
@@ -15,7 +16,7 @@ pub struct Ending {
 }
 
 /// The end of one rank.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Part {
     kind: Kind,
     code: u8,
@@ -23,7 +24,7 @@ struct Part {
 }
 
 /// The cause of an end. Of several, the last one of this list counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Kind {
     Done,
     /// Stopped because another rank stopped.
@@ -82,17 +83,12 @@ impl Part {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        [&[self.kind as u8, self.code], self.text.as_bytes()].concat()
+        serde_json::to_vec(self).unwrap_or_default()
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {
-        let kind = match bytes.first() {
-            Some(0) => Kind::Done,
-            Some(1) => Kind::Followed,
-            _ => Kind::Failed,
-        };
-        let text = String::from_utf8_lossy(bytes.get(2..).unwrap_or_default()).into_owned();
-        Self { kind, code: bytes.get(1).copied().unwrap_or(ERROR), text }
+        let broken = || Self { kind: Kind::Failed, code: ERROR, text: String::new() };
+        serde_json::from_slice(bytes).unwrap_or_else(|_| broken())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Options of the allocator of the C library, by which plans of memory hold.
 
-/// Blocks of 4 MiB and more are mapped one by one, and go back to the system when they are freed. So does free memory at the
-/// end of the heap, from 512 KiB on.
+/// Blocks of 4 MiB and more are mapped one by one, and go back to the system when they are freed. So does free memory at
+/// the end of the heap, from 512 KiB on.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OPTIONS: [(libc::c_int, libc::c_int); 2] =
     [(libc::M_MMAP_THRESHOLD, 4 << 20), (libc::M_TRIM_THRESHOLD, 512 << 10)];
@@ -15,7 +15,7 @@ const OPTIONS: [(libc::c_int, libc::c_int); 2] =
 pub fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (option, bytes) in OPTIONS {
-        // SAFETY: mallopt sets a number of the allocator under a lock of its own, at any time; a refused one changes nothing.
+        // SAFETY: mallopt may be called at any time: it sets a number under a lock, and ignores unknown ones.
         unsafe { libc::mallopt(option, bytes) };
     }
 }

@@ -1,6 +1,6 @@
 //! The ranks: processes that run the program together.
 
-use lapwing::data::{Alone, Communicator};
+use lapwing::data::Communicator;
 
 use crate::failure::Failure;
 
@@ -10,13 +10,6 @@ pub struct Ranks<'c> {
     pub communicator: &'c dyn Communicator,
     /// Default number of worker threads; `None` stands for all processors of this process.
     pub threads: Option<usize>,
-}
-
-impl Ranks<'static> {
-    /// A single process.
-    pub fn alone() -> Self {
-        Self::new(&Alone, None)
-    }
 }
 
 impl<'c> Ranks<'c> {

@@ -5,7 +5,7 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lapwing::data::{CancelToken, Communicator, Error, Progress, Report, Run, Silent};
+use lapwing::data::{Alone, CancelToken, Communicator, Error, Progress, Report, Run, Silent};
 
 use crate::failure::Failure;
 use crate::options::{ProgressStyle, RunOptions};
@@ -30,7 +30,7 @@ pub struct Session<'c> {
 impl Session<'static> {
     /// Starts the threads of a single process and listens for Ctrl-C.
     pub fn start(options: &RunOptions) -> Result<Self, Failure> {
-        Self::across(options, &Ranks::alone())
+        Self::across(options, &Ranks::new(&Alone, None))
     }
 }
 
@@ -72,11 +72,11 @@ impl<'c> Session<'c> {
     /// Prints a summary on standard output, or on standard error if standard output holds the result.
     pub fn print_summary(&self, rows: &[Row], to_stderr: bool) -> Result<(), Failure> {
         let text = summary(rows);
-        if to_stderr {
-            self.note(text.trim_end());
-            return Ok(());
+        if !to_stderr {
+            return self.print(&text);
         }
-        self.print(&text)
+        self.note(text.trim_end());
+        Ok(())
     }
 
     /// Prints a result on standard output.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use common::edges::{edges, files, read, records, rest};
 use common::*;
 use lapwing_data::read::{EdgeFile, read_graph};
-use lapwing_data::{CancelToken, Edge, EdgeSource, Error, Progress};
+use lapwing_data::{Edge, EdgeSource, Error, Progress};
 
 /// Holds every way of reading a file against `expected`.
 fn check(path: &Path, expected: &[Edge]) {
@@ -141,9 +141,7 @@ fn scans_are_heard_and_can_be_stopped() {
     let heard = Arc::new(Heard::default());
     EdgeFile::open(&path, None, &run().with_progress(heard.clone())).unwrap();
     assert_eq!(*heard.0.lock().unwrap(), ["start scan 2", "2 rows", "finish"]);
-    let cancel = CancelToken::default();
-    cancel.cancel();
-    let stopped = run().with_cancel(cancel);
+    let stopped = canceled();
     for path in [path, folder.file("e.csv", "0,1\n")] {
         assert!(matches!(EdgeFile::open(&path, None, &stopped), Err(Error::Interrupted)));
         assert!(EdgeFile::open(&path, Some(3), &stopped).is_ok());
@@ -154,8 +152,7 @@ fn scans_are_heard_and_can_be_stopped() {
 #[test]
 fn pipes_are_read_once() {
     let folder = Folder::new();
-    let path = folder.path("pipe.csv");
-    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let path = folder.pipe("pipe.csv");
     let unknown = EdgeFile::open(&path, None, &run()).unwrap_err().to_string();
     assert!(unknown.starts_with("number of nodes is not given; expected one, since a pipe"), "{unknown}");
     let end = path.clone();

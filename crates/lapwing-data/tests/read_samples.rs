@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::*;
 use lapwing_data::read::{ReadOptions, Samples, probe, read_samples};
-use lapwing_data::{Buffer, CancelToken, ClassNames, DenseValues, Error, Features};
+use lapwing_data::{Buffer, ClassNames, DenseValues, Error, Features};
 use proptest::prelude::*;
 
 fn read(path: &Path) -> Samples {
@@ -155,9 +155,7 @@ fn sparse_text_counts_from_one_or_zero() {
 #[test]
 fn a_cancelled_run_stops_reading() {
     let folder = Folder::new();
-    let cancel = CancelToken::default();
-    let run = run().with_cancel(cancel.clone());
-    cancel.cancel();
+    let run = canceled();
     let files = [
         folder.file("a.csv", "a\n1\n"),
         folder.file("a.npy", npy("<i8", "(1, 1)", &i64s(&[1]))),

@@ -7,7 +7,7 @@ use std::path::Path;
 use common::rows::{N_ROWS, assert_same, error, files, options, read, text};
 use common::*;
 use lapwing_data::read::{ReadOptions, RowFile, can_stream, read_samples};
-use lapwing_data::{CancelToken, Error, RowSource, gather};
+use lapwing_data::{Error, RowSource, gather};
 use proptest::prelude::*;
 
 /// Holds every way of reading a file against the samples of it.
@@ -157,9 +157,7 @@ fn arrays_without_rows_or_columns_are_read() {
 #[test]
 fn a_cancelled_run_stops_reading() {
     let folder = Folder::new();
-    let cancel = CancelToken::default();
-    let stopped = run().with_cancel(cancel.clone());
-    cancel.cancel();
+    let stopped = canceled();
     let none = ReadOptions::default();
     let csv = folder.file("a.csv", "a\n1\n");
     assert!(matches!(RowFile::open(&csv, &none, &stopped), Err(Error::Interrupted)));
@@ -199,8 +197,7 @@ fn identities_tell_files_and_columns_apart() {
 #[test]
 fn pipes_are_refused_without_being_opened() {
     let folder = Folder::new();
-    let path = folder.path("pipe.csv");
-    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let path = folder.pipe("pipe.csv");
     assert!(!can_stream(&path));
     assert!(error(&path, &ReadOptions::default()).contains("only once"));
 }

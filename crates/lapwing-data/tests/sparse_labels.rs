@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::*;
 use lapwing_data::read::{ReadOptions, read_label_column, read_labels, read_samples, read_sparse_labels};
-use lapwing_data::{CancelToken, ClassNames, Error, Labels, SparseLabels, Targets, UNLABELED};
+use lapwing_data::{ClassNames, Error, Labels, SparseLabels, Targets, UNLABELED};
 use proptest::prelude::*;
 
 /// The rules for texts, written down once more without regard to memory.
@@ -122,9 +122,7 @@ fn columns_of_text_are_read_alone() {
     assert!(text(&folder.file("y.npy", "x"), options("y", None)).contains("expected a table"));
     // Cells of other columns need not be numbers.
     assert_eq!(read_label_column(&folder.file("w.csv", "a,y\nred,1\n"), &options("y", None), &run).unwrap().rows, [0]);
-    let cancel = CancelToken::default();
-    cancel.cancel();
-    let stopped = read_label_column(&path, &options("label", None), &run.clone().with_cancel(cancel));
+    let stopped = read_label_column(&path, &options("label", None), &canceled());
     assert!(matches!(stopped, Err(Error::Interrupted)));
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
-use crate::html::{ComparePage, stage_page};
+use crate::html::{compare_page, stage_page};
 use crate::input::{Input, check_label_source};
 use crate::options::{self, DataOptions, LabelOptions, RunOptions};
 use crate::output::{Written, json_object};
@@ -86,8 +86,8 @@ impl Compare {
             let headings = HEADINGS.iter().map(|&heading| heading.to_owned()).collect();
             let table = (headings, results.iter().map(cells).collect());
             let (title, rows) = (&self.data.title(), rows(&report, self.repeats));
-            let page = ComparePage { title, tiles: tiles(&report, &results), rows, results: &results, table };
-            written.add("report", stage_page(path, &page.render())?);
+            let page = compare_page(title, tiles(&report, &results), rows, &results, table);
+            written.add("report", stage_page(path, &page)?);
             written.publish()?;
         }
         self.print(&session, &report, &results, &written)?;

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
-use crate::html::{GraphPage, stage_page};
+use crate::html::{graph_page, stage_page};
 use crate::input::Input;
 use crate::options::{DataOptions, GraphSettings, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
@@ -90,8 +90,8 @@ impl Graph {
         report.peak_bytes = peak_memory_bytes();
         if let Some(path) = &self.report {
             let title = &self.data.title();
-            let page = GraphPage { title, rows: rows(&report), report: &report, graph: &affinity.graph };
-            written.add("report", stage_page(path, &page.render())?);
+            let page = graph_page(title, rows(&report), &report, &affinity.graph);
+            written.add("report", stage_page(path, &page)?);
         }
         if let Some(path) = last {
             written.add("graph", stage_graph(path, &mut report)?);

@@ -11,34 +11,21 @@ use crate::text::{count, percent};
 
 const SIZE: (f64, f64) = (1120.0, 440.0);
 
-/// Contents of the report of a comparison.
-pub struct ComparePage<'a> {
-    /// The labeled data.
-    pub title: &'a str,
-    /// The main figures.
-    pub tiles: Vec<Row>,
-    /// Lines of the summary.
-    pub rows: Vec<Row>,
-    /// Results, method by method.
-    pub results: &'a [CompareRow],
-    /// The table of results: headings and cells.
-    pub table: (Vec<String>, Vec<Vec<String>>),
-}
+/// A table: heads of columns, and lines.
+type Table = (Vec<String>, Vec<Vec<String>>);
 
-impl ComparePage<'_> {
-    /// The whole file.
-    pub fn render(self) -> String {
-        let page = Page {
-            kicker: "Comparison by lapwing".into(),
-            title: self.title.into(),
-            tiles: self.tiles,
-            figures: vec![accuracy(self.results)],
-            results: Some(self.table),
-            summaries: vec![("Summary", self.rows)],
-            ..Page::default()
-        };
-        page.render()
-    }
+/// The report of a comparison: `title` names its data, `rows` are the lines of the summary, `results` go method by method.
+pub fn compare_page(title: &str, tiles: Vec<Row>, rows: Vec<Row>, results: &[CompareRow], table: Table) -> String {
+    let page = Page {
+        kicker: "Comparison by lapwing".into(),
+        title: title.into(),
+        tiles,
+        figures: vec![accuracy(results)],
+        results: Some(table),
+        summaries: vec![("Summary", rows)],
+        ..Page::default()
+    };
+    page.render()
 }
 
 /// A line for each method; error bars show the standard deviation over the draws.

@@ -15,9 +15,9 @@ use std::path::Path;
 
 use lapwing::data::write::{Staged, stage_atomic};
 
-pub use compare::ComparePage;
+pub use compare::compare_page;
 pub use fit::FitPage;
-pub use graph::GraphPage;
+pub use graph::graph_page;
 
 use crate::failure::Failure;
 use crate::output::ClassSize;

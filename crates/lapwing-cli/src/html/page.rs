@@ -130,7 +130,8 @@ impl Figure {
         let items: String = self.legend.iter().map(item).collect();
         let legend = if items.is_empty() { items } else { format!("<ul class=\"legend\">\n{items}</ul>\n") };
         format!(
-            "<figure class=\"card{layout}\">\n<h2>{heading}</h2>\n{svg}\n{legend}<figcaption>{caption}</figcaption>\n</figure>\n"
+            "<figure class=\"card{layout}\">\n<h2>{heading}</h2>\n{svg}\n{legend}<figcaption>{caption}</figcaption>\n\
+             </figure>\n"
         )
     }
 }

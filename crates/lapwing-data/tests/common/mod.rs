@@ -8,7 +8,7 @@ pub mod rows;
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
 
-use lapwing_data::{Features, Run};
+use lapwing_data::{CancelToken, Features, Run};
 use tempfile::TempDir;
 
 /// A folder that lives as long as the test.
@@ -29,10 +29,24 @@ impl Folder {
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
+
+    /// Makes a named pipe and returns its path.
+    pub fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
 }
 
 pub fn run() -> Run {
     Run::new(Some(1), 0).unwrap()
+}
+
+/// A run that has been canceled.
+pub fn canceled() -> Run {
+    let cancel = CancelToken::default();
+    cancel.cancel();
+    run().with_cancel(cancel)
 }
 
 /// Bytes of a `.npy` file; `descr` without quotes.

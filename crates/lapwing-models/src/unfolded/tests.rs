@@ -58,6 +58,17 @@ fn distance(a: &Matrix, b: &Matrix) -> f64 {
     norm(&mut a.values().iter().zip(b.values()).map(|(a, b)| a - b)) / norm(&mut b.values().iter().copied())
 }
 
+/// A task of one iteration.
+fn one_step<'t>(
+    map: &'t dyn Map,
+    loss: &'t Loss<'t>,
+    ridge: f64,
+    preconditioner: &'t Preconditioner,
+    run: &'t Run,
+) -> Task<'t> {
+    Task { map, loss, ridge, preconditioner, is_close: false, tol: 0.5, max_iter: 1, run }
+}
+
 #[test]
 fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
@@ -88,16 +99,7 @@ fn hidden_states_losses_and_gradients_are_those_of_the_reference() {
                 OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-12, run: &run };
             let loss = Loss::new(kind, &targets);
             let preconditioner = Preconditioner::Identity;
-            let task = Task {
-                map: &map,
-                loss: &loss,
-                ridge: 0.0,
-                preconditioner: &preconditioner,
-                is_close: false,
-                tol: 0.5,
-                max_iter: 1,
-                run: &run,
-            };
+            let task = one_step(&map, &loss, 0.0, &preconditioner, &run);
             let state = State::new(Some(start.clone()), &task).unwrap();
             let expected = golden(FILE, &format!("{name}_{key}_loss"))[0];
             assert!((state.value / nodes / expected - 1.0).abs() < 1e-9, "{name} {key}");
@@ -201,16 +203,7 @@ fn sparsified_preconditioners_have_the_condition_of_the_reference() {
         let targets = cora.targets(true);
         let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-10, run: &run };
         let loss = Loss::new(NodeLoss::Mse, &targets);
-        let task = Task {
-            map: &map,
-            loss: &loss,
-            ridge: 0.0,
-            preconditioner: &preconditioner,
-            is_close: false,
-            tol: 0.5,
-            max_iter: 1,
-            run: &run,
-        };
+        let task = one_step(&map, &loss, 0.0, &preconditioner, &run);
         let (least, most) = spectrum(&task, 80).unwrap();
         let key = name.replace("_herta", "_mse_full_herta");
         let expected = golden(FILE, &format!("{key}_kappa_edges"))[0];
@@ -263,16 +256,7 @@ fn gradients_are_the_differences_of_the_loss() {
             let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: rows, tol: 1e-12, run: &run };
             let loss = Loss::new(kind, &small.targets);
             let preconditioner = Preconditioner::Identity;
-            let task = Task {
-                map: &map,
-                loss: &loss,
-                ridge: 0.3,
-                preconditioner: &preconditioner,
-                is_close: false,
-                tol: 0.5,
-                max_iter: 1,
-                run: &run,
-            };
+            let task = one_step(&map, &loss, 0.3, &preconditioner, &run);
             let start = Matrix::new(5, 3, (0..15).map(|at| ((at * 7) % 11) as f64 / 10.0 - 0.5).collect()).unwrap();
             let state = State::new(Some(start.clone()), &task).unwrap();
             for at in 0..15 {
