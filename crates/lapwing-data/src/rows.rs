@@ -192,12 +192,7 @@ impl<T: Value> RowScan for DenseScan<'_, T> {
 
     fn read(&mut self, rows: Range<usize>, sink: &mut impl RowSink<T>, _: &Run) -> Result<()> {
         let d = self.n_cols;
-        pieces(rows, PIECE_VALUES / d.max(1)).try_for_each(|rows| {
-            sink.fill(rows.len(), |room| {
-                room.copy_from_slice(&self.values[rows.start * d..rows.end * d]);
-                Ok(())
-            })
-        })
+        sink.copy(rows.len(), &self.values[rows.start * d..rows.end * d])
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use crate::{Buffer, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory};
+use crate::{Buffer, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory, vectored};
 
 /// Values of rows written at a time, about: few enough to stay in the L1 cache until they are rounded.
 pub(crate) const PIECE_VALUES: usize = 1 << 12;
@@ -70,10 +70,19 @@ pub(crate) trait RowScan {
     }
 }
 
-/// Where a scan puts rows: whole rows by [`fill`](Self::fill), or columns and then [`advance`](Self::advance).
-pub(crate) trait RowSink<T> {
+/// Where a scan puts rows: whole rows by [`fill`](Self::fill) or [`copy`](Self::copy), or columns and then
+/// [`advance`](Self::advance).
+pub(crate) trait RowSink<T: Copy> {
     /// Takes the next `n_rows` rows; `write` writes them, row-major, into memory that it is given.
     fn fill(&mut self, n_rows: usize, write: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()>;
+
+    /// Takes the next `n_rows` rows, which are in memory, row-major.
+    fn copy(&mut self, n_rows: usize, values: &[T]) -> Result<()> {
+        self.fill(n_rows, |room| {
+            room.copy_from_slice(values);
+            Ok(())
+        })
+    }
 
     /// Takes values of column `col`, the first of which belongs to row `first` of the rows still to come.
     fn column(&mut self, col: usize, first: usize, values: &[T]);
@@ -97,16 +106,11 @@ pub(crate) struct KeptRows<T> {
 }
 
 impl<T: Value> KeptRows<T> {
-    /// No rows yet, of an unknown number.
-    pub(crate) fn new(n_cols: usize) -> Self {
-        Self { values: Vec::new(), n_cols, end: 0 }
-    }
-
     /// Room for `n_rows` rows of a file `what`.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
-    pub(crate) fn with_room(what: &str, n_rows: usize, n_cols: usize) -> Result<Self> {
+    pub(crate) fn new(what: &str, n_rows: usize, n_cols: usize) -> Result<Self> {
         let values = memory::zeros(what, n_rows.saturating_mul(n_cols), "give fewer rows or columns")?;
         Ok(Self { values, n_cols, end: 0 })
     }
@@ -121,9 +125,6 @@ impl<T: Value> RowSink<T> for KeptRows<T> {
     fn fill(&mut self, n_rows: usize, write: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()> {
         let start = self.end;
         self.end += n_rows * self.n_cols;
-        if self.values.len() < self.end {
-            self.values.resize(self.end, T::default());
-        }
         write(&mut self.values[start..self.end])
     }
 
@@ -232,6 +233,12 @@ impl<T: Value> RowSink<T> for CenteredRows<'_, T> {
         Ok(())
     }
 
+    fn copy(&mut self, n_rows: usize, values: &[T]) -> Result<()> {
+        let rows = self.out.split_off_mut(..n_rows * self.n_cols).unwrap_or_default();
+        round_rows(values, self.center, rows);
+        Ok(())
+    }
+
     fn column(&mut self, col: usize, first: usize, values: &[T]) {
         let center = self.center.get(col).copied().unwrap_or(0.0);
         let cells = self.out[first * self.n_cols + col..].iter_mut().step_by(self.n_cols);
@@ -243,8 +250,13 @@ impl<T: Value> RowSink<T> for CenteredRows<'_, T> {
     }
 }
 
-/// Subtracts `center` from rows in place.
-fn subtract(rows: &mut [f32], center: &[f32]) {
+vectored! {
+    /// Subtracts `center` from rows in place.
+    subtract = plain_subtract(rows: &mut [f32], center: &[f32])
+}
+
+#[inline(always)]
+fn plain_subtract(rows: &mut [f32], center: &[f32]) {
     if !center.is_empty() {
         rows.chunks_mut(center.len()).for_each(|rows| rows.iter_mut().zip(center).for_each(|(x, c)| *x = x.less(*c)));
     }

@@ -77,7 +77,7 @@ pub(super) fn converted<R: Source>(reader: NpyReader<'_, R>, run: &Run) -> Resul
     let (n_rows, n_cols) = reader.header.feature_shape(reader.origin)?;
     let what = reader.origin.path.display().to_string();
     with_value_type!(reader.header.dtype, Type => {
-        let mut rows = KeptRows::<Type>::with_room(&what, n_rows, n_cols)?;
+        let mut rows = KeptRows::<Type>::new(&what, n_rows, n_cols)?;
         ArrayScan::new(reader, None)?.read_all(&mut rows, run)?;
         rows.finish(n_rows)
     })

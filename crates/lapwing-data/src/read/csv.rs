@@ -9,27 +9,26 @@ use super::origin::SampleOrigin;
 use super::records::Records;
 use super::{ReadOptions, Samples, Size};
 use crate::bad_columns::{Survey, ValueSurvey, is_bad};
-use crate::scan::{KeptRows, RowSink};
-use crate::{BadColumns, Error, Fault, Labels, Result, Run, SparseLabels};
+use crate::{BadColumns, Error, Fault, Features, Labels, Result, Run, SparseLabels};
 
 /// Reads samples into one buffer of doubles: single precision would lose digits of a text.
 pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
     let mut records = Records::open(path)?;
     let Choice { features, label } = columns::by_name(path, &records.names, options)?;
-    let mut rows = KeptRows::<f64>::new(features.len());
+    let mut values = Vec::new();
     let mut texts = LabelTexts::new(options.unlabeled.as_deref());
     let mut lines = BTreeMap::new();
     let mut n_rows = 0;
     while records.next(run)? {
-        rows.fill(1, |row| {
-            if !numbers(&records, &features, row) {
-                return Err(bad_cells(&mut records, &features, n_rows, run)?);
-            }
-            for (feature, _) in row.iter().enumerate().filter(|(_, x)| is_bad(**x)) {
+        let are_numbers = each_number(&records, &features, |feature, value| {
+            if is_bad(value) {
                 lines.entry(feature).or_insert_with(|| records.line());
             }
-            Ok(())
-        })?;
+            values.push(value);
+        });
+        if !are_numbers {
+            return Err(bad_cells(&mut records, &features, n_rows, run)?);
+        }
         if let Some(label) = label {
             texts.push(records.label(label)?);
         }
@@ -40,17 +39,17 @@ pub(super) fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Res
     }
     let names = features.iter().map(|&at| records.names[at].clone()).collect();
     Ok(Samples {
-        features: rows.finish(n_rows)?,
+        features: Features::from_f64(n_rows, features.len(), values)?,
         feature_names: Some(names),
         labels: label.map(|_| texts.finish().map(Labels::from)).transpose()?,
         origin: SampleOrigin { lines, ..SampleOrigin::new(path) },
     })
 }
 
-/// Writes the features of the current record to `row`; false if a cell holds no number.
+/// Hands the features of the current record to `take`, each with its index; false if a cell holds no number.
 #[inline]
-pub(super) fn numbers(records: &Records, features: &[usize], row: &mut [f64]) -> bool {
-    row.iter_mut().zip(features).all(|(cell, &at)| records.number(at).map(|number| *cell = number).is_some())
+pub(super) fn each_number(records: &Records, features: &[usize], mut take: impl FnMut(usize, f64)) -> bool {
+    features.iter().enumerate().all(|(feature, &at)| records.number(at).map(|x| take(feature, x)).is_some())
 }
 
 /// The error for columns with cells that are no numbers: names all of them, from the current record on, which is row

@@ -136,6 +136,7 @@ impl Records {
         self.advance()
     }
 
+    #[inline]
     fn advance(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_pending) {
             return Ok(true);

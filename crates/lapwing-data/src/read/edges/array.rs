@@ -74,31 +74,32 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
 
     /// Appends the edges of `rows`, counted within the block.
     fn decode(&self, rows: Range<usize>, out: &mut Vec<Edge>) -> Result<()> {
-        let before = out.len();
+        let (before, row_bytes) = (out.len(), self.layout.row_bytes);
+        let bytes = &self.block[rows.start * row_bytes..rows.end * row_bytes];
         if let Some(weight_size) = self.layout.packed() {
-            append_packed(&self.block, rows.clone(), weight_size, out);
+            append_packed(bytes, weight_size, out);
             if self.checks.hold(&out[before..]) {
                 return Ok(());
             }
             out.truncate(before);
         }
-        let row_bytes = self.layout.row_bytes;
-        for (row, bytes) in rows.clone().zip(self.block[rows.start * row_bytes..].chunks_exact(row_bytes)) {
-            let row = self.loaded.start + row as u64;
-            out.push(self.edge(bytes).map_err(|reason| self.reader.origin.error(row_text(row, &reason)))?);
+        let [(u, bad_u), (v, bad_v)] = self.layout.nodes.map(|column| column.nodes(bytes, row_bytes));
+        let weights: Option<Vec<f64>> = self.layout.weight.map(|column| column.numbers(bytes, row_bytes));
+        let row_error = |(row, reason): (usize, String)| {
+            let row = self.loaded.start + (rows.start + row) as u64;
+            self.reader.origin.error(row_text(row, &reason))
+        };
+        self.checks.append([&u, &v], weights.as_deref(), out).map_err(row_error)?;
+        let first_bad = bad_u.into_iter().chain(bad_v).min_by_key(|&(row, _)| row);
+        match first_bad.map(|(row, node)| (row, format!("node {node} is not an integer"))) {
+            Some(bad) => Err(row_error(bad)),
+            None => Ok(()),
         }
-        Ok(())
-    }
-
-    fn edge(&self, row: &[u8]) -> Result<Edge, String> {
-        let [u, v] = self.layout.nodes.map(|column| column.node(row));
-        self.checks.edge([u?, v?], self.layout.weight.map_or(NO_WEIGHT, |column| column.number(row)))
     }
 }
 
 /// Appends rows of two u32 and a weight of `weight_size` bytes.
-fn append_packed(block: &[u8], rows: Range<usize>, weight_size: usize, out: &mut Vec<Edge>) {
-    let bytes = &block[rows.start * (8 + weight_size)..rows.end * (8 + weight_size)];
+fn append_packed(bytes: &[u8], weight_size: usize, out: &mut Vec<Edge>) {
     let word = |row: &[u8], at: usize| u32::from_le_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]]);
     match weight_size {
         0 => out.extend(bytes.as_chunks::<8>().0.iter().map(|row| {

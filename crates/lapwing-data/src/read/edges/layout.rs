@@ -2,7 +2,7 @@
 
 use super::rows::width_text;
 use crate::Result;
-use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, Number, Record, decode};
+use crate::read::npy::{ArrayName, Dtype, Field, Header, Kind, Number, Record, decode_strided};
 
 /// One number of each row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,21 +74,23 @@ fn check_fields(header: &Header<Record>, fields: &[Field], origin: ArrayName<'_>
 }
 
 impl Column {
-    /// The node in a row.
-    #[inline]
-    pub(super) fn node(self, row: &[u8]) -> Result<i64, String> {
-        if self.dtype.is_integer() {
-            return Ok(self.number(row));
-        }
-        let node: f64 = self.number(row);
-        if node.fract() == 0.0 { Ok(node as i64) } else { Err(format!("node {node} is not an integer")) }
+    /// The numbers of rows of `row_bytes` bytes.
+    pub(super) fn numbers<N: Number>(self, rows: &[u8], row_bytes: usize) -> Vec<N> {
+        let mut numbers = Vec::with_capacity(rows.len() / row_bytes);
+        decode_strided(rows.get(self.offset..).unwrap_or_default(), row_bytes, self.dtype, |number| {
+            numbers.push(number)
+        });
+        numbers
     }
 
-    /// The number in a row.
-    #[inline]
-    pub(super) fn number<N: Number>(self, row: &[u8]) -> N {
-        let mut number = N::default();
-        decode(&row[self.offset..self.offset + self.dtype.size], self.dtype, |value| number = value);
-        number
+    /// The nodes of rows of `row_bytes` bytes, up to the first that is no integer; that one is returned too, with its row.
+    pub(super) fn nodes(self, rows: &[u8], row_bytes: usize) -> (Vec<i64>, Option<(usize, f64)>) {
+        if self.dtype.is_integer() {
+            return (self.numbers(rows, row_bytes), None);
+        }
+        let nodes: Vec<f64> = self.numbers(rows, row_bytes);
+        let bad = nodes.iter().position(|node| node.fract() != 0.0);
+        let integers = nodes[..bad.unwrap_or(nodes.len())].iter().map(|&node| node as i64).collect();
+        (integers, bad.map(|row| (row, nodes[row])))
     }
 }

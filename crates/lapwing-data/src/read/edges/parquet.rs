@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 
-use super::rows::{Checks, NO_WEIGHT, row_text, width_text};
+use super::rows::{Checks, row_text, width_text};
 use crate::read::parquet::{Decode, Table, TableScan, primitives};
 use crate::{Edge, EdgeReader, Error, Result, Run};
 
@@ -66,13 +66,11 @@ impl EdgeReader for ParquetEdges<'_> {
         while out.len() < end {
             let first = self.scan.row();
             let Some((batch, rows)) = self.scan.next(end - out.len(), run)? else { break };
-            let [u, v] = batch.nodes.each_ref().map(|nodes| &nodes.values()[rows.clone()]);
+            let nodes = batch.nodes.each_ref().map(|nodes| &nodes.values()[rows.clone()]);
             let weights = batch.weights.as_ref().map(|weights| &weights.values()[rows]);
-            for at in 0..u.len() {
-                let edge = self.checks.edge([u[at], v[at]], weights.map_or(NO_WEIGHT, |weights| weights[at]));
-                let row_error = |reason: String| Error::format(self.path, None, row_text((first + at) as u64, &reason));
-                out.push(edge.map_err(row_error)?);
-            }
+            self.checks
+                .append(nodes, weights, out)
+                .map_err(|(row, reason)| Error::format(self.path, None, row_text((first + row) as u64, &reason)))?;
         }
         Ok(())
     }

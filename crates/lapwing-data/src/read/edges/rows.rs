@@ -42,6 +42,21 @@ impl Checks {
         Ok(Edge { u, v, weight })
     }
 
+    /// Appends rows of nodes and weights, up to the length of the shortest column; returns the first bad row and its
+    /// message.
+    pub(super) fn append(
+        self,
+        [u, v]: [&[i64]; 2],
+        weights: Option<&[f64]>,
+        out: &mut Vec<Edge>,
+    ) -> Result<(), (usize, String)> {
+        for (row, (&u, &v)) in u.iter().zip(v).enumerate() {
+            let weight = weights.map_or(NO_WEIGHT, |weights| weights[row]);
+            out.push(self.edge([u, v], weight).map_err(|reason| (row, reason))?);
+        }
+        Ok(())
+    }
+
     /// Whether all of `edges` pass.
     pub(super) fn hold(self, edges: &[Edge]) -> bool {
         let end = self.end();

@@ -16,7 +16,7 @@ use std::path::Path;
 
 pub(super) use self::dtype::{Dtype, Element, Kind, with_value_type};
 pub(super) use self::header::Header;
-pub(super) use self::number::{Number, decode};
+pub(super) use self::number::{Number, decode_strided};
 pub(super) use self::record::{Field, Record};
 pub(super) use self::scan::ArrayScan;
 use crate::scan::pieces;
@@ -278,7 +278,7 @@ mod tests {
         let text = array("'<U2'", &[1], false, &[b'h', 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(open(&text).unwrap().last_text(&run).unwrap().as_deref(), Some("h"));
         let fortran = array("'|u1'", &[2, 3], true, &[0, 10, 1, 11, 2, 12]);
-        let mut rows = KeptRows::<u8>::with_room("a.npy", 2, 3).unwrap();
+        let mut rows = KeptRows::<u8>::new("a.npy", 2, 3).unwrap();
         ArrayScan::new(open(&fortran).unwrap(), None).unwrap().read_all(&mut rows, &run).unwrap();
         let Features::Dense(rows) = rows.finish(2).unwrap() else { panic!("dense rows became sparse") };
         let mut values = [0f32; 6];

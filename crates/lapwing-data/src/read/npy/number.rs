@@ -53,33 +53,45 @@ pub(super) fn convert<N: Number>(bytes: &[u8], dtype: Dtype, values: &mut [N]) {
 }
 
 /// Calls `visit` with each element in turn.
-#[inline]
-pub(in crate::read) fn decode<N: Number>(bytes: &[u8], dtype: Dtype, visit: impl FnMut(N)) {
-    let big = dtype.big_endian;
+fn decode<N: Number>(bytes: &[u8], dtype: Dtype, visit: impl FnMut(N)) {
+    decode_strided(bytes, dtype.size, dtype, visit);
+}
+
+/// Calls `visit` with each element in turn; an element starts every `stride` bytes.
+pub(in crate::read) fn decode_strided<N: Number>(bytes: &[u8], stride: usize, dtype: Dtype, visit: impl FnMut(N)) {
+    let layout = (stride, dtype.big_endian);
     match (dtype.kind, dtype.size) {
-        (Kind::Float, 2) => each(bytes, big, |b| N::from_f64(f16::from_le_bytes(b).to_f64()), visit),
-        (Kind::Float, 4) => each(bytes, big, |b| N::from_f64(f32::from_le_bytes(b).into()), visit),
-        (Kind::Float, _) => each(bytes, big, |b| N::from_f64(f64::from_le_bytes(b)), visit),
-        (Kind::Int, 1) => each(bytes, big, |b| N::from_i64(i8::from_le_bytes(b).into()), visit),
-        (Kind::Int, 2) => each(bytes, big, |b| N::from_i64(i16::from_le_bytes(b).into()), visit),
-        (Kind::Int, 4) => each(bytes, big, |b| N::from_i64(i32::from_le_bytes(b).into()), visit),
-        (Kind::Int, _) => each(bytes, big, |b| N::from_i64(i64::from_le_bytes(b)), visit),
+        (Kind::Float, 2) => each(bytes, layout, |b| N::from_f64(f16::from_le_bytes(b).to_f64()), visit),
+        (Kind::Float, 4) => each(bytes, layout, |b| N::from_f64(f32::from_le_bytes(b).into()), visit),
+        (Kind::Float, _) => each(bytes, layout, |b| N::from_f64(f64::from_le_bytes(b)), visit),
+        (Kind::Int, 1) => each(bytes, layout, |b| N::from_i64(i8::from_le_bytes(b).into()), visit),
+        (Kind::Int, 2) => each(bytes, layout, |b| N::from_i64(i16::from_le_bytes(b).into()), visit),
+        (Kind::Int, 4) => each(bytes, layout, |b| N::from_i64(i32::from_le_bytes(b).into()), visit),
+        (Kind::Int, _) => each(bytes, layout, |b| N::from_i64(i64::from_le_bytes(b)), visit),
         // Any byte but 0 is true.
-        (Kind::Bool, _) => each(bytes, big, |[b]: [u8; 1]| N::from_u64((b != 0).into()), visit),
-        (Kind::UInt, 2) => each(bytes, big, |b| N::from_u64(u16::from_le_bytes(b).into()), visit),
-        (Kind::UInt, 4) => each(bytes, big, |b| N::from_u64(u32::from_le_bytes(b).into()), visit),
-        (Kind::UInt, 8) => each(bytes, big, |b| N::from_u64(u64::from_le_bytes(b)), visit),
-        _ => each(bytes, big, |[b]: [u8; 1]| N::from_u64(b.into()), visit),
+        (Kind::Bool, _) => each(bytes, layout, |[b]: [u8; 1]| N::from_u64((b != 0).into()), visit),
+        (Kind::UInt, 2) => each(bytes, layout, |b| N::from_u64(u16::from_le_bytes(b).into()), visit),
+        (Kind::UInt, 4) => each(bytes, layout, |b| N::from_u64(u32::from_le_bytes(b).into()), visit),
+        (Kind::UInt, 8) => each(bytes, layout, |b| N::from_u64(u64::from_le_bytes(b)), visit),
+        _ => each(bytes, layout, |[b]: [u8; 1]| N::from_u64(b.into()), visit),
     }
 }
 
 #[inline]
-fn each<N, const SIZE: usize>(bytes: &[u8], big: bool, value: impl Fn([u8; SIZE]) -> N, mut visit: impl FnMut(N)) {
-    for element in bytes.as_chunks::<SIZE>().0 {
-        let mut element = *element;
-        if big {
+fn each<N, const SIZE: usize>(
+    bytes: &[u8],
+    (stride, is_big): (usize, bool),
+    value: impl Fn([u8; SIZE]) -> N,
+    mut visit: impl FnMut(N),
+) {
+    let mut take = |mut element: [u8; SIZE]| {
+        if is_big {
             element.reverse();
         }
         visit(value(element));
+    };
+    match stride == SIZE {
+        true => bytes.as_chunks::<SIZE>().0.iter().for_each(|&element| take(element)),
+        false => bytes.chunks(stride).filter_map(<[u8]>::first_chunk).for_each(|&element| take(element)),
     }
 }

@@ -28,7 +28,7 @@ pub(in crate::read) fn read_samples(path: &Path, options: &ReadOptions, run: &Ru
 }
 
 fn kept<F: FloatType>(table: &Table, columns: Vec<usize>, run: &Run) -> Result<Features<'static>> {
-    let mut rows = KeptRows::with_room(&table.path.display().to_string(), table.n_rows, columns.len())?;
+    let mut rows = KeptRows::new(&table.path.display().to_string(), table.n_rows, columns.len())?;
     FeatureScan::<F>::new(table, columns, 0).read(0..table.n_rows, &mut rows, run)?;
     rows.finish(table.n_rows)
 }

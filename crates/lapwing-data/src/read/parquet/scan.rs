@@ -164,6 +164,12 @@ pub(in crate::read) fn primitives<T: ArrowPrimitiveType>(
     let values = array.as_primitive::<T>();
     Ok(match values.null_count() {
         0 => values.clone(),
-        _ => PrimitiveArray::from_iter_values(values.iter().map(|value| value.unwrap_or(missing))),
+        _ => {
+            let mut filled = vec![missing; values.len()];
+            for (start, end) in values.nulls().into_iter().flat_map(|nulls| nulls.valid_slices()) {
+                filled[start..end].copy_from_slice(&values.values()[start..end]);
+            }
+            PrimitiveArray::new(filled.into(), None)
+        }
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{OpenRows, RowFile, chosen};
-use crate::read::csv::{bad_cells, no_rows, numbers};
+use crate::read::csv::{bad_cells, each_number, no_rows};
 use crate::read::format::{is_compressed, open_filled};
 use crate::read::records::{Mark, Records};
 use crate::read::{ReadOptions, columns};
@@ -166,7 +166,8 @@ impl RowScan for CsvScan<'_> {
             sink.fill(rows.len(), |room| {
                 room.chunks_exact_mut(features.len()).try_for_each(|row| {
                     self.next(run)?;
-                    if numbers(&self.records, features, row) { Ok(()) } else { Err(self.bad_cells(run)?) }
+                    let are_numbers = each_number(&self.records, features, |feature, x| row[feature] = x);
+                    if are_numbers { Ok(()) } else { Err(self.bad_cells(run)?) }
                 })
             })
         })
