@@ -39,14 +39,14 @@ class Bend:
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.centres = rng.normal(size=(CLUSTERS, LATENT)) * 1.6
+        self.centers = rng.normal(size=(CLUSTERS, LATENT)) * 1.6
         self.directions = rng.normal(size=(LATENT, WAVES)) * 0.4
         self.phases = rng.uniform(0, 2 * np.pi, size=WAVES)
         self.outward = rng.normal(size=(WAVES, COLUMNS)) / np.sqrt(WAVES)
 
     def rows(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One row per class given, f32."""
-        z = self.centres[classes] + rng.normal(size=(len(classes), LATENT))
+        z = self.centers[classes] + rng.normal(size=(len(classes), LATENT))
         x = np.sin(z @ self.directions + self.phases) @ self.outward
         return (x + 0.01 * rng.normal(size=x.shape)).astype(np.float32)
 

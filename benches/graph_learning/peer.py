@@ -1,6 +1,6 @@
 """The log-degree model in NumPy and SciPy, as an experienced programmer would write it; independent of lapwing.
 
-Minimises 2zᵀw − Σᵢ log (Sw)ᵢ + ‖w‖² over w ≥ 0, the weights (m) of given edges with distances z (m) times sparsity: by
+Minimizes 2zᵀw − Σᵢ log (Sw)ᵢ + ‖w‖² over w ≥ 0, the weights (m) of given edges with distances z (m) times sparsity: by
 damped Newton steps on the dual, whose systems conjugate gradients solve, and by the forward-backward-forward iteration
 of Kalofolias & Perraudin (ICLR 2019). Double precision, one thread.
 

@@ -59,7 +59,7 @@ def mnist() -> np.ndarray:
 
 
 def words(rows: int = 100_000, columns: int = 300) -> np.ndarray:
-    """Unit rows shaped like word vectors, f32: 200 topics of very different size around random unit centres.
+    """Unit rows shaped like word vectors, f32: 200 topics of very different size around random unit centers.
 
     A topic spreads in 30 directions of its own with a spectrum falling as 1/√j, and a little in all 300 columns.
     """
@@ -69,8 +69,8 @@ def words(rows: int = 100_000, columns: int = 300) -> np.ndarray:
 
 def _draw_words(rows: int, columns: int, topics: int = 200, inner: int = 30) -> np.ndarray:
     rng = np.random.default_rng(300)
-    centres = rng.normal(size=(topics, columns))
-    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    centers = rng.normal(size=(topics, columns))
+    centers /= np.linalg.norm(centers, axis=1, keepdims=True)
     share = 1 / np.arange(1, topics + 1) ** 0.7
     topic = rng.choice(topics, size=rows, p=share / share.sum())
     spectrum = 1 / np.sqrt(np.arange(1, inner + 1))
@@ -80,7 +80,7 @@ def _draw_words(rows: int, columns: int, topics: int = 200, inner: int = 30) -> 
         directions = np.linalg.qr(rng.normal(size=(columns, inner)))[0].T
         inside = rng.normal(size=(len(mine), inner)) * spectrum * 0.45
         noise = rng.normal(size=(len(mine), columns)) * (0.25 / np.sqrt(columns))
-        x = centres[one] + inside @ directions + noise
+        x = centers[one] + inside @ directions + noise
         out[mine] = x / np.linalg.norm(x, axis=1, keepdims=True)
     return out
 
@@ -101,13 +101,13 @@ def huge(rows: int = 10_000_000, columns: int = 16) -> np.ndarray:
 
 def _write_huge(path: Path, rows: int, columns: int, latent: int = 6, clusters: int = 50, block: int = 100_000) -> None:
     rng = np.random.default_rng(16)
-    centres = rng.normal(size=(clusters, latent)) * 2
+    centers = rng.normal(size=(clusters, latent)) * 2
     directions, phases = rng.normal(size=(latent, 48)) * 0.4, rng.uniform(0, 2 * np.pi, size=48)
     outward = rng.normal(size=(48, columns)) / np.sqrt(48)
     out = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, columns))
     for start in range(0, rows, block):
         count = min(block, rows - start)
-        z = centres[rng.integers(clusters, size=count)] + rng.normal(size=(count, latent))
+        z = centers[rng.integers(clusters, size=count)] + rng.normal(size=(count, latent))
         x = np.sin(z @ directions + phases) @ outward
         out[start : start + count] = x + 0.01 * rng.normal(size=x.shape)
     out.flush()

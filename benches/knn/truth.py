@@ -43,7 +43,7 @@ def _keep_smallest(best: np.ndarray, distance: np.ndarray) -> None:
 
 
 def prepared(rows: Any, metric: str, center: Any = 0.0) -> Any:
-    """Rows in f64: centred for Euclidean distances, of unit length for cosine."""
+    """Rows in f64: centerd for Euclidean distances, of unit length for cosine."""
     if sp.issparse(rows):
         rows = rows.astype(np.float64)
         norms = np.sqrt(rows.multiply(rows).sum(axis=1)).A1

@@ -13,6 +13,6 @@ def hide(truth, per_class, marker=-1):
 
 
 def two_islands(n=30, seed=0):
-    """Two clusters far apart, so that a small neighbourhood graph falls into two components."""
+    """Two clusters far apart, so that a small neighborhood graph falls into two components."""
     rng = np.random.default_rng(seed)
     return np.vstack([rng.normal(size=(n, 2)), 1000.0 + rng.normal(size=(n, 2))])

@@ -13,7 +13,7 @@ def neighbors(X, k):
 
 
 def self_tuning(indices, distances, h=0.5):
-    """Mean with its transpose of exp(−d²/(h²σᵢσⱼ)), σ the distance to the last neighbour; dense (n, n)."""
+    """Mean with its transpose of exp(−d²/(h²σᵢσⱼ)), σ the distance to the last neighbor; dense (n, n)."""
     n = indices.shape[0]
     width = h * distances[:, -1]
     weights = np.zeros((n, n))

@@ -154,7 +154,7 @@ def test_two_labels_per_moon_are_enough(moons):
     np.testing.assert_array_equal(HarmonicClassifier(n_neighbors=10).fit_predict(X, y), clf.transduction_)
 
 
-def test_new_rows_follow_their_neighbours(problem):
+def test_new_rows_follow_their_neighbors(problem):
     X, y = problem
     clf = HarmonicClassifier(5, tol=1e-12).fit(X, y)
     rng = np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""Neighbours of new rows: right, the same for any number of threads, and clear about what they cannot do."""
+"""Neighbors of new rows: right, the same for any number of threads, and clear about what they cannot do."""
 
 import pickle
 
@@ -33,7 +33,7 @@ def brute_force(X, Q, k, metric="euclidean"):
 
 
 def recall(found, every, truth):
-    """Share of the answers that are no farther than the true last neighbour."""
+    """Share of the answers that are no farther than the true last neighbor."""
     near = np.take_along_axis(every, found.astype(np.int64), axis=1) <= truth[:, -1:] + 1e-6 * np.abs(truth[:, -1:])
     return near.mean()
 

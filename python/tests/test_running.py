@@ -33,7 +33,7 @@ def problem():
 
 @pytest.fixture
 def endless():
-    """Rows whose exact neighbour search takes many seconds."""
+    """Rows whose exact neighbor search takes many seconds."""
     return np.random.default_rng(6).normal(size=(120_000, 64)).astype(np.float32)
 
 

@@ -41,7 +41,7 @@ const ERROR: u8 = 2;
 /// Exit code: stopped by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
-/// Labels for millions of rows from a handful of labelled ones
+/// Labels for millions of rows from a handful of labeled ones
 #[derive(Parser)]
 #[command(name = "lapwing", version, max_term_width = 110, after_help = EXAMPLES)]
 struct Cli {

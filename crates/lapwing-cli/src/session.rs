@@ -101,7 +101,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// The first Ctrl-C cancels the run, the second ends the program at once.
 fn listen(cancel: CancelToken, may_exit: Arc<AtomicBool>, prints: bool) -> Result<(), Failure> {
     let handler = move || {
-        if cancel.is_cancelled() || may_exit.load(Ordering::SeqCst) {
+        if cancel.is_canceled() || may_exit.load(Ordering::SeqCst) {
             if prints {
                 say(&format!("{} interrupted", paint("error:", "31")));
             }

@@ -152,7 +152,7 @@ fn graph_describes_what_it_writes() {
 }
 
 #[test]
-fn labelling_a_graph_equals_labelling_its_features() {
+fn labeling_a_graph_equals_labeling_its_features() {
     let folder = folder_with_clouds();
     let table = clouds(300, 3);
     let kinds: String = table.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().to_owned() + "\n").collect();

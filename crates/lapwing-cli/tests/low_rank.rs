@@ -33,7 +33,7 @@ fn read(folder: &TempDir, name: &str) -> Vec<u8> {
     std::fs::read(folder.path().join(name)).unwrap()
 }
 
-/// A table of 3,000 rows in three groups, the first nine labelled, as CSV and as an array with a file of labels.
+/// A table of 3,000 rows in three groups, the first nine labeled, as CSV and as an array with a file of labels.
 fn tables() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let value = |row: usize, column: usize| {

@@ -77,7 +77,7 @@ fn interrupt_ends_within_a_second() {
     folder.write("labels.csv", "0,a\n1,b\n");
     let arguments = "label big.npy --labels labels.csv -o out.csv --knn-method exact --progress json";
     let mut child = folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Into the neighbour search, which takes many seconds here.
+    // Into the neighbor search, which takes many seconds here.
     wait_for(child.stderr.as_mut().unwrap(), r#""phase":"graph""#);
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "the job is too short for this test");

@@ -155,7 +155,7 @@ fn features_that_underflow_are_refused() {
 }
 
 #[test]
-fn small_and_large_features_are_labelled_alike_or_refused() {
+fn small_and_large_features_are_labeled_alike_or_refused() {
     let folder = Folder::new();
     let labels = |scale: f64, method: &str| -> Result<Vec<String>, String> {
         folder.write("in.csv", moved(scale, 0.0));

@@ -124,7 +124,7 @@ pub enum Error {
         /// Its message, or what happened.
         reason: String,
     },
-    /// The caller cancelled the run.
+    /// The caller canceled the run.
     #[error("interrupted")]
     Interrupted,
     /// A fault of this program, not of its input.

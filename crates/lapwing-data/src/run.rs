@@ -19,8 +19,8 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run is cancelled.
-    pub fn is_cancelled(&self) -> bool {
+    /// Whether the run is canceled.
+    pub fn is_canceled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -98,7 +98,7 @@ impl Run {
     /// # Errors
     /// [`Error::Param`] for zero threads or more than 4096; [`Error::Internal`] if the system refuses to start them.
     pub fn new(threads: Option<usize>, seed: u64) -> Result<Self> {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        let available = || std::thread::available_parallelizm().map_or(1, usize::from);
         let threads = threads.unwrap_or_else(available);
         if !(1..=4096).contains(&threads) {
             return Err(Error::param("threads", threads, "between 1 and 4096"));
@@ -152,17 +152,17 @@ impl Run {
         &*self.progress
     }
 
-    /// Whether the run is cancelled; for inner loops that cannot return an error.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+    /// Whether the run is canceled; for inner loops that cannot return an error.
+    pub fn is_canceled(&self) -> bool {
+        self.cancel.is_canceled()
     }
 
-    /// Returns an error if the run is cancelled; called at least every few tens of milliseconds.
+    /// Returns an error if the run is canceled; called at least every few tens of milliseconds.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+        if self.is_canceled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// The random stream of (seed, purpose, block): the same for any number of threads.

@@ -153,7 +153,7 @@ fn sparse_text_counts_from_one_or_zero() {
 }
 
 #[test]
-fn a_cancelled_run_stops_reading() {
+fn a_canceled_run_stops_reading() {
     let folder = Folder::new();
     let run = canceled();
     let files = [

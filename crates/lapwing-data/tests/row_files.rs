@@ -155,7 +155,7 @@ fn arrays_without_rows_or_columns_are_read() {
 }
 
 #[test]
-fn a_cancelled_run_stops_reading() {
+fn a_canceled_run_stops_reading() {
     let folder = Folder::new();
     let stopped = canceled();
     let none = ReadOptions::default();

@@ -1,4 +1,4 @@
-//! From neighbours to an affinity graph: weights, widths, symmetrisation.
+//! From neighbors to an affinity graph: weights, widths, symmetrization.
 
 use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run};
 
@@ -27,7 +27,7 @@ pub struct AffinityGraph {
     pub graph: Graph,
     /// Kernel widths.
     pub widths: Widths,
-    /// Report of the neighbour search; `None` for a graph that was given.
+    /// Report of the neighbor search; `None` for a graph that was given.
     pub knn: Option<KnnReport>,
     /// Report of the learning, for learned weights.
     pub learned: Option<LearnReport>,
@@ -59,7 +59,7 @@ impl AffinityGraph {
     }
 }
 
-/// A warning where most rows equal all their neighbours.
+/// A warning where most rows equal all their neighbors.
 fn duplicates(knn: &KnnReport, n: usize) -> Option<String> {
     let n_rows = knn.n_duplicate_rows;
     (n_rows > n / 2).then(|| {
@@ -71,13 +71,13 @@ fn duplicates(knn: &KnnReport, n: usize) -> Option<String> {
     })
 }
 
-/// Builds the affinity graph of `features` (n, d): neighbours, weights, symmetrisation.
+/// Builds the affinity graph of `features` (n, d): neighbors, weights, symmetrization.
 ///
 /// # Errors
 /// Those of [`kneighbors`] and [`weigh`].
 ///
 /// # Complexity
-/// That of the search, and O(n·k). Beyond 125 neighbours the distance of every pair of rows is computed twice, as [`KnnEdges`]
+/// That of the search, and O(n·k). Beyond 125 neighbors the distance of every pair of rows is computed twice, as [`KnnEdges`]
 /// does, instead of keeping lists of candidates.
 pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) -> Result<AffinityGraph> {
     params.validate()?;
@@ -94,15 +94,15 @@ pub fn affinity_graph(features: &Features<'_>, params: &GraphParams, run: &Run) 
     Ok(AffinityGraph { graph, widths, knn: Some(report), learned: None })
 }
 
-/// The weighted graph of `neighbors`, and its kernel widths. Learned weights take the neighbours as the allowed pairs: more than
+/// The weighted graph of `neighbors`, and its kernel widths. Learned weights take the neighbors as the allowed pairs: more than
 /// the requested `n_neighbors`.
 ///
 /// # Errors
 /// Those of [`learn_from_table`] for learned weights; [`Error::Param`] naming a bandwidth so small that all weights of a row
-/// underflow; [`Error::Graph`] for invalid neighbours (out of range, a row its own neighbour, invalid distances).
+/// underflow; [`Error::Graph`] for invalid neighbors (out of range, a row its own neighbor, invalid distances).
 ///
 /// # Complexity
-/// O(n·k) time; 8 bytes per neighbour for the transposed relation and 12 per stored edge for the graph.
+/// O(n·k) time; 8 bytes per neighbor for the transposed relation and 12 per stored edge for the graph.
 pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
     params.validate()?;
     neighbors.check()?;
@@ -120,7 +120,7 @@ pub fn weigh(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(G
     weighted(neighbors, params, run)
 }
 
-/// [`weigh`] without checks of neighbours and parameters.
+/// [`weigh`] without checks of neighbors and parameters.
 fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Graph, Widths)> {
     let widths = Widths::from_last(neighbors.last(), params);
     widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
@@ -134,14 +134,14 @@ fn weighted(neighbors: Neighbors, params: &GraphParams, run: &Run) -> Result<(Gr
 const MOST_DECAY: f64 = 50.0;
 
 impl Widths {
-    /// The widths of rows at distances `last` to their last neighbours (n).
+    /// The widths of rows at distances `last` to their last neighbors (n).
     pub(crate) fn from_last(last: Vec<f32>, params: &GraphParams) -> Self {
         match params.weights {
             Weighting::Cosine | Weighting::Binary | Weighting::Learned | Weighting::LearnedL2 => Self::None,
             Weighting::Gaussian => Self::One(params.bandwidth.unwrap_or_else(|| positive_median(&last).into())),
             Weighting::SelfTuning => {
                 let mut widths = last;
-                // A row that equals all its neighbours has no width of its own.
+                // A row that equals all its neighbors has no width of its own.
                 let typical = positive_median(&widths);
                 let h = params.bandwidth.unwrap_or(SELF_TUNING_BANDWIDTH) as f32;
                 widths.iter_mut().for_each(|width| *width = h * if *width > 0.0 { *width } else { typical });
@@ -162,8 +162,8 @@ impl Widths {
         }
     }
 
-    /// Weight of the edge between two rows, 0 for no edge. The second row is a neighbour of the first at `distance`; `other` is the
-    /// distance at which the first is a neighbour of the second, if it is.
+    /// Weight of the edge between two rows, 0 for no edge. The second row is a neighbor of the first at `distance`; `other` is the
+    /// distance at which the first is a neighbor of the second, if it is.
     pub(crate) fn edge(&self, params: &GraphParams, rows: (usize, usize), distance: f32, other: Option<f32>) -> f64 {
         let w = |d: f32| self.weight(params.weights, d, self.of_row(rows.0), self.of_row(rows.1));
         // Given distances may differ by rounding between the two directions; the weights must not.
@@ -177,7 +177,7 @@ impl Widths {
         })
     }
 
-    /// Checks, from the distance of every row to its nearest neighbour, that no row loses all its weight to underflow. A mutual
+    /// Checks, from the distance of every row to its nearest neighbor, that no row loses all its weight to underflow. A mutual
     /// graph may have rows without edges, but not because of underflow.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ fn positive_median(values: &[f32]) -> f32 {
     *positive.select_nth_unstable_by(middle, f32::total_cmp).1
 }
 
-/// Merges the neighbours of each row with the rows that have it as a neighbour.
+/// Merges the neighbors of each row with the rows that have it as a neighbor.
 fn symmetrized(neighbors: &Neighbors, params: &GraphParams, widths: &Widths) -> Result<Csr<f64>> {
     let n = neighbors.n_samples();
     let incoming = Incoming::new(&neighbors.indices, &neighbors.distances, neighbors.n_neighbors);

@@ -1,6 +1,6 @@
-//! Every way to an affinity graph: nearest neighbours, weights, symmetrisation, components.
+//! Every way to an affinity graph: nearest neighbors, weights, symmetrization, components.
 //!
-//! From features to a graph in one call: [`affinity_graph`]. Step by step: [`kneighbors`] finds neighbours and
+//! From features to a graph in one call: [`affinity_graph`]. Step by step: [`kneighbors`] finds neighbors and
 //! distances, [`Weighting`] and [`Symmetrize`] turn them into the weights of a [`Graph`].
 
 mod affinity;

@@ -6,10 +6,10 @@ use crate::knn::{KnnMethod, KnnParams, memory};
 use crate::learn::learn_bytes;
 use crate::{GraphParams, KnnEdges};
 
-/// Undirected edges per neighbour: 0.5 if all are mutual, 1 if none is; 0.65 to 0.8 on real data.
+/// Undirected edges per neighbor: 0.5 if all are mutual, 1 if none is; 0.65 to 0.8 on real data.
 const EDGES_PER_NEIGHBOR: f64 = 0.72;
 
-/// Undirected edges of a learned graph per requested neighbour: 0.5 if rows keep as many as when solved by themselves; 0.45 to 0.65
+/// Undirected edges of a learned graph per requested neighbor: 0.5 if rows keep as many as when solved by themselves; 0.45 to 0.65
 /// on real data.
 const LEARNED_EDGES_PER_NEIGHBOR: f64 = 0.55;
 
@@ -18,7 +18,7 @@ const LEARNED_EDGES_PER_NEIGHBOR: f64 = 0.55;
 pub struct GraphPlan {
     /// Undirected edges, estimated.
     pub n_edges: usize,
-    /// Peak of the neighbour search.
+    /// Peak of the neighbor search.
     pub search_bytes: usize,
     /// Peak of weighing and symmetrizing.
     pub weigh_bytes: usize,
@@ -57,7 +57,7 @@ impl GraphParams {
         GraphPlan { n_edges, search_bytes, weigh_bytes: weigh_bytes + graph_bytes, graph_bytes: graph_bytes + widths }
     }
 
-    /// Peak of the search by partitions, apart from its threads; `result` are the bytes of the neighbours.
+    /// Peak of the search by partitions, apart from its threads; `result` are the bytes of the neighbors.
     fn partition_bytes(&self, n: usize, d: usize, k: usize, result: usize) -> usize {
         // Rows that look short may turn out too coarse for bytes.
         let is_rounded = memory::may_round(d) && d >= 64;
@@ -75,7 +75,7 @@ impl GraphParams {
 /// Bytes for each stored entry of sparse rows: tails, their index, and heads.
 const SPARSE_ENTRY: usize = 8 + 6 + 8;
 
-/// Lists with locks and limits of `n` rows that search among `n_train`, and the resulting neighbours.
+/// Lists with locks and limits of `n` rows that search among `n_train`, and the resulting neighbors.
 fn exact_bytes(n_train: usize, n: usize, k: usize) -> usize {
     (8 * memory::list_width(k, n_train) + 13) * n + 8 * k * n
 }

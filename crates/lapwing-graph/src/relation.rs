@@ -1,7 +1,7 @@
-//! The relation "i has neighbour j" in both directions, and sparse matrices filled row by row in parallel.
+//! The relation "i has neighbor j" in both directions, and sparse matrices filled row by row in parallel.
 //!
-//! Rows of a result are merged from the neighbours of a row and the rows that have it as a neighbour; entries are counted first
-//! and filled second. Cost: O(n·k) time in parallel; 12 bytes a neighbour more than the two lists for a moment. Entries are in
+//! Rows of a result are merged from the neighbors of a row and the rows that have it as a neighbor; entries are counted first
+//! and filled second. Cost: O(n·k) time in parallel; 12 bytes a neighbor more than the two lists for a moment. Entries are in
 //! the order of rows, whichever thread wrote them.
 
 use rayon::prelude::*;
@@ -11,17 +11,17 @@ const BLOCK: usize = 4096;
 /// Pieces into which lists are cut to be transposed: enough for many threads, few enough for long runs of writes.
 const PIECES: usize = 64;
 
-/// The transposed relation: the rows that have a row as a neighbour, ascending, with their values.
+/// The transposed relation: the rows that have a row as a neighbor, ascending, with their values.
 pub(crate) struct Incoming<V> {
     start: Vec<u64>,
     entries: Vec<(u32, V)>,
 }
 
-/// An entry of a neighbour list: neighbour, row, value.
+/// An entry of a neighbor list: neighbor, row, value.
 type Entry<V> = (u32, u32, V);
 
 impl<V: Copy + Default + Send + Sync> Incoming<V> {
-    /// Transposes lists of k neighbours for each row, `indices` (n, k) with `values` (n, k) beside them.
+    /// Transposes lists of k neighbors for each row, `indices` (n, k) with `values` (n, k) beside them.
     pub fn new(indices: &[u32], values: &[V], k: usize) -> Self {
         let n = indices.len() / k.max(1);
         let pieces = bucket(indices, values, k);
@@ -60,7 +60,7 @@ impl<V: Copy + Default + Send + Sync> Incoming<V> {
     }
 }
 
-/// The entries of each piece of the lists, in buckets by their neighbours: the rows of one bucket fit in the cache, where those
+/// The entries of each piece of the lists, in buckets by their neighbors: the rows of one bucket fit in the cache, where those
 /// of all do not.
 fn bucket<V: Copy + Send + Sync>(indices: &[u32], values: &[V], k: usize) -> Vec<Vec<Vec<Entry<V>>>> {
     let n = indices.len() / k.max(1);
@@ -78,7 +78,7 @@ fn bucket<V: Copy + Send + Sync>(indices: &[u32], values: &[V], k: usize) -> Vec
     pieces.collect()
 }
 
-/// Sorts the `k` neighbours of each row by their numbers, along with their values.
+/// Sorts the `k` neighbors of each row by their numbers, along with their values.
 pub(crate) fn sort_by_row<V: Copy + Send>(k: usize, indices: &mut [u32], values: &mut [V]) {
     let rows = indices.par_chunks_mut(k).zip(values.par_chunks_mut(k));
     rows.with_min_len(256).for_each_init(Vec::new, |own, (ids, values)| {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_relation_is_transposed_in_the_order_of_rows() {
-        // Row i has the neighbours i + 1, i + 3 and 5 modulo n, over several buckets and pieces.
+        // Row i has the neighbors i + 1, i + 3 and 5 modulo n, over several buckets and pieces.
         for n in [7, 2 * BLOCK + 11] {
             let ids: Vec<u32> =
                 (0..n).flat_map(|i| [(i + 1) % n, (i + 3) % n, if i == 5 { 6 } else { 5 }]).map(|j| j as u32).collect();

@@ -19,7 +19,7 @@ pub fn dense_values(features: &Features<'_>) -> Vec<f64> {
     values
 }
 
-/// Neighbours by all distances in f64.
+/// Neighbors by all distances in f64.
 pub fn brute_force(features: &Features<'_>, k: usize, metric: Metric) -> Neighbors {
     let (n, d) = (features.n_rows(), features.n_cols());
     let values = dense_values(features);

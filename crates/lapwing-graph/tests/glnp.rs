@@ -1,4 +1,4 @@
-//! Global linear neighbourhoods on handwritten digits: the curves of the objective that are known for them.
+//! Global linear neighborhoods on handwritten digits: the curves of the objective that are known for them.
 
 use std::path::Path;
 use std::time::Instant;

@@ -11,7 +11,7 @@ fn run(seed: u64) -> Run {
     Run::new(Some(2), seed).unwrap()
 }
 
-/// Neighbours of points of two normal distributions in five dimensions.
+/// Neighbors of points of two normal distributions in five dimensions.
 fn neighbors(n: usize, k: usize) -> Graph {
     let mut rng = run(0).rng(Stream::Synthetic, 1);
     let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;

@@ -1,4 +1,4 @@
-//! Class mass normalisation: scores scaled so that each class has the mass its prior asks for (Zhu et al. 2003, eq. 9).
+//! Class mass normalization: scores scaled so that each class has the mass its prior asks for (Zhu et al. 2003, eq. 9).
 
 use lapwing_data::Matrix;
 

@@ -1,7 +1,7 @@
-//! Labels for new points: the weighted mean of their neighbours' scores, or functions of the features that were fitted.
+//! Labels for new points: the weighted mean of their neighbors' scores, or functions of the features that were fitted.
 //!
-//! Of neighbours: f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows, which is what the harmonic condition says of a
-//! node with those edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbour query per new row; where the
+//! Of neighbors: f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows, which is what the harmonic condition says of a
+//! node with those edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbor query per new row; where the
 //! graph was built by partitions, through an index that the first query makes and a saved model keeps.
 
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 /// What gives scores to new rows.
 #[derive(Clone, Debug)]
 pub enum Extension<'a> {
-    /// Their neighbours among the fitted rows.
+    /// Their neighbors among the fitted rows.
     Neighbors(NeighborExtension<'a>),
     /// Functions of the features.
     Eigenfunctions(EigenfunctionExtension),
@@ -29,7 +29,7 @@ pub enum Extension<'a> {
     Landmarks(LowRankExtension),
     /// A kernel machine.
     Kernel(KernelExtension<'a>),
-    /// Layers of a network, and neighbours.
+    /// Layers of a network, and neighbors.
     Network(UnfoldedExtension<'a>),
 }
 
@@ -141,7 +141,7 @@ impl<'a> From<UnfoldedExtension<'a>> for Extension<'a> {
     }
 }
 
-/// What labels new rows from their neighbours among the fitted ones.
+/// What labels new rows from their neighbors among the fitted ones.
 #[derive(Clone, Debug)]
 pub struct NeighborExtension<'a> {
     /// Fitted features (n, d).
@@ -268,10 +268,10 @@ impl<'a> NeighborExtension<'a> {
         Self { features, graph, widths: Widths::None, scores, errors: None, index: Arc::default() }
     }
 
-    /// Scores (m, c) of new rows (m, d); NaN where no neighbour is reached by a label.
+    /// Scores (m, c) of new rows (m, d); NaN where no neighbor is reached by a label.
     ///
     /// # Errors
-    /// `Error::Shape` unless the columns are those of the fit; what a neighbour query refuses; `Error::Interrupted`.
+    /// `Error::Shape` unless the columns are those of the fit; what a neighbor query refuses; `Error::Interrupted`.
     ///
     /// # Complexity
     /// That of [`LazyIndex::query`], and O(m·k·c).
@@ -291,7 +291,7 @@ impl<'a> NeighborExtension<'a> {
             if found.total > 0.0 {
                 out.iter_mut().for_each(|value| *value /= found.total);
             } else {
-                // So far away that every weight underflows: the neighbours count alike. Without any: 0 / 0, NaN.
+                // So far away that every weight underflows: the neighbors count alike. Without any: 0 / 0, NaN.
                 out.iter_mut().zip(&found.plain).for_each(|(value, plain)| *value = plain / found.reached);
             }
         })?;
@@ -300,7 +300,7 @@ impl<'a> NeighborExtension<'a> {
         Ok(Extended { scores, errors })
     }
 
-    /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbours of new rows (m, d).
+    /// Σⱼ wⱼ·fⱼ (m, c) and Σⱼ wⱼ (m) over the neighbors of new rows (m, d).
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -358,7 +358,7 @@ impl<'a> NeighborExtension<'a> {
         self.graph.knn_of_new(self.features.n_rows())
     }
 
-    /// Weights of a new row's neighbours where those of the fitted graph were learned: the row by itself, at their sparsity.
+    /// Weights of a new row's neighbors where those of the fitted graph were learned: the row by itself, at their sparsity.
     fn learned_weights(&self, neighbors: &Neighbors, row: usize) -> Option<Vec<f64>> {
         let (Some(model), Widths::One(sparsity)) = (self.graph.weights.model(), &self.widths) else { return None };
         let distances: Vec<f32> = neighbors.row(row).map(|neighbor| neighbor.1).collect();
@@ -394,7 +394,7 @@ impl<'a> NeighborExtension<'a> {
     }
 }
 
-/// What the neighbours of a new row are together.
+/// What the neighbors of a new row are together.
 struct Found {
     /// Sum of their weights.
     total: f64,
@@ -408,7 +408,7 @@ struct Found {
     plain_error: f64,
 }
 
-/// Sums over the neighbours of a new row.
+/// Sums over the neighbors of a new row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     /// Of their weights.

@@ -17,7 +17,7 @@ use crate::extend::Extended;
 pub struct Rule {
     /// Subtracted from each score (c): the labeled mean ȳ for a centered decision on plain scores.
     pub offset: Vec<f64>,
-    /// Factor on each score after that (c): class mass normalisation, else 1; 0 bars a class without a label.
+    /// Factor on each score after that (c): class mass normalization, else 1; 0 bars a class without a label.
     pub scale: Vec<f64>,
     /// Temperature T > 0 of the softmax; `None` where scores are shares already.
     pub temperature: Option<f64>,

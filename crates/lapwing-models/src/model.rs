@@ -57,7 +57,7 @@ impl Meta {
     }
 }
 
-/// The same of an extension by neighbours; both stand in one object.
+/// The same of an extension by neighbors; both stand in one object.
 #[derive(Serialize, Deserialize)]
 struct NeighborMeta {
     graph: GraphParams,
@@ -183,7 +183,7 @@ fn read_settings<T: DeserializeOwned>(file: &ModelFile) -> Result<T> {
         .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))
 }
 
-/// Adds rows of a fit, their scores, and what tells their neighbours to a model.
+/// Adds rows of a fit, their scores, and what tells their neighbors to a model.
 pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
     let NeighborExtension { features, graph, widths, scores, errors, index } = neighbors;
     let meta = NeighborMeta {
@@ -225,7 +225,7 @@ pub(crate) fn store_features(features: &Features<'_>, file: &mut ModelFile) -> R
     }
 }
 
-/// The extension by neighbours of a model of `n_classes` classes.
+/// The extension by neighbors of a model of `n_classes` classes.
 pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
     let meta: NeighborMeta = read_settings(file)?;
     let (shape, values) = file.array::<f64>("scores", &[None, None])?;
@@ -334,7 +334,7 @@ mod tests {
     }
 
     fn neighbors<'m, 'a>(model: &'m mut Model<'a>) -> &'m mut NeighborExtension<'a> {
-        let Extension::Neighbors(neighbors) = &mut model.extension else { panic!("harmonic models have neighbours") };
+        let Extension::Neighbors(neighbors) = &mut model.extension else { panic!("harmonic models have neighbors") };
         neighbors
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn one_class(report: &mut Report, targets: &Targets) {
     }
 }
 
-/// The neighbour search missed its target.
+/// The neighbor search missed its target.
 pub(crate) fn low_recall(report: &mut Report, target: f64) {
     if let Some(recall) = report.graph.as_ref().and_then(|graph| graph.recall).filter(|recall| *recall < target) {
         report.warnings.push(format!(

@@ -128,7 +128,7 @@ fn the_potential_of_a_path_is_known_over_many_orders_of_weights() {
 
 #[test]
 fn a_region_of_small_weights_without_a_label_is_seen() {
-    // A ring of neighbours, and a clique of weights 1e-3 that hangs on it by 1e-9.
+    // A ring of neighbors, and a clique of weights 1e-3 that hangs on it by 1e-9.
     let (n, m) = (800u32, 60u32);
     let mut edges: Edges =
         (0..n).flat_map(|v| [1, 2, 5, 11].map(|d| (v, (v + d) % n, 1.0 + f64::from(v % 3)))).collect();

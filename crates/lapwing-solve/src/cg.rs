@@ -73,7 +73,7 @@ pub enum Projection<'a> {
         /// Rows of each component.
         sizes: &'a [usize],
     },
-    /// Solve P·A·P·x = P·b with P = I − 11ᵀ/n: minimise over zero-mean vectors. A may be singular on constants.
+    /// Solve P·A·P·x = P·b with P = I − 11ᵀ/n: minimize over zero-mean vectors. A may be singular on constants.
     ZeroMean,
     /// Keep directions A-orthogonal to 1, where A·1 = c (n), c ≥ 0: every z becomes z − (cᵀz)/(Σc). Needs 1ᵀb = 0; the
     /// solution has cᵀx = 0.

@@ -15,14 +15,14 @@ pub struct Components {
     pub sizes: Vec<usize>,
 }
 
-/// Neighbours of each row that are joined first: enough to bring nearly all rows of a graph together.
+/// Neighbors of each row that are joined first: enough to bring nearly all rows of a graph together.
 const FIRST: usize = 2;
 /// Rows looked at for the largest component so far.
 const SAMPLE: usize = 1024;
 
 impl Components {
     /// Components of a symmetric matrix, by union–find. Most edges are never read: when all rows have been joined to
-    /// their first neighbours, those of the largest component so far need no further look (Sutton, Ben-Nun & Barak
+    /// their first neighbors, those of the largest component so far need no further look (Sutton, Ben-Nun & Barak
     /// 2018).
     ///
     /// # Complexity
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn edges_beyond_the_first_of_each_row_count() {
-        // Three stars whose centres are joined by the last of their edges only.
+        // Three stars whose centers are joined by the last of their edges only.
         let mut edges = Vec::new();
-        for centre in [0u32, 10, 20] {
-            edges.extend((1..8).map(|leaf| (centre, centre + leaf)));
+        for center in [0u32, 10, 20] {
+            edges.extend((1..8).map(|leaf| (center, center + leaf)));
         }
         edges.extend([(0, 20), (10, 29)]);
         let both: Vec<_> = edges.iter().flat_map(|&(u, v)| [(u, v, 1.0), (v, u, 1.0)]).collect();

@@ -13,7 +13,7 @@
 //! tolerance times λ, or to what the last bits of u make where weights are many orders of magnitude apart; that residual
 //! is what is returned. Vectors of eigenvalues that tie within the tolerance may be rotated among themselves.
 //!
-//! **Cost.** One to three solves for eight right-hand sides each for every pair (43 for 18 pairs of a neighbour graph of
+//! **Cost.** One to three solves for eight right-hand sides each for every pair (43 for 18 pairs of a neighbor graph of
 //! 40,000 rows), O(n·q²) for every restart, and 8·n·(2q + 56) bytes beside the solver. Products and sums are parallel over
 //! rows, in blocks of a fixed size that are added in order.
 //!

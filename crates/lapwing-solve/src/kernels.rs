@@ -264,7 +264,7 @@ mod tests {
                     Weights::Single(w) => product_plain(&matrix, w.as_slice(), &x, &mut plain, s, 0, &mut plain_dots),
                     Weights::Double(w) => product_plain(&matrix, w.as_ref(), &x, &mut plain, s, 0, &mut plain_dots),
                 }
-                assert_eq!(y, plain, "vectorised and plain kernels must agree to the bit");
+                assert_eq!(y, plain, "vectorized and plain kernels must agree to the bit");
             }
         }
     }

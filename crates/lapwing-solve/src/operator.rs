@@ -32,7 +32,7 @@ pub trait Operator: Sync {
     }
 }
 
-/// L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularised Laplacians, and
+/// L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularized Laplacians, and
 /// their principal blocks, where g holds the weights that were cut.
 ///
 /// Products are taken as Σⱼ wᵢⱼ(xᵢ − xⱼ), so that weights far apart lose no digits to cancellation.

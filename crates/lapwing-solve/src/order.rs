@@ -1,6 +1,6 @@
-//! An order of the vertices in which neighbours lie close together, cut into clusters that fit a core's cache.
+//! An order of the vertices in which neighbors lie close together, cut into clusters that fit a core's cache.
 //!
-//! Clusters are grown breadth first, each from a neighbour of those before it, so that consecutive ones touch. Small
+//! Clusters are grown breadth first, each from a neighbor of those before it, so that consecutive ones touch. Small
 //! ones, left in the gaps, share a cluster. Cost: one serial pass over the edges, O(n + m).
 
 use std::collections::VecDeque;
@@ -55,7 +55,7 @@ pub(crate) fn clusters<'a>(
             }
             read += 1;
         }
-        // The rim, whose neighbours were not all reached, is where the next clusters begin.
+        // The rim, whose neighbors were not all reached, is where the next clusters begin.
         for &v in &order[read.saturating_sub(1).max(start)..] {
             seeds.extend(neighbors(v as usize).iter().filter(|&&u| !is_placed[u as usize]).take(2));
         }

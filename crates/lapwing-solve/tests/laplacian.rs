@@ -117,7 +117,7 @@ fn normalized_systems_are_those_of_the_definition() {
 }
 
 #[test]
-fn zero_mean_solutions_minimise_over_zero_mean_vectors() {
+fn zero_mean_solutions_minimize_over_zero_mean_vectors() {
     for (name, graph) in [("grid", grid(60, 50, 3.0)), ("preferential attachment", preferential_attachment(2000, 5))] {
         let n = graph.n_samples();
         let diagonal: Vec<f64> = (0..n).map(|i| if i % 500 == 3 { 2.0 } else { 0.0 }).collect();

@@ -1,4 +1,4 @@
-//! Labels for millions of rows from a handful of labelled ones: large-scale graph-based semi-supervised learning.
+//! Labels for millions of rows from a handful of labeled ones: large-scale graph-based semi-supervised learning.
 //!
 //! Two interleaved half circles, one label each, and every other row finds its own:
 //!
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! The parts, each a module: [`data`] (matrices, labels, files, run control), [`solve`] (Laplacian systems), [`graph`]
-//! (nearest neighbours, affinity graphs), [`models`] (the methods). What is used together stands in [`prelude`].
+//! (nearest neighbors, affinity graphs), [`models`] (the methods). What is used together stands in [`prelude`].
 
 pub use lapwing_data as data;
 pub use lapwing_data::{Error, Result};

@@ -25,7 +25,7 @@ Examples:
       accuracy on the hidden labels with 10, 50 and 100 labels kept, mean of 5 draws
   lapwing compare vectors.npy --labels all.txt --labeled 100 --repeats 20 --report compare.html";
 
-/// Hide labels of a labelled data set and measure each method on them
+/// Hide labels of a labeled data set and measure each method on them
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Compare {

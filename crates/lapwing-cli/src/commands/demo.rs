@@ -1,4 +1,4 @@
-//! `lapwing demo`: the digits, labelled from five examples of each.
+//! `lapwing demo`: the digits, labeled from five examples of each.
 
 use std::io::Read;
 use std::path::PathBuf;

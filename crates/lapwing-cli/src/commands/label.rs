@@ -31,7 +31,7 @@ lapwing label --help describes every option, with examples; lapwing methods list
 
 const EXAMPLES: &str = "\
 Examples:
-  lapwing label flowers.csv --label-column species -o labelled.csv
+  lapwing label flowers.csv --label-column species -o labeled.csv
       label the rows whose species is empty; write row, label, confidence and reached of every row
   lapwing label vectors.npy --labels known.csv -o labels.parquet --report report.html
       features in one file, row,label pairs in another; a report to look at
@@ -166,7 +166,7 @@ impl Label {
         LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(session)
     }
 
-    /// For everything that is held while it is labelled.
+    /// For everything that is held while it is labeled.
     fn run_held(&self, settings: &Settings, is_low_rank: bool, ranks: &Ranks) -> Result<Outcome, Failure> {
         ranks.refuse_many(&format!("--method {}", self.method), "low-rank methods run across ranks")?;
         let method = settings.method()?;

@@ -64,7 +64,7 @@ pub struct Predict {
     #[arg(long, help_heading = "Output")]
     probabilities: bool,
 
-    /// What rows get whose neighbours no label reaches: no label, or the most frequent class of the prior
+    /// What rows get whose neighbors no label reaches: no label, or the most frequent class of the prior
     #[arg(long, value_enum, default_value = "empty", value_name = "empty|prior", help_heading = "Output")]
     #[arg(hide_possible_values = true)]
     unreached: Unreached,
@@ -216,7 +216,7 @@ fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, us
     report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
         let (unreached, all) = (count(report.n_unreached), count(report.n_samples));
-        let whom = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbours of " };
+        let whom = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
         report.warnings.push(format!("no label reaches {whom}{unreached} of {all} rows"));
     }
 }

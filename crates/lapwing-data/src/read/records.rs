@@ -125,7 +125,7 @@ impl Records {
         self.start
     }
 
-    /// Goes to the next record; false at the end. Checks from time to time whether the run is cancelled.
+    /// Goes to the next record; false at the end. Checks from time to time whether the run is canceled.
     #[inline]
     pub(super) fn next(&mut self, run: &Run) -> Result<bool> {
         if self.unchecked == 0 {

@@ -1,20 +1,20 @@
-//! Graphs learned from features: weights under which the rows are smooth and every row has neighbours.
+//! Graphs learned from features: weights under which the rows are smooth and every row has neighbors.
 //!
 //! For squared distances Z, `min ‖W ∘ Z‖₁,₁ + f(W)` over symmetric W ≥ 0 with empty diagonal (Kalofolias 2016; Kalofolias & Perraudin
 //! 2019, eq. 2), with f(W) = −α·1ᵀlog(W1) + (β/2)·‖W‖²_F, the log-degree model (eq. 3), or (a/2)·(‖W1‖² + ‖W‖²_F) under
 //! ‖W‖₁,₁ = n, the l2-degree model (eq. 4, whose α is a/2). Since W*(Z, α, β) = δ·W*(θZ, 1, 1) for θ = 1/√(αβ) and
-//! δ = √(α/β) (Proposition 1), the only parameter is the sparsity θ, which follows from the requested number of neighbours
+//! δ = √(α/β) (Proposition 1), the only parameter is the sparsity θ, which follows from the requested number of neighbors
 //! (`sparsity.rs`). Likewise W*(Z, a) = W*(θZ, 1) for θ = 1/a.
 //!
-//! [`learn_graph`] takes the steps in order: neighbours, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs` states
+//! [`learn_graph`] takes the steps in order: neighbors, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs` states
 //! the problem for all solvers, `newton.rs` and `active.rs` are the default solver, `primal_dual.rs` is that of the paper, and
 //! `single_node.rs` solves one row by itself.
 //!
 //! Departures from the paper: the support keeps pairs at distance 0; the solver is Newton's on the dual, to a certified gap;
 //! weights are exact zeros or positive, without a threshold; θ has guards against ties.
 //!
-//! Cost: that of the neighbour search for r·k neighbours, then O(n·r·k) for each of about ten passes. Memory: 20 bytes for
-//! each allowed pair, and 32·n·r·k bytes while the support is made. Take a plain neighbour graph where weights do not matter or
+//! Cost: that of the neighbor search for r·k neighbors, then O(n·r·k) for each of about ten passes. Memory: 20 bytes for
+//! each allowed pair, and 32·n·r·k bytes while the support is made. Take a plain neighbor graph where weights do not matter or
 //! distances tell nothing.
 
 mod active;
@@ -61,25 +61,25 @@ pub struct LearnedGraph {
     pub graph: Graph,
     /// The weights as a function of pairs.
     pub weights: LearnedWeights,
-    /// Report of the neighbour search; `None` where the neighbours were given.
+    /// Report of the neighbor search; `None` where the neighbors were given.
     pub knn: Option<KnnReport>,
     /// Report of the learning.
     pub report: LearnReport,
 }
 
-/// If every row has at least one in so many rows as neighbours, they are found by sorting all distances.
+/// If every row has at least one in so many rows as neighbors, they are found by sorting all distances.
 const WIDE: usize = 8;
 
-/// Learns the graph of `features` (n, d) by `params`, whose weights name the model: neighbours, support, sparsity, weights, and
+/// Learns the graph of `features` (n, d) by `params`, whose weights name the model: neighbors, support, sparsity, weights, and
 /// repairs if requested. `start` are the multipliers of a similar fit among the same rows ([`LearnedWeights::start`]).
 ///
 /// # Errors
-/// [`Error::Param`] for parameters outside their range, among them more neighbours than the rows allow; [`Error::Graph`] where
+/// [`Error::Param`] for parameters outside their range, among them more neighbors than the rows allow; [`Error::Graph`] where
 /// no sparsity follows from the distances; [`Error::TooLarge`] where the support would not fit in memory; those of
 /// [`kneighbors`]; [`Error::Interrupted`].
 ///
 /// # Complexity
-/// That of [`kneighbors`] for r·k neighbours, and O(n·r·k) for each of about ten passes.
+/// That of [`kneighbors`] for r·k neighbors, and O(n·r·k) for each of about ten passes.
 ///
 /// # Example
 /// ```
@@ -121,7 +121,7 @@ pub fn learn_graph(
     Ok(learned)
 }
 
-/// Learns a graph from given neighbours, as [`learn_graph`] does from features.
+/// Learns a graph from given neighbors, as [`learn_graph`] does from features.
 ///
 /// # Errors
 /// As [`learn_graph`]; [`Error::Graph`] or [`Error::Shape`] for an invalid table; [`Error::Param`] for repairs, which need the

@@ -2,12 +2,12 @@
 //!
 //! Directions solve (−∇²D)p = ∇D by conjugate gradients with the diagonal as preconditioner, the more exactly the smaller the
 //! gap is. Where distances have one scale the systems are well conditioned (h is about the square of a degree, ½(D_A + A) at
-//! most the number of neighbours), so that a few products suffice. Steps are halved until D grows by the Armijo condition; one
+//! most the number of neighbors), so that a few products suffice. Steps are halved until D grows by the Armijo condition; one
 //! step takes a λ of the log-degree model at most to a tenth of itself. The level of the l2-degree model is eliminated: with
 //! q = D_A·1, the direction is x + t·y for x = M⁻¹∇D, y = M⁻¹q and t = (∂D/∂ν + qᵀx)/(1ᵀq − qᵀy).
 //!
 //! With outliers and heavy tails that takes many steps. Then the rows are solved one after the other a few times, and if that
-//! is not enough, [`super::smooth`] leads to the neighbourhood of the optimum.
+//! is not enough, [`super::smooth`] leads to the neighborhood of the optimum.
 //!
 //! Cost: 5 to 12 steps of one or two passes over the support and about ten products over the active pairs. Memory besides the
 //! support: 4 bytes for each active entry and a dozen vectors. The problem is that of Kalofolias & Perraudin (2019, eqs. 3 and
@@ -73,7 +73,7 @@ pub(super) fn newton<R: SquaredDistance>(
 ) -> Result<Arrived> {
     let state = problem.evaluate(start, run)?;
     let mut arrived = climb(problem, state, tol, max_iter.min(PATIENCE), run)?;
-    // Distances of many scales: first sweeps, by which rows agree with their neighbours, then a path without kinks.
+    // Distances of many scales: first sweeps, by which rows agree with their neighbors, then a path without kinks.
     for smooths in [false, true] {
         let left = max_iter.saturating_sub(arrived.spent.n_iter);
         if arrived.converged || left == 0 || problem.model == LearnModel::L2 {

@@ -60,7 +60,7 @@ parameters! {
 }
 
 impl LearnParams {
-    /// Those of regularisers α, β > 0 (log-degree) or a = α (l2-degree, β = 1): θ = 1/√(αβ), δ = √(α/β), or θ = 1/a.
+    /// Those of regularizers α, β > 0 (log-degree) or a = α (l2-degree, β = 1): θ = 1/√(αβ), δ = √(α/β), or θ = 1/a.
     ///
     /// # Errors
     /// [`Error::Param`] for a value outside its range.
@@ -98,7 +98,7 @@ impl LearnParams {
         })
     }
 
-    /// Neighbours of each of `n` rows, any number of them, that are allowed for `k` wanted.
+    /// Neighbors of each of `n` rows, any number of them, that are allowed for `k` wanted.
     pub(crate) fn n_allowed(&self, k: usize, n: usize) -> usize {
         let most = n.saturating_sub(1);
         self.support_factor.map_or(most, |_| self.n_allowed_of_new(k).min(most))
@@ -106,7 +106,7 @@ impl LearnParams {
 }
 
 impl LearnParams {
-    /// Fitted rows that a new one may be joined to, where the fitted ones wanted `k` neighbours.
+    /// Fitted rows that a new one may be joined to, where the fitted ones wanted `k` neighbors.
     pub(crate) fn n_allowed_of_new(&self, k: usize) -> usize {
         let factor = self.support_factor.or(Self::default().support_factor).unwrap_or(1.0);
         ((factor * k as f64).ceil() as usize).max(k + 1)
@@ -114,7 +114,7 @@ impl LearnParams {
 }
 
 impl GraphParams {
-    /// The neighbour search for a graph of `n` rows that is learned.
+    /// The neighbor search for a graph of `n` rows that is learned.
     pub(super) fn learn_search(&self, n: usize) -> Result<KnnParams> {
         let n_neighbors = self.learn.n_allowed(self.n_neighbors, n);
         if self.learn.sparsity.is_none() && n_neighbors <= self.n_neighbors {
@@ -131,7 +131,7 @@ impl GraphParams {
     }
 }
 
-/// Bytes that learning takes beside the features, for `k` allowed neighbours of each of `n` rows: the table, the table
+/// Bytes that learning takes beside the features, for `k` allowed neighbors of each of `n` rows: the table, the table
 /// turned around, and the support, two entries a pair.
 pub(crate) fn learn_bytes(n: usize, k: usize) -> usize {
     n.saturating_mul(k).saturating_mul(8 + 20 + 16) + n.saturating_mul(120)

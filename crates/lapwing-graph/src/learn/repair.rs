@@ -1,13 +1,13 @@
 //! Repairs: pairs outside the support to which the optimum over all pairs gives weight.
 //!
 //! A pair that is not allowed has no weight in the optimum iff θzᵢⱼ ≥ μᵢ + μⱼ. Let i be the row with the larger μ: the pair can
-//! have weight only if θzᵢⱼ < 2μᵢ. A row whose last known neighbour is at θz ≥ 2μᵢ is therefore certified, and with it all its
-//! pairs with rows of smaller μ. For the other rows twice as many neighbours are searched, again and again, and all of them are
-//! allowed: the support has all known neighbours of a row, whatever the next multipliers are. If all rows are certified, the
-//! solution is that over all pairs, provided that the neighbours found are the nearest.
+//! have weight only if θzᵢⱼ < 2μᵢ. A row whose last known neighbor is at θz ≥ 2μᵢ is therefore certified, and with it all its
+//! pairs with rows of smaller μ. For the other rows twice as many neighbors are searched, again and again, and all of them are
+//! allowed: the support has all known neighbors of a row, whatever the next multipliers are. If all rows are certified, the
+//! solution is that over all pairs, provided that the neighbors found are the nearest.
 //!
 //! Cost: a query for each row that is not certified; these are few where the support is wide enough. Repairs end when no such row
-//! is left, or when their neighbours would make the support four times as large.
+//! is left, or when their neighbors would make the support four times as large.
 
 use lapwing_data::{Features, Result, Run};
 
@@ -15,7 +15,7 @@ use super::dual::{Problem, State};
 use super::support::{NeighborTable, SquaredDistance};
 use crate::knn::{KnnParams, NeighborIndex, query};
 
-/// A search for more neighbours.
+/// A search for more neighbors.
 pub(super) struct Repair<'a> {
     features: &'a Features<'a>,
     params: KnnParams,
@@ -32,7 +32,7 @@ const SMALL: usize = 1 << 20;
 /// Pairs u < v with their squared distances.
 type Pairs<R> = Vec<(u32, u32, R)>;
 
-/// Rows that are not certified; `reach` is the squared distance of each row to its last known neighbour.
+/// Rows that are not certified; `reach` is the squared distance of each row to its last known neighbor.
 pub(super) fn uncertified<'s, R: SquaredDistance>(
     problem: &'s Problem<'_, R>,
     state: &'s State,
@@ -45,7 +45,7 @@ pub(super) fn uncertified<'s, R: SquaredDistance>(
 }
 
 impl<'a> Repair<'a> {
-    /// Takes the parameters of the search that found the first neighbours.
+    /// Takes the parameters of the search that found the first neighbors.
     pub fn new(features: &'a Features<'a>, params: &KnnParams) -> Self {
         Self { features, params: params.clone(), index: None, room: None }
     }
@@ -95,7 +95,7 @@ impl<'a> Repair<'a> {
         }
     }
 
-    /// The nearest neighbours of `rows`, the rows themselves among them.
+    /// The nearest neighbors of `rows`, the rows themselves among them.
     fn nearest(&mut self, rows: &[u32], run: &Run) -> Result<NeighborTable<f32>> {
         let some = self.features.select(rows)?;
         let params = KnnParams { n_neighbors: self.params.n_neighbors + 1, ..self.params.clone() };

@@ -24,7 +24,7 @@ pub struct LearnReport {
     pub n_allowed: usize,
     /// Pairs that carry weight.
     pub n_edges: usize,
-    /// Neighbours of a row on average, 2·`n_edges`/n.
+    /// Neighbors of a row on average, 2·`n_edges`/n.
     pub mean_neighbors: f64,
     /// Value of the objective with α = β = 1 (a = 1) on θZ, before the scale δ.
     pub objective: f64,
@@ -40,7 +40,7 @@ pub struct LearnReport {
     /// Share of rows of which all allowed pairs carry weight: they may need more allowed pairs.
     pub saturated: f64,
     /// Rows that may miss a pair that is not allowed; 0 certifies that a converged solution is the optimum over all pairs, provided
-    /// that the neighbours are the true ones.
+    /// that the neighbors are the true ones.
     pub n_uncertified: usize,
     /// Whether repairs were requested.
     pub repair: bool,

@@ -4,7 +4,7 @@
 //! kλ² − θ·bₖ·λ − 1 = 0 for the k nearest, whose squared distances sum to bₖ (Theorem 1). l2-degree: with wᵀ1 = 1 in the place
 //! of the logarithm, λ = (1 + θ·bₖ)/k, the projection onto the simplex.
 //!
-//! The solution tells how many neighbours a row keeps at some θ ([`super::sparsity`]), and has the weights of new rows.
+//! The solution tells how many neighbors a row keeps at some θ ([`super::sparsity`]), and has the weights of new rows.
 
 use super::LearnModel;
 use crate::Metric;
@@ -14,13 +14,13 @@ use crate::Metric;
 pub struct SingleNode {
     /// λ: the weight at squared distance z is max(0, λ − θz).
     pub level: f64,
-    /// λ in two parts: the mean cost θz of the active neighbours, and the rest, which is lost in the sum where costs are large.
+    /// λ in two parts: the mean cost θz of the active neighbors, and the rest, which is lost in the sum where costs are large.
     parts: (f64, f64),
-    /// Neighbours with a positive weight, k.
+    /// Neighbors with a positive weight, k.
     pub n_active: usize,
 }
 
-/// Algorithm 1: the solution for a row with neighbours at squared distances `squared`, at least one, ascending.
+/// Algorithm 1: the solution for a row with neighbors at squared distances `squared`, at least one, ascending.
 ///
 /// # Complexity
 /// O(k).
@@ -29,7 +29,7 @@ pub struct SingleNode {
 /// ```
 /// use lapwing_graph::learn::{LearnModel, single_node};
 ///
-/// // Far neighbours get nothing; the level is 1 over the sum of the weights.
+/// // Far neighbors get nothing; the level is 1 over the sum of the weights.
 /// let row = single_node(LearnModel::Log, [1.0, 1.2, 9.0], 1.0);
 /// let weights = [row.level - 1.0, row.level - 1.2];
 /// assert_eq!(row.n_active, 2);
@@ -49,7 +49,7 @@ pub fn single_node(model: LearnModel, squared: impl IntoIterator<Item = f64>, sp
     SingleNode { level: parts.0 + parts.1, parts, n_active: k }
 }
 
-/// Weights of a new row to its neighbours among the rows of a learned graph, at plain `distances`, ascending: the row is solved by
+/// Weights of a new row to its neighbors among the rows of a learned graph, at plain `distances`, ascending: the row is solved by
 /// itself, at the sparsity of the graph.
 ///
 /// # Complexity
@@ -61,13 +61,13 @@ pub fn single_node_weights(model: LearnModel, metric: Metric, distances: &[f32],
 }
 
 impl SingleNode {
-    /// Weight of a neighbour that costs θz, without the cancellation of λ − θz.
+    /// Weight of a neighbor that costs θz, without the cancellation of λ − θz.
     pub fn weight(&self, cost: f64) -> f64 {
         (self.parts.1 + (self.parts.0 - cost)).max(0.0)
     }
 }
 
-/// The level of a row with k active neighbours that cost `sum` together: their mean cost, and the rest.
+/// The level of a row with k active neighbors that cost `sum` together: their mean cost, and the rest.
 fn of_active(model: LearnModel, sum: f64, k: f64) -> (f64, f64) {
     let above = match model {
         LearnModel::Log => 2.0 / (sum + (sum * sum + 4.0 * k).sqrt()),

@@ -1,12 +1,12 @@
-//! The sparsity θ of a learned graph, from the requested number of neighbours.
+//! The sparsity θ of a learned graph, from the requested number of neighbors.
 //!
-//! Without symmetry, a row with squared distances z₁ ≤ z₂ ≤ … keeps exactly k neighbours for θ in [1/g(k + 1), 1/g(k)), where with
+//! Without symmetry, a row with squared distances z₁ ≤ z₂ ≤ … keeps exactly k neighbors for θ in [1/g(k + 1), 1/g(k)), where with
 //! s(j) = Σ_{i≤k} (zⱼ − zᵢ) the log-degree model has g(j) = √(zⱼ·s(j)) (Kalofolias & Perraudin 2019, Theorem 2, without its
 //! cancellation) and the l2-degree model g(j) = s(j) (the adaptive neighbors of Nie, Wang & Huang 2014). The ends of the interval of the graph are the
 //! means over all rows (eq. 17), and θ is its geometric middle; for k = 1, where the upper end is infinite, 1.1 times the lower end.
 //!
 //! A row with ties has an infinite end: it is left out and counted. Rows that nearly coincide have ends so large that they
-//! dominate the mean. Where at that θ single rows would keep less than half of k neighbours on average (not counting the first,
+//! dominate the mean. Where at that θ single rows would keep less than half of k neighbors on average (not counting the first,
 //! which they always keep), the geometric mean is used instead. Cost: O(n·k), parallel, in blocks of rows that are added in order.
 
 use lapwing_data::{Error, Result, Run};
@@ -27,11 +27,11 @@ const BEYOND: f64 = 1.1;
 pub struct Sparsity {
     /// θ.
     pub value: f64,
-    /// Interval of θ for the requested number of neighbours; the upper end is infinite for one neighbour.
+    /// Interval of θ for the requested number of neighbors; the upper end is infinite for one neighbor.
     pub bounds: (f64, f64),
     /// Mean by which the ends of the rows were averaged.
     pub mean: SparsityMean,
-    /// Rows left out because of ties among their nearest neighbours.
+    /// Rows left out because of ties among their nearest neighbors.
     pub n_tied_rows: usize,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn choose<R: SquaredDistance>(
     run: &Run,
 ) -> Result<Sparsity> {
     let arithmetic = sparsity_for(model, table, n_neighbors, SparsityMean::Arithmetic, run)?;
-    // Every row keeps one neighbour at any θ.
+    // Every row keeps one neighbor at any θ.
     let beyond_one = mean_active(model, table, arithmetic.value, run) - 1.0;
     if 2.0 * beyond_one >= n_neighbors as f64 - 1.0 {
         return Ok(arithmetic);
@@ -54,7 +54,7 @@ pub(super) fn choose<R: SquaredDistance>(
     sparsity_for(model, table, n_neighbors, SparsityMean::Geometric, run)
 }
 
-/// θ for `n_neighbors` of each row, from a table of more neighbours.
+/// θ for `n_neighbors` of each row, from a table of more neighbors.
 ///
 /// # Errors
 /// [`Error::Param`] unless 1 ≤ `n_neighbors` < K; [`Error::Graph`] where every row has ties.
@@ -123,7 +123,7 @@ fn ends<R: SquaredDistance>(model: LearnModel, squared: &[R], k: usize) -> (f64,
     (end(squared[k].into()), end(squared[k - 1].into()))
 }
 
-/// Mean number of neighbours that rows keep at a sparsity, each solved by itself.
+/// Mean number of neighbors that rows keep at a sparsity, each solved by itself.
 fn mean_active<R: SquaredDistance>(model: LearnModel, table: &NeighborTable<R>, sparsity: f64, run: &Run) -> f64 {
     let n = table.n_samples();
     let active = |row| single_node(model, table.distances(row).iter().map(|&z| z.into()), sparsity).n_active;

@@ -3,7 +3,7 @@
 //! Full: all pairs. Restricted: i and j are a pair if either is among the K nearest of the other (Kalofolias & Perraudin
 //! 2019, section 3). A pair at distance 0 is a pair like any other. Every pair is stored in both of its rows: one thread sums a
 //! row, in the order of columns. Cost: O(n·K) time; 8 bytes an entry in single precision, two entries a pair, and about 32 bytes
-//! for each neighbour of the table while the support is made.
+//! for each neighbor of the table while the support is made.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -30,10 +30,10 @@ impl SquaredDistance for f64 {
     }
 }
 
-/// The nearest neighbours of each row with their **squared** distances, nearest first.
+/// The nearest neighbors of each row with their **squared** distances, nearest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeighborTable<R> {
-    /// Neighbours of each row, K.
+    /// Neighbors of each row, K.
     pub n_neighbors: usize,
     /// Row numbers (n, K), never the row itself.
     pub indices: Vec<u32>,
@@ -42,7 +42,7 @@ pub struct NeighborTable<R> {
 }
 
 impl NeighborTable<f32> {
-    /// From the neighbours of a search: ‖x − y‖², or 2·(1 − cos), which is ‖x/‖x‖ − y/‖y‖‖².
+    /// From the neighbors of a search: ‖x − y‖², or 2·(1 − cos), which is ‖x/‖x‖ − y/‖y‖‖².
     ///
     /// # Errors
     /// [`Error::Param`] for inner products, which are not distances.
@@ -75,7 +75,7 @@ impl<R: SquaredDistance> NeighborTable<R> {
         &self.squared[row * self.n_neighbors..(row + 1) * self.n_neighbors]
     }
 
-    /// Checks neighbours that the caller provides: they are rows, never the row itself, no row twice, at distances that are finite,
+    /// Checks neighbors that the caller provides: they are rows, never the row itself, no row twice, at distances that are finite,
     /// at least 0 and ascending.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl<R: SquaredDistance> NeighborTable<R> {
         }
     }
 
-    /// Checks that every neighbour of every row has an index and a distance.
+    /// Checks that every neighbor of every row has an index and a distance.
     pub(super) fn check_sizes(&self) -> Result<()> {
         let (n, k) = (self.n_samples(), self.n_neighbors);
         if k > 0 && self.indices.len() == n * k && self.squared.len() == n * k {
@@ -101,7 +101,7 @@ impl<R: SquaredDistance> NeighborTable<R> {
         Err(Error::shape("the neighbors", "n·K of each, K at least 1", got))
     }
 
-    /// Squared distance of each row to its last neighbour (n).
+    /// Squared distance of each row to its last neighbor (n).
     pub fn last(&self) -> Vec<R> {
         self.squared.chunks_exact(self.n_neighbors.max(1)).map(|row| row[self.n_neighbors - 1]).collect()
     }
@@ -116,7 +116,7 @@ pub struct Support<R> {
 }
 
 impl<R: SquaredDistance> Support<R> {
-    /// Pairs of a row and a neighbour of it, at the smaller of their two distances where these differ.
+    /// Pairs of a row and a neighbor of it, at the smaller of their two distances where these differ.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] for an invalid table; [`Error::Interrupted`].

@@ -93,7 +93,7 @@ const MEASURED_EDGES: usize = 1 << 20;
 const MOST_LEVERAGE: f64 = 4.0;
 /// Edges of more than a sixteenth of the degrees of their ends are always in a pilot.
 const SURE_PART: f64 = 16.0;
-/// Resistance over 1/dᵤ + 1/d_v from which an edge counts as one over a weak cut. Measured maxima: below 4.5 on neighbour and
+/// Resistance over 1/dᵤ + 1/d_v from which an edge counts as one over a weak cut. Measured maxima: below 4.5 on neighbor and
 /// complete graphs, above 85 on cliques joined by few edges.
 const WEAK_CUT: f64 = 10.0;
 

@@ -4,7 +4,7 @@
 //! labeled rows:
 //!
 //! ```text
-//! f = U·α,   α of least norm among those that minimise Σ over S of cᵢ (Uᵢ·α − yᵢ)²,
+//! f = U·α,   α of least norm among those that minimize Σ over S of cᵢ (Uᵢ·α − yᵢ)²,
 //! ```
 //!
 //! one column for each class, y one-hot or shares, cᵢ the trust in label i. f depends on the span of U alone, not on how

@@ -3,12 +3,12 @@
 //! With L the Laplacian of the graph, S the labeled rows, cᵢ > 0 the weight of label i, C = diag(c) on S and 0 elsewhere,
 //! c_tot = Σ cᵢ, ȳ = Σ cᵢyᵢ / c_tot:
 //!
-//! - **plain** (Belkin, Matveeva & Niyogi 2004): minimise (1/c_tot) Σ_S cᵢ(fᵢ − yᵢ)² + γ fᵀLf, that is A f = C y with
+//! - **plain** (Belkin, Matveeva & Niyogi 2004): minimize (1/c_tot) Σ_S cᵢ(fᵢ − yᵢ)² + γ fᵀLf, that is A f = C y with
 //!   A = γ·c_tot·L + C. Solved as A g = C(y − ȳ), f = g + ȳ, with every direction kept A-orthogonal to the constant
 //!   vector, the one that ruins the conditioning.
 //! - **hard** (Zhu, Ghahramani & Lafferty 2003): f = y on S and L_UU f_U = −L_US y_S on the others.
 //! - **stable** (Stable-HFS, Calandriello et al. 2015, eq. 1): the plain objective over f with zero mean, for centered
-//!   targets ỹ = C(y − ȳ): f = (P A P)⁺ ỹ, P = I − 11ᵀ/n. The paper writes (P A)⁺ỹ, which is not that minimiser, and
+//!   targets ỹ = C(y − ȳ): f = (P A P)⁺ ỹ, P = I − 11ᵀ/n. The paper writes (P A)⁺ỹ, which is not that minimizer, and
 //!   an un-centered variant that differs; here targets are always centered. γ = ∞ gives f = L⁺ỹ.
 //!
 //! Components of the graph without a label are left out of the system; their rows are NaN. In the stable form every labeled

@@ -23,7 +23,7 @@ fn is_right(standing: &[f64], class: usize) -> bool {
     !standing.iter().any(|s| s.is_nan()) && largest(standing) == class
 }
 
-/// T minimising the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
+/// T minimizing the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
 ///
 /// Held-out rows that are all right say nothing of how wrong others may be: T is raised until the mean confidence is at
 /// most (right + 1) / (rows + 2), Laplace's estimate.

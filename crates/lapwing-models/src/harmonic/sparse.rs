@@ -2,7 +2,7 @@
 //!
 //! A sparsifier ([`lapwing_graph::sparsify`]) reads the edges once, and the harmonic function is solved on the edges it keeps.
 //! Where the edges can be read again, the solution is refined on the graph itself ([`Refiner`]), which the paper does not do.
-//! From features, the nearest-neighbour graph is made a batch at a time ([`KnnEdges`]) and never held: k may be in the thousands.
+//! From features, the nearest-neighbor graph is made a batch at a time ([`KnnEdges`]) and never held: k may be in the thousands.
 //!
 //! Cost: that of the sparsifier, of a solve on its edges, and of a pass over all edges for each refinement.
 

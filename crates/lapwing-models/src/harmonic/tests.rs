@@ -333,7 +333,7 @@ fn without_a_label_term_the_solution_is_the_pseudo_inverse() {
 
 /// The table of decision rules on the 1797 digits: what must not collapse does not, what collapses does.
 #[test]
-fn centered_decisions_survive_strong_regularisation_and_unbalanced_labels() {
+fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
     let Some((features, labels)) = digits() else { return };
     // The weights of that table are Zelnik-Manor's.
     let params = GraphParams { n_neighbors: 10, bandwidth: Some(1.0), ..GraphParams::default() };
@@ -411,7 +411,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn a_cancelled_fit_stops() {
+fn a_canceled_fit_stops() {
     let cancel = lapwing_data::CancelToken::default();
     cancel.cancel();
     let features = blobs(500, 3, 2);

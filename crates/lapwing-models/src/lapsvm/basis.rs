@@ -100,7 +100,7 @@ enum Source {
 }
 
 impl<'b> Basis<'b> {
-    /// Of the features (n, d); the labelled rows are among the landmarks, if there are any.
+    /// Of the features (n, d); the labeled rows are among the landmarks, if there are any.
     ///
     /// # Errors
     /// [`Error::Shape`] for a Gram matrix that is not square; [`Error::Value`] for one that is not symmetric, or similarities
@@ -279,7 +279,7 @@ fn matrix<'m>(
     }
 }
 
-/// Rows that become landmarks, ascending: labelled ones, up to half of them, and others drawn alike.
+/// Rows that become landmarks, ascending: labeled ones, up to half of them, and others drawn alike.
 pub(super) fn landmark_rows(n: usize, count: usize, labeled: &[u32], run: &Run) -> Vec<u32> {
     let mut rng = run.rng(Stream::Landmarks, 8);
     let from_labeled = labeled.len().min(count / 2);

@@ -1,4 +1,4 @@
-//! The dual with the hinge loss (Melacci & Belkin 2011, eq. 4–6), by sequential minimal optimisation.
+//! The dual with the hinge loss (Melacci & Belkin 2011, eq. 4–6), by sequential minimal optimization.
 //!
 //! max over β of 1ᵀβ − ½·βᵀQ̃β with 0 ≤ βₑ ≤ cₑ, and yᵀβ = 0 where there is a bias; Q̃ = Y·Q·Y / 2 with the Q (l, l) of
 //! [`super::newton`], and α = ½·M·Yβ. The pair to move is chosen by second-order gain (Fan, Chen & Lin 2005); without a bias,
@@ -17,7 +17,7 @@ const LEAST: f64 = 1e-12;
 
 /// A dual solution.
 pub(super) struct Dual {
-    /// ρ = ½·Yβ, summed by labelled row (l): f = Q·ρ.
+    /// ρ = ½·Yβ, summed by labeled row (l): f = Q·ρ.
     pub rho: Vec<f64>,
     pub bias: f64,
     /// Σ max(0, 1 − y·o) + ρᵀQρ, the primal objective.

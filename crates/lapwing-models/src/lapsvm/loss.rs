@@ -1,6 +1,6 @@
-//! The loss on labelled rows, one one-against-all problem at a time, and the exact line search along it.
+//! The loss on labeled rows, one one-against-all problem at a time, and the exact line search along it.
 //!
-//! With o = f + b at the labelled rows, both losses are ½·Σ cₑ·(o − yₑ)² over the *active* terms e, cₑ the trust in a label:
+//! With o = f + b at the labeled rows, both losses are ½·Σ cₑ·(o − yₑ)² over the *active* terms e, cₑ the trust in a label:
 //! the squared hinge ½·c·max(0, 1 − y·o)² is one of them while y·o < 1 (y = ±1, so that y² = 1), least squares always.
 //! So for either r = ∂/∂o has rᵢ = aᵢ·oᵢ − tᵢ, where aᵢ and tᵢ are the sums of c and of c·y over the active terms of row i:
 //! error vectors are the rows with aᵢ > 0.
@@ -19,7 +19,7 @@ pub(super) enum LossKind {
 /// One term of a loss.
 #[derive(Clone, Copy, Debug)]
 struct Term {
-    /// Labelled row, by its position among them.
+    /// Labeled row, by its position among them.
     at: u32,
     target: f64,
     weight: f64,
@@ -35,7 +35,7 @@ pub(super) struct Loss {
 /// What the terms that are active at some values o say of their second-order model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Active {
-    /// aᵢ, weight of the active terms of each labelled row (l).
+    /// aᵢ, weight of the active terms of each labeled row (l).
     pub weights: Vec<f64>,
     /// tᵢ, sum of weight times target over them (l).
     pub targets: Vec<f64>,
@@ -115,7 +115,7 @@ impl Loss {
         (active, loss)
     }
 
-    /// The s ≥ 0 that minimises loss(o + s·q) + ½·(s²·curvature + 2·s·slope), exactly: φ′ is continuous, does not fall, and is
+    /// The s ≥ 0 that minimizes loss(o + s·q) + ½·(s²·curvature + 2·s·slope), exactly: φ′ is continuous, does not fall, and is
     /// linear between the points where a term enters or leaves (Melacci & Belkin 2011, eq. 13). 0 where q does not descend.
     pub fn step(&self, o: &[f64], q: &[f64], slope: f64, curvature: f64) -> f64 {
         let (mut left, mut right) = (slope, curvature);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_minimises_along_the_ray() {
+    fn the_step_minimizes_along_the_ray() {
         let o = [0.3, -0.2, 0.9, 1.0, -1.0];
         for kind in [LossKind::SquaredHinge, LossKind::Squares] {
             let loss = loss(kind);

@@ -21,7 +21,7 @@ use super::stopping::{Rule, Validation, ValidationRows};
 use super::{FitOptions, ValidationSet};
 use crate::labeling::largest;
 
-/// Most rows for which Newton's factorisation is taken unless another solver is asked for.
+/// Most rows for which Newton's factorization is taken unless another solver is asked for.
 const NEWTON_ROWS: usize = 3000;
 /// γ_A by rule, as a share of the mean of k(x, x): on digits, objects, letters and clouds with one to three labels of a
 /// class, 1e-2 lost up to ten points against it.
@@ -48,7 +48,7 @@ struct Summary {
     /// Relative gradient at the end of each.
     residual: Vec<f64>,
     converged: Vec<bool>,
-    /// Error vectors of each problem: labelled rows within the margin, or all in least squares.
+    /// Error vectors of each problem: labeled rows within the margin, or all in least squares.
     n_error_vectors: Vec<usize>,
     /// J of the slowest problem, from the start on.
     objective_curve: Vec<f64>,
@@ -218,7 +218,7 @@ impl<'a> Machine<'_, 'a> {
         present.len() > 1 && present.iter().all(|count| *count >= LABELS_PER_CLASS)
     }
 
-    /// By one factorisation, and Newton's method or the dual on what it gives.
+    /// By one factorization, and Newton's method or the dual on what it gives.
     fn factor(
         &self,
         objective: &Objective<'_>,
@@ -318,7 +318,7 @@ impl<'a> Machine<'_, 'a> {
             every: params.check_every.unwrap_or_else(|| Rule::typical_interval(n)),
             stability_tol: params.stability_tol,
             tol: params.tol,
-            // With nothing unlabelled, the labels that are fitted are all there is to watch.
+            // With nothing unlabeled, the labels that are fitted are all there is to watch.
             unlabeled: if unlabeled.is_empty() { fitted.rows() } else { &unlabeled },
             validation: validation.as_ref(),
         };
@@ -428,11 +428,11 @@ fn start_of(start: &KernelExtension<'_>, gram: &Gram<'_>, problems: usize) -> Op
     is_of_rows.then(|| bias.iter().enumerate().map(|(at, bias)| (column(at), *bias)).collect())
 }
 
-/// Refuses a factorisation for which there is no room.
+/// Refuses a factorization for which there is no room.
 fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
     let dense = if has_graph { n.saturating_mul(n) } else { 0 };
     let bytes = (dense.saturating_add(2 * l.saturating_mul(n + l)) as u64).saturating_mul(8);
-    let what = format!("the factorisation of {n} rows (solver newton)");
+    let what = format!("the factorization of {n} rows (solver newton)");
     lapwing_data::check_memory(&what, bytes, "take the solver cg, or landmarks")
 }
 

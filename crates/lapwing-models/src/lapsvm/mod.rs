@@ -1,18 +1,18 @@
-//! Laplacian SVM and Laplacian regularised least squares: kernel machines that are smooth over a graph of all rows, labelled
+//! Laplacian SVM and Laplacian regularized least squares: kernel machines that are smooth over a graph of all rows, labeled
 //! or not, and label new rows by themselves (Melacci & Belkin, Laplacian support vector machines trained in the primal, JMLR
 //! 12, 2011).
 //!
 //! ```text
-//! min over α, b of ½·[Σ over labelled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f],   f = K·α
+//! min over α, b of ½·[Σ over labeled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f],   f = K·α
 //! ```
 //!
 //! with the squared hinge max(0, 1 − y·o)² or squares (o − y)², one class against the rest. No factors of 1/l or 1/n: γ_A and
-//! γ_I are those of the paper. Solved by Newton's method on matrices of labelled rows (`newton.rs`), by preconditioned
+//! γ_I are those of the paper. Solved by Newton's method on matrices of labeled rows (`newton.rs`), by preconditioned
 //! conjugate gradients that stop when labels do (`pcg.rs`), or, with the hinge itself, in the dual (`dual.rs`). γ_I = 0 leaves
-//! the machine of the labelled rows alone, on which alone it is fitted.
+//! the machine of the labeled rows alone, on which alone it is fitted.
 //!
 //! Departures from the paper: the bias has an equation of its own, exact for every Laplacian, where the paper's takes L·1 = 0;
-//! Newton steps are on the labelled rows after one factorisation, for all classes; γ_A and γ_I can be chosen by
+//! Newton steps are on the labeled rows after one factorization, for all classes; γ_A and γ_I can be chosen by
 //! cross-validation (`select.rs`); with landmarks, K is a factor Z·Zᵀ and nothing of size n² is formed.
 //!
 //! Cost: O(n²·d) for the Gram matrix, half of it stored (n²·2 bytes in single precision, n²·4 in double); Newton ⅔·n³ once;
@@ -63,7 +63,7 @@ pub const LAPSVM: &str = "lapsvm";
 /// Name of the method with squares.
 pub const LAPRLS: &str = "laprls";
 
-/// Laplacian SVM or Laplacian regularised least squares: parameters, checked.
+/// Laplacian SVM or Laplacian regularized least squares: parameters, checked.
 ///
 /// # Example
 /// ```
@@ -93,7 +93,7 @@ pub struct LapSvm {
     loss: LossKind,
 }
 
-/// Labelled rows that only decide when conjugate gradients stop.
+/// Labeled rows that only decide when conjugate gradients stop.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidationSet<'v, 'a> {
     /// Features (v, d).
@@ -133,7 +133,7 @@ impl LapSvm {
         Ok(Self { params, graph, loss: LossKind::SquaredHinge })
     }
 
-    /// With squares: Laplacian regularised least squares, for classes and values.
+    /// With squares: Laplacian regularized least squares, for classes and values.
     ///
     /// # Errors
     /// As [`LapSvm::new`]; [`Error::Param`] for the dual, which is one of the hinge.

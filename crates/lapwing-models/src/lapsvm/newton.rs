@@ -1,16 +1,16 @@
-//! Newton's method on matrices of labelled rows, or of weights: whatever n is.
+//! Newton's method on matrices of labeled rows, or of weights: whatever n is.
 //!
 //! With G = γ_A·I + γ_I·L^p·K, M = G⁻¹·Jᵀ (n, l) and Q = J·K·M (l, l), symmetric and positive semidefinite, the coefficients are
-//! α = M·ρ, and J = ½·[loss(Q·ρ + b) + ρᵀQρ]: a machine on the labelled rows alone, with Q for a kernel. A step solves
+//! α = M·ρ, and J = ½·[loss(Q·ρ + b) + ρᵀQρ]: a machine on the labeled rows alone, with Q for a kernel. A step solves
 //!
 //! ```text
 //! [ 0   1ᵀ          ] [ b ]   [ 0    ]
 //! [ 1   A⁻¹ + Q_EE  ] [ ρ ] = [ A⁻¹t ]    on the error vectors E, of weights A = diag(a)
 //! ```
 //!
-//! (Melacci & Belkin 2011, eq. 11, after eliminating the unlabelled rows; the bias equation is that of J itself, so that any
+//! (Melacci & Belkin 2011, eq. 11, after eliminating the unlabeled rows; the bias equation is that of J itself, so that any
 //! Laplacian will do). M and Q serve all problems. Where K = Z·Zᵀ has fewer columns than there are labels, the same is done
-//! for the weights w of f = Z·w, with γ_A·I + γ_I·ZᵀL^pZ for the norm. One factorisation, and a few small ones for each problem.
+//! for the weights w of f = Z·w, with γ_A·I + γ_I·ZᵀL^pZ for the norm. One factorization, and a few small ones for each problem.
 
 use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_solve::Lu;
@@ -24,22 +24,22 @@ use super::objective::{Objective, Solution};
 /// Columns of the Gram matrix that are fetched at a time, and how many of them are smoothed: a block that caches hold.
 pub(super) const FETCHED: usize = 512;
 pub(super) const SMOOTHED: usize = 32;
-/// Rows for each labelled one from which M is refined: its products with K are then few beside the factorisation.
+/// Rows for each labeled one from which M is refined: its products with K are then few beside the factorization.
 const REFINED_SHARE: usize = 8;
 /// Most steps; they end after a handful.
 const MOST_STEPS: usize = 200;
 
-/// Where Newton's method runs: c are numbers (k) that o = outputs(c) + b at the labelled rows depends on linearly.
+/// Where Newton's method runs: c are numbers (k) that o = outputs(c) + b at the labeled rows depends on linearly.
 pub(super) trait Space {
-    /// Values at the labelled rows (l), without bias.
+    /// Values at the labeled rows (l), without bias.
     fn outputs(&self, c: &[f64]) -> Vec<f64>;
     /// The inner product that belongs to the norm: its square is γ_A·αᵀKα + γ_I·fᵀL^p f.
     fn inner(&self, a: &[f64], b: &[f64]) -> f64;
-    /// The minimiser of the quadratic model whose terms are `active`, and its bias.
+    /// The minimizer of the quadratic model whose terms are `active`, and its bias.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    fn minimiser(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)>;
+    fn minimizer(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)>;
     /// Numbers c.
     fn dimension(&self) -> usize;
 }
@@ -66,7 +66,7 @@ pub(super) fn newton(space: &dyn Space, loss: &Loss, has_bias: bool, n_labeled: 
     let mut curve = vec![objective];
     for step in 1..=MOST_STEPS {
         run.check()?;
-        let (new, new_bias) = space.minimiser(&active, has_bias, run)?;
+        let (new, new_bias) = space.minimizer(&active, has_bias, run)?;
         let new_values = space.outputs(&new);
         let shifted = |values: &[f64], bias: f64| values.iter().map(|value| value + bias).collect::<Vec<f64>>();
         let (new_active, squares) = loss.at(&shifted(&new_values, new_bias));
@@ -129,14 +129,14 @@ fn bordered(h: Vec<f64>, ones: &[f64], y: &[f64], corner: f64, beta: f64, run: &
     Ok((x, bias))
 }
 
-/// Q (l, l) and, row by row, the coefficients that belong to each labelled row: α or w = Σ ρᵢ·Mᵢ.
+/// Q (l, l) and, row by row, the coefficients that belong to each labeled row: α or w = Σ ρᵢ·Mᵢ.
 pub(super) struct Resolvent {
     pub q: Matrix,
     m: Vec<f64>,
 }
 
 impl Resolvent {
-    /// Of a Gram matrix: by one factorisation of G (n, n), or none where nothing is smoothed.
+    /// Of a Gram matrix: by one factorization of G (n, n), or none where nothing is smoothed.
     ///
     /// # Errors
     /// Those of blocks that are made; [`Error::Interrupted`].
@@ -241,7 +241,7 @@ fn transposed(values: &[f64], width: usize) -> Vec<f64> {
     out
 }
 
-/// c = ρ: one number for each labelled row.
+/// c = ρ: one number for each labeled row.
 impl Space for Matrix {
     fn outputs(&self, c: &[f64]) -> Vec<f64> {
         self.rows().map(|row| row.iter().zip(c).map(|(q, c)| q * c).sum()).collect()
@@ -251,7 +251,7 @@ impl Space for Matrix {
         self.outputs(b).iter().zip(a).map(|(qb, a)| qb * a).sum()
     }
 
-    fn minimiser(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)> {
+    fn minimizer(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)> {
         let vectors: Vec<usize> = (0..self.n_rows()).filter(|&i| active.weights[i] > 0.0).collect();
         let m = vectors.len();
         let mut rho = vec![0.0; self.n_rows()];
@@ -279,7 +279,7 @@ impl Space for Matrix {
 pub(super) struct Weights<'w> {
     /// γ_A·I + γ_I·ZᵀL^pZ (r, r).
     pub norm: &'w Matrix,
-    /// Labelled rows of Z (l, r).
+    /// Labeled rows of Z (l, r).
     pub z: &'w [f64],
 }
 
@@ -292,7 +292,7 @@ impl Space for Weights<'_> {
         self.norm.inner(a, b)
     }
 
-    fn minimiser(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)> {
+    fn minimizer(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)> {
         let rank = self.norm.n_rows();
         // ZᵀAZ and what goes with it, over the error vectors.
         let mut h = self.norm.values().to_vec();

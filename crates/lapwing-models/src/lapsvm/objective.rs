@@ -1,6 +1,6 @@
-//! What is minimised, over α and b, for f = K·α (Melacci & Belkin 2011, eq. 7):
+//! What is minimized, over α and b, for f = K·α (Melacci & Belkin 2011, eq. 7):
 //!
-//! J = ½·[Σ over labelled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f].
+//! J = ½·[Σ over labeled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f].
 
 use rayon::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) struct Objective<'o> {
     pub gram: &'o Gram<'o>,
     /// L^p; none where γ_I = 0.
     pub smoothness: Option<&'o Smoothness<'o>>,
-    /// Labelled rows (l).
+    /// Labeled rows (l).
     pub labeled: &'o [u32],
     pub ambient_reg: f64,
     pub graph_reg: f64,
@@ -46,7 +46,7 @@ pub(super) struct Solution {
 }
 
 impl Objective<'_> {
-    /// Values at the labelled rows, plus b (l).
+    /// Values at the labeled rows, plus b (l).
     pub fn at_labeled(&self, values: &[f64], bias: f64) -> Vec<f64> {
         self.labeled.iter().map(|&row| values[row as usize] + bias).collect()
     }

@@ -1,4 +1,4 @@
-//! Parameters of Laplacian SVM and Laplacian regularised least squares.
+//! Parameters of Laplacian SVM and Laplacian regularized least squares.
 
 use lapwing_data::params::{Domain, Number, ParameterType, Parameters, Value, above, at_least};
 use lapwing_data::{Error, Result, choices, parameters};

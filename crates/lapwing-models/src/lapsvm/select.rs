@@ -128,7 +128,7 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     Ok(Selected { ambient_reg, graph_reg, temperature })
 }
 
-/// The labelled rows that are left out one by one: all, or some that are drawn.
+/// The labeled rows that are left out one by one: all, or some that are drawn.
 fn drawn(targets: &Targets, run: &Run) -> Result<(Vec<u32>, Targets)> {
     let l = targets.rows().len();
     if l <= MOST_LABELS {
@@ -209,7 +209,7 @@ pub(super) fn n_columns(n: usize) -> usize {
     (HELD / n.max(1)).clamp(*COLUMNS.start(), *COLUMNS.end()).min(n)
 }
 
-/// A factor of the Gram matrix from some of its columns, half of them of labelled rows.
+/// A factor of the Gram matrix from some of its columns, half of them of labeled rows.
 fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
     let n = gram.n();
     let chosen = super::basis::landmark_rows(n, n_columns(n), labeled, run);

@@ -35,7 +35,7 @@ pub(super) struct Rule<'r> {
     pub kind: Stopping,
     /// Iterations between two checks.
     pub every: usize,
-    /// Largest share of unlabelled rows that may change sides between checks of stable labels.
+    /// Largest share of unlabeled rows that may change sides between checks of stable labels.
     pub stability_tol: f64,
     /// Relative gradient that ends everything.
     pub tol: f64,

@@ -407,7 +407,7 @@ fn all_rows_as_landmarks_are_the_kernel() {
 
 /// More labels than landmarks are solved for the weights: the same machine.
 #[test]
-fn weights_and_labelled_rows_agree() {
+fn weights_and_labeled_rows_agree() {
     let (features, graph, _) = blob_problem(300, 4, 3);
     let labels =
         Labels::from_integers((0..300).map(|i| (i % 3 != 1).then_some(i64::from(i % 7 == 0) + i64::from(i % 2 == 0))));
@@ -426,9 +426,9 @@ fn weights_and_labelled_rows_agree() {
     }
 }
 
-/// Without smoothness, only labelled rows matter: a support vector machine of these.
+/// Without smoothness, only labeled rows matter: a support vector machine of these.
 #[test]
-fn supervised_machines_see_labelled_rows_alone() {
+fn supervised_machines_see_labeled_rows_alone() {
     let (features, graph, targets) = blob_problem(330, 4, 3);
     let params = LapSvmParams { graph_reg: Some(0.0), ..set(KernelKind::Rbf, KernelSolver::Auto) };
     let problem = (features, graph, targets);
@@ -627,7 +627,7 @@ fn iterations_that_cannot_go_on_end() {
 /// Under weights so large that every label lies deep within the margin, both losses pull with slope 1: the dual, whose objective
 /// lacks the factor ½, has half of the primal's function for the same weights.
 #[test]
-fn dual_and_primal_regularise_alike() {
+fn dual_and_primal_regularize_alike() {
     let problem = blob_problem(330, 4, 3);
     let heavy = |solver| LapSvmParams { ambient_reg: Some(3e4), graph_reg: Some(2e4), ..set(KernelKind::Rbf, solver) };
     let primal = fit(&heavy(KernelSolver::Newton), true, &problem, &run(2));

@@ -13,7 +13,7 @@
 //! of length n is ever exchanged between processes or held, as the iteration lives on (k, c).
 //!
 //! Cost: passes · O(n·k·d + n·k²) time for a factor of all landmarks, O(n·k·d) for anchors of few; memory a few MB for
-//! each thread, k²·8 bytes for each block that waits for its neighbour, and the sample. Rows are read by all threads at
+//! each thread, k²·8 bytes for each block that waits for its neighbor, and the sample. Rows are read by all threads at
 //! once; sums meet in a fixed tree of at most 256 blocks, so that any number of threads or processes gives the same bits.
 //!
 //! A factor that is learned instead (GLNP) is another way from rows to sums (`learned.rs`).

@@ -68,7 +68,7 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     }
     let sample = (50 * k).max(20_000).max(params.fit_rows.unwrap_or(0)).min(size.n_samples);
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
-    // A thread's own, and nodes of the tree that wait for their neighbours, one of each height.
+    // A thread's own, and nodes of the tree that wait for their neighbors, one of each height.
     let waiting = size.threads + Blocks::new(size.n_samples).count().max(1).ilog2() as usize + 2;
     let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
     let summing = waiting * sums + 3 * 8 * k * k + size.threads * desk_bytes(params, size);

@@ -8,7 +8,7 @@
 //! All eigenvalues of H are found: the largest is 1 where no degree was raised, more where some were or the kernel was cut,
 //! and then α is divided by it. Iteration runs on g = Nᵀ·Aᵀ·f (r, c): g ← α·H·g + (1−α)·R, and never touches rows.
 //!
-//! Anchor graph regularisation (Liu, He & Chang 2010): scores A·P with P = (Z_lᵀZ_l + γ·L̃)⁻¹·Z_lᵀ·y, where
+//! Anchor graph regularization (Liu, He & Chang 2010): scores A·P with P = (Z_lᵀZ_l + γ·L̃)⁻¹·Z_lᵀ·y, where
 //! L̃ = ZᵀZ − ZᵀZ·Λ⁻¹·ZᵀZ.
 
 use lapwing_data::{Matrix, Result};

@@ -1,13 +1,13 @@
 //! What labels new nodes: the layers, on a graph of their own, or among the nodes of the fit.
 //!
-//! Of new rows without a graph, each is joined to its neighbours among the rows of the fit, whose hidden states Z stay as they are
+//! Of new rows without a graph, each is joined to its neighbors among the rows of the fit, whose hidden states Z stay as they are
 //! (only the new block of the system is solved, and new nodes do not see each other):
 //!
 //! ```text
 //! z = (f(x) + λ·Σ wⱼ·zⱼ/√(d·dⱼ)) / (1 + λ·Σ wⱼ/d),   d = self_loop + Σ wⱼ
 //! ```
 //!
-//! Without neighbours, where the graph of the fit was given, z = f(x): a node without edges. With a graph, the system of all its
+//! Without neighbors, where the graph of the fit was given, z = f(x): a node without edges. With a graph, the system of all its
 //! nodes is solved.
 
 use lapwing_data::model_file::ModelFile;
@@ -265,7 +265,7 @@ impl<'a> UnfoldedExtension<'a> {
 /// Kind of the bytes.
 const KIND: &str = "unfolded-network";
 
-/// Hidden states over the roots of their degrees: what neighbours of new nodes are asked for.
+/// Hidden states over the roots of their degrees: what neighbors of new nodes are asked for.
 pub(super) fn per_root(scores: &Matrix, adjacency: &Csr<f64>, self_loop: f64) -> Matrix {
     let mut out = scores.clone();
     for row in 0..out.n_rows() {

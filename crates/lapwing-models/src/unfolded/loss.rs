@@ -1,4 +1,4 @@
-//! Losses over the labelled nodes: values, residuals R = ∂ℓ/∂Z, and what a line search asks.
+//! Losses over the labeled nodes: values, residuals R = ∂ℓ/∂Z, and what a line search asks.
 //!
 //! ```text
 //! mse            ½·Σ mᵤ‖zᵤ − yᵤ‖²                 R = M(Z − Y)

@@ -1,4 +1,4 @@
-//! From weights to scores of the labelled nodes and back: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R, by smoothed features that are stored or by
+//! From weights to scores of the labeled nodes and back: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R, by smoothed features that are stored or by
 //! products with the graph.
 
 use lapwing_data::{Matrix, Result, Run};
@@ -17,7 +17,7 @@ pub(super) enum Accuracy {
     Whole,
 }
 
-/// A linear map from weights (k, c) to scores of the labelled nodes (l, c), for any c.
+/// A linear map from weights (k, c) to scores of the labeled nodes (l, c), for any c.
 pub(super) trait Map: Sync {
     /// Weights of each output k.
     fn width(&self) -> usize;
@@ -39,7 +39,7 @@ pub(super) trait Map: Sync {
 pub(super) struct OnGraph<'m> {
     pub inputs: &'m Inputs<'m, 'm>,
     pub propagator: &'m Propagator,
-    /// Labelled nodes, ascending (l).
+    /// Labeled nodes, ascending (l).
     pub labeled: &'m [u32],
     /// Residual of the solves of whole weights and residuals.
     pub tol: f64,
@@ -80,7 +80,7 @@ impl Map for OnGraph<'_> {
     }
 }
 
-/// Smoothed features of the labelled nodes (l, k), row-major.
+/// Smoothed features of the labeled nodes (l, k), row-major.
 pub(super) struct Stored<'m> {
     pub rows: &'m StoredRows,
     pub run: &'m Run,

@@ -1,24 +1,24 @@
 //! Unfolded graph networks, trained to the optimum of the loss that is stated: node classifiers and regressors whose hidden states
-//! minimise an energy (Yang et al. 2021, TWIRLS; Yang, Yang, Hu & Dereziński, HERTA).
+//! minimize an energy (Yang et al. 2021, TWIRLS; Yang, Yang, Hu & Dereziński, HERTA).
 //!
 //! ```text
 //! E(Z) = ½‖Z − F‖² + (λ/2)·tr ZᵀL̂Z,  F = f(X; W),   Z = H⁻¹F,  H = I + λL̂,  L̂ = D^(−1/2)·L·D^(−1/2),  D = self_loop + degrees
-//! min over W of Σ mᵤ·loss(zᵤ, yᵤ) + (ρ/2)·‖W‖²     over the labelled nodes; ∇ = Xᵀ·H⁻¹·R + ρW,  R = ∂loss/∂Z
+//! min over W of Σ mᵤ·loss(zᵤ, yᵤ) + (ρ/2)·‖W‖²     over the labeled nodes; ∇ = Xᵀ·H⁻¹·R + ρW,  R = ∂loss/∂Z
 //! ```
 //!
 //! f is linear, with a constant beside the features, or has a hidden layer (`network.rs`). Sums, not means: ρ is not divided by
 //! the number of labels. [`lapwing_solve::Propagator`] is H⁻¹, or its unfolding into finitely many steps.
 //!
 //! **Training.** A linear f meets the graph through Q = H⁻¹X alone. Routes (`routes.rs` says what each costs, and `Auto` takes the
-//! cheapest): Q at the labelled nodes is stored and a linear model fitted to it (`Direct`); a rough Q makes a preconditioner for
+//! cheapest): Q at the labeled nodes is stored and a linear model fitted to it (`Direct`); a rough Q makes a preconditioner for
 //! iterations on the graph (`RoughPcg`), from a sparsified graph and a sketch as published (`Herta`, `HertaMixed`); or norms of
-//! columns do (`MatrixFree`). Squares are minimised by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and
+//! columns do (`MatrixFree`). Squares are minimized by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and
 //! Adam are there as in the authors' programs.
 //!
-//! Departures from the papers: losses over the labelled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
+//! Departures from the papers: losses over the labeled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
 //! the direct route; block conjugate gradients; systems D + λL, which are diagonally dominant where H is not.
 //!
-//! Cost: see `routes.rs`; memory 4·l·k bytes for stored features of l labelled nodes and k columns, 8·k² for a
+//! Cost: see `routes.rs`; memory 4·l·k bytes for stored features of l labeled nodes and k columns, 8·k² for a
 //! preconditioner, 8·n·c for scores. Parallel over columns, rows and blocks of fixed size added in order: any number of threads
 //! gives the same bits.
 //!
@@ -157,7 +157,7 @@ impl UnfoldedGnn {
         notes::low_recall(&mut report, self.graph.recall_target);
         report.warnings.extend(faint_edges(&affinity.graph, self.params.self_loop));
         if self.params.l2_reg == Some(0.0) && self.params.loss == NodeLoss::CrossEntropy {
-            let reason = "l2_reg is 0: where the labelled nodes can be told apart, cross-entropy has no minimiser";
+            let reason = "l2_reg is 0: where the labeled nodes can be told apart, cross-entropy has no minimizer";
             report.warnings.push(reason.into());
         }
         // The mean of values is no business of the norm, nor of degrees.

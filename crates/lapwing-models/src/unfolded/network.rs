@@ -72,7 +72,7 @@ impl Pair {
 struct Point {
     /// φ(X·V), with a constant where there is a bias (n, h or h + 1).
     units: Matrix,
-    /// R at the labelled nodes (l, c), and scores there.
+    /// R at the labeled nodes (l, c), and scores there.
     residual: Matrix,
     scores: Matrix,
     /// ℓ + penalty.
@@ -188,7 +188,7 @@ impl Network<'_, '_> {
         Ok(Point { units, residual, scores, value: value + 0.5 * self.ridge * layers.dot(layers) })
     }
 
-    /// Jᵀ of a block at the labelled nodes, whose U = H⁻¹EᵀR is given (n, c).
+    /// Jᵀ of a block at the labeled nodes, whose U = H⁻¹EᵀR is given (n, c).
     fn back(&self, point: &Point, layers: &Pair, u: &Matrix) -> Result<Pair> {
         let h = layers.hidden.n_cols();
         let mut output = Matrix::filled(point.units.n_cols(), u.n_cols(), 0.0);

@@ -59,7 +59,7 @@ choices! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SketchSize {
-    /// Sixteen for each column where that is less than half the labelled rows; else none.
+    /// Sixteen for each column where that is less than half the labeled rows; else none.
     #[default]
     Auto,
     /// No sketch.

@@ -33,7 +33,7 @@ pub(super) struct Sizes<'s, 'a> {
     pub inputs: &'s Inputs<'s, 'a>,
     pub propagator: &'s Propagator,
     pub graph: &'s Graph,
-    /// Labelled nodes l, and outputs c.
+    /// Labeled nodes l, and outputs c.
     pub n_labeled: usize,
     pub n_outputs: usize,
     /// Iterations of a strip of columns to 10⁻³.
@@ -57,7 +57,7 @@ const READ: f64 = 1e10;
 const FEATURE: f64 = 1e-9;
 /// Residual that products of iterations on the graph are taken to in the middle.
 const RELAXED: f64 = 1e-5;
-/// Labelled nodes up to which one solve for each is thought of: an eigenproblem of them follows.
+/// Labeled nodes up to which one solve for each is thought of: an eigenproblem of them follows.
 pub(super) const MOST_NODES: usize = 2000;
 
 impl Sizes<'_, '_> {

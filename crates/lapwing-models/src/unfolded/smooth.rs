@@ -1,7 +1,7 @@
-//! Features smoothed over the graph, Q = H⁻¹X at the labelled nodes, by columns or by nodes; and the rows that HERTA's
+//! Features smoothed over the graph, Q = H⁻¹X at the labeled nodes, by columns or by nodes; and the rows that HERTA's
 //! preconditioner is made from.
 //!
-//! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labelled node, (H⁻¹Eᵀ)ᵀ·X. The second form keeps
+//! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labeled node, (H⁻¹Eᵀ)ᵀ·X. The second form keeps
 //! min(l, d) weights: with K = Q·Qᵀ = U·S·Uᵀ and W = Qᵀ·U·S^(−1/2)·V, scores are U·S^(1/2)·V and ‖W‖ = ‖V‖.
 
 use lapwing_data::{Matrix, Result, Run};
@@ -16,7 +16,7 @@ use super::map::{StoredRows, StoredValues};
 use super::params::{SketchSize, UnfoldedParams};
 use super::rows::Inputs;
 
-/// Labelled nodes whose columns are solved for together.
+/// Labeled nodes whose columns are solved for together.
 pub(super) const NODES: usize = 64;
 /// Residual of the solves by nodes, which are few and in double precision.
 pub(super) const NODES_TOL: f64 = 1e-10;
@@ -28,7 +28,7 @@ const LEAST_ROUGH: f64 = 1e-4;
 /// Sketched rows for each column.
 pub(super) const SKETCHED: usize = 16;
 
-/// Q (l, k) of the labelled nodes, one solve for each column.
+/// Q (l, k) of the labeled nodes, one solve for each column.
 pub(super) fn by_columns(
     inputs: &Inputs<'_, '_>,
     propagator: &Propagator,
@@ -50,7 +50,7 @@ pub(super) fn by_columns(
     Ok(StoredRows { width: k, values: StoredValues::Single(values) })
 }
 
-/// Features of the labelled nodes in as many coordinates as they span.
+/// Features of the labeled nodes in as many coordinates as they span.
 pub(super) struct Reduced {
     /// U·S^(1/2) (l, r).
     pub rows: StoredRows,
@@ -58,7 +58,7 @@ pub(super) struct Reduced {
     pub back: Matrix,
 }
 
-/// Q (l, k), row-major, one solve for each labelled node.
+/// Q (l, k), row-major, one solve for each labeled node.
 pub(super) fn by_nodes(
     inputs: &Inputs<'_, '_>,
     propagator: &Propagator,
@@ -103,7 +103,7 @@ pub(super) fn reduced(q: &[f64], k: usize, run: &Run) -> Result<Reduced> {
     Ok(Reduced { rows: StoredRows { width: r, values: StoredValues::Double(scaled(0.5)) }, back })
 }
 
-/// H⁻¹1 at the labelled nodes (l): what a constant is smoothed to.
+/// H⁻¹1 at the labeled nodes (l): what a constant is smoothed to.
 pub(super) fn constant(propagator: &Propagator, labeled: &[u32], tol: f64, run: &Run) -> Result<Vec<f64>> {
     let ones = Matrix::filled(propagator.n(), 1, 1.0);
     let smooth = propagator.solve(&ones, tol, run)?;
@@ -114,7 +114,7 @@ pub(super) fn constant(propagator: &Propagator, labeled: &[u32], tol: f64, run: 
 pub(super) struct Sketched {
     /// Rows R (s, k) with RᵀR ≈ QᵀMQ.
     pub rows: Vec<f32>,
-    /// Sketched, or the labelled nodes' own.
+    /// Sketched, or the labeled nodes' own.
     pub n_rows: usize,
     pub is_sketched: bool,
     pub sparsifier: Option<Sparsifier>,
@@ -141,7 +141,7 @@ pub(super) fn kept_edges(params: &UnfoldedParams, graph: &Graph) -> Option<usize
     (params.graph_reg() > 0.0).then_some((kept as usize).max(1))
 }
 
-/// Rows of HERTA's sketch, where there is one, for k columns and l labelled nodes.
+/// Rows of HERTA's sketch, where there is one, for k columns and l labeled nodes.
 pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Option<usize> {
     match params.sketch_size {
         SketchSize::Rows(rows) => Some(rows.min(l.next_power_of_two())),
@@ -156,7 +156,7 @@ pub(super) fn roughness(spread: f64, k: usize) -> f64 {
     (k as f64 / spread).sqrt().clamp(LEAST_ROUGH, ROUGH)
 }
 
-/// Features smoothed to a residual of `tol` on a sparsified graph, at the labelled nodes, times √m, and sketched (algorithm 1,
+/// Features smoothed to a residual of `tol` on a sparsified graph, at the labeled nodes, times √m, and sketched (algorithm 1,
 /// steps 1 to 3).
 pub(super) fn sketched(
     inputs: &Inputs<'_, '_>,

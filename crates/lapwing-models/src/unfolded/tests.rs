@@ -283,7 +283,7 @@ fn gradients_are_the_differences_of_the_loss() {
 #[test]
 fn all_routes_find_the_same_optimum() {
     let run = Run::new(Some(2), 1).unwrap();
-    // More labelled nodes than weights, and fewer.
+    // More labeled nodes than weights, and fewer.
     for (n, d, labeled) in [(400, 12, 300), (300, 40, 25)] {
         let small = small(n, d, labeled);
         for (loss, graph_reg) in [(NodeLoss::Mse, 1.0), (NodeLoss::Mse, 20.0), (NodeLoss::CrossEntropy, 5.0)] {
@@ -388,7 +388,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn new_nodes_follow_the_graph_they_are_given_or_their_neighbours() {
+fn new_nodes_follow_the_graph_they_are_given_or_their_neighbors() {
     let run = Run::new(Some(2), 0).unwrap();
     let features = blobs(300, 4, 3);
     let labels = Labels::from_integers((0..300).map(|i| (i < 60).then_some(i % 3)));
@@ -438,7 +438,7 @@ fn a_new_node_solves_its_own_block_of_the_system() {
     let new = Features::from_f64(1, 1, vec![3.2]).unwrap();
     let f = network.layers().outputs(&new, &run).unwrap().row(0)[0];
     let built = fitted.graph.as_ref().unwrap();
-    // One neighbour, the last row, of weight 1: d = 2.
+    // One neighbor, the last row, of weight 1: d = 2.
     let (z, d) = (fitted.values.row(3)[0] - fitted.mean, 1.0 + built.graph.degree()[3]);
     let expected = fitted.mean + (f + 2.0 * z / (2.0 * d).sqrt()) / (1.0 + 2.0 / 2.0);
     assert!((network.extend(&new, &run).unwrap().row(0)[0] - expected).abs() < 1e-9);

@@ -58,7 +58,7 @@ pub(super) struct Training<'t, 'a> {
     pub inputs: &'t Inputs<'t, 'a>,
     pub propagator: &'t Propagator,
     pub graph: &'t Graph,
-    /// Labelled nodes, ascending (l).
+    /// Labeled nodes, ascending (l).
     pub labeled: &'t [u32],
     pub loss: &'t Loss<'t>,
     /// Since the fit began.
@@ -140,7 +140,7 @@ impl Training<'_, '_> {
         Ok(trained)
     }
 
-    /// H⁻¹1 at the labelled nodes (l).
+    /// H⁻¹1 at the labeled nodes (l).
     pub fn constant(&self) -> Result<Vec<f64>> {
         constant(self.propagator, self.labeled, PILOT, self.run)
     }
@@ -214,7 +214,7 @@ impl Training<'_, '_> {
         })
     }
 
-    /// Few labelled nodes: a solve for each.
+    /// Few labeled nodes: a solve for each.
     fn by_nodes(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
         let (l, k) = (self.labeled.len() as u64, self.inputs.width() as u64);
         self.check_memory(LayerSolver::Direct, 16 * l * k + 32 * l * l)?;
@@ -225,7 +225,7 @@ impl Training<'_, '_> {
         let (r, c) = (reduced.rows.width, self.loss.n_outputs());
         let mut trace = Trace::new(self.start);
         if r == 0 {
-            // Nothing but zeros reaches the labelled nodes: weights have no part in the loss.
+            // Nothing but zeros reaches the labeled nodes: weights have no part in the loss.
             let zero = Matrix::filled(self.labeled.len(), c, 0.0);
             trace.note(self.loss.residual(&zero).0, self.run);
             (trace.gap, trace.converged) = (0.0, true);
@@ -328,7 +328,7 @@ impl Training<'_, '_> {
         Ok(Trained { weights, trace, summary })
     }
 
-    /// The mixed strategy: minimises on the sparsified graph, digit by digit, as long as the gradient on the whole graph says that
+    /// The mixed strategy: minimizes on the sparsified graph, digit by digit, as long as the gradient on the whole graph says that
     /// what is left is not that of the missing edges. None where the sparsifier leads nowhere.
     fn on_sparsifier(
         &self,

@@ -17,7 +17,7 @@ use crate::kernels::{BLOCK_ROWS, column_dots};
 use crate::precond::{Bounded, Coarse, TwoLevel};
 
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
-/// chains of random pieces, some 400 on neighbour graphs, and about as many for ten right-hand sides.
+/// chains of random pieces, some 400 on neighbor graphs, and about as many for ten right-hand sides.
 const BUDGET: usize = 300;
 /// The same for graphs of few edges, whose factors are cheap.
 const SPARSE_BUDGET: usize = 100;

@@ -1,11 +1,11 @@
 //! Systems of graph Laplacians: L·x = b, (L + D)·x = b with a diagonal D ≥ 0, (I + λL̂)·x = b.
 //!
 //! [`LaplacianSolver`] checks the matrix, looks how hard it is, chooses and builds a preconditioner, and solves for any
-//! number of right-hand sides by block conjugate gradients, all in an order of the rows in which neighbours lie close
+//! number of right-hand sides by block conjugate gradients, all in an order of the rows in which neighbors lie close
 //! together.
 //!
 //! **Which preconditioner.** No one wins everywhere. On graphs in which a random walk mixes fast (hubs, random graphs) the
-//! diagonal is enough; on neighbour graphs it spends most iterations on moving levels of whole regions, which a coarse
+//! diagonal is enough; on neighbor graphs it spends most iterations on moving levels of whole regions, which a coarse
 //! system on cells of the graph does at once; on meshes, chains, trees and weights over many orders of magnitude neither
 //! arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` tells them apart by a bound on the
 //! condition number where the diagonal gives one, else by a few trial iterations on right-hand sides that are random from
@@ -18,7 +18,7 @@
 //! **Singular systems.** A component of the graph without a positive entry of D is singular on its constants: what the
 //! right-hand side has of them is dropped and reported, and the solution of least norm is returned, of mean zero there.
 //!
-//! **Cost.** O(m) for the preparation and for each iteration and column: 80 iterations are typical of neighbour graphs with cells,
+//! **Cost.** O(m) for the preparation and for each iteration and column: 80 iterations are typical of neighbor graphs with cells,
 //! 20 to 40 of factors. The page `docs/methods/laplacian-solver.md` has figures.
 
 mod applied;

@@ -17,7 +17,7 @@ const DOMINANT: f64 = 0.05;
 const EASY: (usize, f64) = (4, 0.01);
 /// Trial iterations on random values of whole cells, and the residual at which the diagonal and the cells are enough: measured
 /// are 2 to 10 for grids, bands, chains of random pieces and graphs close to falling apart, 0.95 to 1.1 for weights over many orders,
-/// 0.7 to 0.93 for other neighbour graphs and boxes of three dimensions (80 to 190 iterations), below 0.1 for random graphs.
+/// 0.7 to 0.93 for other neighbor graphs and boxes of three dimensions (80 to 190 iterations), below 0.1 for random graphs.
 const MIXING: (usize, f64) = (6, 0.95);
 
 /// What trial iterations with the diagonal say of a system.

@@ -3,7 +3,7 @@
 //! Cells are grown breadth first around seeds spread over the rows, all at once, so that they are round. With Z (n, k) the
 //! indicators of the k cells, M⁻¹ = diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ (additive Schwarz with the coarse space of Nicolaides 1987). The second
 //! term takes away the values that hardly change within a cell, whose small eigenvalues cost the diagonal its iterations: on
-//! neighbour graphs of 10⁶ rows a thousand cells leave a third of them.
+//! neighbor graphs of 10⁶ rows a thousand cells leave a third of them.
 //!
 //! A row whose own diagonal entry of D outweighs its edges (a known label) lies in no cell: its value is known, and would hold
 //! down that of the others.
@@ -30,7 +30,7 @@ const MOST_CELLS: usize = 1024;
 const LEAST_ROWS: usize = 32;
 /// Entries of the matrix for each one of the coarse inverse, at least: it is to cost little beside a product.
 const SHARE: usize = 8;
-/// Rows in neighbouring cells that come one after another, to stay in a core's cache together.
+/// Rows in neighboring cells that come one after another, to stay in a core's cache together.
 const NEAR_ROWS: usize = 8192;
 /// Cells may grow to this many times their mean size.
 const LARGEST: usize = 4;

@@ -85,7 +85,7 @@ impl PropagatorParams {
 const MOST_STEPS: usize = 100_000;
 /// λ above which a preconditioner of its own is made for the system.
 const MOST_ITERATED: f64 = 1e3;
-/// Rows from which they are put in an order in which neighbours lie close together: the columns under way leave the caches.
+/// Rows from which they are put in an order in which neighbors lie close together: the columns under way leave the caches.
 const ORDERED_ROWS: usize = 1 << 15;
 /// Least tolerance that single precision holds, and most λ for which it does.
 const LEAST_SINGLE: f64 = 1e-6;
@@ -146,7 +146,7 @@ pub struct Propagator {
     passes: AtomicU64,
 }
 
-/// An order of rows in which neighbours lie close together.
+/// An order of rows in which neighbors lie close together.
 #[derive(Debug)]
 struct Order {
     /// Node of each row.

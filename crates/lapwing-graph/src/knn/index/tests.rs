@@ -18,7 +18,7 @@ fn shared(a: &Neighbors, b: &Neighbors) -> f64 {
 }
 
 #[test]
-fn new_rows_find_their_neighbours_under_every_metric() {
+fn new_rows_find_their_neighbors_under_every_metric() {
     let run = Run::new(Some(2), 3).unwrap();
     let all = blobs(9000, 8, 5);
     let (train, new) = (part(&all, 0..8000), part(&all, 8000..9000));

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bad_value_is_named_and_a_cancelled_run_ends() {
+    fn the_first_bad_value_is_named_and_a_canceled_run_ends() {
         let (n, d) = (4000, 3);
         let mut values = vec![1.0f32; n * d];
         values[2500 * d + 2] = f32::NEG_INFINITY;

@@ -392,7 +392,7 @@ impl Progress for CancelAt {
 }
 
 #[test]
-fn a_cancelled_run_ends_between_blocks() {
+fn a_canceled_run_ends_between_blocks() {
     let features = counts(100, 5);
     let centers = first_rows(&features, 3);
     for solver in [GlnpSolver::AcceleratedGradient, GlnpSolver::Multiplicative, GlnpSolver::PaperGradient] {

@@ -130,7 +130,7 @@ impl Functions {
     }
 }
 
-/// The `percent` percentile, linear between neighbours in rank; reorders the values.
+/// The `percent` percentile, linear between neighbors in rank; reorders the values.
 fn percentile(values: &mut [f64], percent: f64) -> f64 {
     let rank = (values.len() - 1) as f64 * percent / 100.0;
     let below = (rank as usize).min(values.len() - 1);

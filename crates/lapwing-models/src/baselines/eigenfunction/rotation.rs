@@ -171,7 +171,7 @@ fn centered_product(features: &Features<'_>, mean: &[f64], b: &Matrix, run: &Run
     run.install(|| {
         let blocks = out.values_mut().par_chunks_mut(BLOCK_ROWS * w.max(1)).enumerate();
         blocks.for_each(|(block, out)| {
-            if run.is_cancelled() {
+            if run.is_canceled() {
                 return;
             }
             let rows = block * BLOCK_ROWS..block * BLOCK_ROWS + out.len() / w.max(1);
@@ -215,7 +215,7 @@ fn transposed_product(
         let stripes = out.values_mut().par_chunks_mut(STRIPE * w.max(1)).enumerate();
         stripes.for_each(|(stripe, out)| {
             let columns = stripe * STRIPE..((stripe + 1) * STRIPE).min(d);
-            if run.is_cancelled() {
+            if run.is_canceled() {
                 return;
             }
             match (features, transposed) {

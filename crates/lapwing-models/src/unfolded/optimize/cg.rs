@@ -24,7 +24,7 @@ const KEPT: f64 = 0.5;
 /// A direction with less than this share of it left beside the others is none.
 const INDEPENDENT: f64 = 1e-8;
 
-/// Minimises, from the weights of `state` on.
+/// Minimizes, from the weights of `state` on.
 pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut gains: Vec<f64> = Vec::new();
     let mut before: VecDeque<Step> = VecDeque::new();

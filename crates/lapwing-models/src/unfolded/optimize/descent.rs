@@ -15,7 +15,7 @@ pub(in crate::unfolded) enum Rule {
     Adam(f64),
 }
 
-/// Minimises, from the weights of `state` on; `least` is the least eigenvalue of the preconditioned problem, where one is known.
+/// Minimizes, from the weights of `state` on; `least` is the least eigenvalue of the preconditioned problem, where one is known.
 pub(in crate::unfolded) fn descend(
     rule: Rule,
     least: Option<f64>,

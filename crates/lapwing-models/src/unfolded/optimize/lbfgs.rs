@@ -23,7 +23,7 @@ struct Pair {
     product: f64,
 }
 
-/// Minimises, from the weights of `state` on.
+/// Minimizes, from the weights of `state` on.
 pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut pairs: VecDeque<Pair> = VecDeque::new();
     let (mut calm, mut is_fresh) = (0, false);

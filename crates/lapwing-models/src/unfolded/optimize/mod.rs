@@ -1,4 +1,4 @@
-//! Minimising ℓ(A·W) + (ρ/2)·‖W‖² over W (k, c), A a [`Map`]: conjugate gradients, L-BFGS, gradient descent and Adam, each with
+//! Minimizing ℓ(A·W) + (ρ/2)·‖W‖² over W (k, c), A a [`Map`]: conjugate gradients, L-BFGS, gradient descent and Adam, each with
 //! or without a preconditioner P ≈ AᵀMA + ρI.
 //!
 //! Everything is linear but the loss, so what an iteration needs of the graph is one product with A, of a direction, and one with
@@ -34,7 +34,7 @@ const KEPT_BYTES: usize = 1 << 28;
 /// Largest error of any product.
 const LOOSEST: f64 = 0.1;
 
-/// What is to be minimised, and when to stop.
+/// What is to be minimized, and when to stop.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'t> {
     pub map: &'t dyn Map,

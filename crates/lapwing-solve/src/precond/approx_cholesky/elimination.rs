@@ -1,7 +1,7 @@
 //! The elimination of one part of a graph: vertices of low degree first, cliques replaced by random trees.
 //!
 //! Edges are stored at both their inner ends, in lists that share one arena. The records of an eliminated vertex stay
-//! behind in its neighbours' lists and are passed over when those are read; a list that is full drops them before it
+//! behind in its neighbors' lists and are passed over when those are read; a list that is full drops them before it
 //! grows. Nothing is searched: an elimination costs O(d log d) for a vertex of degree d.
 
 use lapwing_data::{Result, Run};
@@ -42,7 +42,7 @@ pub(super) struct Columns {
     pub vertices: Vec<u32>,
     /// Where each column ends in `ids` and `shares`.
     pub ends: Vec<usize>,
-    /// Its neighbours when it was eliminated.
+    /// Its neighbors when it was eliminated.
     pub ids: Vec<u32>,
     /// Their shares of its degree.
     pub shares: Vec<f32>,
@@ -112,7 +112,7 @@ pub(super) struct Rule {
 #[repr(align(32))]
 struct Node {
     link: Link,
-    /// FREE, GONE or the place among the neighbours of the vertex being eliminated.
+    /// FREE, GONE or the place among the neighbors of the vertex being eliminated.
     state: u32,
     start: u32,
     len: u32,
@@ -130,7 +130,7 @@ pub(super) struct Elimination {
     neighbors: Neighbors,
 }
 
-/// Work space for the neighbours of one vertex.
+/// Work space for the neighbors of one vertex.
 #[derive(Default)]
 struct Neighbors {
     ids: Vec<u32>,
@@ -139,7 +139,7 @@ struct Neighbors {
     changes: Vec<i32>,
     /// (weight of a copy, id), to be sorted.
     keys: Vec<u64>,
-    /// Weight of each neighbour in sorted order and all after it.
+    /// Weight of each neighbor in sorted order and all after it.
     suffixes: Vec<f64>,
 }
 
@@ -206,7 +206,7 @@ impl Elimination {
         Ok(Some(Eliminated { columns: columns.by_level(self.nodes.len(), run)?, fill }))
     }
 
-    /// The living neighbours of `v`, parallel edges added up; `v` itself goes.
+    /// The living neighbors of `v`, parallel edges added up; `v` itself goes.
     fn gather(&mut self, v: usize) {
         let neighbors = &mut self.neighbors;
         neighbors.ids.clear();
@@ -232,7 +232,7 @@ impl Elimination {
                 }
             }
         }
-        // The ends of the neighbours' lists are where new edges go.
+        // The ends of the neighbors' lists are where new edges go.
         for &id in &neighbors.ids {
             let node = &self.nodes[id as usize];
             prefetch(&self.arena, (node.start + node.len) as usize);
@@ -244,7 +244,7 @@ impl Elimination {
         self.spare[class].push(start as u32);
     }
 
-    /// Sorts the neighbours by (weight of one copy, id), ascending; returns their total weight.
+    /// Sorts the neighbors by (weight of one copy, id), ascending; returns their total weight.
     fn sort(&mut self, copies: u32) -> f64 {
         let Neighbors { ids, totals, counts, keys, suffixes, changes } = &mut self.neighbors;
         keys.clear();
@@ -265,7 +265,7 @@ impl Elimination {
         sum
     }
 
-    /// Joins each copy of each neighbour but the last to a later one, drawn by weight: a random tree for the clique.
+    /// Joins each copy of each neighbor but the last to a later one, drawn by weight: a random tree for the clique.
     fn connect(&mut self, stream: u64, copies: u32, fill: &mut Vec<(u32, u32, f32)>) {
         let (m, mut draw) = (self.neighbors.keys.len(), 0);
         for at in 0..m.saturating_sub(1) {
@@ -287,7 +287,7 @@ impl Elimination {
         }
     }
 
-    /// Joins all pairs of neighbours: exact elimination.
+    /// Joins all pairs of neighbors: exact elimination.
     fn connect_all(&mut self, fill: &mut Vec<(u32, u32, f32)>) {
         let total = self.neighbors.suffixes[0];
         for at in 0..self.neighbors.ids.len() {
@@ -299,7 +299,7 @@ impl Elimination {
         }
     }
 
-    /// A new edge between two neighbours.
+    /// A new edge between two neighbors.
     #[inline]
     fn join(&mut self, a: u32, b: u32, weight: f32, fill: &mut Vec<(u32, u32, f32)>) {
         for end in [a, b] {
@@ -335,7 +335,7 @@ impl Elimination {
         columns.pivots.push(pivot);
     }
 
-    /// Lets the neighbours go, with the degrees they have now.
+    /// Lets the neighbors go, with the degrees they have now.
     fn release(&mut self, queue: &mut DegreeQueue) {
         for (id, change) in self.neighbors.ids.iter().zip(&self.neighbors.changes) {
             self.nodes[*id as usize].state = FREE;

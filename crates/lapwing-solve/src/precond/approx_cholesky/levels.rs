@@ -1,6 +1,6 @@
 //! The graph cut into clusters, level by level: the inside of a cluster can be eliminated without looking outside.
 //!
-//! A vertex is inner if all its neighbours lie in its own cluster. Inner vertices of different clusters have no edge in
+//! A vertex is inner if all its neighbors lie in its own cluster. Inner vertices of different clusters have no edge in
 //! common, before or after any of them is eliminated, so clusters are eliminated in parallel and in cache. What stays,
 //! the rims with the edges that came up among them, is the graph of the next level. When too few vertices are inner
 //! (graphs without small separators), all that is left is eliminated as one part.

@@ -1,9 +1,9 @@
-//! Approximate Cholesky factors of Laplacians: each eliminated vertex leaves a random tree among its neighbours where
+//! Approximate Cholesky factors of Laplacians: each eliminated vertex leaves a random tree among its neighbors where
 //! exact elimination would leave a clique (Kyng & Sachdeva 2016; Gao, Kyng & Spielman 2023, AC and AC(k)).
 //!
-//! Eliminating v with neighbours uᵢ of weights wᵢ, W = Σwᵢ, takes the rank-one part with column e_v − Σ(wᵢ/W)e_uᵢ and
-//! pivot W off the Laplacian and leaves edges of weight wᵢwⱼ/W between all pairs of neighbours. Here each neighbour,
-//! lightest first, is joined to one later neighbour k, drawn with probability w_k/S (S the weight of all later ones), by
+//! Eliminating v with neighbors uᵢ of weights wᵢ, W = Σwᵢ, takes the rank-one part with column e_v − Σ(wᵢ/W)e_uᵢ and
+//! pivot W off the Laplacian and leaves edges of weight wᵢwⱼ/W between all pairs of neighbors. Here each neighbor,
+//! lightest first, is joined to one later neighbor k, drawn with probability w_k/S (S the weight of all later ones), by
 //! an edge of weight wᵢS/W: the clique in the mean, connected as it was, with fewer edges than before. AC(k) starts with k
 //! copies of every edge and joins each copy by itself: a better factor for about k times the work.
 //!
@@ -13,9 +13,9 @@
 //! its own, so the factor depends on the seed and not on the threads. Weights are f32 on the way, relative to the
 //! heaviest; shares are multiples of 2⁻²⁴ that add up to exactly 1.
 //!
-//! Cost: O(m log n) expected entries, 2 to 3 per edge on meshes and 4 to 5 on neighbour graphs, 8 bytes each; time some
+//! Cost: O(m log n) expected entries, 2 to 3 per edge on meshes and 4 to 5 on neighbor graphs, 8 bytes each; time some
 //! hundred nanoseconds an entry. Take Jacobi instead where conjugate gradients need few steps anyway: expanders, graphs
-//! with hubs, neighbour graphs with many labels.
+//! with hubs, neighbor graphs with many labels.
 
 mod elimination;
 mod levels;
@@ -34,7 +34,7 @@ use sweeps::Factor;
 
 pub(crate) use levels::CLUSTER;
 
-/// What joins the neighbours of an eliminated vertex.
+/// What joins the neighbors of an eliminated vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cliques {
     /// Trees on two copies of every edge if small separators keep the factor small, as on meshes, else on one: the

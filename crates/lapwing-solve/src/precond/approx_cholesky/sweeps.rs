@@ -309,7 +309,7 @@ impl Part {
             outer.push(column as u32, entries().filter(|entry| !is_inner(entry.0)));
             first = end;
         }
-        // A vertex without neighbours is the last of its component: it stays at 0.
+        // A vertex without neighbors is the last of its component: it stays at 0.
         let inverse = |&pivot: &f64| if pivot > 0.0 { scale / pivot } else { 0.0 };
         let inverse_pivots = columns.pivots.iter().map(inverse).collect();
         Ok(Self { start, inverse_pivots, inner, outer, incoming: Few::default() })
