@@ -134,6 +134,9 @@ fn row_norm(dense: &Dense<'_>, row: usize) -> f64 {
 }
 
 /// OUT (m, n) ← A (m, d) · B (n, d)ᵀ, row-major, on the calling thread.
+///
+/// By `gemm`. With AVX-512, faer's safe product took 1.7 to 2.2 times as long for 64 rows by 4,096 of 200 columns, and it adds
+/// in another order for a single row and for some hundred columns, which would change what an index visits.
 pub(crate) fn products(a: &[f32], b: &[f32], d: usize, out: &mut [f32]) {
     let (m, n) = (a.len() / d, b.len() / d);
     assert!(a.len() == m * d && b.len() == n * d && out.len() == m * n);
