@@ -136,7 +136,6 @@ impl Records {
         self.advance()
     }
 
-    #[inline]
     fn advance(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_pending) {
             return Ok(true);

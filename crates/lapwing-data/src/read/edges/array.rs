@@ -83,10 +83,16 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
             }
             out.truncate(before);
         }
+        self.decode_columns(rows.start, bytes, out)
+    }
+
+    /// Appends the edges of rows of any types; the first is row `first` of the block.
+    fn decode_columns(&self, first: usize, bytes: &[u8], out: &mut Vec<Edge>) -> Result<()> {
+        let row_bytes = self.layout.row_bytes;
         let [(u, bad_u), (v, bad_v)] = self.layout.nodes.map(|column| column.nodes(bytes, row_bytes));
         let weights: Option<Vec<f64>> = self.layout.weight.map(|column| column.numbers(bytes, row_bytes));
         let row_error = |(row, reason): (usize, String)| {
-            let row = self.loaded.start + (rows.start + row) as u64;
+            let row = self.loaded.start + (first + row) as u64;
             self.reader.origin.error(row_text(row, &reason))
         };
         self.checks.append([&u, &v], weights.as_deref(), out).map_err(row_error)?;
@@ -100,18 +106,18 @@ impl<'a, R: Source> ArrayEdges<'a, R> {
 
 /// Appends rows of two u32 and a weight of `weight_size` bytes.
 fn append_packed(bytes: &[u8], weight_size: usize, out: &mut Vec<Edge>) {
-    let word = |row: &[u8], at: usize| u32::from_le_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]]);
+    use bytemuck::pod_read_unaligned;
     match weight_size {
         0 => out.extend(bytes.as_chunks::<8>().0.iter().map(|row| {
-            let [u, v] = [0, 4].map(|at| word(row, at));
+            let [u, v] = pod_read_unaligned::<[u32; 2]>(row).map(u32::from_le);
             Edge { u, v, weight: NO_WEIGHT }
         })),
         4 => out.extend(bytes.as_chunks::<12>().0.iter().map(|row| {
-            let [u, v, weight] = [0, 4, 8].map(|at| word(row, at));
+            let [u, v, weight] = pod_read_unaligned::<[u32; 3]>(row).map(u32::from_le);
             Edge { u, v, weight: f32::from_bits(weight).into() }
         })),
         _ => out.extend(bytes.as_chunks::<16>().0.iter().map(|row| {
-            let [u, v, low, high] = [0, 4, 8, 12].map(|at| word(row, at));
+            let [u, v, low, high] = pod_read_unaligned::<[u32; 4]>(row).map(u32::from_le);
             Edge { u, v, weight: f64::from_bits(u64::from(high) << 32 | u64::from(low)) }
         })),
     }
