@@ -83,8 +83,8 @@ fn what_cannot_be_is_refused() {
     assert!(text("--method harmonic").contains("leave DATA or --graph out"));
     assert!(text("--method low-rank").contains("leave --graph out"));
     assert!(text("--method unfolded-gnn --solver herta --edges 2").contains("--edges is 2"));
-    assert!(text("--method unfolded-gnn --tol 0").contains("train-tol is 0"));
-    assert!(text("--method unfolded-gnn --optimizer cg").contains("layer-optimizer is cg"));
+    assert!(text("--method unfolded-gnn --tol 0").contains("--tol is 0"));
+    assert!(text("--method unfolded-gnn --optimizer cg").contains("--optimizer is cg"));
     folder.write("few.csv", "side,noise\n1.0,2.0\n-1.0,0.0\n");
     let few = folder.error("label few.csv --graph edges.csv --labels known.csv --method unfolded-gnn -o out.csv");
     assert!(few.contains("edges.csv"), "{few}");
