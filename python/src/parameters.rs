@@ -30,15 +30,19 @@ pub fn settings(method: &str, given: &Bound<'_, PyDict>) -> PyResult<Settings> {
     Ok(settings)
 }
 
+/// Gives parameters at their defaults the values in `given`.
 fn fill(params: &mut dyn Parameters, given: &Bound<'_, PyDict>) -> PyResult<()> {
     let list = params.list();
     let mut values: Vec<(String, Value)> = Vec::with_capacity(given.len());
     for (name, object) in given {
         let name: String = name.extract()?;
-        let parameter = list.iter().find(|parameter| parameter.name == name);
         // An unknown name is an error below.
+        let parameter = list.iter().find(|parameter| parameter.name == name);
         let value = parameter.map_or(Ok(Value::None), |parameter| value(parameter, &object))?;
-        values.push((name, value));
+        // Most values are the defaults, which are there already.
+        if parameter.is_none_or(|parameter| parameter.default != value) {
+            values.push((name, value));
+        }
     }
     set_all(params, values.iter().map(|(name, value)| (name.as_str(), value))).map_err(to_py)
 }
