@@ -109,7 +109,9 @@ impl Parameters for Budget {
             Self::Edges(edges) => (BUDGETS[1], Value::Count(*edges as u64)),
             Self::Memory(bytes) => (BUDGETS[2], Value::Count(*bytes)),
         };
-        BUDGETS.contains(&name).then(|| if name == given.0 { given.1 } else { Value::Word("none".into()) })
+        // The default is what no budget stands for.
+        let is_given = name == given.0 && *self != Self::default();
+        BUDGETS.contains(&name).then(|| if is_given { given.1 } else { Value::Word("none".into()) })
     }
 
     fn set(&mut self, name: &str, value: &Value) -> Result<()> {
