@@ -107,6 +107,8 @@ impl<'a> Dense<'a> {
     }
 
     /// Copies the columns `cols` of row `row` into `out` as f64.
+    // One source serves all types of values, f64 too.
+    #[allow(clippy::useless_conversion)]
     pub fn copy_part_f64(&self, row: usize, cols: Range<usize>, out: &mut [f64]) {
         let range = row * self.n_cols + cols.start..row * self.n_cols + cols.end;
         with_slice!(&self.values, slice => out.iter_mut().zip(&slice[range]).for_each(|(o, &x)| *o = x.into()));

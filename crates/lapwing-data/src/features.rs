@@ -142,6 +142,8 @@ impl<'a> Features<'a> {
     }
 
     /// The error for features whose largest absolute value is `most`.
+    // One source serves all types of values, f64 too.
+    #[allow(clippy::useless_conversion)]
     fn underflow(&self, most: f64) -> Error {
         let is_largest = |x: f64| x.abs() == most;
         let place = match self {

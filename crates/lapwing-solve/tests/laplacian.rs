@@ -198,7 +198,7 @@ fn a_start_far_from_the_solution_needs_no_factor_where_none_is_needed_from_zero(
 #[test]
 fn auto_tells_meshes_from_graphs_that_mix() {
     let choice = |graph: &Graph, diagonal: Option<&[f64]>| {
-        LaplacianSolver::new(&graph, diagonal, LaplacianParams::default(), &run()).unwrap().preconditioner()
+        LaplacianSolver::new(graph, diagonal, LaplacianParams::default(), &run()).unwrap().preconditioner()
     };
     let mesh = grid(200, 200, 0.0);
     assert_eq!(choice(&mesh, None), PreconditionerChoice::ApproxCholesky);

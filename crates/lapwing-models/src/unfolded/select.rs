@@ -134,7 +134,7 @@ struct Trial<'t, 'a> {
 impl Trial<'_, '_> {
     /// Loss of each labeled node that is held out, while it is.
     fn losses(&self, params: &UnfoldedParams, run: &Run) -> Result<Vec<f64>> {
-        let propagator = Propagator::new(&self.graph, params.propagation(), run)?;
+        let propagator = Propagator::new(self.graph, params.propagation(), run)?;
         let is_shared = self.targets.rows().len() <= MOST_NODES || self.inputs.width() <= MOST_COLUMNS;
         let shared = if is_shared { Some(self.shared(params, &propagator, run)?) } else { None };
         let mut losses = Vec::new();
