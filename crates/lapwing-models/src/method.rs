@@ -198,7 +198,7 @@ pub trait Method: Send + Sync {
         false
     }
 
-    /// Whether it can read rows in blocks ([`LowRank::fit_rows`]) instead of holding them.
+    /// Whether it can read rows in blocks ([`LowRank::fit_rows`](crate::LowRank::fit_rows)) instead of holding them.
     fn reads_rows(&self) -> bool {
         false
     }

@@ -76,7 +76,7 @@ pub fn each_level<T>(work: impl Fn() -> T) -> Vec<T> {
 /// Declares a function that runs a kernel in the version for this processor.
 ///
 /// `dispatch! { pub fn name[T: Bound](argument: Type, …) -> Out = kernel }` calls `kernel(argument, …)`, which must be
-/// `#[inline(always)]`: it is compiled once for each [`Level`]. With `= kernel(simd)` the kernel takes the [`Simd`] of the
+/// `#[inline(always)]`: it is compiled once for each [`Level`]. With `= kernel(simd)` the kernel takes the [`Simd`](crate::Simd) of the
 /// level as its first argument.
 #[macro_export]
 macro_rules! dispatch {

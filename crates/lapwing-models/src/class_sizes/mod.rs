@@ -133,7 +133,7 @@ impl SizeParams {
     /// Checks shares and slack for `n_classes` classes.
     ///
     /// # Errors
-    /// [`Error::Param`] for shares that are not positive, do not add up to 1 or are not one per class; for a slack outside [0, 1).
+    /// [`Error::Param`](lapwing_data::Error::Param) for shares that are not positive, do not add up to 1 or are not one per class; for a slack outside [0, 1).
     pub fn validate(&self, n_classes: usize) -> Result<()> {
         self.class_prior.validate()?;
         self.class_prior.shares(&vec![0.0; n_classes])?;
@@ -143,7 +143,7 @@ impl SizeParams {
     /// Labels of rows with `scores` (n, c), the offsets of `rule` moved so that every class gets its size; rows of NaN take no part.
     ///
     /// # Errors
-    /// As [`SizeParams::validate`]; [`Error::Interrupted`].
+    /// As [`SizeParams::validate`]; [`Error::Interrupted`](lapwing_data::Error::Interrupted).
     ///
     /// # Complexity
     /// O(n·c) for each offset that is moved, two to five for each class on most scores.

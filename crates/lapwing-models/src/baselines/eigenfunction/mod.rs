@@ -107,7 +107,7 @@ impl Eigenfunction {
     /// Takes the parameters.
     ///
     /// # Errors
-    /// [`Error::Param`] naming a parameter outside its range.
+    /// [`Error::Param`](lapwing_data::Error::Param) naming a parameter outside its range.
     pub fn new(params: EigenfunctionParams) -> Result<Self> {
         params.check_ranges()?;
         Ok(Self { params })
