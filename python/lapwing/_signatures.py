@@ -519,7 +519,7 @@ head : {"propagation", "regression"}, default="propagation"
       anchors only.
 
 graph_reg : float >= 0, default=0.01
-    Weight γ of smoothness in the regression. Has an effect only with `head` "regression".
+    Weight γ of smoothness in the regression. Has an effect only with `head` "regression" and `factor` "anchor".
 select : {"auto", "off"}, default="auto"
     Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
 

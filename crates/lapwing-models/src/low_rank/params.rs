@@ -97,7 +97,7 @@ parameters! {
         /// How scores are made from landmarks.
         head: Head = Head::Propagation, if [factor: "anchor"];
         /// Weight γ of smoothness in the regression.
-        graph_reg: f64 = 0.01, in at_least(0.0), if [head: "regression"];
+        graph_reg: f64 = 0.01, in at_least(0.0), if [head: "regression"] [factor: "anchor"];
         /// Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
         select: Select = Select::Auto;
         /// How the propagation is solved; both agree.
