@@ -14,7 +14,7 @@ pub fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
         "target": format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         "simd": simd(),
-        "processors": std::thread::available_parallelizm().map_or(1, usize::from),
+        "processors": std::thread::available_parallelism().map_or(1, usize::from),
     ))
 }
 

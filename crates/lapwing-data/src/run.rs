@@ -98,7 +98,7 @@ impl Run {
     /// # Errors
     /// [`Error::Param`] for zero threads or more than 4096; [`Error::Internal`] if the system refuses to start them.
     pub fn new(threads: Option<usize>, seed: u64) -> Result<Self> {
-        let available = || std::thread::available_parallelizm().map_or(1, usize::from);
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.unwrap_or_else(available);
         if !(1..=4096).contains(&threads) {
             return Err(Error::param("threads", threads, "between 1 and 4096"));

@@ -8,8 +8,9 @@ use std::any::TypeId;
 use std::ops::Range;
 
 use bytemuck::Pod;
+use lapwing_simd::dispatch;
 
-use crate::{Buffer, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory, vectored};
+use crate::{Buffer, Dense, DenseValues, Error, Features, Result, RowReader, RowSource, Run, memory};
 
 /// Values of rows written at a time, about: few enough to stay in the L1 cache until they are rounded.
 pub(crate) const PIECE_VALUES: usize = 1 << 12;
@@ -250,9 +251,9 @@ impl<T: Value> RowSink<T> for CenteredRows<'_, T> {
     }
 }
 
-vectored! {
+dispatch! {
     /// Subtracts `center` from rows in place.
-    subtract = plain_subtract(rows: &mut [f32], center: &[f32])
+    fn subtract(rows: &mut [f32], center: &[f32]) = plain_subtract
 }
 
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! The number of threads of a rank: ranks on one machine share its processors.
 
-use std::thread::available_parallelizm;
+use std::thread::available_parallelism;
 
 /// The most processors of a machine that are distinguished.
 const MOST_PROCESSORS: usize = 8192;
@@ -20,7 +20,7 @@ pub fn threads(own: &[u32], ranks: &[u32], n_ranks: usize) -> usize {
 }
 
 fn available() -> usize {
-    available_parallelizm().map_or(1, usize::from)
+    available_parallelism().map_or(1, usize::from)
 }
 
 fn share(own: &[u32], ranks: &[u32], available: usize, n_ranks: usize) -> usize {

@@ -120,7 +120,7 @@ fn exchange(communicator: &MpiCommunicator, length: impl Fn(usize) -> usize) -> 
 fn threads(communicator: &MpiCommunicator) -> Result<()> {
     let own = communicator.threads().expect("a rank beside others has a share");
     let all = communicator.gather(&[own as u8])?;
-    let available = std::thread::available_parallelizm().map_or(1, usize::from);
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
     let sum = all.iter().map(|threads| usize::from(threads[0])).sum::<usize>();
     assert!(
         !communicator.is_root() || (communicator.size()..=available.max(communicator.size())).contains(&sum),
