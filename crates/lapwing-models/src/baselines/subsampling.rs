@@ -135,7 +135,8 @@ impl Method for Subsampling {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let (features, targets) = (super::features(self.name(), problem)?, problem.targets);
+        problem.check()?;
+        let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let n = features.n_rows();
         // Rows that are not chosen are checked when they are compared, those that are when their graph is built.
         let chosen = self.chosen(targets, run)?;

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::{Decision, HarmonicParams};
 use crate::Rule;
-use crate::labeling::largest;
+use crate::labeling::{largest, present};
 
 /// Residuals above which certificates are not worth their cost.
 const MOST_TOL: f64 = 1e-4;
@@ -382,7 +382,7 @@ impl Settling {
     /// Offsets and scales of what is solved for, by the scores so far: all that the decision may come to.
     fn rules(&self, x: &Matrix) -> Vec<Standing> {
         let c = self.mean.len();
-        let present: Vec<f64> = self.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+        let present = present(&self.mean);
         let labeled_mean = || Standing { offset: vec![0.0; c], scale: present.clone(), is_row_mean: false };
         let row_mean = || Standing { offset: self.row_mean(x), scale: present.clone(), is_row_mean: true };
         match self.decision {

@@ -48,7 +48,6 @@ pub use checkpoint::remove as remove_checkpoint;
 pub use extension::LowRankExtension;
 pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
 
-use crate::harmonic::TYPICAL_CONFIDENCE;
 use crate::labeling::typical_temperature;
 use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, SizeParams, notes};
 use checkpoint::Keeper;
@@ -169,11 +168,10 @@ impl LowRank {
             method: self.name.into(),
             n_samples: source.n_rows(),
             n_features: Some(source.n_cols()),
-            n_classes: Some(targets.n_columns()),
             n_labeled: targets.rows().len(),
             ..Report::default()
         };
-        notes::one_class(&mut report, targets);
+        notes::classes(&mut report, targets);
         let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
         let setup = Setup::share(agree(communicator, setup)?, communicator)?;
         let mut fit = match setup.params.factor {
@@ -378,8 +376,7 @@ fn check_solved(solved: &Solved) -> Result<()> {
 /// Notes how the propagation went.
 fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
     let Propagated { n_iter, residual, converged } = solved.how;
-    report.solve = Some(SolveSummary { n_iter, residual, converged, ..SolveSummary::default() });
-    notes::stopped_short(report, tol);
+    notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
 }
 
 /// How scores become labels, by the temperature that is typical of `scores`, times the sharpness where that is known.
@@ -392,10 +389,9 @@ fn rule(
     run: &Run,
 ) -> Result<Rule> {
     let mean = targets.mean();
-    let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
     let prior = params.class_prior.shares(&mean)?;
-    let rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior };
-    let typical = run.install(|| typical_temperature(&rule, scores, TYPICAL_CONFIDENCE));
+    let rule = Rule { prior, ..Rule::of_largest(mean) };
+    let typical = run.install(|| typical_temperature(&rule, scores));
     let temperature = typical * sharpness.unwrap_or(1.0);
     report.choose("temperature", temperature);
     Ok(Rule { temperature: Some(temperature), ..rule })
@@ -640,8 +636,7 @@ impl Method for LowRank {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         problem.check()?;
-        let missing = || Error::shape("the problem", "features, which low-rank needs", "a graph only");
-        let (features, targets): (&Features<'a>, _) = (problem.features.ok_or_else(missing)?, problem.targets);
+        let (features, targets) = (problem.required_features(LOW_RANK)?, problem.targets);
         features.check(run)?;
         let fit = self.fit_rows(features, targets, &Alone, run)?;
         let mut report = fit.report.clone();

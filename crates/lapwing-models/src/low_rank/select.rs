@@ -17,7 +17,7 @@ use super::fit::{Fit, Summed, column_scale};
 use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
 use crate::Rule;
-use crate::harmonic::{TYPICAL_CONFIDENCE, fitted_temperature, folds};
+use crate::harmonic::{fitted_temperature, folds};
 use crate::labeling::{largest, typical_temperature};
 
 /// Labels every class needs before there is anything to choose by.
@@ -137,7 +137,7 @@ impl Judges {
             let scores = trial.held_out.iter().flat_map(|(scores, _)| scores).copied().collect();
             let scores = Matrix::new(trial.held_out.len(), c, scores)?;
             let rule = Rule { offset: vec![0.0; c], scale: vec![1.0; c], temperature: None, prior: Vec::new() };
-            let typical = run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
+            let typical = run.install(|| typical_temperature(&rule, &scores));
             Ok(fitted_temperature(&trial.held_out) / typical)
         });
         Ok(Selected { params, widening: trial.view.widening, sharpness: sharpness.transpose()? })
