@@ -38,6 +38,7 @@ mod smoothness;
 mod stopping;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 use std::sync::Arc;
 

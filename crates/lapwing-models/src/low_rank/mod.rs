@@ -27,7 +27,9 @@ mod fit;
 mod learned;
 mod params;
 mod plan;
+mod row_fit;
 mod select;
+mod sharing;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -35,30 +37,28 @@ mod tests;
 use std::sync::Arc;
 
 use lapwing_data::communicator::agree;
-use lapwing_data::model_file::ModelFile;
 use lapwing_data::{
-    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Stream, Targets,
-    gather_finite, hash, peak_memory_bytes,
+    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets,
+    peak_memory_bytes,
 };
 use lapwing_graph::GraphParams;
-use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample, labeled_within};
-use rand::seq::index;
+use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample};
 
 pub use checkpoint::remove as remove_checkpoint;
 pub use extension::LowRankExtension;
 pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
+pub use row_fit::RowFit;
 
 use crate::labeling::typical_temperature;
-use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, SizeParams, notes};
+use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
 use select::Selected;
+use sharing::{Part, Setup, identity, share_model};
 use solve::Propagated;
 
 /// Widths from the mean beyond which exponents are noise: distances have an error of 6e-8 of the square.
 const MOST_WIDTHS: f64 = 1500.0;
-/// Rows labeled at a time where their scores are held.
-const LABEL_ROWS: usize = 1 << 16;
 /// Name of the method.
 pub const LOW_RANK: &str = "low-rank";
 
@@ -90,31 +90,6 @@ pub struct LowRank {
     name: &'static str,
     params: LowRankParams,
     given: Option<Arc<Features<'static>>>,
-}
-
-/// A fit that has seen all rows and holds none.
-#[derive(Clone, Debug)]
-pub struct RowFit {
-    /// What scores rows.
-    pub extension: LowRankExtension,
-    /// How scores become labels.
-    pub rule: Rule,
-    /// What was built, chosen and spent.
-    pub report: Report,
-    /// What a labeled row adds to its own score, times trust and target (c).
-    own: Vec<f64>,
-    /// Scores of all rows (n, c), where a factor was learned from all of them.
-    scores: Option<Matrix>,
-}
-
-/// Landmarks and parameters as rank 0 chose them.
-struct Setup {
-    landmarks: Landmarks,
-    params: LowRankParams,
-    /// Temperature as a multiple of the typical one.
-    sharpness: Option<f64>,
-    /// At rank 0.
-    sample: Option<RowSample>,
 }
 
 impl LowRank {
@@ -408,217 +383,6 @@ fn check(source: &dyn RowSource, targets: &Targets) -> Result<()> {
         return Err(Error::shape("features", expected, format!("{} rows", source.n_rows())));
     }
     Ok(())
-}
-
-/// What tells a fit from others: rows, labels, landmarks, parameters and seed. Rank 0 looks at the rows for all.
-fn identity(
-    source: &dyn RowSource,
-    targets: &Targets,
-    setup: &Setup,
-    communicator: &dyn Communicator,
-    run: &Run,
-) -> Result<String> {
-    let of = if communicator.is_root() { identity_here(source, targets, setup, run) } else { Ok(String::new()) };
-    let of = communicator.broadcast(agree(communicator, of)?.into_bytes())?;
-    Ok(String::from_utf8_lossy(&of).into_owned())
-}
-
-fn identity_here(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: &Run) -> Result<String> {
-    let mut all = hash::mix(run.seed);
-    let mut add = |bytes: &[u8]| bytes.iter().for_each(|byte| all = hash::mix(all ^ u64::from(*byte)));
-    add(setup.file()?.to_bytes().as_slice());
-    targets.rows().iter().for_each(|row| add(&row.to_le_bytes()));
-    targets.values().values().iter().chain(targets.weights()).for_each(|x| add(&x.to_bits().to_le_bytes()));
-    let rows = source.identity(run)?.unwrap_or_default();
-    Ok(format!("{all:016x} of {rows}, {} x {}", source.n_rows(), source.n_cols()))
-}
-
-/// Rows that were drawn to be fitted on, with all that have labels.
-struct Part {
-    rows: Features<'static>,
-    targets: Targets,
-}
-
-impl Part {
-    fn draw(source: &dyn RowSource, targets: &Targets, center: &[f32], count: usize, run: &Run) -> Result<Self> {
-        let n = source.n_rows();
-        let mut rng = run.rng(Stream::Nodes, 0);
-        let mut rows: Vec<u32> = index::sample(&mut rng, n, count).into_iter().map(|row| row as u32).collect();
-        rows.extend(targets.rows());
-        rows.sort_unstable();
-        rows.dedup();
-        let values = gather_finite(source, &rows, center, run)?;
-        let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
-        let targets = targets.moved(rows.len(), places)?;
-        Ok(Self { rows: Features::from_f32(rows.len(), source.n_cols(), values)?, targets })
-    }
-}
-
-impl Setup {
-    fn file(&self) -> Result<ModelFile> {
-        let Landmarks { center, values, width, mean_distance, .. } = &self.landmarks;
-        let meta = serde_json::json!({
-            "width": width, "mean_distance": mean_distance, "params": self.params, "sharpness": self.sharpness,
-        });
-        let mut file = ModelFile::new("low-rank-setup", meta);
-        file.insert("landmarks", &[values.len()], values.clone())?;
-        file.insert("center", &[center.len()], center.clone())?;
-        Ok(file)
-    }
-
-    /// What rank 0 chose, at all ranks.
-    fn share(own: Option<Self>, communicator: &dyn Communicator) -> Result<Self> {
-        if communicator.size() == 1
-            && let Some(own) = own
-        {
-            return Ok(own);
-        }
-        let bytes = own.as_ref().map_or(Ok(Vec::new()), |own| own.file().map(|file| file.to_bytes()))?;
-        let bytes = communicator.broadcast(bytes)?;
-        if let Some(own) = own {
-            return Ok(own);
-        }
-        let file = ModelFile::from_bytes(&bytes, "what rank 0 chose")?;
-        let read = |name: &str| file.meta[name].as_f64().ok_or_else(|| file.error(format!("{name} is missing")));
-        let params = serde_json::from_value(file.meta["params"].clone()).map_err(|e| file.error(e.to_string()))?;
-        Ok(Self {
-            landmarks: Landmarks {
-                center: file.array::<f32>("center", &[None])?.1.as_slice().to_vec(),
-                values: file.array::<f32>("landmarks", &[None])?.1.as_slice().to_vec(),
-                width: read("width")?,
-                mean_distance: read("mean_distance")?,
-                rows: None,
-            },
-            params,
-            sharpness: file.meta["sharpness"].as_f64(),
-            sample: None,
-        })
-    }
-}
-
-/// The model of rank 0, at all ranks.
-fn share_model(
-    own: Option<(LowRankExtension, Rule)>,
-    n_classes: usize,
-    communicator: &dyn Communicator,
-) -> Result<(LowRankExtension, Rule)> {
-    if communicator.size() == 1
-        && let Some(own) = own
-    {
-        return Ok(own);
-    }
-    let mut bytes = Vec::new();
-    if let Some((extension, rule)) = &own {
-        let mut file = ModelFile::new(LOW_RANK, serde_json::json!({ "rule": rule }));
-        extension.store(&mut file)?;
-        bytes = file.to_bytes();
-    }
-    let bytes = communicator.broadcast(bytes)?;
-    if let Some(own) = own {
-        return Ok(own);
-    }
-    let file = ModelFile::from_bytes(&bytes, "the model of rank 0")?;
-    let rule = serde_json::from_value(file.meta["rule"].clone()).map_err(|e| file.error(e.to_string()))?;
-    Ok((LowRankExtension::stored(&file, n_classes)?, rule))
-}
-
-/// Rows whose sizes stand for those of all.
-const SIZED_ROWS: usize = 1 << 17;
-
-impl RowFit {
-    /// Moves the offsets of the rule so that every class gets its size, in one more pass over the rows; sizes are those of
-    /// at most 131,072 rows, drawn at random, which estimate a share of all rows to within 0.3 %.
-    ///
-    /// Every one of several processes reads all rows, and comes to the same rule.
-    ///
-    /// # Errors
-    /// As [`SizeParams::validate`] and [`LowRankExtension::each`].
-    pub fn hold_sizes(
-        &mut self,
-        source: &dyn RowSource,
-        sizes: &SizeParams,
-        targets: &Targets,
-        run: &Run,
-    ) -> Result<()> {
-        let (n, c) = (source.n_rows(), targets.n_columns());
-        sizes.validate(c)?;
-        let share = SIZED_ROWS as f64 / n as f64;
-        let seed = hash::mix(run.seed);
-        let is_drawn = |row: usize| hash::uniform(seed ^ row as u64) < share;
-        let mut report = std::mem::take(&mut self.report);
-        let scores = report.time_steps("sizes", n as u64, run, |_| -> Result<Matrix> {
-            let mut drawn = Vec::new();
-            let keep = |first: usize, scores: Vec<f64>| {
-                let rows = scores.chunks_exact(c).enumerate().filter(|(at, _)| is_drawn(first + at));
-                Ok(rows.flat_map(|(_, row)| row.to_vec()).collect::<Vec<f64>>())
-            };
-            self.extension.each(source, 0..n, run, keep, |_, scores| {
-                drawn.extend(scores);
-                Ok(())
-            })?;
-            Matrix::new(drawn.len() / c, c, drawn)
-        });
-        let sized = sizes.decide(Arc::new(scores?), self.rule.clone(), targets, run)?;
-        self.rule = sized.rule;
-        report.parts.insert("sizes".into(), sized.part);
-        report.warnings.extend(sized.warnings);
-        self.report = report;
-        Ok(())
-    }
-
-    /// Hands labels of the rows `rows` to `take`, in blocks in the order of the rows: the first row of the block, and its
-    /// labeling. `targets` are those of the fit.
-    ///
-    /// # Errors
-    /// As [`LowRankExtension::each`].
-    ///
-    /// # Complexity
-    /// One pass; none where a factor was learned from all rows.
-    pub fn label_rows(
-        &self,
-        source: &dyn RowSource,
-        targets: &Targets,
-        rows: std::ops::Range<usize>,
-        run: &Run,
-        mut take: impl FnMut(usize, Labeling) -> Result<()> + Send,
-    ) -> Result<()> {
-        let c = targets.n_columns();
-        let label = |first: usize, mut scores: Vec<f64>| {
-            let n_rows = scores.len() / c;
-            for at in labeled_within(targets, first..first + n_rows) {
-                let row = &mut scores[(targets.rows()[at] as usize - first) * c..][..c];
-                let (y, trust) = (targets.values().row(at), targets.weights()[at]);
-                for ((score, y), own) in row.iter_mut().zip(y).zip(&self.own) {
-                    let own = trust * y * own;
-                    *score = if score.is_nan() { own } else { *score + own };
-                }
-                if row.iter().all(|score| *score == 0.0) {
-                    row.fill(f64::NAN);
-                }
-            }
-            Ok(self.rule.apply(Arc::new(Matrix::new(n_rows, c, scores)?)))
-        };
-        let Some(scores) = &self.scores else { return self.extension.each(source, rows, run, label, take) };
-        for first in rows.clone().step_by(LABEL_ROWS) {
-            run.check()?;
-            let end = rows.end.min(first + LABEL_ROWS);
-            take(first, run.install(|| label(first, scores.values()[first * c..end * c].to_vec()))?)?;
-            run.progress().update((end - rows.start) as u64, "rows");
-        }
-        Ok(())
-    }
-
-    /// Counts the rows that were left without evidence, for the report.
-    pub fn note_unreached(report: &mut Report) {
-        if report.n_unreached > 0 {
-            let n = report.n_samples;
-            report.warnings.push(format!(
-                "{} of {n} rows have no evidence: they are so far from all landmarks, or from those of any label, that \
-                 similarities are 0; a wider bandwidth gives them some",
-                report.n_unreached
-            ));
-        }
-    }
 }
 
 impl Method for LowRank {
