@@ -186,7 +186,9 @@ pub trait Method: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Parameters of the graph this method works on, so that several methods can share one; `None` if it needs none.
-    fn graph_params(&self) -> Option<&GraphParams>;
+    fn graph_params(&self) -> Option<&GraphParams> {
+        None
+    }
 
     /// Whether a graph alone is not enough.
     fn needs_features(&self) -> bool {

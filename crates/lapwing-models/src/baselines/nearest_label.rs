@@ -65,10 +65,6 @@ impl Method for NearestLabel {
         NEAREST_LABEL
     }
 
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
-    }
-
     fn needs_features(&self) -> bool {
         true
     }

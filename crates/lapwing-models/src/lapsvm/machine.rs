@@ -84,11 +84,10 @@ impl<'a> Machine<'_, 'a> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::of(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
-        let storage = basis.storage;
-        let solver = chosen_solver(params, storage, self.features.n_rows(), self.features.n_cols());
+        let solver = chosen_solver(params, basis.storage, self.features.n_rows(), self.features.n_cols());
         let smooth_gram = self.smooth_gram(&basis, solver, report, run)?;
         let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
-        // The mean of values is no business of the norm.
+        // The norm does not act on the mean of the values.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
         let centered = if mean == 0.0 { targets.clone() } else { targets.shifted(mean)? };
         let objective = Objective {
@@ -263,17 +262,7 @@ impl<'a> Machine<'_, 'a> {
             let found = dual(&resolvent.q, loss, objective.has_bias, self.params.tol.sqrt(), run)?;
             let coefficients = resolvent.coefficients(&found.rho);
             let values = values(objective.gram, factor, &coefficients, run)?;
-            Ok(Solution {
-                coefficients,
-                is_of_rows: factor.is_none(),
-                values,
-                bias: found.bias,
-                objective: found.objective,
-                n_iter: found.n_iter,
-                residual: found.residual,
-                converged: found.converged,
-                curve: Vec::new(),
-            })
+            Ok(found.solution(coefficients, factor.is_none(), values))
         };
         losses.iter().map(solve).collect()
     }
@@ -308,7 +297,7 @@ impl<'a> Machine<'_, 'a> {
     ) -> Result<(Vec<Solution>, Targets)> {
         let params = self.params;
         let n = objective.gram.n();
-        // Values have no sides that could settle.
+        // Values of a regression have no signs to become stable.
         let kind = if self.is_regression { Stopping::Gradient } else { params.stopping };
         let needs_validation = matches!(kind, Stopping::Validation | Stopping::Mixed);
         let (fitted, validation) = match options.validation {
@@ -328,7 +317,7 @@ impl<'a> Machine<'_, 'a> {
             every: params.check_every.unwrap_or_else(|| Rule::typical_interval(n)),
             stability_tol: params.stability_tol,
             tol: params.tol,
-            // With nothing unlabeled, the labels that are fitted are all there is to watch.
+            // Where all rows have labels, the signs of the fitted ones are watched.
             unlabeled: if unlabeled.is_empty() { fitted.rows() } else { &unlabeled },
             validation: validation.as_ref(),
         };

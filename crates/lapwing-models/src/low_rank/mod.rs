@@ -41,7 +41,6 @@ use lapwing_data::{
     Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets,
     peak_memory_bytes,
 };
-use lapwing_graph::GraphParams;
 use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample};
 
 pub use checkpoint::remove as remove_checkpoint;
@@ -217,21 +216,10 @@ impl LowRank {
         check(source, targets)?;
         let params = &self.params;
         params.validate()?;
-        let n_landmarks = params.n_landmarks.min(source.n_rows());
-        if self.given.is_none() && n_landmarks == params.n_landmarks && n_landmarks < 2 * targets.n_columns() {
-            let (k, c) = (params.n_landmarks, targets.n_columns());
-            report
-                .warnings
-                .push(format!("n_landmarks is {k}, too few to tell {c} classes apart; take {} or more", 2 * c));
-        }
-        if self.given.is_none() && n_landmarks < params.n_landmarks {
-            report.choose("n_landmarks", n_landmarks);
-            let (given, n) = (params.n_landmarks, source.n_rows());
-            report.warnings.push(format!("n_landmarks is {given}, but there are only {n} rows; using {n}"));
-        }
+        let n_landmarks = self.n_landmarks(source.n_rows(), targets.n_columns(), report);
         let (sample, mut landmarks) = report.time("landmarks", run, |_| -> Result<_> {
             let sample = RowSample::draw(source, n_landmarks, run)?;
-            // Centers of clusters are all that a learned factor asks of them.
+            // A learned factor takes the centers of clusters and no width.
             let is_learned = params.factor == FactorKind::Glnp;
             let bandwidth = if is_learned { LandmarkBandwidth::None } else { params.bandwidth };
             let landmarks = match &self.given {
@@ -241,7 +229,7 @@ impl LowRank {
             Ok((sample, landmarks))
         })?;
         if params.factor == FactorKind::Glnp {
-            // Its α is chosen by its own sums, once there are any.
+            // A learned factor chooses α by its own sums, which do not exist yet.
             return Ok(Some(Setup { landmarks, params: params.clone(), sharpness: None, sample: None }));
         }
         let Selected { params, widening, sharpness } = report
@@ -266,6 +254,51 @@ impl LowRank {
         Ok(Some(Setup { landmarks, params, sharpness, sample: Some(sample) }))
     }
 
+    /// The number of landmarks for `n` rows of `c` classes; a warning if it is small, or larger than n.
+    fn n_landmarks(&self, n: usize, c: usize, report: &mut Report) -> usize {
+        let given = self.params.n_landmarks;
+        let count = given.min(n);
+        if self.given.is_none() && count == given && count < 2 * c {
+            let few = format!("n_landmarks is {given}, too few to tell {c} classes apart; take {} or more", 2 * c);
+            report.warnings.push(few);
+        }
+        if self.given.is_none() && count < given {
+            report.choose("n_landmarks", count);
+            report.warnings.push(format!("n_landmarks is {given}, but there are only {n} rows; using {n}"));
+        }
+        count
+    }
+
+    /// Sums over the rows, and the share of all rows that was summed over.
+    fn sum(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        communicator: &dyn Communicator,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Summed, f64)> {
+        let Setup { landmarks, params, .. } = setup;
+        let n = source.n_rows();
+        if let Some(rows) = params.fit_rows.filter(|rows| *rows < n) {
+            // These are so few that every process takes all of them.
+            let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
+            let (source, targets) = (&part.rows, &part.targets);
+            let fit = Fit { source, center: &[], landmarks, targets, communicator: &Alone, keeper: None };
+            let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
+            return Ok((summed, source.n_rows() as f64 / n as f64));
+        }
+        // The path is that of this rank's own parameters: those of rank 0 are sent without paths.
+        let keeper = match &self.params.checkpoint {
+            Some(path) => Some(Keeper::open(path, identity(source, targets, setup, communicator, run)?, communicator)?),
+            None => None,
+        };
+        let center = &landmarks.center;
+        let fit = Fit { source, center, landmarks, targets, communicator, keeper: keeper.as_ref() };
+        Ok((fit.sum(params.factor, params, report, run)?, 1.0))
+    }
+
     fn sum_and_solve(
         &self,
         source: &dyn RowSource,
@@ -278,29 +311,7 @@ impl LowRank {
         let Setup { landmarks, params, .. } = setup;
         let prior = params.class_prior.shares(&targets.mean())?;
         let n = source.n_rows();
-        let (summed, share) = match params.fit_rows.filter(|rows| *rows < n) {
-            Some(rows) => {
-                // Few enough for every process to take them all.
-                let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
-                let (source, targets) = (&part.rows, &part.targets);
-                let fit = Fit { source, center: &[], landmarks, targets, communicator: &Alone, keeper: None };
-                let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
-                (summed, source.n_rows() as f64 / n as f64)
-            }
-            None => {
-                // Not of what rank 0 chose, which has no paths: each rank was told of the file.
-                let keeper = match &self.params.checkpoint {
-                    Some(path) => {
-                        let of = identity(source, targets, setup, communicator, run)?;
-                        Some(Keeper::open(path, of, communicator)?)
-                    }
-                    None => None,
-                };
-                let center = &landmarks.center;
-                let fit = Fit { source, center, landmarks, targets, communicator, keeper: keeper.as_ref() };
-                (fit.sum(params.factor, params, report, run)?, 1.0)
-            }
-        };
+        let (summed, share) = self.sum(source, targets, setup, communicator, report, run)?;
         let solved = report.time("solve", run, |_| summed.solve(params, &prior, share))?;
         let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
         summed.note(Some(landmarks), &solved, n_summed, report)?;
@@ -388,10 +399,6 @@ fn check(source: &dyn RowSource, targets: &Targets) -> Result<()> {
 impl Method for LowRank {
     fn name(&self) -> &'static str {
         self.name
-    }
-
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
     }
 
     fn needs_features(&self) -> bool {

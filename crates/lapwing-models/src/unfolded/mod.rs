@@ -137,7 +137,7 @@ impl UnfoldedGnn {
             let reason = "l2_reg is 0: where the labeled nodes can be told apart, cross-entropy has no minimizer";
             report.warnings.push(reason.into());
         }
-        // The mean of values is no business of the norm, nor of degrees.
+        // The norm and the degrees do not act on the mean of the values.
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
@@ -180,7 +180,7 @@ impl UnfoldedGnn {
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias)?;
         let mut attention = params.attention.map(Attention::new);
-        // They tell the loss, whose error is of the same order.
+        // The loss is computed from these scores: its error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
         for round in 0.. {
             let loss = Loss::new(params.loss, targets);
@@ -196,11 +196,7 @@ impl UnfoldedGnn {
             };
             let (layers, mut trace, mut summary) = match params.hidden {
                 Some(units) => network::train(&training, features, units, report)?,
-                None => {
-                    let trained = training.train(report)?;
-                    let output = trained.weights;
-                    (Layers { hidden: None, output, bias: params.bias }, trained.trace, trained.summary)
-                }
+                None => training.layers(report)?,
             };
             let (f, mut z) = report.time("propagate", run, |_| {
                 let f = match layers.hidden {
@@ -216,11 +212,11 @@ impl UnfoldedGnn {
                     propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
                 }
                 _ => {
-                    // What was stored or solved roughly has told the loss roughly.
+                    // The loss so far comes from rough solves and single precision.
                     trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
                     summary.loss.clone_from(&trace.values);
                     if let Some(power) = params.attention {
-                        // As predictions on this graph find them, from the weights as they are.
+                        // Predictions on this graph start from its own weights as well.
                         let plain = Propagator::new(graph, params.propagation(), run)?;
                         let first = plain.solve(&f, SCORES_TOL, run)?;
                         z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;

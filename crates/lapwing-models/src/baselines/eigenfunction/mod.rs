@@ -37,7 +37,6 @@ use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, above, at_least};
 use lapwing_data::{Matrix, Result, Run, Targets, check_memory, parameters};
-use lapwing_graph::GraphParams;
 use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
 
@@ -199,10 +198,6 @@ struct Chosen {
 impl Method for Eigenfunction {
     fn name(&self) -> &'static str {
         EIGENFUNCTION
-    }
-
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
     }
 
     fn needs_features(&self) -> bool {
