@@ -216,10 +216,7 @@ impl UnfoldedGnn {
                     trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
                     summary.loss.clone_from(&trace.values);
                     if let Some(power) = params.attention {
-                        // Predictions on this graph start from its own weights as well.
-                        let plain = Propagator::new(graph, params.propagation(), run)?;
-                        let first = plain.solve(&f, SCORES_TOL, run)?;
-                        z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
+                        z = self.attended(graph, power, &f, run)?;
                     }
                     note_unconverged(&trace, params.tol, report);
                     report.add_part("unfolded", &summary)?;
@@ -243,6 +240,13 @@ fn faint_edges(graph: &Graph, self_loop: f64) -> Option<String> {
 }
 
 impl UnfoldedGnn {
+    /// Z (n, c) of the outputs `f`, found as predictions on this graph find it: from the weights of the edges as they are.
+    fn attended(&self, graph: &Graph, power: f64, f: &Matrix, run: &Run) -> Result<Matrix> {
+        let propagation = self.params.propagation();
+        let first = Propagator::new(graph, propagation, run)?.solve(f, SCORES_TOL, run)?;
+        Attention::new(power).smooth(graph, propagation, f, first, run)
+    }
+
     /// ℓ and penalty of hidden states of all nodes (n, c).
     fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> Result<f64> {
         let rows = targets.rows();
