@@ -53,6 +53,12 @@ impl Labeling {
 }
 
 impl Rule {
+    /// The largest score decides among the classes that have a label, of which `mean` (c) are the frequencies. No
+    /// temperature yet.
+    pub(crate) fn of_largest(mean: Vec<f64>) -> Self {
+        Self { offset: vec![0.0; mean.len()], scale: present(&mean), temperature: None, prior: mean }
+    }
+
     /// Labels, distributions and confidence of rows with `scores` (n, c); rows of NaN are unreached.
     ///
     /// # Complexity
@@ -208,10 +214,17 @@ fn each_exponential(values: &mut [f64]) {
     }
 }
 
-/// The temperature at which the median row is given `share` by the softmax of its standing.
-///
-/// Harmonic scores have no scale of their own; this gives them one where there are too few labels to fit it.
-pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix, share: f64) -> f64 {
+/// 1 for classes that have a label, 0 for others, which are never chosen; `mean` (c) are the labeled class frequencies.
+pub(crate) fn present(mean: &[f64]) -> Vec<f64> {
+    mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect()
+}
+
+/// Share of its class that the median row gets where there are too few labels to fit a temperature.
+const TYPICAL_CONFIDENCE: f64 = 0.9;
+
+/// The temperature at which the softmax gives the median row [`TYPICAL_CONFIDENCE`]. Harmonic scores and fits by least
+/// squares have no scale of their own.
+pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
     let c = scores.n_cols();
     // The margin of the best over the others decides: with all others equally far behind by m, the best has
     // share 1 / (1 + (c − 1)·exp(−m/T)).
@@ -242,7 +255,7 @@ pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix, share: f64) -> f
     let middle = margins.len() / 2;
     let median = *margins.select_nth_unstable_by(middle, f64::total_cmp).1;
     let others = rule.scale.iter().filter(|s| **s > 0.0).count().saturating_sub(1).max(1) as f64;
-    (median / (others * share / (1.0 - share)).ln()).max(f64::MIN_POSITIVE)
+    (median / (others * TYPICAL_CONFIDENCE / (1.0 - TYPICAL_CONFIDENCE)).ln()).max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
@@ -304,7 +317,7 @@ mod tests {
     fn the_typical_temperature_gives_the_median_row_its_share() {
         let rule = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
         let scores = Matrix::new(3, 2, vec![1e-6, 0.0, 0.0, 2e-6, 3e-6, 0.0]).unwrap();
-        let temperature = typical_temperature(&rule, &scores, 0.9);
+        let temperature = typical_temperature(&rule, &scores);
         let labeling = Rule { temperature: Some(temperature), ..rule }.apply(Arc::new(scores));
         assert!((labeling.confidence[1] - 0.9).abs() < 1e-9);
     }

@@ -7,6 +7,7 @@ mod class_mass;
 mod class_sizes;
 mod compare;
 mod extend;
+mod fitting;
 #[cfg(test)]
 #[path = "../../../tests/golden/reader.rs"]
 mod golden;

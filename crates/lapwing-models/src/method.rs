@@ -33,7 +33,7 @@ impl std::fmt::Debug for Problem<'_, '_> {
     }
 }
 
-impl<'p> Problem<'p, '_> {
+impl<'p, 'a> Problem<'p, 'a> {
     /// Labels alone; to be completed by features, a graph or both: `Problem { features: Some(&features),
     /// ..Problem::new(&targets) }`.
     pub fn new(targets: &'p Targets) -> Self {
@@ -49,6 +49,12 @@ impl<'p> Problem<'p, '_> {
             n_labeled: self.targets.rows().len(),
             ..Report::default()
         }
+    }
+
+    /// The features of a checked problem, for a method that does not work on a graph alone.
+    pub(crate) fn required_features(&self, method: &str) -> Result<&'p Features<'a>> {
+        let missing = || Error::shape("the problem", format!("features, which {method} needs"), "a graph only");
+        self.features.ok_or_else(missing)
     }
 
     /// Checks that features, graph and targets are of one number of rows.
@@ -180,7 +186,9 @@ pub trait Method: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Parameters of the graph this method works on, so that several methods can share one; `None` if it needs none.
-    fn graph_params(&self) -> Option<&GraphParams>;
+    fn graph_params(&self) -> Option<&GraphParams> {
+        None
+    }
 
     /// Whether a graph alone is not enough.
     fn needs_features(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Warnings that several methods write into their reports.
 
-use lapwing_data::{Report, Targets};
+use lapwing_data::{Report, SolveSummary, Targets};
 
 use crate::Labeling;
 use crate::class_sizes::label_counts;
@@ -12,9 +12,10 @@ use crate::labeling::largest;
 const MOST_SHARE: f64 = 0.95;
 const MOST_SHARE_OF_LABELS: f64 = 0.7;
 
-/// All labels are of one class.
-pub(crate) fn one_class(report: &mut Report, targets: &Targets) {
+/// The number of classes; a warning if all labels are of one.
+pub(crate) fn classes(report: &mut Report, targets: &Targets) {
     let mean = targets.mean();
+    report.n_classes = Some(mean.len());
     if mean.iter().filter(|m| **m > 0.0).count() < 2 {
         let class = targets.class_name(largest(&mean));
         report.warnings.push(format!("all labels are of one class, {class}: every row will get it"));
@@ -66,9 +67,10 @@ pub(crate) fn unreached(report: &mut Report) {
     }
 }
 
-/// The solver stopped above its tolerance.
-pub(crate) fn stopped_short(report: &mut Report, tol: f64) {
-    if let Some(solve) = report.solve.as_ref().filter(|solve| !solve.converged) {
+/// How a solve went; a warning if it stopped above its tolerance.
+pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64) {
+    let solve = report.solve.insert(solve);
+    if !solve.converged {
         let (n_iter, residual) = (solve.n_iter, solve.residual);
         report.warnings.push(format!(
             "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; \

@@ -12,11 +12,12 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Result, Run, parameters, peak_memory_bytes};
+use lapwing_data::{Result, Run, parameters};
 use lapwing_graph::{GraphParams, Metric, ZeroRows};
 
+use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes};
-use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, Rule};
+use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub const NEAREST_LABEL: &str = "nearest-label";
@@ -64,35 +65,22 @@ impl Method for NearestLabel {
         NEAREST_LABEL
     }
 
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
-    }
-
     fn needs_features(&self) -> bool {
         true
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let (features, targets) = (super::features(self.name(), problem)?, problem.targets);
-        let mut report = super::report(self.name(), problem);
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let labeled = features.select(targets.rows())?;
         let given = Arc::new(targets.values().clone());
         let extension = NeighborExtension::of_nearest(labeled, self.params.metric, self.params.zero_rows, given);
-        let mut scores = report.time("nearest", run, |_| extension.extend(features, run))?;
+        let mut scores = fitting.report.time("nearest", run, |_| extension.extend(features, run))?;
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
         }
-        let mean = targets.mean();
-        let rule = Rule {
-            offset: vec![0.0; mean.len()],
-            scale: super::present(&mean),
-            // The scores are shares already.
-            temperature: None,
-            prior: mean,
-        };
-        let labeling = report.time("decide", run, |_| run.install(|| rule.apply(Arc::new(scores))));
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph: None, report })
+        // The scores are shares already, which need no temperature.
+        Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), Some(extension.into()), None))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -20,16 +20,19 @@
 //!
 //! For few labels [`Harmonic`](crate::Harmonic) is the better one, and cheaper: it has no q to choose.
 
+use std::sync::Arc;
+
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, parameters, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, parameters};
+use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
 use rayon::prelude::*;
 
+use crate::fitting::{Fitting, Temperature};
 use crate::harmonic::{PlannedGraph, kept_rows, plan_graph};
 use crate::resident::{Program, base_bytes};
-use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize, notes};
+use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
 pub const SIMPLE_HARMONIC: &str = "simple-harmonic";
@@ -94,27 +97,14 @@ impl SimpleHarmonic {
         self.params.n_eigenvectors.unwrap_or_else(|| (l / 2).min(most).min(MOST_TYPICAL).max(c))
     }
 
-    /// The graph: given, or built as a phase of the report.
-    fn built(&self, problem: &Problem<'_, '_>, report: &mut Report, run: &Run) -> Result<Option<AffinityGraph>> {
-        match (problem.graph, problem.features) {
-            (Some(_), _) => Ok(None),
-            (None, Some(features)) => {
-                report.time("graph", run, |_| affinity_graph(features, &self.graph, run)).map(Some)
-            }
-            (None, None) => Err(Error::shape("the problem", "features or a graph", "neither")),
-        }
-    }
-
     /// f (n, c), NaN where no label reaches.
-    fn scores(&self, affinity: &AffinityGraph, targets: &Targets, report: &mut Report, run: &Run) -> Result<Matrix> {
-        let components = report.time("components", run, |_| affinity.graph.components());
-        affinity.describe(&components, report);
+    fn scores(&self, affinity: &AffinityGraph, fitting: &mut Fitting<'_, '_, '_>) -> Result<Matrix> {
+        let components = fitting.components(affinity);
+        let Fitting { problem: Problem { targets, .. }, run, .. } = *fitting;
         let holds = components.holding(targets.rows());
         let n_parts = holds.iter().filter(|holds| **holds).count();
         let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
-        report.n_unreached = reached.iter().filter(|reached| !**reached).count();
-        report.n_unlabeled_components = holds.len() - n_parts;
-        let pairs = report.time("eigenvectors", run, |report| -> Result<Eigenpairs> {
+        let pairs = fitting.report.time("eigenvectors", run, |report| -> Result<Eigenpairs> {
             let part = (report.n_unreached > 0).then(|| affinity.graph.part(&kept_rows(&reached), &mut Vec::new()));
             let part = part.transpose()?;
             let graph = part.as_ref().unwrap_or(&affinity.graph);
@@ -122,8 +112,9 @@ impl SimpleHarmonic {
             let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
             smallest_eigenpairs(graph, q, &params, run)
         })?;
-        report.solve = Some(summary(&pairs.info));
-        report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))
+        let scores = fitting.report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))?;
+        fitting.note_solve(summary(&pairs.info), &self.graph, self.params.tol);
+        Ok(scores)
     }
 
     /// q for a graph of `n` rows in `n_parts` labeled components.
@@ -201,20 +192,12 @@ impl Method for SimpleHarmonic {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        problem.check()?;
-        let mut report = super::report(self.name(), problem);
-        let built = self.built(problem, &mut report, run)?;
-        let affinity = built.as_ref().or(problem.graph);
-        let missing = || Error::Internal { reason: "no graph was built".into() };
-        let affinity = affinity.ok_or_else(missing)?;
-        let scores = self.scores(affinity, problem.targets, &mut report, run)?;
-        notes::low_recall(&mut report, self.graph.recall_target);
-        notes::unreached(&mut report);
-        notes::stopped_short(&mut report, self.params.tol);
-        let (rule, labeling) = super::decide_by_largest(scores, problem.targets.mean(), &mut report, run);
-        let extension = NeighborExtension::of_graph(problem, affinity, &self.graph, &labeling.scores);
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension: extension.map(Extension::from), graph: built, report })
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let affinity = fitting.graph(&self.graph)?;
+        let scores = Arc::new(self.scores(&affinity, &mut fitting)?);
+        let extension = NeighborExtension::of_graph(problem, &affinity, &self.graph, &scores);
+        let extension = extension.map(Extension::from);
+        Ok(fitting.decide(scores, Temperature::Fitted(None), extension, affinity.into_built()))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

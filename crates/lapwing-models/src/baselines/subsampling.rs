@@ -125,19 +125,15 @@ impl Method for Subsampling {
         SUBSAMPLING
     }
 
-    /// None that could be shared: the graph is one of the chosen rows.
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
-    }
-
     fn needs_features(&self) -> bool {
         true
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let (features, targets) = (super::features(self.name(), problem)?, problem.targets);
+        problem.check()?;
+        let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let n = features.n_rows();
-        // Rows that are not chosen are checked when they are compared, those that are when their graph is built.
+        // The graph is one of the chosen rows, which no other method shares. Rows that are not chosen are checked when they are compared, those that are when their graph is built.
         let chosen = self.chosen(targets, run)?;
         let sample = features.select(&chosen)?;
         let place = |row: &u32| chosen.partition_point(|other| other < row) as u32;

@@ -1,13 +1,15 @@
 //! What holds for all of the baselines: two blobs, threads, models, refusals; and least squares on dense eigenvectors.
 
+use std::sync::Arc;
+
 use lapwing_data::params::Parameters;
-use lapwing_data::{ClassNames, Csr, Labels, Targets};
+use lapwing_data::{ClassNames, Csr, Features, Labels, Matrix, Run, Targets};
 use lapwing_graph::testkit::{blobs, dense_values, nasty_graphs};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::dense::{eigen_symmetric, least_squares};
 
 use super::*;
-use crate::{Method, MethodParams, Model, ProblemSize, method};
+use crate::{Method, MethodParams, Model, Problem, ProblemSize, method};
 
 const NAMES: [&str; 4] = [EIGENFUNCTION, SUBSAMPLING, SIMPLE_HARMONIC, NEAREST_LABEL];
 

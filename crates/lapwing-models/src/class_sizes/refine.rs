@@ -14,7 +14,6 @@ use rayon::prelude::*;
 use super::offsets::{Held, class_of_rows, hold_sizes};
 use super::{BLOCK_ROWS, SizeBounds};
 use crate::Rule;
-use crate::harmonic::TYPICAL_CONFIDENCE;
 use crate::labeling::typical_temperature;
 
 /// Rounds of refinement; they end sooner when no label changes.
@@ -66,7 +65,7 @@ pub(super) fn refine(
         }
         labels = found;
     }
-    let temperature = run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
+    let temperature = run.install(|| typical_temperature(&rule, &scores));
     rule.temperature = Some(temperature);
     Ok(Refined { scores, rule, held, rounds })
 }

@@ -21,15 +21,15 @@
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`] for how it is solved, in what time and memory, and what is
 //! parallel.
 
-use std::borrow::Cow;
-
 use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
 use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, times_power};
 
-use super::certificate::{Certificate, Settling};
+use super::certificate::Certificate;
 use super::leave_one_out::Influence;
+use super::parts::{Labeled, Part, by_component, kept_rows};
 use super::refine::{Refinement, Refiner, Sparsified};
+use super::settling::Settling;
 use super::{Clamp, Form, HarmonicParams};
 use crate::class_sizes::{LabelsDrawn, label_counts};
 
@@ -140,23 +140,10 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
 fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> {
     let Solving { graph, components, targets, params, .. } = *solving;
     let is_hard = params.clamp == Clamp::Hard;
-    let form = match params.form {
-        _ if is_hard => Form::Plain,
-        Form::Auto if targets.n_columns() == 1 => Form::Stable,
-        _ => params.resolved_form(),
-    };
+    let (form, graph_reg) = resolved(solving);
     let holds = components.holding(targets.rows());
     let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
     let mean = targets.mean();
-    let graph_reg = match params.graph_reg {
-        _ if is_hard => 0.0,
-        Some(graph_reg) => graph_reg,
-        // The weight of `Form::Auto` is for classes.
-        None if params.form == Form::Auto && targets.n_columns() > 1 => {
-            default_graph_reg(Form::Auto, graph.mean_degree(), targets)
-        }
-        None => default_graph_reg(form, graph.mean_degree(), targets),
-    };
     let mut scores = Matrix::filled(reached.len(), mean.len(), f64::NAN);
     // Where no system is left to solve, everything is known.
     let mut solved =
@@ -174,19 +161,13 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     let mut place = Vec::new();
     for labeled in parts {
         if let Some(value) = labeled.only_value(targets, form) {
-            let shifted: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
-            labeled.rows(&reached).for_each(|row| scores.row_mut(row).copy_from_slice(&shifted));
+            let centered: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
+            labeled.rows(&reached).for_each(|row| scores.row_mut(row).copy_from_slice(&centered));
             continue;
         }
         // The stable form centers each component by the mean of its own labels.
         let center = if form == Form::Stable { labeled.mean(targets) } else { mean.clone() };
         let part = Part::of(graph, labeled, &reached, targets, &mut place)?;
-        let shift = match form {
-            // In regression the level of a component is that of its values.
-            Form::Stable if mean.len() == 1 => vec![center[0] - mean[0]],
-            Form::Stable => vec![0.0; mean.len()],
-            _ => mean.clone(),
-        };
         let system = System { part: &part, mean: &center, settling: settling.as_ref(), is_last_implied, solving, run };
         let solution = match form {
             _ if is_hard => system.hard()?,
@@ -194,16 +175,42 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
             Form::Stable => system.stable(graph_reg)?,
             _ => system.plain(graph_reg)?,
         };
-        part.spread(&solution.x, &shift, is_last_implied, &mut scores);
+        part.spread(&solution.x, &level(form, &center, &mean), is_last_implied, &mut scores);
         solved.add(solution, &part);
     }
     let Solved { summary, refinement, influence, certificate } = solved;
     Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence, certificate })
 }
 
+/// The form, which is never auto, and γ.
+fn resolved(solving: &Solving<'_>) -> (Form, f64) {
+    let Solving { graph, targets, params, .. } = *solving;
+    if params.clamp == Clamp::Hard {
+        return (Form::Plain, 0.0);
+    }
+    let form = match params.form {
+        Form::Auto if targets.n_columns() == 1 => Form::Stable,
+        _ => params.resolved_form(),
+    };
+    // The weight of `Form::Auto` is for classes.
+    let is_auto = params.form == Form::Auto && targets.n_columns() > 1;
+    let weighted = if is_auto { Form::Auto } else { form };
+    (form, params.graph_reg.unwrap_or_else(|| default_graph_reg(weighted, graph.mean_degree(), targets)))
+}
+
 /// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others.
 fn is_last_implied(targets: &Targets) -> bool {
     targets.n_columns() > 1 && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
+}
+
+/// What is added to the scores of a part (c), whose targets were centered by `center`; `mean` is that of all targets.
+fn level(form: Form, center: &[f64], mean: &[f64]) -> Vec<f64> {
+    match form {
+        // In regression the level of a component is that of its values.
+        Form::Stable if mean.len() == 1 => vec![center[0] - mean[0]],
+        Form::Stable => vec![0.0; mean.len()],
+        _ => mean.to_vec(),
+    }
 }
 
 /// What the systems of all parts say together.
@@ -236,132 +243,6 @@ impl Solved {
             all.join(one.placed(|row| part.whole(row as usize) as u32, part.n()));
         }
     }
-}
-
-/// Rows that are one system, and the labels among them.
-struct Labeled {
-    /// The rows, ascending; `None` for all that a label reaches.
-    rows: Option<Vec<u32>>,
-    /// Whether these are all rows of the graph.
-    is_whole: bool,
-    /// Positions of the labels among all labels.
-    labels: Vec<usize>,
-}
-
-/// The labeled components, each by itself.
-fn by_component(components: &Components, targets: &Targets) -> Vec<Labeled> {
-    let mut number = vec![u32::MAX; components.sizes.len()];
-    let mut parts: Vec<Labeled> = Vec::new();
-    for (at, &row) in targets.rows().iter().enumerate() {
-        let id = components.id[row as usize] as usize;
-        if number[id] == u32::MAX {
-            number[id] = parts.len() as u32;
-            let is_whole = components.sizes.len() == 1;
-            let rows = Vec::with_capacity(components.sizes[id]);
-            parts.push(Labeled { rows: Some(rows), is_whole, labels: Vec::new() });
-        }
-        parts[number[id] as usize].labels.push(at);
-    }
-    for (row, &id) in components.id.iter().enumerate() {
-        if let Some(rows) = parts.get_mut(number[id as usize] as usize).and_then(|part| part.rows.as_mut()) {
-            rows.push(row as u32);
-        }
-    }
-    parts
-}
-
-impl Labeled {
-    /// All rows that a label reaches, together.
-    fn of_all(reached: &[bool], targets: &Targets) -> Self {
-        let is_whole = reached.iter().all(|reached| *reached);
-        Self { rows: None, is_whole, labels: (0..targets.rows().len()).collect() }
-    }
-
-    /// The rows.
-    fn rows<'a>(&'a self, reached: &'a [bool]) -> Box<dyn Iterator<Item = usize> + 'a> {
-        match &self.rows {
-            Some(rows) => Box::new(rows.iter().map(|&row| row as usize)),
-            None => Box::new((0..reached.len()).filter(|&row| reached[row])),
-        }
-    }
-
-    /// The value of all labels, if they agree, which leaves a stable function nothing to tell apart.
-    fn only_value<'t>(&self, targets: &'t Targets, form: Form) -> Option<&'t [f64]> {
-        let (first, rest) = self.labels.split_first().filter(|_| form == Form::Stable)?;
-        let value = targets.values().row(*first);
-        rest.iter().all(|&at| targets.values().row(at) == value).then_some(value)
-    }
-
-    /// Weighted mean of the labels (c).
-    fn mean(&self, targets: &Targets) -> Vec<f64> {
-        let total: f64 = self.labels.iter().map(|&at| targets.weights()[at]).sum();
-        let mut mean = vec![0.0; targets.n_columns()];
-        for &at in &self.labels {
-            let weight = targets.weights()[at] / total;
-            mean.iter_mut().zip(targets.values().row(at)).for_each(|(mean, y)| *mean += weight * y);
-        }
-        mean
-    }
-}
-
-/// Rows of the graph that are one system.
-pub(super) struct Part<'a> {
-    /// Their numbers in the whole; `None` if they are all of it.
-    rows: Option<Vec<u32>>,
-    pub(super) graph: Cow<'a, Graph>,
-    /// Labeled rows, by their number in the part.
-    pub labeled: Vec<u32>,
-    /// Positions of these labels among all labels.
-    labels: Vec<usize>,
-}
-
-impl<'a> Part<'a> {
-    /// Cuts the part out of the graph; `place` is scratch space of [`Graph::part`].
-    fn of(
-        graph: &'a Graph,
-        labeled: Labeled,
-        reached: &[bool],
-        targets: &Targets,
-        place: &mut Vec<u32>,
-    ) -> Result<Self> {
-        let Labeled { rows, is_whole, labels } = labeled;
-        let row_of = |at: &usize| targets.rows()[*at];
-        if is_whole {
-            let graph = Cow::Borrowed(graph);
-            return Ok(Self { rows: None, graph, labeled: labels.iter().map(row_of).collect(), labels });
-        }
-        let rows = rows.unwrap_or_else(|| kept_rows(reached));
-        let graph = Cow::Owned(graph.part(&rows, place)?);
-        let labeled = labels.iter().map(|at| place[row_of(at) as usize]).collect();
-        Ok(Self { rows: Some(rows), graph, labeled, labels })
-    }
-
-    pub(super) fn n(&self) -> usize {
-        self.graph.n_samples()
-    }
-
-    /// Number in the whole of a row of the part.
-    pub(super) fn whole(&self, row: usize) -> usize {
-        self.rows.as_ref().map_or(row, |rows| rows[row] as usize)
-    }
-
-    /// Writes the scores of the part's rows: `centered` plus `shift`, the last column completed if it was left out.
-    fn spread(&self, centered: &Matrix, shift: &[f64], is_last_implied: bool, scores: &mut Matrix) {
-        let solved = centered.n_cols();
-        for (row, values) in centered.rows().enumerate() {
-            let out = scores.row_mut(self.whole(row));
-            out[..solved].copy_from_slice(values);
-            if is_last_implied {
-                out[solved] = -values.iter().sum::<f64>();
-            }
-            out.iter_mut().zip(shift).for_each(|(out, shift)| *out += shift);
-        }
-    }
-}
-
-/// Numbers of the rows where `keep` holds, ascending.
-pub(crate) fn kept_rows(keep: &[bool]) -> Vec<u32> {
-    (0..keep.len() as u32).filter(|&row| keep[row as usize]).collect()
 }
 
 struct System<'a> {
@@ -470,13 +351,13 @@ impl System<'_> {
             return Ok(solution);
         }
         let g = &mut solution.x;
-        let mut shift = vec![0.0; g.n_cols()];
+        let mut mean = vec![0.0; g.n_cols()];
         for (row, weight) in g.rows().zip(&c).filter(|(_, weight)| **weight > 0.0) {
-            shift.iter_mut().zip(row).for_each(|(shift, g)| *shift += weight * g);
+            mean.iter_mut().zip(row).for_each(|(mean, g)| *mean += weight * g);
         }
         let columns = g.n_cols().max(1);
         g.values_mut().chunks_exact_mut(columns).for_each(|row| {
-            row.iter_mut().zip(&shift).for_each(|(g, shift)| *g -= shift);
+            row.iter_mut().zip(&mean).for_each(|(g, mean)| *g -= mean);
         });
         Ok(solution)
     }

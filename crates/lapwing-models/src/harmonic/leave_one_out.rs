@@ -24,7 +24,8 @@ use lapwing_graph::Components;
 use lapwing_solve::{Constraint, LaplacianSolver};
 use rand::seq::index::sample;
 
-use super::function::{HarmonicFunction, Part};
+use super::function::HarmonicFunction;
+use super::parts::Part;
 use crate::class_sizes::label_counts;
 use crate::labeling::largest;
 

@@ -7,22 +7,24 @@ mod certificate;
 mod function;
 mod leave_one_out;
 mod params;
+mod parts;
 mod plan;
 mod refine;
 mod select;
 mod select_regression;
+mod settling;
 mod sparse;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_data::{Matrix, Report, Result, Run, Targets, peak_memory_bytes};
+use lapwing_graph::{AffinityGraph, GraphParams};
 use serde_json::json;
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
-pub(crate) use function::kept_rows;
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
+pub(crate) use parts::kept_rows;
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
 pub(crate) use select::{FOLDS, fitted_temperature, folds};
@@ -30,17 +32,15 @@ pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
 use crate::class_sizes::{self, LabelsDrawn, NO_SIZES, SizeBounds, label_counts};
+use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
 use crate::harmonic::refine::Refiner;
-use crate::labeling::typical_temperature;
+use crate::labeling::{present, typical_temperature};
 use crate::{
     Extension, Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, SizeOptions,
     SizeParams, notes,
 };
-
-/// Share of the class given to the median row where there are too few labels to fit a temperature.
-pub(crate) const TYPICAL_CONFIDENCE: f64 = 0.9;
 
 /// Harmonic classifier and regressor: parameters, checked.
 #[derive(Clone, Debug)]
@@ -59,7 +59,6 @@ struct Solved {
     /// Whether labels are spread over the components as labels drawn at random are.
     is_spread: bool,
     built: Option<AffinityGraph>,
-    report: Report,
 }
 
 impl Harmonic {
@@ -79,38 +78,23 @@ impl Harmonic {
     /// # Errors
     /// As [`Method::fit`].
     pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
-        let columns = problem.targets.n_columns();
-        if columns != 1 {
-            return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
-        }
-        let Solved { function, is_centered, built, mut report, .. } = self.solved(problem, run)?;
-        let mean = function.mean[0];
-        let score_radius = self.radii(&function, 0, &mut report)?;
-        let offset = if is_centered { mean } else { 0.0 };
+        let mut fitting = Fitting::regression(self.name(), problem, run)?;
+        let Solved { function, is_centered, built, .. } = self.solved(&mut fitting)?;
+        let score_radius = self.radii(&function, 0, &mut fitting.report)?;
+        let offset = if is_centered { function.mean[0] } else { 0.0 };
         let mut values = function.scores;
         values.values_mut().iter_mut().for_each(|v| *v += offset);
         let values = Arc::new(values);
         let extension = self.extension(problem, built.as_ref(), &values);
-        let reached = function.reached;
-        report.peak_bytes = peak_memory_bytes();
-        Ok(FittedRegression { values, reached, score_radius, mean, extension, graph: built, report })
+        let regressed = fitting.regressed(values, extension, built);
+        Ok(FittedRegression { reached: function.reached, score_radius, ..regressed })
     }
 
-    fn solved(&self, problem: &Problem<'_, '_>, run: &Run) -> Result<Solved> {
-        let mut report = problem.report(self.name());
-        problem.check()?;
-        self.check_prior(problem)?;
-        let built = match (problem.graph, problem.features) {
-            (None, Some(features)) => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
-            _ => None,
-        };
-        let affinity = match (problem.graph, built.as_ref()) {
-            (Some(given), _) => given,
-            (None, Some(built)) => built,
-            (None, None) => return Err(Error::shape("the problem", "features or a graph", "neither")),
-        };
-        let solved = self.solve_on(affinity, problem.targets, None, report, run)?;
-        Ok(Solved { built, ..solved })
+    fn solved(&self, fitting: &mut Fitting<'_, '_, '_>) -> Result<Solved> {
+        self.check_prior(fitting.problem)?;
+        let affinity = fitting.graph(&self.graph)?;
+        let solved = self.solve_on(&affinity, None, fitting)?;
+        Ok(Solved { built: affinity.into_built(), ..solved })
     }
 
     /// Checks that the class prior has one share for each class, before anything is built.
@@ -125,14 +109,12 @@ impl Harmonic {
     fn solve_on(
         &self,
         affinity: &AffinityGraph,
-        targets: &Targets,
         refiner: Option<&Refiner<'_>>,
-        mut report: Report,
-        run: &Run,
+        fitting: &mut Fitting<'_, '_, '_>,
     ) -> Result<Solved> {
+        let components = fitting.components(affinity);
+        let Fitting { problem: Problem { targets, .. }, ref mut report, run } = *fitting;
         let graph = &affinity.graph;
-        let components = report.time("components", run, |_| graph.components());
-        affinity.describe(&components, &mut report);
         let params = match (self.params.form, targets.n_columns()) {
             (Form::Auto, 1) => report
                 .time("select", run, |report| select_regression::select(graph, targets, &self.params, report, run))?,
@@ -155,9 +137,15 @@ impl Harmonic {
         if is_centered && function.form != Form::Stable {
             leave_one_out::center_rows(&mut function, &components, targets);
         }
-        self.note(&mut report, &function, &components.holding(targets.rows()));
+        if self.params.graph_reg.is_none() {
+            report.choose("graph_reg", function.graph_reg);
+        }
+        if self.params.form == Form::Auto {
+            report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
+        }
+        fitting.note_solve(function.solve.clone(), &self.graph, self.params.tol);
         let is_spread = class_sizes::are_spread(targets, &components);
-        Ok(Solved { function, verdict, is_centered, is_spread, built: None, report })
+        Ok(Solved { function, verdict, is_centered, is_spread, built: None })
     }
 
     /// Whether the level that scores are compared with is left to the labels.
@@ -167,29 +155,12 @@ impl Harmonic {
         targets.n_columns() > 1 && is_auto && matches!(decision, Decision::Auto | Decision::Sizes)
     }
 
-    /// Writes into the report what the solve found and chose.
-    fn note(&self, report: &mut Report, function: &HarmonicFunction, labeled_components: &[bool]) {
-        report.solve = Some(function.solve.clone());
-        report.n_unreached = function.reached.iter().filter(|reached| !**reached).count();
-        report.n_unlabeled_components = labeled_components.iter().filter(|holds| !**holds).count();
-        if self.params.graph_reg.is_none() {
-            report.choose("graph_reg", function.graph_reg);
-        }
-        if self.params.form == Form::Auto {
-            report.choose("form", if function.form == Form::Stable { "stable" } else { "plain" });
-        }
-        notes::low_recall(report, self.graph.recall_target);
-        notes::unreached(report);
-        notes::stopped_short(report, self.params.tol);
-    }
-
     /// From a function to labels.
-    fn decided<'a>(&self, problem: &Problem<'_, 'a>, mut solved: Solved, run: &Run) -> Result<Fitted<'a>> {
-        let mut report = std::mem::take(&mut solved.report);
+    fn decided<'a>(&self, mut fitting: Fitting<'_, '_, 'a>, mut solved: Solved) -> Result<Fitted<'a>> {
+        let Fitting { problem, ref mut report, run } = fitting;
         let targets = problem.targets;
-        report.n_classes = Some(targets.n_columns());
-        notes::one_class(&mut report, targets);
-        let bounds = self.size_bounds(targets, solved.is_spread, &mut report)?;
+        notes::classes(report, targets);
+        let bounds = self.size_bounds(targets, solved.is_spread, report)?;
         let (rule, labeling) = report.time("decide", run, |report| -> Result<_> {
             let mut rule = run.install(|| self.rule(&solved, targets.n_columns(), report))?;
             let scores = Arc::new(std::mem::take(&mut solved.function.scores));
@@ -206,10 +177,10 @@ impl Harmonic {
             let labeling = run.install(|| rule.apply(scores));
             Ok((rule, labeling))
         })?;
-        notes::lost_classes(&mut report, &labeling, targets);
+        notes::lost_classes(report, &labeling, targets);
         let scores = labeling.scores.clone();
         let extension = self.extension(problem, solved.built.as_ref(), &scores);
-        let mut fitted = Fitted { labeling, rule, extension, graph: solved.built, report };
+        let mut fitted = fitting.classified(rule, labeling, extension, solved.built);
         if let (Some(bounds), Decision::Sizes) = (&bounds, self.params.decision) {
             fitted = class_sizes::decide(fitted, problem, bounds, run)?;
         }
@@ -247,7 +218,7 @@ impl Harmonic {
     fn rule(&self, solved: &Solved, n_classes: usize, report: &mut Report) -> Result<Rule> {
         let function = &solved.function;
         let prior = self.params.class_prior.shares(&function.mean)?;
-        let present: Vec<f64> = function.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+        let present = present(&function.mean);
         let zero = vec![0.0; n_classes];
         if let Some(verdict) = &solved.verdict {
             let level = if verdict.level == Level::RowMean { "row-mean" } else { "centered" };
@@ -278,7 +249,7 @@ impl Harmonic {
         if !are_shares {
             let held_out = solved.verdict.as_ref().map_or(&[][..], |verdict| &verdict.held_out);
             let temperature = match held_out {
-                [] => typical_temperature(&rule, &function.scores, TYPICAL_CONFIDENCE),
+                [] => typical_temperature(&rule, &function.scores),
                 held_out => fitted_temperature(held_out),
             };
             report.choose("temperature", temperature);
@@ -348,8 +319,9 @@ impl Method for Harmonic {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let solved = self.solved(problem, run)?;
-        self.decided(problem, solved, run)
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let solved = self.solved(&mut fitting)?;
+        self.decided(fitting, solved)
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

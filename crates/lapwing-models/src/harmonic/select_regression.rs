@@ -52,14 +52,8 @@ pub(super) fn select(
         for (candidate, losses) in candidates.iter().zip(&mut losses) {
             let tol = params.tol.max(TRIAL_TOL);
             let coarse = HarmonicParams { tol, certify: Certify::Off, ..candidate.clone() };
-            let solving = Solving {
-                graph,
-                components: &components,
-                targets: &kept,
-                params: &coarse,
-                refiner: None,
-                influence: false,
-            };
+            let (components, refiner, influence) = (&components, None, false);
+            let solving = Solving { graph, components, targets: &kept, params: &coarse, refiner, influence };
             let function = solve(&solving, &run.quiet())?;
             let mean = function.mean[0];
             let offset = if function.form == Form::Stable { mean } else { 0.0 };

@@ -11,10 +11,11 @@ use std::path::PathBuf;
 use lapwing_data::params::at_least;
 use lapwing_data::{EdgeSource, Error, Report, Result, Run, parameters};
 use lapwing_graph::sparsify::{Checkpoint, Sampler, Sparsifier, SparsifyParams, SparsifyReport};
-use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges, affinity_graph};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams, KnnEdges};
 
 use super::refine::Refiner;
 use super::{Clamp, Harmonic, Solved, plan};
+use crate::fitting::Fitting;
 use crate::{Fitted, Method, Plan, Problem, ProblemSize};
 
 parameters! {
@@ -157,19 +158,18 @@ impl Method for SparseHarmonic {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mut report = problem.report(self.name());
-        problem.check()?;
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
         self.harmonic.check_prior(problem)?;
-        if let (None, None, Some(features), Some(_)) =
-            (problem.edges, problem.graph, problem.features, self.harmonic.graph.weights.model())
-        {
+        let is_built = problem.edges.is_none() && problem.graph.is_none() && problem.features.is_some();
+        if is_built && self.harmonic.graph.weights.model().is_some() {
             // Learned weights are computed for all edges together: they are no stream.
-            let built = report.time("graph", run, |_| affinity_graph(features, &self.harmonic.graph, run))?;
+            let built = fitting.graph(&self.harmonic.graph)?;
             let mut fitted = self.fit(&Problem { graph: Some(&built), ..*problem }, run)?;
-            fitted.report.phases.splice(0..0, report.phases);
+            fitted.report.phases.splice(0..0, fitting.report.phases);
             return Ok(fitted);
         }
-        let source = self.source(problem, &mut report, run)?;
+        let report = &mut fitting.report;
+        let source = self.source(problem, report, run)?;
         let edges = source.edges();
         let passes = self.refinements(edges)?;
         let total = edges.n_edges().unwrap_or(0);
@@ -183,12 +183,11 @@ impl Method for SparseHarmonic {
         // Without a round, the sparsifier is the graph itself.
         let refiner = (passes > 0 && sparsified.rounds > 0).then_some(Refiner { source: edges, passes });
         let affinity = source.affinity(graph, problem.graph.filter(|_| problem.edges.is_none()));
-        let mut solved = self.harmonic.solve_on(&affinity, problem.targets, refiner.as_ref(), report, run)?;
+        let solved = self.harmonic.solve_on(&affinity, refiner.as_ref(), &mut fitting)?;
         if let Some(refinement) = &solved.function.refinement {
-            solved.report.add_part("refine", refinement)?;
+            fitting.report.add_part("refine", refinement)?;
         }
-        let solved = Solved { built: Some(affinity), ..solved };
-        self.harmonic.decided(problem, solved, run)
+        self.harmonic.decided(fitting, Solved { built: Some(affinity), ..solved })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -1,8 +1,8 @@
 //! The harmonic methods against dense closed forms, golden figures, and the properties of exact solutions.
 
-use lapwing_data::{Labels, Matrix, Run, Targets};
+use lapwing_data::{Error, Labels, Matrix, Run, Targets};
 use lapwing_graph::testkit::{blobs, nasty_graphs};
-use lapwing_graph::{AffinityGraph, Graph};
+use lapwing_graph::{AffinityGraph, Graph, affinity_graph};
 use proptest::prelude::*;
 
 use super::*;

@@ -100,6 +100,18 @@ enum Source {
 }
 
 impl<'b> Basis<'b> {
+    /// Of a Gram matrix (n, n) in the place of features.
+    fn given(features: &'b Features<'_>, storage: Storage, run: &Run) -> Result<Self> {
+        let n = features.n_rows();
+        if features.n_cols() != n {
+            let expected = format!("{n} columns, as it has rows");
+            return Err(Error::shape("the Gram matrix", expected, format!("{} columns", features.n_cols())));
+        }
+        let blocks = GivenBlocks { features };
+        let (scale, kernel, source) = (blocks.mean_diagonal(), None, Source::Given);
+        Ok(Self { gram: Gram::Matrix(matrix(blocks, storage, run)?), storage, scale, kernel, source })
+    }
+
     /// Of the features (n, d); the labeled rows are among the landmarks, if there are any.
     ///
     /// # Errors
@@ -109,13 +121,7 @@ impl<'b> Basis<'b> {
         let (n, is_sparse) = (features.n_rows(), matches!(features, Features::Sparse(_)));
         let storage = Storage::of(params, n, features.n_cols(), is_sparse);
         if params.kernel == KernelKind::Precomputed {
-            if features.n_cols() != n {
-                let expected = format!("{n} columns, as it has rows");
-                return Err(Error::shape("the Gram matrix", expected, format!("{} columns", features.n_cols())));
-            }
-            let blocks = GivenBlocks { features };
-            let (scale, kernel, source) = (blocks.mean_diagonal(), None, Source::Given);
-            return Ok(Self { gram: Gram::Matrix(matrix(blocks, storage, run)?), storage, scale, kernel, source });
+            return Self::given(features, storage, run);
         }
         let bytes = match storage {
             Storage::Tiles(precision) => symmetric_bytes(n, precision) as u64,

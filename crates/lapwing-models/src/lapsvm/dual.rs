@@ -7,6 +7,7 @@
 use lapwing_data::{Matrix, Result, Run};
 
 use super::loss::Loss;
+use super::objective::Solution;
 
 /// Moves for each term after which it stops, at the latest.
 const MOST_MOVES: usize = 100_000;
@@ -26,6 +27,15 @@ pub(super) struct Dual {
     /// Largest violation of the optimality conditions.
     pub residual: f64,
     pub converged: bool,
+}
+
+impl Dual {
+    /// The solution with these coefficients and values (n).
+    pub fn solution(self, coefficients: Vec<f64>, is_of_rows: bool, values: Vec<f64>) -> Solution {
+        let Self { bias, objective, n_iter, residual, converged, .. } = self;
+        let curve = Vec::new();
+        Solution { coefficients, is_of_rows, bias, values, objective, n_iter, residual, converged, curve }
+    }
 }
 
 struct Term {

@@ -1,8 +1,7 @@
 //! A method on the rows it works on, as a sequence of phases: kernel, smooth, select, solve. Costs are those of the parts; what
 //! is decided here is which of them a fit takes.
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Stream, Targets};
-use rand::seq::SliceRandom;
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets};
 use serde::Serialize;
 
 use super::basis::{Basis, Storage, has_few_weights};
@@ -10,15 +9,14 @@ use super::dual::dual;
 use super::extension::KernelExtension;
 use super::gram::{Factor, Gram};
 use super::kernel::Kernel;
-use super::loss::{Loss, LossKind, positive_classes};
+use super::loss::{Loss, LossKind};
 use super::newton::{Resolvent, Space, Weights, newton};
 use super::objective::{Objective, Solution};
 use super::params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
-use super::pcg;
 use super::select::{Question, Selected, Units, is_small, select};
 use super::smoothness::Smoothness;
-use super::stopping::{Rule, Validation, ValidationRows};
-use super::{FitOptions, ValidationSet};
+use super::stopping::Rule;
+use super::{FitOptions, pcg, validation};
 use crate::labeling::largest;
 
 /// Most rows for which Newton's factorization is taken unless another solver is asked for.
@@ -86,21 +84,10 @@ impl<'a> Machine<'_, 'a> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::of(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
-        let storage = basis.storage;
-        let solver = chosen_solver(params, storage, self.features.n_rows(), self.features.n_cols());
-        let is_open = params.ambient_reg.is_none() || (params.graph_reg.is_none() && self.smoothness.is_some());
-        let smooth_gram = match (&basis.gram, self.smoothness) {
-            (Gram::Factor(factor), Some(smoothness))
-                if has_few_weights(factor) && (solver != KernelSolver::Cg || (is_open && is_small(factor))) =>
-            {
-                Some(report.time_steps("smooth", factor.rank() as u64, run, |_| {
-                    factor.smooth_gram(smoothness, run, |done| run.progress().update(done as u64, ""))
-                })?)
-            }
-            _ => None,
-        };
+        let solver = chosen_solver(params, basis.storage, self.features.n_rows(), self.features.n_cols());
+        let smooth_gram = self.smooth_gram(&basis, solver, report, run)?;
         let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
-        // The mean of values is no business of the norm.
+        // The norm does not act on the mean of the values.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
         let centered = if mean == 0.0 { targets.clone() } else { targets.shifted(mean)? };
         let objective = Objective {
@@ -135,6 +122,26 @@ impl<'a> Machine<'_, 'a> {
             out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
         }
         Ok((extension.scores(&values, n), extension, selected.temperature))
+    }
+
+    /// ZᵀL^pZ (r, r) of a factor Z, where the solver or the choice of γ_A and γ_I takes it.
+    fn smooth_gram(
+        &self,
+        basis: &Basis<'_>,
+        solver: KernelSolver,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<Option<Matrix>> {
+        let (Gram::Factor(factor), Some(smoothness)) = (&basis.gram, self.smoothness) else { return Ok(None) };
+        let is_open = self.params.ambient_reg.is_none() || self.params.graph_reg.is_none();
+        let is_taken = solver != KernelSolver::Cg || (is_open && is_small(factor));
+        if !(has_few_weights(factor) && is_taken) {
+            return Ok(None);
+        }
+        let smooth = report.time_steps("smooth", factor.rank() as u64, run, |_| {
+            factor.smooth_gram(smoothness, run, |done| run.progress().update(done as u64, ""))
+        });
+        smooth.map(Some)
     }
 
     /// Notes what was chosen for the kernel.
@@ -255,17 +262,7 @@ impl<'a> Machine<'_, 'a> {
             let found = dual(&resolvent.q, loss, objective.has_bias, self.params.tol.sqrt(), run)?;
             let coefficients = resolvent.coefficients(&found.rho);
             let values = values(objective.gram, factor, &coefficients, run)?;
-            Ok(Solution {
-                coefficients,
-                is_of_rows: factor.is_none(),
-                values,
-                bias: found.bias,
-                objective: found.objective,
-                n_iter: found.n_iter,
-                residual: found.residual,
-                converged: found.converged,
-                curve: Vec::new(),
-            })
+            Ok(found.solution(coefficients, factor.is_none(), values))
         };
         losses.iter().map(solve).collect()
     }
@@ -300,13 +297,15 @@ impl<'a> Machine<'_, 'a> {
     ) -> Result<(Vec<Solution>, Targets)> {
         let params = self.params;
         let n = objective.gram.n();
-        // Values have no sides that could settle.
+        // Values of a regression have no signs to become stable.
         let kind = if self.is_regression { Stopping::Gradient } else { params.stopping };
         let needs_validation = matches!(kind, Stopping::Validation | Stopping::Mixed);
         let (fitted, validation) = match options.validation {
-            Some(set) if needs_validation => (targets.clone(), Some(self.beyond(basis, set, targets, run)?)),
+            Some(set) if needs_validation => {
+                (targets.clone(), Some(validation::given(basis, self.features, set, targets, run)?))
+            }
             None if needs_validation => {
-                let (kept, held) = self.held_back(targets, run)?;
+                let (kept, held) = validation::held_back(params, targets, run)?;
                 (kept, Some(held))
             }
             _ => (targets.clone(), None),
@@ -318,7 +317,7 @@ impl<'a> Machine<'_, 'a> {
             every: params.check_every.unwrap_or_else(|| Rule::typical_interval(n)),
             stability_tol: params.stability_tol,
             tol: params.tol,
-            // With nothing unlabeled, the labels that are fitted are all there is to watch.
+            // Where all rows have labels, the signs of the fitted ones are watched.
             unlabeled: if unlabeled.is_empty() { fitted.rows() } else { &unlabeled },
             validation: validation.as_ref(),
         };
@@ -328,58 +327,8 @@ impl<'a> Machine<'_, 'a> {
         Ok((solutions, fitted))
     }
 
-    /// A validation set that was given.
-    fn beyond(&self, basis: &Basis<'_>, set: ValidationSet<'_, '_>, own: &Targets, run: &Run) -> Result<Validation> {
-        let ValidationSet { features, targets } = set;
-        if targets.n_samples() != features.n_rows() || targets.n_columns() != own.n_columns() {
-            let expected = format!("{} rows and {} classes", features.n_rows(), own.n_columns());
-            let got = format!("{} rows and {} classes", targets.n_samples(), targets.n_columns());
-            return Err(Error::shape("validation labels", expected, got));
-        }
-        let rows = features.select(targets.rows())?;
-        let cross = basis.cross(self.features, &rows, run)?;
-        let all: Vec<usize> = (0..targets.rows().len()).collect();
-        Ok(Validation { rows: ValidationRows::Beyond(cross), signs: signs(targets, &all) })
-    }
-
-    /// The targets less a share of each class, and that share as a validation set.
-    fn held_back(&self, targets: &Targets, run: &Run) -> Result<(Targets, Validation)> {
-        let share = self.params.validation_share;
-        let mut held = vec![false; targets.rows().len()];
-        for class in 0..targets.n_columns() {
-            let is_of = |at: &usize| largest(targets.values().row(*at)) == class;
-            let mut members: Vec<usize> = (0..held.len()).filter(is_of).collect();
-            members.shuffle(&mut run.rng(Stream::Split, (1 << 41) + class as u64));
-            let count = ((members.len() as f64 * share).round() as usize).min(members.len().saturating_sub(1));
-            members.iter().take(count).for_each(|&at| held[at] = true);
-        }
-        let chosen: Vec<usize> = (0..held.len()).filter(|&at| held[at]).collect();
-        if chosen.is_empty() {
-            let expected = "stability or gradient, or more labels: none can be held back for validation";
-            return Err(Error::param("stopping", self.params.stopping.name(), expected));
-        }
-        let rows = chosen.iter().map(|&at| targets.rows()[at]).collect();
-        let validation = Validation { rows: ValidationRows::Within(rows), signs: signs(targets, &chosen) };
-        Ok((targets.subset(|at| !held[at])?, validation))
-    }
-
-    fn summarize(
-        &self,
-        objective: &Objective<'_>,
-        basis: &Basis<'_>,
-        solver: KernelSolver,
-        targets: &Targets,
-        solutions: &[Solution],
-        report: &mut Report,
-    ) -> Result<()> {
-        let params = self.params;
-        let slowest =
-            (0..solutions.len()).max_by_key(|&at| (solutions[at].n_iter, std::cmp::Reverse(at))).unwrap_or_default();
-        let losses = Loss::problems(targets, self.loss, self.is_regression);
-        let vectors = |(solution, loss): (&Solution, &Loss)| {
-            let (active, _) = loss.at(&objective.at_labeled(&solution.values, solution.bias));
-            active.weights.iter().filter(|weight| **weight > 0.0).count()
-        };
+    /// Notes how the slowest and the least exact of the problems went.
+    fn note_solve(&self, solver: KernelSolver, solutions: &[Solution], report: &mut Report) {
         let worst = solutions.iter().map(|s| s.residual).fold(0.0, f64::max);
         let converged = solutions.iter().all(|s| s.converged);
         let n_iter = solutions.iter().map(|s| s.n_iter).max().unwrap_or(0);
@@ -396,9 +345,28 @@ impl<'a> Machine<'_, 'a> {
                 "the solver stopped after {n_iter} iterations at relative residual {worst:.1e}, before it had converged; {advice}"
             ));
         }
-        if params.solver == KernelSolver::Auto {
+        if self.params.solver == KernelSolver::Auto {
             report.choose("solver", solver.name());
         }
+    }
+
+    fn summarize(
+        &self,
+        objective: &Objective<'_>,
+        basis: &Basis<'_>,
+        solver: KernelSolver,
+        targets: &Targets,
+        solutions: &[Solution],
+        report: &mut Report,
+    ) -> Result<()> {
+        let slowest =
+            (0..solutions.len()).max_by_key(|&at| (solutions[at].n_iter, std::cmp::Reverse(at))).unwrap_or_default();
+        let losses = Loss::problems(targets, self.loss, self.is_regression);
+        let vectors = |(solution, loss): (&Solution, &Loss)| {
+            let (active, _) = loss.at(&objective.at_labeled(&solution.values, solution.bias));
+            active.weights.iter().filter(|weight| **weight > 0.0).count()
+        };
+        self.note_solve(solver, solutions, report);
         let rank = if let Gram::Factor(factor) = objective.gram { Some(factor.rank()) } else { None };
         report.add_part(
             "lapsvm",
@@ -452,12 +420,6 @@ fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &
         None => gram.apply(coefficients, &mut values, run)?,
     }
     Ok(values)
-}
-
-/// Whether each of some targets is of the positive class of each problem.
-fn signs(targets: &Targets, chosen: &[usize]) -> Vec<Vec<bool>> {
-    let of = |class: usize| chosen.iter().map(|&at| targets.values().row(at)[class] > 0.5).collect();
-    positive_classes(targets.n_columns()).map(of).collect()
 }
 
 /// Rows below n that are not among `rows`, which ascend.

@@ -38,11 +38,12 @@ mod smoothness;
 mod stopping;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 use std::sync::Arc;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
+use lapwing_data::{Error, Features, Matrix, Result, Run, Targets};
+use lapwing_graph::{AffinityGraph, GraphParams};
 
 pub use extension::KernelExtension;
 pub use kernel::Kernel;
@@ -54,9 +55,8 @@ pub use params::{
 use self::loss::LossKind;
 use self::machine::Machine;
 use self::smoothness::Smoothness;
-use crate::harmonic::TYPICAL_CONFIDENCE;
-use crate::labeling::typical_temperature;
-use crate::{Fitted, FittedRegression, Method, Plan, Problem, ProblemSize, Rule, notes};
+use crate::fitting::{Fitting, Temperature};
+use crate::{Fitted, FittedRegression, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
 pub const LAPSVM: &str = "lapsvm";
@@ -119,7 +119,6 @@ struct Trained<'a> {
     extension: KernelExtension<'a>,
     graph: Option<AffinityGraph>,
     temperature: Option<f64>,
-    report: Report,
 }
 
 impl LapSvm {
@@ -154,24 +153,9 @@ impl LapSvm {
         options: &FitOptions<'_, '_>,
         run: &Run,
     ) -> Result<Fitted<'a>> {
-        let mean = problem.targets.mean();
-        let Trained { scores, extension, graph, temperature, mut report } = self.train(problem, options, false, run)?;
-        report.n_classes = Some(mean.len());
-        notes::one_class(&mut report, problem.targets);
-        let (rule, labeling) = report.time("decide", run, |report| {
-            let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
-            let mut rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior: mean };
-            run.install(|| {
-                let temperature =
-                    temperature.unwrap_or_else(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
-                report.choose("temperature", temperature);
-                rule.temperature = Some(temperature);
-                let labeling = rule.apply(Arc::new(scores));
-                (rule, labeling)
-            })
-        });
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, report })
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let Trained { scores, extension, graph, temperature } = self.train(&mut fitting, options, false)?;
+        Ok(fitting.decide(Arc::new(scores), Temperature::Fitted(temperature), Some(extension.into()), graph))
     }
 
     /// Values for every row of a regression, by least squares: `problem.targets` has one column.
@@ -179,58 +163,34 @@ impl LapSvm {
     /// # Errors
     /// As [`Method::fit`]; [`Error::Param`] for the hinge, which is a loss of classes.
     pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
-        let columns = problem.targets.n_columns();
-        if columns != 1 {
-            return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
-        }
+        let mut fitting = Fitting::regression(self.name(), problem, run)?;
         if self.loss != LossKind::Squares {
             return Err(Error::param("method", LAPSVM, format!("{LAPRLS} for a regression")));
         }
-        let Trained { scores, extension, graph, mut report, .. } =
-            self.train(problem, &FitOptions::default(), true, run)?;
-        report.peak_bytes = peak_memory_bytes();
-        Ok(FittedRegression {
-            reached: vec![true; scores.n_rows()],
-            score_radius: None,
-            values: Arc::new(scores),
-            mean: problem.targets.mean()[0],
-            extension: Some(extension.into()),
-            graph,
-            report,
-        })
+        let Trained { scores, extension, graph, .. } = self.train(&mut fitting, &FitOptions::default(), true)?;
+        Ok(fitting.regressed(Arc::new(scores), Some(extension.into()), graph))
     }
 
     fn train<'a>(
         &self,
-        problem: &Problem<'_, 'a>,
+        fitting: &mut Fitting<'_, '_, 'a>,
         options: &FitOptions<'_, '_>,
         is_regression: bool,
-        run: &Run,
     ) -> Result<Trained<'a>> {
-        let mut report = problem.report(self.name());
-        problem.check()?;
-        let missing = || Error::shape("the problem", format!("features, which {} needs", self.name()), "a graph only");
-        let features = problem.features.ok_or_else(missing)?;
-        features.check(run)?;
+        let features = fitting.features()?;
         if let Some(set) = options.validation.filter(|set| set.features.n_cols() != features.n_cols()) {
             let expected = format!("{} columns, as the features", features.n_cols());
             return Err(Error::shape("validation rows", expected, format!("{} columns", set.features.n_cols())));
         }
         if self.params.graph_reg == Some(0.0) {
-            return self.supervised(features, problem.targets, options.validation, is_regression, report, run);
+            return self.supervised(features, options.validation, is_regression, fitting);
         }
-        let built = match problem.graph {
-            Some(_) => None,
-            None if self.params.kernel == KernelKind::Precomputed => {
-                let expected = "a graph beside the Gram matrix, which none can be built from, or graph_reg 0";
-                return Err(Error::param("kernel", "precomputed", expected));
-            }
-            None => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
-        };
-        let affinity = problem.graph.or(built.as_ref()).ok_or_else(missing)?;
-        affinity.describe(&affinity.graph.components(), &mut report);
-        notes::low_recall(&mut report, self.graph.recall_target);
-        // The normalized Laplacian has no unit; the other one has that of the weights, and cannot do without it.
+        if fitting.problem.graph.is_none() && self.params.kernel == KernelKind::Precomputed {
+            let expected = "a graph beside the Gram matrix, which none can be built from, or graph_reg 0";
+            return Err(Error::param("kernel", "precomputed", expected));
+        }
+        let affinity = fitting.described_graph(&self.graph)?;
+        // The normalized Laplacian has no unit. The combinatorial one has that of the weights, which it needs.
         let moderate = affinity.graph.moderate();
         if moderate.is_some() && self.params.laplacian == LaplacianKind::Combinatorial {
             let reason = "weights reach beyond 2^300 or below 2^-300; scale them, or take the normalized Laplacian";
@@ -240,20 +200,20 @@ impl LapSvm {
         let smoothness = Smoothness::new(graph, self.params.laplacian, self.params.laplacian_power);
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
-        let (scores, extension, temperature) = machine.train(problem.targets, options, &mut report, run)?;
-        Ok(Trained { scores, extension, graph: built, temperature, report })
+        let Fitting { problem, ref mut report, run } = *fitting;
+        let (scores, extension, temperature) = machine.train(problem.targets, options, report, run)?;
+        Ok(Trained { scores, extension, graph: affinity.into_built(), temperature })
     }
 
     /// Without a graph, rows without a label have no part: the machine is that of the others.
     fn supervised<'a>(
         &self,
         features: &Features<'a>,
-        targets: &Targets,
         validation: Option<ValidationSet<'_, '_>>,
         is_regression: bool,
-        mut report: Report,
-        run: &Run,
+        fitting: &mut Fitting<'_, '_, 'a>,
     ) -> Result<Trained<'a>> {
+        let Fitting { problem: Problem { targets, .. }, ref mut report, run } = *fitting;
         let labeled = targets.rows();
         let is_given = self.params.kernel == KernelKind::Precomputed;
         let own = if is_given { gram_among(features, labeled)? } else { features.select(labeled)? };
@@ -270,10 +230,10 @@ impl LapSvm {
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
         let (_, extension, temperature) =
-            machine.train(&compact, &FitOptions { validation, start: None }, &mut report, run)?;
+            machine.train(&compact, &FitOptions { validation, start: None }, report, run)?;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.extend(features, run))?;
-        Ok(Trained { scores, extension, graph: None, temperature, report })
+        Ok(Trained { scores, extension, graph: None, temperature })
     }
 }
 

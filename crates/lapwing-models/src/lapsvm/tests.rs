@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lapwing_data::{Csr, Labels};
-use lapwing_graph::Graph;
 use lapwing_graph::testkit::{blobs, dense_values};
+use lapwing_graph::{Graph, affinity_graph};
 
 use super::extension::KernelExtension;
 use super::loss::Loss;

@@ -21,7 +21,8 @@ use serde_json::json;
 
 use super::fit::{FLOOR, Solved, Summed};
 use super::select::{Judges, Known, Selected, select_alpha};
-use super::{LowRankExtension, LowRankParams, Setup};
+use super::sharing::Setup;
+use super::{LowRankExtension, LowRankParams};
 
 /// Rows that are summed at a time.
 const CHUNK_ROWS: usize = 4096;

@@ -27,7 +27,9 @@ mod fit;
 mod learned;
 mod params;
 mod plan;
+mod row_fit;
 mod select;
+mod sharing;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -35,31 +37,27 @@ mod tests;
 use std::sync::Arc;
 
 use lapwing_data::communicator::agree;
-use lapwing_data::model_file::ModelFile;
 use lapwing_data::{
-    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Stream, Targets,
-    gather_finite, hash, peak_memory_bytes,
+    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets,
+    peak_memory_bytes,
 };
-use lapwing_graph::GraphParams;
-use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample, labeled_within};
-use rand::seq::index;
+use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample};
 
 pub use checkpoint::remove as remove_checkpoint;
 pub use extension::LowRankExtension;
 pub use params::{Balance, DegreePolicy, FactorKind, Head, LowRankParams, PropagationSolver, Select};
+pub use row_fit::RowFit;
 
-use crate::harmonic::TYPICAL_CONFIDENCE;
 use crate::labeling::typical_temperature;
-use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, SizeParams, notes};
+use crate::{Fitted, Labeling, Method, Plan, Problem, ProblemSize, Rule, notes};
 use checkpoint::Keeper;
 use fit::{Fit, Solved, Summed};
 use select::Selected;
+use sharing::{Part, Setup, identity, share_model};
 use solve::Propagated;
 
 /// Widths from the mean beyond which exponents are noise: distances have an error of 6e-8 of the square.
 const MOST_WIDTHS: f64 = 1500.0;
-/// Rows labeled at a time where their scores are held.
-const LABEL_ROWS: usize = 1 << 16;
 /// Name of the method.
 pub const LOW_RANK: &str = "low-rank";
 
@@ -91,31 +89,6 @@ pub struct LowRank {
     name: &'static str,
     params: LowRankParams,
     given: Option<Arc<Features<'static>>>,
-}
-
-/// A fit that has seen all rows and holds none.
-#[derive(Clone, Debug)]
-pub struct RowFit {
-    /// What scores rows.
-    pub extension: LowRankExtension,
-    /// How scores become labels.
-    pub rule: Rule,
-    /// What was built, chosen and spent.
-    pub report: Report,
-    /// What a labeled row adds to its own score, times trust and target (c).
-    own: Vec<f64>,
-    /// Scores of all rows (n, c), where a factor was learned from all of them.
-    scores: Option<Matrix>,
-}
-
-/// Landmarks and parameters as rank 0 chose them.
-struct Setup {
-    landmarks: Landmarks,
-    params: LowRankParams,
-    /// Temperature as a multiple of the typical one.
-    sharpness: Option<f64>,
-    /// At rank 0.
-    sample: Option<RowSample>,
 }
 
 impl LowRank {
@@ -169,11 +142,10 @@ impl LowRank {
             method: self.name.into(),
             n_samples: source.n_rows(),
             n_features: Some(source.n_cols()),
-            n_classes: Some(targets.n_columns()),
             n_labeled: targets.rows().len(),
             ..Report::default()
         };
-        notes::one_class(&mut report, targets);
+        notes::classes(&mut report, targets);
         let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
         let setup = Setup::share(agree(communicator, setup)?, communicator)?;
         let mut fit = match setup.params.factor {
@@ -244,21 +216,10 @@ impl LowRank {
         check(source, targets)?;
         let params = &self.params;
         params.validate()?;
-        let n_landmarks = params.n_landmarks.min(source.n_rows());
-        if self.given.is_none() && n_landmarks == params.n_landmarks && n_landmarks < 2 * targets.n_columns() {
-            let (k, c) = (params.n_landmarks, targets.n_columns());
-            report
-                .warnings
-                .push(format!("n_landmarks is {k}, too few to tell {c} classes apart; take {} or more", 2 * c));
-        }
-        if self.given.is_none() && n_landmarks < params.n_landmarks {
-            report.choose("n_landmarks", n_landmarks);
-            let (given, n) = (params.n_landmarks, source.n_rows());
-            report.warnings.push(format!("n_landmarks is {given}, but there are only {n} rows; using {n}"));
-        }
+        let n_landmarks = self.n_landmarks(source.n_rows(), targets.n_columns(), report);
         let (sample, mut landmarks) = report.time("landmarks", run, |_| -> Result<_> {
             let sample = RowSample::draw(source, n_landmarks, run)?;
-            // Centers of clusters are all that a learned factor asks of them.
+            // A learned factor takes the centers of clusters and no width.
             let is_learned = params.factor == FactorKind::Glnp;
             let bandwidth = if is_learned { LandmarkBandwidth::None } else { params.bandwidth };
             let landmarks = match &self.given {
@@ -268,7 +229,7 @@ impl LowRank {
             Ok((sample, landmarks))
         })?;
         if params.factor == FactorKind::Glnp {
-            // Its α is chosen by its own sums, once there are any.
+            // A learned factor chooses α by its own sums, which do not exist yet.
             return Ok(Some(Setup { landmarks, params: params.clone(), sharpness: None, sample: None }));
         }
         let Selected { params, widening, sharpness } = report
@@ -293,6 +254,51 @@ impl LowRank {
         Ok(Some(Setup { landmarks, params, sharpness, sample: Some(sample) }))
     }
 
+    /// The number of landmarks for `n` rows of `c` classes; a warning if it is small, or larger than n.
+    fn n_landmarks(&self, n: usize, c: usize, report: &mut Report) -> usize {
+        let given = self.params.n_landmarks;
+        let count = given.min(n);
+        if self.given.is_none() && count == given && count < 2 * c {
+            let few = format!("n_landmarks is {given}, too few to tell {c} classes apart; take {} or more", 2 * c);
+            report.warnings.push(few);
+        }
+        if self.given.is_none() && count < given {
+            report.choose("n_landmarks", count);
+            report.warnings.push(format!("n_landmarks is {given}, but there are only {n} rows; using {n}"));
+        }
+        count
+    }
+
+    /// Sums over the rows, and the share of all rows that was summed over.
+    fn sum(
+        &self,
+        source: &dyn RowSource,
+        targets: &Targets,
+        setup: &Setup,
+        communicator: &dyn Communicator,
+        report: &mut Report,
+        run: &Run,
+    ) -> Result<(Summed, f64)> {
+        let Setup { landmarks, params, .. } = setup;
+        let n = source.n_rows();
+        if let Some(rows) = params.fit_rows.filter(|rows| *rows < n) {
+            // These are so few that every process takes all of them.
+            let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
+            let (source, targets) = (&part.rows, &part.targets);
+            let fit = Fit { source, center: &[], landmarks, targets, communicator: &Alone, keeper: None };
+            let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
+            return Ok((summed, source.n_rows() as f64 / n as f64));
+        }
+        // The path is that of this rank's own parameters: those of rank 0 are sent without paths.
+        let keeper = match &self.params.checkpoint {
+            Some(path) => Some(Keeper::open(path, identity(source, targets, setup, communicator, run)?, communicator)?),
+            None => None,
+        };
+        let center = &landmarks.center;
+        let fit = Fit { source, center, landmarks, targets, communicator, keeper: keeper.as_ref() };
+        Ok((fit.sum(params.factor, params, report, run)?, 1.0))
+    }
+
     fn sum_and_solve(
         &self,
         source: &dyn RowSource,
@@ -305,29 +311,7 @@ impl LowRank {
         let Setup { landmarks, params, .. } = setup;
         let prior = params.class_prior.shares(&targets.mean())?;
         let n = source.n_rows();
-        let (summed, share) = match params.fit_rows.filter(|rows| *rows < n) {
-            Some(rows) => {
-                // Few enough for every process to take them all.
-                let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
-                let (source, targets) = (&part.rows, &part.targets);
-                let fit = Fit { source, center: &[], landmarks, targets, communicator: &Alone, keeper: None };
-                let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
-                (summed, source.n_rows() as f64 / n as f64)
-            }
-            None => {
-                // Not of what rank 0 chose, which has no paths: each rank was told of the file.
-                let keeper = match &self.params.checkpoint {
-                    Some(path) => {
-                        let of = identity(source, targets, setup, communicator, run)?;
-                        Some(Keeper::open(path, of, communicator)?)
-                    }
-                    None => None,
-                };
-                let center = &landmarks.center;
-                let fit = Fit { source, center, landmarks, targets, communicator, keeper: keeper.as_ref() };
-                (fit.sum(params.factor, params, report, run)?, 1.0)
-            }
-        };
+        let (summed, share) = self.sum(source, targets, setup, communicator, report, run)?;
         let solved = report.time("solve", run, |_| summed.solve(params, &prior, share))?;
         let n_summed = if share < 1.0 { (share * n as f64).round() as usize } else { n };
         summed.note(Some(landmarks), &solved, n_summed, report)?;
@@ -378,8 +362,7 @@ fn check_solved(solved: &Solved) -> Result<()> {
 /// Notes how the propagation went.
 fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
     let Propagated { n_iter, residual, converged } = solved.how;
-    report.solve = Some(SolveSummary { n_iter, residual, converged, ..SolveSummary::default() });
-    notes::stopped_short(report, tol);
+    notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
 }
 
 /// How scores become labels, by the temperature that is typical of `scores`, times the sharpness where that is known.
@@ -392,10 +375,9 @@ fn rule(
     run: &Run,
 ) -> Result<Rule> {
     let mean = targets.mean();
-    let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
     let prior = params.class_prior.shares(&mean)?;
-    let rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: None, prior };
-    let typical = run.install(|| typical_temperature(&rule, scores, TYPICAL_CONFIDENCE));
+    let rule = Rule { prior, ..Rule::of_largest(mean) };
+    let typical = run.install(|| typical_temperature(&rule, scores));
     let temperature = typical * sharpness.unwrap_or(1.0);
     report.choose("temperature", temperature);
     Ok(Rule { temperature: Some(temperature), ..rule })
@@ -414,224 +396,9 @@ fn check(source: &dyn RowSource, targets: &Targets) -> Result<()> {
     Ok(())
 }
 
-/// What tells a fit from others: rows, labels, landmarks, parameters and seed. Rank 0 looks at the rows for all.
-fn identity(
-    source: &dyn RowSource,
-    targets: &Targets,
-    setup: &Setup,
-    communicator: &dyn Communicator,
-    run: &Run,
-) -> Result<String> {
-    let of = if communicator.is_root() { identity_here(source, targets, setup, run) } else { Ok(String::new()) };
-    let of = communicator.broadcast(agree(communicator, of)?.into_bytes())?;
-    Ok(String::from_utf8_lossy(&of).into_owned())
-}
-
-fn identity_here(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: &Run) -> Result<String> {
-    let mut all = hash::mix(run.seed);
-    let mut add = |bytes: &[u8]| bytes.iter().for_each(|byte| all = hash::mix(all ^ u64::from(*byte)));
-    add(setup.file()?.to_bytes().as_slice());
-    targets.rows().iter().for_each(|row| add(&row.to_le_bytes()));
-    targets.values().values().iter().chain(targets.weights()).for_each(|x| add(&x.to_bits().to_le_bytes()));
-    let rows = source.identity(run)?.unwrap_or_default();
-    Ok(format!("{all:016x} of {rows}, {} x {}", source.n_rows(), source.n_cols()))
-}
-
-/// Rows that were drawn to be fitted on, with all that have labels.
-struct Part {
-    rows: Features<'static>,
-    targets: Targets,
-}
-
-impl Part {
-    fn draw(source: &dyn RowSource, targets: &Targets, center: &[f32], count: usize, run: &Run) -> Result<Self> {
-        let n = source.n_rows();
-        let mut rng = run.rng(Stream::Nodes, 0);
-        let mut rows: Vec<u32> = index::sample(&mut rng, n, count).into_iter().map(|row| row as u32).collect();
-        rows.extend(targets.rows());
-        rows.sort_unstable();
-        rows.dedup();
-        let values = gather_finite(source, &rows, center, run)?;
-        let places = targets.rows().iter().map(|row| rows.partition_point(|other| other < row) as u32).collect();
-        let targets = targets.moved(rows.len(), places)?;
-        Ok(Self { rows: Features::from_f32(rows.len(), source.n_cols(), values)?, targets })
-    }
-}
-
-impl Setup {
-    fn file(&self) -> Result<ModelFile> {
-        let Landmarks { center, values, width, mean_distance, .. } = &self.landmarks;
-        let meta = serde_json::json!({
-            "width": width, "mean_distance": mean_distance, "params": self.params, "sharpness": self.sharpness,
-        });
-        let mut file = ModelFile::new("low-rank-setup", meta);
-        file.insert("landmarks", &[values.len()], values.clone())?;
-        file.insert("center", &[center.len()], center.clone())?;
-        Ok(file)
-    }
-
-    /// What rank 0 chose, at all ranks.
-    fn share(own: Option<Self>, communicator: &dyn Communicator) -> Result<Self> {
-        if communicator.size() == 1
-            && let Some(own) = own
-        {
-            return Ok(own);
-        }
-        let bytes = own.as_ref().map_or(Ok(Vec::new()), |own| own.file().map(|file| file.to_bytes()))?;
-        let bytes = communicator.broadcast(bytes)?;
-        if let Some(own) = own {
-            return Ok(own);
-        }
-        let file = ModelFile::from_bytes(&bytes, "what rank 0 chose")?;
-        let read = |name: &str| file.meta[name].as_f64().ok_or_else(|| file.error(format!("{name} is missing")));
-        let params = serde_json::from_value(file.meta["params"].clone()).map_err(|e| file.error(e.to_string()))?;
-        Ok(Self {
-            landmarks: Landmarks {
-                center: file.array::<f32>("center", &[None])?.1.as_slice().to_vec(),
-                values: file.array::<f32>("landmarks", &[None])?.1.as_slice().to_vec(),
-                width: read("width")?,
-                mean_distance: read("mean_distance")?,
-                rows: None,
-            },
-            params,
-            sharpness: file.meta["sharpness"].as_f64(),
-            sample: None,
-        })
-    }
-}
-
-/// The model of rank 0, at all ranks.
-fn share_model(
-    own: Option<(LowRankExtension, Rule)>,
-    n_classes: usize,
-    communicator: &dyn Communicator,
-) -> Result<(LowRankExtension, Rule)> {
-    if communicator.size() == 1
-        && let Some(own) = own
-    {
-        return Ok(own);
-    }
-    let mut bytes = Vec::new();
-    if let Some((extension, rule)) = &own {
-        let mut file = ModelFile::new(LOW_RANK, serde_json::json!({ "rule": rule }));
-        extension.store(&mut file)?;
-        bytes = file.to_bytes();
-    }
-    let bytes = communicator.broadcast(bytes)?;
-    if let Some(own) = own {
-        return Ok(own);
-    }
-    let file = ModelFile::from_bytes(&bytes, "the model of rank 0")?;
-    let rule = serde_json::from_value(file.meta["rule"].clone()).map_err(|e| file.error(e.to_string()))?;
-    Ok((LowRankExtension::stored(&file, n_classes)?, rule))
-}
-
-/// Rows whose sizes stand for those of all.
-const SIZED_ROWS: usize = 1 << 17;
-
-impl RowFit {
-    /// Moves the offsets of the rule so that every class gets its size, in one more pass over the rows; sizes are those of
-    /// at most 131,072 rows, drawn at random, which estimate a share of all rows to within 0.3 %.
-    ///
-    /// Every one of several processes reads all rows, and comes to the same rule.
-    ///
-    /// # Errors
-    /// As [`SizeParams::validate`] and [`LowRankExtension::each`].
-    pub fn hold_sizes(
-        &mut self,
-        source: &dyn RowSource,
-        sizes: &SizeParams,
-        targets: &Targets,
-        run: &Run,
-    ) -> Result<()> {
-        let (n, c) = (source.n_rows(), targets.n_columns());
-        sizes.validate(c)?;
-        let share = SIZED_ROWS as f64 / n as f64;
-        let seed = hash::mix(run.seed);
-        let is_drawn = |row: usize| hash::uniform(seed ^ row as u64) < share;
-        let mut report = std::mem::take(&mut self.report);
-        let scores = report.time_steps("sizes", n as u64, run, |_| -> Result<Matrix> {
-            let mut drawn = Vec::new();
-            let keep = |first: usize, scores: Vec<f64>| {
-                let rows = scores.chunks_exact(c).enumerate().filter(|(at, _)| is_drawn(first + at));
-                Ok(rows.flat_map(|(_, row)| row.to_vec()).collect::<Vec<f64>>())
-            };
-            self.extension.each(source, 0..n, run, keep, |_, scores| {
-                drawn.extend(scores);
-                Ok(())
-            })?;
-            Matrix::new(drawn.len() / c, c, drawn)
-        });
-        let sized = sizes.decide(Arc::new(scores?), self.rule.clone(), targets, run)?;
-        self.rule = sized.rule;
-        report.parts.insert("sizes".into(), sized.part);
-        report.warnings.extend(sized.warnings);
-        self.report = report;
-        Ok(())
-    }
-
-    /// Hands labels of the rows `rows` to `take`, in blocks in the order of the rows: the first row of the block, and its
-    /// labeling. `targets` are those of the fit.
-    ///
-    /// # Errors
-    /// As [`LowRankExtension::each`].
-    ///
-    /// # Complexity
-    /// One pass; none where a factor was learned from all rows.
-    pub fn label_rows(
-        &self,
-        source: &dyn RowSource,
-        targets: &Targets,
-        rows: std::ops::Range<usize>,
-        run: &Run,
-        mut take: impl FnMut(usize, Labeling) -> Result<()> + Send,
-    ) -> Result<()> {
-        let c = targets.n_columns();
-        let label = |first: usize, mut scores: Vec<f64>| {
-            let n_rows = scores.len() / c;
-            for at in labeled_within(targets, first..first + n_rows) {
-                let row = &mut scores[(targets.rows()[at] as usize - first) * c..][..c];
-                let (y, trust) = (targets.values().row(at), targets.weights()[at]);
-                for ((score, y), own) in row.iter_mut().zip(y).zip(&self.own) {
-                    let own = trust * y * own;
-                    *score = if score.is_nan() { own } else { *score + own };
-                }
-                if row.iter().all(|score| *score == 0.0) {
-                    row.fill(f64::NAN);
-                }
-            }
-            Ok(self.rule.apply(Arc::new(Matrix::new(n_rows, c, scores)?)))
-        };
-        let Some(scores) = &self.scores else { return self.extension.each(source, rows, run, label, take) };
-        for first in rows.clone().step_by(LABEL_ROWS) {
-            run.check()?;
-            let end = rows.end.min(first + LABEL_ROWS);
-            take(first, run.install(|| label(first, scores.values()[first * c..end * c].to_vec()))?)?;
-            run.progress().update((end - rows.start) as u64, "rows");
-        }
-        Ok(())
-    }
-
-    /// Counts the rows that were left without evidence, for the report.
-    pub fn note_unreached(report: &mut Report) {
-        if report.n_unreached > 0 {
-            let n = report.n_samples;
-            report.warnings.push(format!(
-                "{} of {n} rows have no evidence: they are so far from all landmarks, or from those of any label, that \
-                 similarities are 0; a wider bandwidth gives them some",
-                report.n_unreached
-            ));
-        }
-    }
-}
-
 impl Method for LowRank {
     fn name(&self) -> &'static str {
         self.name
-    }
-
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
     }
 
     fn needs_features(&self) -> bool {
@@ -640,8 +407,7 @@ impl Method for LowRank {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         problem.check()?;
-        let missing = || Error::shape("the problem", "features, which low-rank needs", "a graph only");
-        let (features, targets): (&Features<'a>, _) = (problem.features.ok_or_else(missing)?, problem.targets);
+        let (features, targets) = (problem.required_features(LOW_RANK)?, problem.targets);
         features.check(run)?;
         let fit = self.fit_rows(features, targets, &Alone, run)?;
         let mut report = fit.report.clone();

@@ -17,7 +17,7 @@ use super::fit::{Fit, Summed, column_scale};
 use super::solve::{Spectrum, regress};
 use super::{FactorKind, Head, LowRankParams, Select};
 use crate::Rule;
-use crate::harmonic::{TYPICAL_CONFIDENCE, fitted_temperature, folds};
+use crate::harmonic::{fitted_temperature, folds};
 use crate::labeling::{largest, typical_temperature};
 
 /// Labels every class needs before there is anything to choose by.
@@ -137,7 +137,7 @@ impl Judges {
             let scores = trial.held_out.iter().flat_map(|(scores, _)| scores).copied().collect();
             let scores = Matrix::new(trial.held_out.len(), c, scores)?;
             let rule = Rule { offset: vec![0.0; c], scale: vec![1.0; c], temperature: None, prior: Vec::new() };
-            let typical = run.install(|| typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE));
+            let typical = run.install(|| typical_temperature(&rule, &scores));
             Ok(fitted_temperature(&trial.held_out) / typical)
         });
         Ok(Selected { params, widening: trial.view.widening, sharpness: sharpness.transpose()? })
@@ -249,30 +249,15 @@ fn trials_of<F>(
     run: &Run,
 ) -> Result<Vec<Trial>> {
     let Judges { targets, classes, folds, .. } = judges;
-    let is_first = view == View { n_nearest: params.n_nearest, widening: 1.0 };
-    let mut ways: Vec<Way> = match (is_first, params.head) {
-        (true, Head::Regression) => vec![Way::Regress, Way::Propagate(params.alpha)],
-        _ => vec![Way::Propagate(params.alpha)],
-    };
-    ways.extend(ALPHAS.iter().filter(|alpha| **alpha != params.alpha).map(|alpha| Way::Propagate(*alpha)));
-    if params.factor == FactorKind::Anchor && !ways.contains(&Way::Regress) {
-        ways.push(Way::Regress);
-    }
     run.check()?;
     let spectrum = Spectrum::of(&summed.map, &summed.statistics.gram)?;
     run.check()?;
     // Coordinates along the eigenvectors: then each α costs a scaling.
-    let turned = times(&known.rows, &spectrum.basis);
-    let mut trials: Vec<Trial> = ways.into_iter().map(|way| Trial { view, way, held_out: Vec::new() }).collect();
+    let along = times(&known.rows, &spectrum.basis);
+    let ways = ways(view, params).into_iter();
+    let mut trials: Vec<Trial> = ways.map(|way| Trial { view, way, held_out: Vec::new() }).collect();
     let prior = params.class_prior.shares(&targets.mean())?;
-    let gram_of = |places: &[usize]| {
-        let mut rows = select_rows(&known.rows, places);
-        for (row, &at) in places.iter().enumerate() {
-            let root = targets.weights()[at].sqrt();
-            rows.row_mut(row).iter_mut().for_each(|x| *x *= root);
-        }
-        transposed_times(&rows, &rows)
-    };
+    let gram_of = |places: &[usize]| weighted_gram(known, targets, places);
     // Once for all labels; of each fold what it holds out is taken away again.
     let is_regressed = trials.iter().any(|trial| trial.way == Way::Regress);
     let all: Vec<usize> = (0..classes.len()).collect();
@@ -285,18 +270,10 @@ fn trials_of<F>(
             continue;
         }
         let labels = scaled_labels(&kept, known, targets, params, &prior);
-        let start = transposed_times(&select_rows(&turned, &kept), &labels);
+        let start = transposed_times(&select_rows(&along, &kept), &labels);
         for trial in &mut trials {
             let scores = match trial.way {
-                Way::Propagate(alpha) => {
-                    let mut solved = start.clone();
-                    let damped = spectrum.damped(alpha);
-                    for (row, value) in spectrum.values.iter().enumerate() {
-                        let factor = (1.0 - alpha) * damped / (1.0 - damped * value);
-                        solved.row_mut(row).iter_mut().for_each(|x| *x *= factor);
-                    }
-                    times(&select_rows(&turned, &held_out), &solved)
-                }
+                Way::Propagate(alpha) => times(&select_rows(&along, &held_out), &propagated(&spectrum, &start, alpha)),
                 Way::Regress => {
                     run.check()?;
                     let cross = transposed_times(&select_rows(&known.rows, &kept), &labels);
@@ -314,6 +291,41 @@ fn trials_of<F>(
         }
     }
     Ok(trials)
+}
+
+/// The ways to try from a view, the given one first.
+fn ways(view: View, params: &LowRankParams) -> Vec<Way> {
+    let is_first = view == View { n_nearest: params.n_nearest, widening: 1.0 };
+    let mut ways = match (is_first, params.head) {
+        (true, Head::Regression) => vec![Way::Regress, Way::Propagate(params.alpha)],
+        _ => vec![Way::Propagate(params.alpha)],
+    };
+    ways.extend(ALPHAS.iter().filter(|alpha| **alpha != params.alpha).map(|alpha| Way::Propagate(*alpha)));
+    if params.factor == FactorKind::Anchor && !ways.contains(&Way::Regress) {
+        ways.push(Way::Regress);
+    }
+    ways
+}
+
+/// The Gram matrix (k, k) of the labeled rows at `places`, weighted by their trust.
+fn weighted_gram(known: &Known, targets: &Targets, places: &[usize]) -> Matrix {
+    let mut rows = select_rows(&known.rows, places);
+    for (row, &at) in places.iter().enumerate() {
+        let root = targets.weights()[at].sqrt();
+        rows.row_mut(row).iter_mut().for_each(|x| *x *= root);
+    }
+    transposed_times(&rows, &rows)
+}
+
+/// Labels `start` (k, c) along the eigenvectors, propagated with the share `alpha`.
+fn propagated(spectrum: &Spectrum, start: &Matrix, alpha: f64) -> Matrix {
+    let mut solved = start.clone();
+    let damped = spectrum.damped(alpha);
+    for (row, value) in spectrum.values.iter().enumerate() {
+        let factor = (1.0 - alpha) * damped / (1.0 - damped * value);
+        solved.row_mut(row).iter_mut().for_each(|x| *x *= factor);
+    }
+    solved
 }
 
 /// Trust times target of the kept rows, columns scaled as the fit will scale them (kept, c).

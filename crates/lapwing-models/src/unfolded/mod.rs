@@ -44,8 +44,8 @@ mod train;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
-use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets};
+use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::Propagator;
 
 pub use extension::{Layers, UnfoldedExtension};
@@ -58,9 +58,8 @@ use self::routes::inner_tol;
 use self::rows::Inputs;
 use self::select::{Question, select};
 use self::train::{Training, check_targets, note_unconverged};
-use crate::harmonic::TYPICAL_CONFIDENCE;
-use crate::labeling::typical_temperature;
-use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
+use crate::fitting::{Fitting, Temperature};
+use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
 /// Name of the method.
 pub const UNFOLDED: &str = "unfolded-gnn";
@@ -103,7 +102,6 @@ struct Trained<'a> {
     scores: Arc<Matrix>,
     extension: UnfoldedExtension<'a>,
     graph: Option<AffinityGraph>,
-    report: Report,
 }
 
 impl UnfoldedGnn {
@@ -120,47 +118,26 @@ impl UnfoldedGnn {
     /// # Errors
     /// As [`Method::fit`]; [`Error::Param`] for cross-entropy, which is a loss of classes.
     pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
-        let columns = problem.targets.n_columns();
-        if columns != 1 {
-            return Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns")));
-        }
+        let mut fitting = Fitting::regression(UNFOLDED, problem, run)?;
         if self.params.loss != NodeLoss::Mse {
             return Err(Error::param("loss", self.params.loss.name(), "mse for a regression"));
         }
-        let Trained { scores, extension, graph, mut report } = self.train(problem, true, run)?;
-        report.peak_bytes = peak_memory_bytes();
-        Ok(FittedRegression {
-            reached: vec![true; scores.n_rows()],
-            score_radius: None,
-            values: scores,
-            mean: problem.targets.mean()[0],
-            extension: Some(extension.into()),
-            graph,
-            report,
-        })
+        let Trained { scores, extension, graph } = self.train(&mut fitting, true)?;
+        Ok(fitting.regressed(scores, Some(extension.into()), graph))
     }
 
-    fn train<'a>(&self, problem: &Problem<'_, 'a>, is_regression: bool, run: &Run) -> Result<Trained<'a>> {
+    fn train<'a>(&self, fitting: &mut Fitting<'_, '_, 'a>, is_regression: bool) -> Result<Trained<'a>> {
         let start = Instant::now();
-        let mut report = problem.report(UNFOLDED);
-        problem.check()?;
-        let missing = || Error::shape("the problem", format!("features, which {UNFOLDED} needs"), "a graph only");
-        let features = problem.features.ok_or_else(missing)?;
-        features.check(run)?;
-        check_targets(&self.params, problem.targets)?;
-        let built = match problem.graph {
-            Some(_) => None,
-            None => Some(report.time("graph", run, |_| affinity_graph(features, &self.graph, run))?),
-        };
-        let affinity = problem.graph.or(built.as_ref()).ok_or_else(missing)?;
-        affinity.describe(&affinity.graph.components(), &mut report);
-        notes::low_recall(&mut report, self.graph.recall_target);
+        let features = fitting.features()?;
+        check_targets(&self.params, fitting.problem.targets)?;
+        let affinity = fitting.described_graph(&self.graph)?;
+        let Fitting { problem, ref mut report, run } = *fitting;
         report.warnings.extend(faint_edges(&affinity.graph, self.params.self_loop));
         if self.params.l2_reg == Some(0.0) && self.params.loss == NodeLoss::CrossEntropy {
             let reason = "l2_reg is 0: where the labeled nodes can be told apart, cross-entropy has no minimizer";
             report.warnings.push(reason.into());
         }
-        // The mean of values is no business of the norm, nor of degrees.
+        // The norm and the degrees do not act on the mean of the values.
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
@@ -173,7 +150,7 @@ impl UnfoldedGnn {
             }
         };
         let network = Self { params: self.params.with_graph_reg(graph_reg), graph: self.graph.clone() };
-        let (mut scores, layers) = network.smooth_and_train(features, affinity, targets, start, &mut report, run)?;
+        let (mut scores, layers) = network.smooth_and_train(features, &affinity, targets, start, report, run)?;
         let settings = Settings {
             graph_reg,
             self_loop: self.params.self_loop,
@@ -183,10 +160,10 @@ impl UnfoldedGnn {
             offset,
         };
         let hidden = Arc::new(per_root(&scores, affinity.graph.adjacency(), self.params.self_loop));
-        let neighbors = NeighborExtension::of_graph(problem, affinity, &self.graph, &hidden);
+        let neighbors = NeighborExtension::of_graph(problem, &affinity, &self.graph, &hidden);
         let extension = UnfoldedExtension::new(layers, settings, neighbors);
         scores.values_mut().iter_mut().for_each(|z| *z += offset);
-        Ok(Trained { scores: Arc::new(scores), extension, graph: built, report })
+        Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built() })
     }
 
     /// Layers, and Z of all nodes; again after each reweighting of the edges.
@@ -203,7 +180,7 @@ impl UnfoldedGnn {
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias)?;
         let mut attention = params.attention.map(Attention::new);
-        // They tell the loss, whose error is of the same order.
+        // The loss is computed from these scores: its error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
         for round in 0.. {
             let loss = Loss::new(params.loss, targets);
@@ -219,11 +196,7 @@ impl UnfoldedGnn {
             };
             let (layers, mut trace, mut summary) = match params.hidden {
                 Some(units) => network::train(&training, features, units, report)?,
-                None => {
-                    let trained = training.train(report)?;
-                    let output = trained.weights;
-                    (Layers { hidden: None, output, bias: params.bias }, trained.trace, trained.summary)
-                }
+                None => training.layers(report)?,
             };
             let (f, mut z) = report.time("propagate", run, |_| {
                 let f = match layers.hidden {
@@ -239,14 +212,11 @@ impl UnfoldedGnn {
                     propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
                 }
                 _ => {
-                    // What was stored or solved roughly has told the loss roughly.
+                    // The loss so far comes from rough solves and single precision.
                     trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
                     summary.loss.clone_from(&trace.values);
                     if let Some(power) = params.attention {
-                        // As predictions on this graph find them, from the weights as they are.
-                        let plain = Propagator::new(graph, params.propagation(), run)?;
-                        let first = plain.solve(&f, SCORES_TOL, run)?;
-                        z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
+                        z = self.attended(graph, power, &f, run)?;
                     }
                     note_unconverged(&trace, params.tol, report);
                     report.add_part("unfolded", &summary)?;
@@ -270,6 +240,13 @@ fn faint_edges(graph: &Graph, self_loop: f64) -> Option<String> {
 }
 
 impl UnfoldedGnn {
+    /// Z (n, c) of the outputs `f`, found as predictions on this graph find it: from the weights of the edges as they are.
+    fn attended(&self, graph: &Graph, power: f64, f: &Matrix, run: &Run) -> Result<Matrix> {
+        let propagation = self.params.propagation();
+        let first = Propagator::new(graph, propagation, run)?.solve(f, SCORES_TOL, run)?;
+        Attention::new(power).smooth(graph, propagation, f, first, run)
+    }
+
     /// ℓ and penalty of hidden states of all nodes (n, c).
     fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> Result<f64> {
         let rows = targets.rows();
@@ -294,26 +271,14 @@ impl Method for UnfoldedGnn {
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let mean = problem.targets.mean();
-        let Trained { scores, extension, graph, mut report } = self.train(problem, false, run)?;
-        report.n_classes = Some(mean.len());
-        notes::one_class(&mut report, problem.targets);
-        let (rule, labeling) = report.time("decide", run, |report| {
-            let scale = mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
-            let mut rule = Rule { offset: vec![0.0; mean.len()], scale, temperature: Some(1.0), prior: mean };
-            run.install(|| {
-                // Scores of cross-entropy are logarithms of shares; those of squares have no scale of their own.
-                if self.params.loss == NodeLoss::Mse {
-                    let temperature = typical_temperature(&rule, &scores, TYPICAL_CONFIDENCE);
-                    report.choose("temperature", temperature);
-                    rule.temperature = Some(temperature);
-                }
-                let labeling = rule.apply(scores);
-                (rule, labeling)
-            })
-        });
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, report })
+        let mut fitting = Fitting::new(UNFOLDED, problem, run)?;
+        let Trained { scores, extension, graph } = self.train(&mut fitting, false)?;
+        // Scores of cross-entropy are logarithms of shares; those of squares have no scale of their own.
+        let temperature = match self.params.loss {
+            NodeLoss::Mse => Temperature::Fitted(None),
+            NodeLoss::CrossEntropy => Temperature::Fixed(Some(1.0)),
+        };
+        Ok(fitting.decide(scores, temperature, Some(extension.into()), graph))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -8,6 +8,7 @@ use lapwing_solve::Propagator;
 use lapwing_solve::products::times;
 use serde::Serialize;
 
+use super::extension::Layers;
 use super::loss::Loss;
 use super::map::{Map, OnGraph, Stored, StoredValues};
 use super::optimize::{Rule, State, Task, Trace, cg, descend, dot, lbfgs, spectrum};
@@ -138,6 +139,12 @@ impl Training<'_, '_> {
         trained.summary.seconds.clone_from(&trace.seconds);
         report.solve = Some(solve_summary(trace, trained.summary.optimizer));
         Ok(trained)
+    }
+
+    /// The layers of a linear model, and how its training went.
+    pub fn layers(&self, report: &mut Report) -> Result<(Layers, Trace, Summary)> {
+        let Trained { weights, trace, summary } = self.train(report)?;
+        Ok((Layers { hidden: None, output: weights, bias: self.params.bias }, trace, summary))
     }
 
     /// H⁻¹1 at the labeled nodes (l).

@@ -33,14 +33,16 @@ mod density;
 mod extension;
 mod rotation;
 
+use std::sync::Arc;
+
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Features, Matrix, Result, Run, Targets, check_memory, parameters, peak_memory_bytes};
-use lapwing_graph::GraphParams;
+use lapwing_data::{Matrix, Result, Run, Targets, check_memory, parameters};
 use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
 
 pub use extension::{EigenfunctionExtension, EigenfunctionParts};
 
+use crate::fitting::{Fitting, Temperature};
 use crate::resident::{Program, base_bytes, double_panels};
 use crate::{Fitted, Method, Plan, PlanStep, Problem, ProblemSize};
 use density::AxisFunctions;
@@ -198,18 +200,14 @@ impl Method for Eigenfunction {
         EIGENFUNCTION
     }
 
-    fn graph_params(&self) -> Option<&GraphParams> {
-        None
-    }
-
     fn needs_features(&self) -> bool {
         true
     }
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
-        let (features, targets): (&Features<'a>, _) = (super::features(self.name(), problem)?, problem.targets);
-        features.check(run)?;
-        let mut report = super::report(self.name(), problem);
+        let mut fitting = Fitting::new(self.name(), problem, run)?;
+        let features = fitting.features()?;
+        let report = &mut fitting.report;
         let r = self.n_components(features.n_rows(), features.n_cols());
         let bytes = (8 * features.n_rows() as u64).saturating_mul(r as u64);
         check_memory(
@@ -229,12 +227,11 @@ impl Method for Eigenfunction {
         if smoothest.1.is_empty() {
             report.warnings.push("no function varies along any axis: fewer than 30 rows, or all are equal".into());
         }
-        let extension = report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, targets, run))?;
+        let extension =
+            report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, problem.targets, run))?;
         drop(rotated);
         let scores = report.time("apply", run, |_| extension.extend(features, run))?;
-        let (rule, labeling) = super::decide_by_largest(scores, targets.mean(), &mut report, run);
-        report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph: None, report })
+        Ok(fitting.decide(Arc::new(scores), Temperature::Fitted(None), Some(extension.into()), None))
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

@@ -37,7 +37,7 @@ pub(in crate::unfolded) fn descend(
             trace.converged = true;
             break;
         }
-        // A rate that is too large ends here, not in numbers that are none.
+        // A rate that is too large ends here, before values become NaN.
         let is_lost = state.value.is_nan() || state.value > 1e3 * trace.values[0].max(f64::MIN_POSITIVE);
         if trace.n_iter >= task.max_iter || is_lost {
             break;
@@ -49,15 +49,8 @@ pub(in crate::unfolded) fn descend(
                 towards
             }
             Rule::Adam(rate) => {
-                let gradient = task.preconditioner.half(&state.gradient);
-                let at = (trace.n_iter + 1) as i32;
-                let (first, second) = (1.0 - 0.9f64.powi(at), 1.0 - 0.999f64.powi(at));
-                let mut step = gradient;
-                for ((g, mean), square) in step.values_mut().iter_mut().zip(&mut mean).zip(&mut square) {
-                    *mean = 0.9 * *mean + 0.1 * *g;
-                    *square = 0.999 * *square + 0.001 * *g * *g;
-                    *g = -rate * (*mean / first) / ((*square / second).sqrt() + 1e-8);
-                }
+                let mut step = task.preconditioner.half(&state.gradient);
+                adam(step.values_mut(), rate, trace.n_iter, (&mut mean, &mut square));
                 task.preconditioner.half(&step)
             }
         };
@@ -70,4 +63,15 @@ pub(in crate::unfolded) fn descend(
         }
     }
     Ok(())
+}
+
+/// Turns a gradient into Adam's step after `n_iter` others, and updates the running means of it and of its square.
+fn adam(gradient: &mut [f64], rate: f64, n_iter: usize, (mean, square): (&mut [f64], &mut [f64])) {
+    let at = (n_iter + 1) as i32;
+    let (first, second) = (1.0 - 0.9f64.powi(at), 1.0 - 0.999f64.powi(at));
+    for ((g, mean), square) in gradient.iter_mut().zip(mean).zip(square) {
+        *mean = 0.9 * *mean + 0.1 * *g;
+        *square = 0.999 * *square + 0.001 * *g * *g;
+        *g = -rate * (*mean / first) / ((*square / second).sqrt() + 1e-8);
+    }
 }

@@ -42,7 +42,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             break;
         }
         if calm >= PATIENCE {
-            // What inexact products have left is seen in a gradient that is computed anew.
+            // The gradient is computed anew: it collects the errors of inexact products.
             state.renew(task, trace)?;
             is_fresh = true;
             continue;
@@ -60,7 +60,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             continue;
         }
         if step == 0.0 {
-            // No descent that double precision could see.
+            // Double precision sees no descent.
             trace.converged = calm > 0;
             break;
         }
@@ -68,19 +68,25 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
         is_fresh = false;
         trace.n_iter += 1;
         trace.note(state.value, task.run);
-        let mut pair = Pair { product: step * dot(&direction, &change), step: direction, change };
-        pair.step.values_mut().iter_mut().for_each(|d| *d *= step);
-        if pair.product > 0.0 {
-            pairs.push_back(pair);
-            if pairs.len() > MEMORY || 16 * pairs.len() * state.weights.values().len() > KEPT_BYTES {
-                pairs.pop_front();
-            }
-        }
+        keep(&mut pairs, direction, step, change);
         if trace.n_iter.is_multiple_of(RENEW) {
             state.refresh(task, trace)?;
         }
     }
     if is_fresh { Ok(()) } else { state.renew(task, trace) }
+}
+
+/// Keeps the pair of a step along `direction`, if its curvature is positive; the oldest one leaves where memory ends.
+fn keep(pairs: &mut VecDeque<Pair>, direction: Matrix, step: f64, change: Matrix) {
+    let mut pair = Pair { product: step * dot(&direction, &change), step: direction, change };
+    pair.step.values_mut().iter_mut().for_each(|d| *d *= step);
+    if pair.product > 0.0 {
+        let bytes = 16 * pair.step.values().len();
+        pairs.push_back(pair);
+        if pairs.len() > MEMORY || pairs.len() * bytes > KEPT_BYTES {
+            pairs.pop_front();
+        }
+    }
 }
 
 /// B⁻¹·g by two loops over the pairs.

@@ -1,0 +1,176 @@
+//! The frame of a fit: what every method does before and after its own computation.
+//!
+//! [`Fitting::new`] checks the problem and begins the report; [`Fitting::regression`] also checks the targets of a regression.
+//! A method then takes its graph from [`Fitting::graph`] and the components of this graph from [`Fitting::components`],
+//! computes scores, and hands them to [`Fitting::decide`] or [`Fitting::regressed`].
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, peak_memory_bytes};
+use lapwing_graph::{AffinityGraph, Components, GraphParams, affinity_graph};
+
+use crate::labeling::typical_temperature;
+use crate::{Extension, Fitted, FittedRegression, Labeling, Problem, Rule, notes};
+
+/// A fit under way: its problem and its report.
+pub(crate) struct Fitting<'f, 'p, 'a> {
+    pub problem: &'f Problem<'p, 'a>,
+    pub report: Report,
+    pub run: &'f Run,
+}
+
+/// The graph of a fit.
+pub(crate) enum Affinity<'p> {
+    Given(&'p AffinityGraph),
+    Built(AffinityGraph),
+}
+
+/// The temperature of a decision by the largest score.
+pub(crate) enum Temperature {
+    /// Set by the kind of the scores; none for scores that are shares.
+    Fixed(Option<f64>),
+    /// Fitted, or the typical one of the scores where none was. The report notes it.
+    Fitted(Option<f64>),
+}
+
+impl Deref for Affinity<'_> {
+    type Target = AffinityGraph;
+
+    fn deref(&self) -> &AffinityGraph {
+        match self {
+            Self::Given(affinity) => affinity,
+            Self::Built(affinity) => affinity,
+        }
+    }
+}
+
+impl Affinity<'_> {
+    /// The graph, if this fit built it.
+    pub fn into_built(self) -> Option<AffinityGraph> {
+        match self {
+            Self::Given(_) => None,
+            Self::Built(affinity) => Some(affinity),
+        }
+    }
+}
+
+impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
+    /// Checks the problem and begins the report.
+    pub fn new(method: &str, problem: &'f Problem<'p, 'a>, run: &'f Run) -> Result<Self> {
+        problem.check()?;
+        Ok(Self { problem, report: problem.report(method), run })
+    }
+
+    /// The same for a regression, whose targets have one column.
+    pub fn regression(method: &str, problem: &'f Problem<'p, 'a>, run: &'f Run) -> Result<Self> {
+        match problem.targets.n_columns() {
+            1 => Self::new(method, problem, run),
+            columns => Err(Error::shape("targets of a regression", "1 column", format!("{columns} columns"))),
+        }
+    }
+
+    /// The features, all of which are finite; for a method that does not work on a graph alone.
+    pub fn features(&self) -> Result<&'p Features<'a>> {
+        let features = self.problem.required_features(&self.report.method)?;
+        features.check(self.run)?;
+        Ok(features)
+    }
+
+    /// The graph: the given one, or one that is built from the features in the phase "graph".
+    pub fn graph(&mut self, params: &GraphParams) -> Result<Affinity<'p>> {
+        match (self.problem.graph, self.problem.features) {
+            (Some(given), _) => Ok(Affinity::Given(given)),
+            (None, Some(features)) => {
+                let run = self.run;
+                self.report.time("graph", run, |_| affinity_graph(features, params, run)).map(Affinity::Built)
+            }
+            (None, None) => Err(Error::shape("the problem", "features or a graph", "neither")),
+        }
+    }
+
+    /// The graph, described in the report.
+    pub fn described_graph(&mut self, params: &GraphParams) -> Result<Affinity<'p>> {
+        let affinity = self.graph(params)?;
+        affinity.describe(&affinity.graph.components(), &mut self.report);
+        notes::low_recall(&mut self.report, params.recall_target);
+        Ok(affinity)
+    }
+
+    /// The components of the graph, found in the phase "components". The report describes the graph and counts the rows
+    /// without a label in their component.
+    pub fn components(&mut self, affinity: &AffinityGraph) -> Components {
+        let components = self.report.time("components", self.run, |_| affinity.graph.components());
+        affinity.describe(&components, &mut self.report);
+        let holds = components.holding(self.problem.targets.rows());
+        let unlabeled = || components.sizes.iter().zip(&holds).filter(|(_, holds)| !**holds);
+        self.report.n_unreached = unlabeled().map(|(size, _)| size).sum();
+        self.report.n_unlabeled_components = unlabeled().count();
+        components
+    }
+
+    /// Writes into the report how a solve on the graph went.
+    pub fn note_solve(&mut self, solve: SolveSummary, graph: &GraphParams, tol: f64) {
+        notes::low_recall(&mut self.report, graph.recall_target);
+        notes::unreached(&mut self.report);
+        notes::solved(&mut self.report, solve, tol);
+    }
+
+    /// Labels every row by the largest of its `scores` (n, c).
+    pub fn decide(
+        mut self,
+        scores: Arc<Matrix>,
+        temperature: Temperature,
+        extension: Option<Extension<'a>>,
+        graph: Option<AffinityGraph>,
+    ) -> Fitted<'a> {
+        let (targets, run) = (self.problem.targets, self.run);
+        notes::classes(&mut self.report, targets);
+        let (rule, labeling) = self.report.time("decide", run, |report| {
+            run.install(|| {
+                let mut rule = Rule::of_largest(targets.mean());
+                rule.temperature = match temperature {
+                    Temperature::Fixed(temperature) => temperature,
+                    Temperature::Fitted(temperature) => {
+                        let temperature = temperature.unwrap_or_else(|| typical_temperature(&rule, &scores));
+                        report.choose("temperature", temperature);
+                        Some(temperature)
+                    }
+                };
+                let labeling = rule.apply(scores);
+                (rule, labeling)
+            })
+        });
+        self.classified(rule, labeling, extension, graph)
+    }
+
+    /// Ends a classification whose rows have labels.
+    pub fn classified(
+        self,
+        rule: Rule,
+        labeling: Labeling,
+        extension: Option<Extension<'a>>,
+        graph: Option<AffinityGraph>,
+    ) -> Fitted<'a> {
+        let report = Report { peak_bytes: peak_memory_bytes(), ..self.report };
+        Fitted { labeling, rule, extension, graph, report }
+    }
+
+    /// Ends a regression that gives a value to every row.
+    pub fn regressed(
+        self,
+        values: Arc<Matrix>,
+        extension: Option<Extension<'a>>,
+        graph: Option<AffinityGraph>,
+    ) -> FittedRegression<'a> {
+        FittedRegression {
+            reached: vec![true; values.n_rows()],
+            score_radius: None,
+            values,
+            mean: self.problem.targets.mean()[0],
+            extension,
+            graph,
+            report: Report { peak_bytes: peak_memory_bytes(), ..self.report },
+        }
+    }
+}
