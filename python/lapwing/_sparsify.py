@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from os import PathLike
+import warnings
 from typing import Any, Literal, overload
 
 import numpy as np
