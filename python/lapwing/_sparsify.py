@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from os import PathLike
 import warnings
+from os import PathLike
 from typing import Any, Literal, overload
 
 import numpy as np
