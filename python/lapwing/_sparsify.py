@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from os import PathLike
 from typing import Any, Literal, overload
 
