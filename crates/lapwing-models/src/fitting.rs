@@ -23,7 +23,7 @@ pub(crate) struct Fitting<'f, 'p, 'a> {
 /// The graph of a fit.
 pub(crate) enum Affinity<'p> {
     Given(&'p AffinityGraph),
-    Built(AffinityGraph),
+    Built(Box<AffinityGraph>),
 }
 
 /// The temperature of a decision by the largest score.
@@ -50,7 +50,7 @@ impl Affinity<'_> {
     pub fn into_built(self) -> Option<AffinityGraph> {
         match self {
             Self::Given(_) => None,
-            Self::Built(affinity) => Some(affinity),
+            Self::Built(affinity) => Some(*affinity),
         }
     }
 }
@@ -83,7 +83,9 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
             (Some(given), _) => Ok(Affinity::Given(given)),
             (None, Some(features)) => {
                 let run = self.run;
-                self.report.time("graph", run, |_| affinity_graph(features, params, run)).map(Affinity::Built)
+                self.report
+                    .time("graph", run, |_| affinity_graph(features, params, run))
+                    .map(|built| Affinity::Built(Box::new(built)))
             }
             (None, None) => Err(Error::shape("the problem", "features or a graph", "neither")),
         }

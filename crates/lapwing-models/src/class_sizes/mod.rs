@@ -121,7 +121,7 @@ impl LabelsDrawn {
 pub struct SizedLabeling {
     /// The rule with its new offsets.
     pub rule: Rule,
-    /// What it makes of the scores.
+    /// The labels that follow from the scores and the sizes.
     pub labeling: Labeling,
     /// Bounds and sizes, for a report.
     pub part: Value,
@@ -214,7 +214,7 @@ pub(crate) fn decide<'a>(
     Ok(Fitted { labeling, rule, report, ..fitted })
 }
 
-/// What is said where sizes were asked for and nothing is known about them.
+/// The warning where sizes are wanted and nothing is known about them.
 pub(crate) const NO_SIZES: &str = "labels look chosen evenly, about as many of every class, and say nothing about the \
     sizes of the classes: decided without sizes; give class_prior, or labels_drawn random if they were drawn at random";
 

@@ -21,7 +21,7 @@ const MOST_CHANGES: usize = 50;
 /// of real data with labels drawn at random the first is at most 1.9 where the second does not rule.
 const MOST_CUT: (f64, f64) = (2.0, 0.01);
 
-/// What [`hold_sizes`] found.
+/// The result of [`hold_sizes`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Held {
     /// Rows of each class (c).
@@ -35,7 +35,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What goes into a report.
+    /// The entry in a report.
     pub(super) fn part(&self, bounds: &SizeBounds, rounds: usize) -> Value {
         json!({
             "from": if bounds.is_given { "class_prior" } else { "labels" },

@@ -1,4 +1,4 @@
-//! From features to the Gram matrix K: how it is kept, and what becomes of coefficients.
+//! From features to the Gram matrix K: how K is stored, and how coefficients become an expansion that scores new rows.
 //!
 //! Tiles of K take n²/2 similarities of d multiplications each; k landmarks n·k of them, an eigenproblem of k³, and n·k² for
 //! Z = C·M, K ≈ Z·Zᵀ with M the pseudo-inverse root of the landmarks' kernel (Williams & Seeger 2001).
@@ -100,7 +100,7 @@ enum Source {
 }
 
 impl<'b> Basis<'b> {
-    /// Of a Gram matrix (n, n) in the place of features.
+    /// The basis of a Gram matrix (n, n) that was given in place of features.
     fn given(features: &'b Features<'_>, storage: Storage, run: &Run) -> Result<Self> {
         let n = features.n_rows();
         if features.n_cols() != n {
@@ -112,7 +112,7 @@ impl<'b> Basis<'b> {
         Ok(Self { gram: Gram::Matrix(matrix(blocks, storage, run)?), storage, scale, kernel, source })
     }
 
-    /// Of the features (n, d); the labeled rows are among the landmarks, if there are any.
+    /// The basis of features (n, d); the labeled rows are among the landmarks, if there are any.
     ///
     /// # Errors
     /// [`Error::Shape`] for a Gram matrix that is not square; [`Error::Value`] for one that is not symmetric, or similarities
@@ -171,7 +171,7 @@ impl<'b> Basis<'b> {
         }
     }
 
-    /// What scores any rows, from solved problems on the rows of `features`.
+    /// The expansion that scores any rows, from solved problems on the rows of `features`.
     ///
     /// # Errors
     /// None for features of the fit.

@@ -13,7 +13,7 @@ use super::objective::Solution;
 const MOST_MOVES: usize = 100_000;
 /// Moves between two looks at whether to stop.
 const CHECK_EVERY: usize = 4096;
-/// What stands for a curvature that is not positive.
+/// Replaces a curvature that is not positive.
 const LEAST: f64 = 1e-12;
 
 /// A dual solution.
@@ -109,7 +109,7 @@ fn pair(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usize
     let Some(j) = down.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(b.cmp(a))) else {
         return (Vec::new(), violation);
     };
-    // As far as the box of either lets.
+    // The boxes of both terms limit the move.
     let most_up = if terms[i].y > 0.0 { terms[i].most - beta[i] } else { beta[i] };
     let most_down = if terms[j].y > 0.0 { beta[j] } else { terms[j].most - beta[j] };
     let by = ((slopes[i] - slopes[j]) / curvature(j)).min(most_up).min(most_down);

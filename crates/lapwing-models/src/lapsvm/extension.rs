@@ -1,4 +1,4 @@
-//! What labels new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows that are needed for it, k·d multiplications each, or
+//! The extension to new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows that are needed for it, k·d multiplications each, or
 //! f(x) = wᵀx + b.
 
 use lapwing_data::model_file::ModelFile;
@@ -24,7 +24,7 @@ pub struct KernelExtension<'a> {
     n_classes: usize,
 }
 
-/// What f is made of.
+/// The terms of f.
 #[derive(Clone, Debug)]
 pub(super) enum Expansion<'a> {
     /// Similarities to rows (m, d), from which `center` (d, or empty) is taken first, times coefficients (m, k).
@@ -83,10 +83,10 @@ impl<'a> KernelExtension<'a> {
         if let Expansion::Rows { rows, .. } = &self.expansion { Some(rows) } else { None }
     }
 
-    /// The same that borrows nothing.
+    /// The same extension, which borrows nothing.
     ///
     /// # Errors
-    /// None for rows that are there.
+    /// None where all rows are in memory.
     pub fn into_owned(self) -> Result<KernelExtension<'static>> {
         let expansion = match self.expansion {
             Expansion::Weights(weights) => Expansion::Weights(weights),
@@ -169,7 +169,7 @@ impl<'a> KernelExtension<'a> {
         out
     }
 
-    /// It as bytes, for a pickle.
+    /// The extension as bytes, for a pickle.
     ///
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
@@ -179,7 +179,7 @@ impl<'a> KernelExtension<'a> {
         Ok(file.to_bytes())
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made bytes of.
+    /// The extension of such bytes as [`to_bytes`](Self::to_bytes) makes.
     ///
     /// # Errors
     /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
@@ -209,7 +209,7 @@ impl<'a> KernelExtension<'a> {
         Ok(())
     }
 
-    /// What [`store`](Self::store) stored.
+    /// The extension that [`store`](Self::store) wrote.
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<KernelExtension<'static>> {
         let meta = Meta::deserialize(&file.meta["kernel_machine"])
             .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;

@@ -67,7 +67,7 @@ impl Gram<'_> {
     /// Y ← K·X for vectors one after the other (s, n).
     ///
     /// # Errors
-    /// Those of blocks that are made; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// Errors of blocks that are made anew; [`Interrupted`](lapwing_data::Error::Interrupted).
     pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
         match self {
             Self::Matrix(matrix) => matrix.apply(x, y, run),
@@ -230,7 +230,7 @@ impl Factor {
         });
     }
 
-    /// The same on the calling thread.
+    /// As the parallel product, on the calling thread.
     fn copy_block(&self, cols: Range<usize>, rows: Range<usize>, out: &mut [f64]) {
         for (row, out) in rows.zip(out.chunks_exact_mut(cols.len())) {
             match self {

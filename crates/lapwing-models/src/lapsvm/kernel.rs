@@ -128,7 +128,7 @@ impl Kernel {
             Self::Linear => f64::from(f32::MAX),
             Self::Poly { degree } => {
                 out.iter_mut().for_each(|value| *value = value.powi(degree as i32));
-                // Whatever they are stored as.
+                // The range of single precision, in which they may be stored.
                 f64::from(f32::MAX)
             }
             Self::Rbf { bandwidth } => {

@@ -1,5 +1,5 @@
-//! A method on the rows it works on, as a sequence of phases: kernel, smooth, select, solve. Costs are those of the parts; what
-//! is decided here is which of them a fit takes.
+//! A fit on given rows as a sequence of phases: kernel, smooth, select, solve. This file decides which parts a fit takes; the
+//! costs are those of the parts.
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets};
 use serde::Serialize;
@@ -27,7 +27,7 @@ const TYPICAL_AMBIENT: f64 = 1e-4;
 /// Labels that each class needs before γ_A and γ_I are chosen by them.
 const LABELS_PER_CLASS: usize = 2;
 
-/// What a report says of the machine.
+/// The machine, as a report shows it.
 #[derive(Debug, Serialize)]
 struct Summary {
     kernel: Option<Kernel>,
@@ -144,7 +144,7 @@ impl<'a> Machine<'_, 'a> {
         smooth.map(Some)
     }
 
-    /// Notes what was chosen for the kernel.
+    /// Notes the choices made for the kernel.
     fn note(&self, basis: &Basis<'_>, report: &mut Report) {
         let params = self.params;
         if let (Some(Kernel::Rbf { bandwidth }), None) = (basis.kernel, params.bandwidth) {
@@ -225,7 +225,7 @@ impl<'a> Machine<'_, 'a> {
         present.len() > 1 && present.iter().all(|count| *count >= LABELS_PER_CLASS)
     }
 
-    /// By one factorization, and Newton's method or the dual on what it gives.
+    /// Solves by one factorization, and Newton's method or the dual on its result.
     fn factor(
         &self,
         objective: &Objective<'_>,
@@ -286,7 +286,7 @@ impl<'a> Machine<'_, 'a> {
         Ok(found.solution(coefficients, factor.is_none(), values))
     }
 
-    /// By conjugate gradients; also the targets that were fitted, less those that were held back.
+    /// Solves by conjugate gradients; also returns the fitted targets, without those that were held back.
     fn iterate(
         &self,
         objective: &Objective<'_>,

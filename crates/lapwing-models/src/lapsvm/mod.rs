@@ -102,10 +102,10 @@ pub struct ValidationSet<'v, 'a> {
     pub targets: &'v Targets,
 }
 
-/// What a fit may be given beside its problem.
+/// Optional inputs of a fit beside its problem.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FitOptions<'v, 'a> {
-    /// What conjugate gradients stop by, where that is a validation set; default: some labels are held back.
+    /// The validation set by which conjugate gradients stop; default: some labels are held back.
     pub validation: Option<ValidationSet<'v, 'a>>,
     /// A machine from which conjugate gradients start, where it keeps a coefficient for every row of this fit; default: from
     /// zero.
@@ -205,7 +205,7 @@ impl LapSvm {
         Ok(Trained { scores, extension, graph: affinity.into_built(), temperature })
     }
 
-    /// Without a graph, rows without a label have no part: the machine is that of the others.
+    /// The fit without a graph: only rows with a label take part.
     fn supervised<'a>(
         &self,
         features: &Features<'a>,

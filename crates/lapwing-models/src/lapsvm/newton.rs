@@ -44,7 +44,7 @@ pub(super) trait Space {
     fn dimension(&self) -> usize;
 }
 
-/// What Newton's method found.
+/// The result of Newton's method.
 pub(super) struct Found {
     pub c: Vec<f64>,
     pub bias: f64,
@@ -136,10 +136,10 @@ pub(super) struct Resolvent {
 }
 
 impl Resolvent {
-    /// Of a Gram matrix: by one factorization of G (n, n), or none where nothing is smoothed.
+    /// The resolvent of a Gram matrix: by one factorization of G (n, n), or none where nothing is smoothed.
     ///
     /// # Errors
-    /// Those of blocks that are made; [`Error::Interrupted`].
+    /// Errors of blocks that are made anew; [`Error::Interrupted`].
     pub fn of(objective: &Objective<'_>, run: &Run) -> Result<Self> {
         let Gram::Matrix(gram) = objective.gram else {
             return Err(Error::Internal { reason: "a factor has a resolvent of its own".into() });
@@ -181,7 +181,7 @@ impl Resolvent {
         Ok(Self { q, m })
     }
 
-    /// Of a factor, with the Cholesky-like inverse of its norm: M = (γ_A·I + γ_I·S)⁻¹·Z_lᵀ.
+    /// The resolvent of a factor, with the Cholesky-like inverse of its norm: M = (γ_A·I + γ_I·S)⁻¹·Z_lᵀ.
     ///
     /// # Errors
     /// [`Error::Interrupted`].

@@ -1,4 +1,4 @@
-//! What is minimized, over α and b, for f = K·α (Melacci & Belkin 2011, eq. 7):
+//! The objective that is minimized over α and b, for f = K·α (Melacci & Belkin 2011, eq. 7):
 //!
 //! J = ½·[Σ over labeled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f].
 
@@ -27,7 +27,7 @@ pub(super) struct Objective<'o> {
 pub(super) struct Solution {
     /// α (n), or the weights w (r) of a factor.
     pub coefficients: Vec<f64>,
-    /// Whether they are those of rows.
+    /// Whether the coefficients belong to rows.
     pub is_of_rows: bool,
     /// b, 0 without bias.
     pub bias: f64,
@@ -39,7 +39,7 @@ pub(super) struct Solution {
     pub n_iter: usize,
     /// Norm of the gradient relative to the start.
     pub residual: f64,
-    /// Whether its own rule ended it.
+    /// Whether the problem met its stopping rule.
     pub converged: bool,
     /// J of the start and after each iteration.
     pub curve: Vec<f64>,

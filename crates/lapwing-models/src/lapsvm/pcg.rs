@@ -56,7 +56,7 @@ struct Column<'p> {
 /// Solves all problems from zero, or from `start`: α (n) and b of each.
 ///
 /// # Errors
-/// What products with the Gram matrix cannot do; [`Interrupted`](lapwing_data::Error::Interrupted).
+/// Errors of products with the Gram matrix; [`Interrupted`](lapwing_data::Error::Interrupted).
 pub(super) fn solve(
     objective: &Objective<'_>,
     losses: &[Loss],

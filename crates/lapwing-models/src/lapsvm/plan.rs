@@ -1,4 +1,4 @@
-//! What a fit will need, added up from what it allocates.
+//! The memory of a fit: the sum of its allocations.
 
 use lapwing_graph::GraphParams;
 use lapwing_solve::symmetric_bytes;

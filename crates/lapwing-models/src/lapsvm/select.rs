@@ -34,7 +34,7 @@ pub(super) const MOST_LABELS: usize = 1000;
 /// Eigenvalues of the columns' kernel below this share of the largest are left out.
 const RCOND: f64 = 1e-7;
 
-/// What is tried, in the units of [`Units`].
+/// The values that are tried, in the units of [`Units`].
 pub(super) const AMBIENT: [f64; 5] = [1e-6, 1e-4, 1e-2, 0.1, 1.0];
 pub(super) const GRAPH: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 100.0];
 
@@ -47,7 +47,7 @@ pub(super) struct Units {
     pub graph: f64,
 }
 
-/// What is asked.
+/// The data that γ_A and γ_I are chosen for.
 pub(super) struct Question<'q> {
     pub gram: &'q Gram<'q>,
     pub smoothness: Option<&'q Smoothness<'q>>,
@@ -59,11 +59,11 @@ pub(super) struct Question<'q> {
     pub units: Units,
     /// γ_A and γ_I where they are given.
     pub given: (Option<f64>, Option<f64>),
-    /// What is taken unless another is better by more than a standard error.
+    /// The default, which is kept unless another pair is better by more than a standard error.
     pub default: (f64, f64),
 }
 
-/// What was chosen.
+/// The chosen values.
 pub(super) struct Selected {
     pub ambient_reg: f64,
     pub graph_reg: f64,
@@ -88,7 +88,7 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let (rows, targets) = drawn(question.targets, run)?;
     let spectrum = Spectrum::of(question, &rows, run)?;
     let y = signed(&targets, question.is_regression);
-    // Those without a label are never chosen.
+    // A class without a label is never chosen.
     let mean = targets.mean();
     let classes: Vec<usize> = (0..mean.len()).filter(|&class| mean[class] > 0.0).collect();
     let choices = |given: Option<f64>, all: &[f64], unit: f64, default: f64| match given {
@@ -199,7 +199,7 @@ fn identity(n: usize) -> Matrix {
     out
 }
 
-/// Whether a factor is taken as it is.
+/// Whether the factor is small enough to be used as it is.
 pub(super) fn is_small(factor: &Factor) -> bool {
     factor.rank() <= MOST_RANK
 }

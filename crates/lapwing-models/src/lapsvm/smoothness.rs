@@ -19,7 +19,7 @@ pub(super) struct Smoothness<'g> {
 }
 
 impl<'g> Smoothness<'g> {
-    /// Of a graph.
+    /// The smoothness over a graph.
     pub fn new(graph: &'g Graph, kind: LaplacianKind, power: usize) -> Self {
         let laplacian = graph.laplacian();
         let scale = match kind {
@@ -58,7 +58,7 @@ impl<'g> Smoothness<'g> {
             self.laplacian.apply(x, y, s);
             return;
         };
-        // Of a node without edges, D^(−1/2)·(D − W)·D^(−1/2) has nothing; I − … has 1.
+        // For a node without edges D^(−1/2)·(D − W)·D^(−1/2) has 0, where I − … has 1.
         let alone: Vec<(usize, Vec<f64>)> = (0..scale.len())
             .filter(|&row| scale[row] == 0.0)
             .map(|row| (row, x[row * s..(row + 1) * s].to_vec()))

@@ -22,7 +22,7 @@ pub(super) struct Validation {
     pub signs: Vec<Vec<bool>>,
 }
 
-/// Where they are.
+/// The place of the validation rows.
 pub(super) enum ValidationRows {
     /// Rows of the fit whose labels were held back.
     Within(Vec<u32>),
@@ -44,7 +44,7 @@ pub(super) struct Rule<'r> {
     pub validation: Option<&'r Validation>,
 }
 
-/// What a problem keeps from check to check.
+/// The state of a problem between two checks.
 #[derive(Default)]
 pub(super) struct Memory {
     sides: Vec<bool>,
@@ -84,7 +84,7 @@ impl Rule<'_> {
         residual < self.tol
     }
 
-    /// Whether problem `number` is at its end.
+    /// Whether problem `number` ends here.
     pub fn stops(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
         let stable = self.kind != Stopping::Validation && self.is_stable(at, memory, run);
         let no_better = self.kind != Stopping::Stability && self.is_no_better(number, at, memory, run);

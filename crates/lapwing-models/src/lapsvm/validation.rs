@@ -51,7 +51,7 @@ pub(super) fn held_back(params: &LapSvmParams, targets: &Targets, run: &Run) -> 
     Ok((targets.subset(|at| !held[at])?, validation))
 }
 
-/// Whether each of some targets is of the positive class of each problem.
+/// For each problem, whether each of the `chosen` targets is of the positive class.
 fn signs(targets: &Targets, chosen: &[usize]) -> Vec<Vec<bool>> {
     let of = |class: usize| chosen.iter().map(|&at| targets.values().row(at)[class] > 0.5).collect();
     positive_classes(targets.n_columns()).map(of).collect()

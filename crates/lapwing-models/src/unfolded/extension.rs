@@ -1,4 +1,4 @@
-//! What labels new nodes: the layers, on a graph of their own, or among the nodes of the fit.
+//! The extension to new nodes: the layers, on a graph of their own, or among the nodes of the fit.
 //!
 //! Of new rows without a graph, each is joined to its neighbors among the rows of the fit, whose hidden states Z stay as they are
 //! (only the new block of the system is solved, and new nodes do not see each other):
@@ -32,7 +32,7 @@ pub struct Layers {
     pub hidden: Option<Matrix>,
     /// W (d or h, c) and b in its last row, where there is a bias.
     pub output: Matrix,
-    /// Whether last rows belong to constants.
+    /// Whether the last row of each layer belongs to a constant column.
     pub bias: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct UnfoldedExtension<'a> {
     neighbors: Option<NeighborExtension<'a>>,
 }
 
-/// What smooths.
+/// The parameters of the smoothing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Settings {
     pub graph_reg: f64,
@@ -78,7 +78,7 @@ pub(super) struct Settings {
     pub steps: Option<usize>,
     pub step_size: Option<f64>,
     pub attention: Option<f64>,
-    /// What is added to every score: the mean of the given values of a regression.
+    /// Added to every score: the mean of the given values of a regression.
     pub offset: f64,
 }
 
@@ -175,10 +175,10 @@ impl<'a> UnfoldedExtension<'a> {
         scores
     }
 
-    /// The same that borrows nothing.
+    /// The same extension, which borrows nothing.
     ///
     /// # Errors
-    /// None for rows that are there.
+    /// None where all rows are in memory.
     pub fn into_owned(self) -> Result<UnfoldedExtension<'static>> {
         let neighbors = match self.neighbors {
             None => None,
@@ -190,7 +190,7 @@ impl<'a> UnfoldedExtension<'a> {
         Ok(UnfoldedExtension { layers: self.layers, settings: self.settings, neighbors })
     }
 
-    /// It as bytes, for a pickle.
+    /// The extension as bytes, for a pickle.
     ///
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
@@ -200,7 +200,7 @@ impl<'a> UnfoldedExtension<'a> {
         Ok(file.to_bytes())
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made bytes of.
+    /// The extension of such bytes as [`to_bytes`](Self::to_bytes) makes.
     ///
     /// # Errors
     /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
@@ -232,7 +232,7 @@ impl<'a> UnfoldedExtension<'a> {
         Ok(())
     }
 
-    /// What [`store`](Self::store) stored.
+    /// The extension that [`store`](Self::store) wrote.
     pub(crate) fn stored(file: &ModelFile, n_classes: usize) -> Result<UnfoldedExtension<'static>> {
         let Meta { settings, bias, is_inductive } = Meta::deserialize(&file.meta["unfolded"])
             .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))?;

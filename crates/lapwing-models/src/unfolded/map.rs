@@ -11,9 +11,9 @@ use super::rows::Inputs;
 /// How exactly a product is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Accuracy {
-    /// Of a step or a change, with that error at most: errors are relative to it, and single precision does.
+    /// For a step or a change, with at most this relative error; single precision is enough.
     Step(f64),
-    /// Of the weights or the residual themselves.
+    /// For the weights or the residual themselves.
     Whole,
 }
 
@@ -25,7 +25,7 @@ pub(super) trait Map: Sync {
     /// Scores (l, c) of weights (k, c).
     ///
     /// # Errors
-    /// Those of the solver; interrupted.
+    /// Errors of the solver; [`Interrupted`](lapwing_data::Error::Interrupted).
     fn forward(&self, weights: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 
     /// The transpose: (k, c) from (l, c).
@@ -35,7 +35,7 @@ pub(super) trait Map: Sync {
     fn adjoint(&self, residual: &Matrix, accuracy: Accuracy) -> Result<Matrix>;
 }
 
-/// By products with the graph: two solves of c columns for each gradient.
+/// The map by products with the graph: two solves of c columns for each gradient.
 pub(super) struct OnGraph<'m> {
     pub inputs: &'m Inputs<'m, 'm>,
     pub propagator: &'m Propagator,
@@ -86,7 +86,7 @@ pub(super) struct Stored<'m> {
     pub run: &'m Run,
 }
 
-/// What is stored.
+/// The stored values.
 pub(super) struct StoredRows {
     pub width: usize,
     pub values: StoredValues,

@@ -11,7 +11,7 @@
 //! μ grows until a step lowers the loss, and shrinks when it was foreseen well. It ends when ten steps together lower the loss by less
 //! than √tol of it.
 //!
-//! Not convex: what is found is a local minimum, from random V (by the seed) and W = 0. Cost: a dozen or so times c columns of the
+//! The loss is not convex: the result is a local minimum, from random V (by the seed) and W = 0. Cost: a dozen or so times c columns of the
 //! graph for each step; h columns when T is renewed.
 
 use lapwing_data::{Features, Matrix, Report, Result, Stream};
@@ -96,7 +96,7 @@ pub(super) fn train(
     let (params, run) = (training.params, training.run);
     let (k, c) = (training.inputs.width(), training.loss.n_outputs());
     let squares: f64 = training.inputs.column_squares().iter().sum();
-    // Units of one size for rows of any: signs and lengths at random.
+    // Random weights, scaled so that the size of the units does not depend on that of the rows.
     let scale = (2.0 * training.inputs.n() as f64 / squares.max(f64::MIN_POSITIVE)).sqrt();
     let mut rng = run.rng(Stream::Start, 1 << 41);
     let random = (0..k * n_units).map(|_| scale * (rng.random_range(-1.0..1.0f64) + rng.random_range(-1.0..1.0)));
@@ -263,7 +263,7 @@ impl Network<'_, '_> {
             trace.note(point.value, run);
             trace.gap = trace.values.iter().rev().nth(WINDOW).map_or(f64::INFINITY, |value| value - point.value);
             if !is_lower || trace.gap <= params.tol.sqrt() * point.value {
-                // Without a step that descends, what the last should have gained tells.
+                // Without a step that descends, the gain that the last step promised decides.
                 trace.converged = is_lower || hoped <= params.tol.sqrt() * point.value;
                 break;
             }
@@ -347,11 +347,11 @@ impl Network<'_, '_> {
 
 /// P of both layers, from J.
 struct LayerPreconditioner {
-    /// Of W, the same for each output.
+    /// The preconditioner of W, which is the same for each output.
     output: Preconditioner,
     /// diag of V (k, h) with the ridge, and its inverse.
     hidden: Matrix,
-    /// What damping is weighed by, for W: the mean of its diagonal.
+    /// The weight of damping for W: the mean of its diagonal.
     scale: f64,
 }
 
@@ -380,7 +380,7 @@ impl LayerPreconditioner {
             squares.for_each(|(sum, x)| *sum += share * x * x);
         }
         let mean = hidden.values().iter().sum::<f64>() / hidden.values().len().max(1) as f64;
-        // Nothing moves V while W is zero.
+        // The gradient of V is zero while W is zero.
         let floor = 1e-3 * if mean > 0.0 { mean } else { scale.max(1e-100) };
         hidden.values_mut().iter_mut().for_each(|x| *x = x.max(floor) + network.ridge);
         Ok(Self { output, hidden, scale })
@@ -393,7 +393,7 @@ impl LayerPreconditioner {
         Pair { hidden, output: self.output.apply(&gradient.output) }
     }
 
-    /// What damping multiplies: the diagonal.
+    /// The diagonal, which damping multiplies.
     fn weigh(&self, step: &Pair) -> Pair {
         let mut out = step.clone();
         out.hidden.values_mut().iter_mut().zip(self.hidden.values()).for_each(|(x, p)| *x *= p);

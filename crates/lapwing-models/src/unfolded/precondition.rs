@@ -34,7 +34,7 @@ const FLOOR: f64 = 1e-10;
 const MOST_EIGEN: usize = 12_000;
 
 impl Preconditioner {
-    /// From rows (s, k) with P = RᵀR + ρI; as a symmetric root where that is wanted. Beside it, its rank.
+    /// P = RᵀR + ρI of rows R (s, k), and its rank; as a symmetric root where that is wanted.
     ///
     /// # Errors
     /// [`Error::Param`] for a matrix that is singular and too large for eigenvalues; [`Error::Interrupted`].

@@ -1,4 +1,4 @@
-//! What each way to the weights is estimated to cost, from sizes and from how many iterations a pilot took; the cheapest is taken.
+//! The estimated cost of each route to the weights, from sizes and from the iterations of a pilot. The cheapest route is taken.
 //!
 //! | route | spends |
 //! |---|---|
@@ -27,7 +27,7 @@ pub(super) struct Route {
     pub kind: LayerSolver,
 }
 
-/// What estimates go by.
+/// The sizes that estimates depend on.
 pub(super) struct Sizes<'s, 'a> {
     pub params: &'s UnfoldedParams,
     pub inputs: &'s Inputs<'s, 'a>,
@@ -40,7 +40,7 @@ pub(super) struct Sizes<'s, 'a> {
     pub pilot: f64,
     /// Trace of QᵀMQ + ρI over ρ.
     pub spread: f64,
-    /// Bytes that may be taken.
+    /// Bytes of memory that a route may take.
     pub memory: u64,
 }
 
@@ -72,7 +72,7 @@ impl Sizes<'_, '_> {
         routes
     }
 
-    /// Whether the direct route goes by nodes.
+    /// Whether the direct route solves once for each labeled node.
     pub fn is_by_nodes(&self) -> bool {
         self.n_labeled < self.inputs.width() && self.n_labeled <= MOST_NODES
     }

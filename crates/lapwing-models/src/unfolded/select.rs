@@ -47,7 +47,7 @@ const TRIAL_TOL: f64 = 1e-3;
 /// Standard errors by which a λ must be better than the default.
 const ERRORS: f64 = 1.0;
 
-/// What is asked.
+/// The data that λ is chosen for.
 pub(super) struct Question<'q, 'a> {
     pub params: &'q UnfoldedParams,
     pub features: &'q Features<'a>,
@@ -121,7 +121,7 @@ impl Question<'_, '_> {
     }
 }
 
-/// What every λ is tried on.
+/// The data on which every λ is tried.
 struct Trial<'t, 'a> {
     inputs: &'t Inputs<'t, 'a>,
     graph: &'t Graph,
@@ -142,7 +142,7 @@ impl Trial<'_, '_> {
             let kept = self.targets.subset(|at| self.folds[at] != fold)?;
             let held = self.targets.subset(|at| self.folds[at] == fold)?;
             let scores = match &shared {
-                // Nothing but zeros reaches the labeled nodes.
+                // The smoothed features of all labeled nodes are zero.
                 Some((rows, _)) if rows.width == 0 => Matrix::filled(held.rows().len(), held.n_columns(), 0.0),
                 Some((rows, ridge)) => {
                     let (own, others) =
@@ -280,7 +280,7 @@ mod tests {
         let (features, graph, targets) = problem(180, 4);
         let run = Run::new(Some(2), 0).unwrap();
         let params = UnfoldedParams { tol: 1e-8, ..UnfoldedParams::default() }.with_graph_reg(3.0);
-        // More columns than labels, all but the first of them zeros.
+        // More columns than labels; all columns but the first are zero.
         let narrow = lapwing_graph::testkit::dense_values(&features);
         let wide = (0..180).flat_map(|row| {
             let own = narrow[4 * row..][..4].iter().copied();

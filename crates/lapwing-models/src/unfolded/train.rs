@@ -1,4 +1,5 @@
-//! From features, graph and labels to weights, by one of the routes: what is stored, what preconditions and what iterates.
+//! The training of a linear model: from features, graph and labels to weights. A route says which matrices are stored, which
+//! preconditioner is made, and which optimizer iterates.
 
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ use super::smooth::{
     NODES_TOL, Sketched, Sparsifier, by_columns, by_nodes, constant, reduced, roughness, sketched, weighted,
 };
 
-/// What a report says of the training.
+/// The training, as a report shows it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Summary {
     /// How the weights were found, and what iterated.
@@ -41,10 +42,10 @@ pub(super) struct Summary {
     pub rank: Option<usize>,
     /// Columns of zeros among the features.
     pub n_zero_columns: usize,
-    /// What each route was estimated to take, where one was chosen.
+    /// The estimated cost of each route, where one was chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-    /// Of HERTA: edges that were kept, n_λ, rows of the sketch.
+    /// HERTA only: number of kept edges, n_λ, rows of the sketch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_kept_edges: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,13 +165,13 @@ impl Training<'_, '_> {
 
     fn task<'s>(&'s self, map: &'s dyn Map, ridge: f64, preconditioner: &'s Preconditioner) -> Task<'s> {
         let UnfoldedParams { tol, max_iter, .. } = *self.params;
-        // Where classes are told apart, the Hessian of cross-entropy is far below QᵀMQ.
+        // Where classes are well separated, the Hessian of cross-entropy is far below QᵀMQ.
         let is_close = self.params.loss == NodeLoss::Mse
             && !matches!(preconditioner, Preconditioner::Identity | Preconditioner::Diagonal(_));
         Task { map, loss: self.loss, ridge, preconditioner, is_close, tol, max_iter, run: self.run }
     }
 
-    /// What iterates by default.
+    /// The optimizer, which is never auto.
     fn optimizer(&self) -> LayerOptimizer {
         match (self.params.optimizer, self.params.loss) {
             (LayerOptimizer::Auto, NodeLoss::Mse) => LayerOptimizer::Cg,
@@ -202,7 +203,7 @@ impl Training<'_, '_> {
                     let is_plain = matches!(task.preconditioner, Preconditioner::Identity);
                     let step = match self.params.loss {
                         _ if self.params.learning_rate.is_some() => self.params.learning_rate.unwrap_or(most.recip()),
-                        // The least eigenvalue of a problem without a preconditioner takes long to be met.
+                        // Without a preconditioner the least eigenvalue takes many iterations to find.
                         NodeLoss::Mse if is_plain => most.recip(),
                         NodeLoss::Mse => 2.0 / (least + most),
                         // Its curvature is at most half that of squares.
@@ -232,7 +233,7 @@ impl Training<'_, '_> {
         let (r, c) = (reduced.rows.width, self.loss.n_outputs());
         let mut trace = Trace::new(self.start);
         if r == 0 {
-            // Nothing but zeros reaches the labeled nodes: weights have no part in the loss.
+            // The smoothed features of all labeled nodes are zero: the loss does not depend on the weights.
             let zero = Matrix::filled(self.labeled.len(), c, 0.0);
             trace.note(self.loss.residual(&zero).0, self.run);
             (trace.gap, trace.converged) = (0.0, true);
@@ -316,7 +317,7 @@ impl Training<'_, '_> {
         summary.sketch_size = is_sketched.then_some(n_rows);
         let mut trace = Trace::new(self.start);
         let map = self.on_graph(inner_tol(self.params.tol));
-        // A sketch of fewer rows than columns misses directions.
+        // A sketch with fewer rows than columns does not span all directions.
         let task = self.task(&map, ridge, &preconditioner);
         let task = Task { is_close: task.is_close && (n_rows >= k || !is_sketched), ..task };
         let mut first = None;
@@ -400,7 +401,7 @@ impl Training<'_, '_> {
     }
 }
 
-/// The part of it that every report has.
+/// The summary of a solve that every report has.
 pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSummary {
     let end = trace.values.last().copied().unwrap_or(0.0) - trace.gap.min(0.0);
     let first = trace.values.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
@@ -413,7 +414,7 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
     }
 }
 
-/// The warning of a training that did not arrive.
+/// A warning if a training did not converge.
 pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     if !trace.converged {
         let (n_iter, gap) = (trace.n_iter, trace.relative_gap());
@@ -425,7 +426,7 @@ pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     }
 }
 
-/// A training needs something to go by.
+/// Checks that cross-entropy has targets that are shares.
 pub(super) fn check_targets(params: &UnfoldedParams, targets: &lapwing_data::Targets) -> Result<()> {
     if params.loss == NodeLoss::Mse {
         return Ok(());

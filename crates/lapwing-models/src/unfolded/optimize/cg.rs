@@ -19,9 +19,9 @@ use crate::unfolded::map::Accuracy;
 const WINDOW: usize = 4;
 /// Rows of a block.
 const ROWS: usize = 512;
-/// Share of what the gradient promises that is left without the directions before, at least.
+/// The least share of the promised gain that must remain once the directions before are removed.
 const KEPT: f64 = 0.5;
-/// A direction with less than this share of it left beside the others is none.
+/// A direction is dropped if less than this share of it is independent of the others.
 const INDEPENDENT: f64 = 1e-8;
 
 /// Minimizes, from the weights of `state` on.
@@ -42,12 +42,12 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
                 trace.converged = true;
                 break;
             }
-            // What rounding and inexact solves have left is seen in a gradient that is computed anew.
+            // The gradient is computed anew: it collects rounding and the errors of inexact solves.
             state.renew(task, trace)?;
             before.clear();
             is_fresh = true;
             if !task.is_close && task.ridge == 0.0 {
-                // The gains of steps tell nothing of it.
+                // The gains of the steps before say nothing about the new gradient.
                 let towards = task.preconditioner.apply(&state.gradient);
                 if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement {
                     trace.converged = true;
@@ -62,7 +62,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
         }
         let direction = conjugate(&towards, &before, task.run);
         if !before.is_empty() && dot(&direction, &state.gradient) < KEPT * 2.0 * decrement {
-            // The gradient has a part in what was searched already.
+            // Most of the gradient lies in directions that were searched before.
             state.renew(task, trace)?;
             before.clear();
             is_fresh = true;
@@ -74,7 +74,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
             solve_spd(&step.curvature, &inner).ok().map(|lengths| (step, scores, inner, lengths))
         });
         let Some((step, scores, inner, lengths)) = next else {
-            // Nothing is left that rounding has not eaten, or it is out of range.
+            // The new directions are rounding only, or out of range.
             let is_last = gains.last().is_some_and(|gain| *gain <= task.tol * state.value);
             trace.converged = is_last || state.gradient.values().iter().all(|g| *g == 0.0);
             break;
@@ -97,7 +97,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
     Ok(())
 }
 
-/// What is left of P⁻¹g without the directions before.
+/// P⁻¹g, made conjugate to the directions before.
 fn conjugate(towards: &Matrix, before: &VecDeque<Step>, run: &Run) -> Matrix {
     let mut directions = towards.clone();
     let c = towards.n_cols();

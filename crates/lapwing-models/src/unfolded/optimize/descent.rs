@@ -9,7 +9,7 @@ use crate::unfolded::map::Accuracy;
 /// Which step is taken.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::unfolded) enum Rule {
-    /// So long along −P⁻¹·∇.
+    /// A step of this length along −P⁻¹·∇.
     Gradient(f64),
     /// With that rate, β₁ = 0.9, β₂ = 0.999 and ε = 10⁻⁸ (Kingma & Ba 2015).
     Adam(f64),

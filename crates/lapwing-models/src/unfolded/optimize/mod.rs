@@ -34,7 +34,7 @@ const KEPT_BYTES: usize = 1 << 28;
 /// Largest error of any product.
 const LOOSEST: f64 = 0.1;
 
-/// What is to be minimized, and when to stop.
+/// The objective and the rule that ends its minimization.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'t> {
     pub map: &'t dyn Map,
@@ -85,7 +85,7 @@ impl Trace {
         }
     }
 
-    /// Notes a value, and tells who listens.
+    /// Notes a value, and reports progress.
     pub fn note(&mut self, value: f64, run: &Run) {
         self.values.push(value);
         self.seconds.push(self.start.elapsed().as_secs_f64());
@@ -168,7 +168,7 @@ impl State {
         Ok(())
     }
 
-    /// The same, after which products are taken more exactly.
+    /// As `refresh`; later products are more exact.
     fn renew(&mut self, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
         trace.relaxed *= 0.1;
         self.refresh(task, trace)
@@ -215,7 +215,7 @@ impl Task<'_> {
         if self.ridge > 0.0 { dot(gradient, gradient) / (2.0 * self.ridge) } else { f64::INFINITY }
     }
 
-    /// What ℓ − ℓ* is taken for: the bound, or an estimate where P is close or there is no ridge.
+    /// ℓ − ℓ*: its bound, or an estimate where P is close or there is no ridge.
     fn gap(&self, gradient: &Matrix, estimate: f64) -> f64 {
         let bound = self.bound(gradient);
         if self.is_close || bound.is_infinite() { estimate.min(bound) } else { bound }
