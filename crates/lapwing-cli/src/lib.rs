@@ -95,7 +95,8 @@ pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode
 
 /// The command of these arguments, the program's name first, and what its parameters belong to, with their values.
 fn parse(arguments: &[OsString]) -> Result<(Cli, Subject), Failure> {
-    let is_command = |word: &&OsString| Cli::command().get_subcommands().any(|c| c.get_name() == word.as_os_str());
+    let known = Cli::command();
+    let is_command = |word: &&OsString| known.get_subcommands().any(|c| c.get_name() == word.as_os_str());
     let name = arguments.iter().skip(1).find(is_command).map(|name| name.to_string_lossy().into_owned());
     let mut subject = Subject::new(name.as_deref().unwrap_or_default(), arguments);
     let called = name.as_deref().map_or_else(|| "lapwing".into(), |name| format!("lapwing {name}"));
