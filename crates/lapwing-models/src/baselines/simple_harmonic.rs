@@ -21,10 +21,10 @@
 //! For few labels [`Harmonic`](crate::Harmonic) is the better one, and cheaper: it has no q to choose.
 
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, parameters, peak_memory_bytes};
+use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, parameters, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use lapwing_solve::dense::least_squares;
-use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
+use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
 use rayon::prelude::*;
 
 use crate::harmonic::{PlannedGraph, kept_rows, plan_graph};
@@ -122,7 +122,7 @@ impl SimpleHarmonic {
             let params = EigenParams { tol: self.params.tol, max_iter: self.params.max_iter, ..EigenParams::default() };
             smallest_eigenpairs(graph, q, &params, run)
         })?;
-        report.solve = Some(summary(&pairs.info));
+        report.solve = Some(pairs.info.clone());
         report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))
     }
 
@@ -180,15 +180,6 @@ fn fitted(u: &Matrix, reached: &[bool], targets: &Targets, run: &Run) -> Result<
         });
     });
     Ok(scores)
-}
-
-fn summary(info: &EigenInfo) -> SolveSummary {
-    SolveSummary {
-        n_iter: info.n_iter,
-        residual: info.residuals.iter().copied().fold(0.0, f64::max),
-        converged: info.converged,
-        ..SolveSummary::default()
-    }
 }
 
 impl Method for SimpleHarmonic {

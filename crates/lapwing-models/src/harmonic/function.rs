@@ -21,15 +21,15 @@
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`] for how it is solved, in what time and memory, and what is
 //! parallel.
 
-use std::borrow::Cow;
-
 use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, times_power};
+use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo, times_power};
 
-use super::certificate::{Certificate, Settling};
+use super::certificate::Certificate;
 use super::leave_one_out::Influence;
+use super::part::{Labeled, Part, by_component, kept_rows};
 use super::refine::{Refinement, Refiner, Sparsified};
+use super::settling::Settling;
 use super::{Clamp, Form, HarmonicParams};
 use crate::class_sizes::{LabelsDrawn, label_counts};
 
@@ -139,66 +139,73 @@ pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction
 
 fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> {
     let Solving { graph, components, targets, params, .. } = *solving;
-    let is_hard = params.clamp == Clamp::Hard;
-    let form = match params.form {
-        _ if is_hard => Form::Plain,
-        Form::Auto if targets.n_columns() == 1 => Form::Stable,
-        _ => params.resolved_form(),
-    };
+    let form = solving.form();
     let holds = components.holding(targets.rows());
     let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
-    let mean = targets.mean();
-    let graph_reg = match params.graph_reg {
-        _ if is_hard => 0.0,
-        Some(graph_reg) => graph_reg,
-        // The weight of `Form::Auto` is for classes.
-        None if params.form == Form::Auto && targets.n_columns() > 1 => {
-            default_graph_reg(Form::Auto, graph.mean_degree(), targets)
-        }
-        None => default_graph_reg(form, graph.mean_degree(), targets),
-    };
+    let (mean, graph_reg) = (targets.mean(), solving.graph_reg(form));
     let mut scores = Matrix::filled(reached.len(), mean.len(), f64::NAN);
-    // Where no system is left to solve, everything is known.
-    let mut solved =
-        Solved { summary: SolveSummary { converged: true, ..SolveSummary::default() }, ..Solved::default() };
     let is_last_implied = is_last_implied(targets);
     let settling = match solving.refiner {
         // Refined on other edges than those of the solve.
         Some(_) => None,
         None => Settling::of(params, targets, &mean, is_last_implied)?,
     };
-    solved.certificate = settling.as_ref().map(|_| Certificate::default());
+    let mut solved = Solved::new(settling.as_ref().map(|_| Certificate::default()));
     let parts =
         if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
     // Scratch space of `Graph::part`.
     let mut place = Vec::new();
     for labeled in parts {
         if let Some(value) = labeled.only_value(targets, form) {
-            let shifted: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
-            labeled.rows(&reached).for_each(|row| scores.row_mut(row).copy_from_slice(&shifted));
+            let centered: Vec<f64> = value.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
+            labeled.rows(&reached).for_each(|row| scores.row_mut(row).copy_from_slice(&centered));
             continue;
         }
         // The stable form centers each component by the mean of its own labels.
         let center = if form == Form::Stable { labeled.mean(targets) } else { mean.clone() };
-        let part = Part::of(graph, labeled, &reached, targets, &mut place)?;
-        let shift = match form {
+        let part = Part::new(graph, labeled, &reached, targets, &mut place)?;
+        let level = match form {
             // In regression the level of a component is that of its values.
             Form::Stable if mean.len() == 1 => vec![center[0] - mean[0]],
             Form::Stable => vec![0.0; mean.len()],
             _ => mean.clone(),
         };
         let system = System { part: &part, mean: &center, settling: settling.as_ref(), is_last_implied, solving, run };
-        let solution = match form {
-            _ if is_hard => system.hard()?,
-            Form::Stable if graph_reg.is_infinite() => system.pseudo_inverse()?,
-            Form::Stable => system.stable(graph_reg)?,
-            _ => system.plain(graph_reg)?,
-        };
-        part.spread(&solution.x, &shift, is_last_implied, &mut scores);
+        let solution = system.solution(form, graph_reg)?;
+        part.spread(&solution.x, &level, is_last_implied, &mut scores);
         solved.add(solution, &part);
     }
     let Solved { summary, refinement, influence, certificate } = solved;
     Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence, certificate })
+}
+
+impl Solving<'_> {
+    fn is_hard(&self) -> bool {
+        self.params.clamp == Clamp::Hard
+    }
+
+    /// The form that is solved for.
+    fn form(&self) -> Form {
+        match self.params.form {
+            _ if self.is_hard() => Form::Plain,
+            Form::Auto if self.targets.n_columns() == 1 => Form::Stable,
+            _ => self.params.resolved_form(),
+        }
+    }
+
+    /// γ for that form.
+    fn graph_reg(&self, form: Form) -> f64 {
+        // The weight of `Form::Auto` is for classes.
+        let is_auto = self.params.form == Form::Auto && self.targets.n_columns() > 1;
+        match self.params.graph_reg {
+            _ if self.is_hard() => 0.0,
+            Some(graph_reg) => graph_reg,
+            None => {
+                let form = if is_auto { Form::Auto } else { form };
+                default_graph_reg(form, self.graph.mean_degree(), self.targets)
+            }
+        }
+    }
 }
 
 /// Whether target rows all sum to 1, so that the last centered column is minus the sum of the others.
@@ -206,8 +213,7 @@ fn is_last_implied(targets: &Targets) -> bool {
     targets.n_columns() > 1 && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
 }
 
-/// What the systems of all parts say together.
-#[derive(Default)]
+/// The results of the systems of all parts.
 struct Solved {
     summary: SolveSummary,
     refinement: Option<Refinement>,
@@ -216,6 +222,12 @@ struct Solved {
 }
 
 impl Solved {
+    /// Where no system is left to solve, everything is known.
+    fn new(certificate: Option<Certificate>) -> Self {
+        let summary = SolveSummary { converged: true, ..SolveSummary::default() };
+        Self { summary, refinement: None, influence: None, certificate }
+    }
+
     /// The slowest system gives the number of iterations and the curve, the least exact one the residual.
     fn add(&mut self, solution: Solution, part: &Part<'_>) {
         let Solution { info, refinement, influence, certificate, .. } = solution;
@@ -238,132 +250,6 @@ impl Solved {
     }
 }
 
-/// Rows that are one system, and the labels among them.
-struct Labeled {
-    /// The rows, ascending; `None` for all that a label reaches.
-    rows: Option<Vec<u32>>,
-    /// Whether these are all rows of the graph.
-    is_whole: bool,
-    /// Positions of the labels among all labels.
-    labels: Vec<usize>,
-}
-
-/// The labeled components, each by itself.
-fn by_component(components: &Components, targets: &Targets) -> Vec<Labeled> {
-    let mut number = vec![u32::MAX; components.sizes.len()];
-    let mut parts: Vec<Labeled> = Vec::new();
-    for (at, &row) in targets.rows().iter().enumerate() {
-        let id = components.id[row as usize] as usize;
-        if number[id] == u32::MAX {
-            number[id] = parts.len() as u32;
-            let is_whole = components.sizes.len() == 1;
-            let rows = Vec::with_capacity(components.sizes[id]);
-            parts.push(Labeled { rows: Some(rows), is_whole, labels: Vec::new() });
-        }
-        parts[number[id] as usize].labels.push(at);
-    }
-    for (row, &id) in components.id.iter().enumerate() {
-        if let Some(rows) = parts.get_mut(number[id as usize] as usize).and_then(|part| part.rows.as_mut()) {
-            rows.push(row as u32);
-        }
-    }
-    parts
-}
-
-impl Labeled {
-    /// All rows that a label reaches, together.
-    fn of_all(reached: &[bool], targets: &Targets) -> Self {
-        let is_whole = reached.iter().all(|reached| *reached);
-        Self { rows: None, is_whole, labels: (0..targets.rows().len()).collect() }
-    }
-
-    /// The rows.
-    fn rows<'a>(&'a self, reached: &'a [bool]) -> Box<dyn Iterator<Item = usize> + 'a> {
-        match &self.rows {
-            Some(rows) => Box::new(rows.iter().map(|&row| row as usize)),
-            None => Box::new((0..reached.len()).filter(|&row| reached[row])),
-        }
-    }
-
-    /// The value of all labels, if they agree, which leaves a stable function nothing to tell apart.
-    fn only_value<'t>(&self, targets: &'t Targets, form: Form) -> Option<&'t [f64]> {
-        let (first, rest) = self.labels.split_first().filter(|_| form == Form::Stable)?;
-        let value = targets.values().row(*first);
-        rest.iter().all(|&at| targets.values().row(at) == value).then_some(value)
-    }
-
-    /// Weighted mean of the labels (c).
-    fn mean(&self, targets: &Targets) -> Vec<f64> {
-        let total: f64 = self.labels.iter().map(|&at| targets.weights()[at]).sum();
-        let mut mean = vec![0.0; targets.n_columns()];
-        for &at in &self.labels {
-            let weight = targets.weights()[at] / total;
-            mean.iter_mut().zip(targets.values().row(at)).for_each(|(mean, y)| *mean += weight * y);
-        }
-        mean
-    }
-}
-
-/// Rows of the graph that are one system.
-pub(super) struct Part<'a> {
-    /// Their numbers in the whole; `None` if they are all of it.
-    rows: Option<Vec<u32>>,
-    pub(super) graph: Cow<'a, Graph>,
-    /// Labeled rows, by their number in the part.
-    pub labeled: Vec<u32>,
-    /// Positions of these labels among all labels.
-    labels: Vec<usize>,
-}
-
-impl<'a> Part<'a> {
-    /// Cuts the part out of the graph; `place` is scratch space of [`Graph::part`].
-    fn of(
-        graph: &'a Graph,
-        labeled: Labeled,
-        reached: &[bool],
-        targets: &Targets,
-        place: &mut Vec<u32>,
-    ) -> Result<Self> {
-        let Labeled { rows, is_whole, labels } = labeled;
-        let row_of = |at: &usize| targets.rows()[*at];
-        if is_whole {
-            let graph = Cow::Borrowed(graph);
-            return Ok(Self { rows: None, graph, labeled: labels.iter().map(row_of).collect(), labels });
-        }
-        let rows = rows.unwrap_or_else(|| kept_rows(reached));
-        let graph = Cow::Owned(graph.part(&rows, place)?);
-        let labeled = labels.iter().map(|at| place[row_of(at) as usize]).collect();
-        Ok(Self { rows: Some(rows), graph, labeled, labels })
-    }
-
-    pub(super) fn n(&self) -> usize {
-        self.graph.n_samples()
-    }
-
-    /// Number in the whole of a row of the part.
-    pub(super) fn whole(&self, row: usize) -> usize {
-        self.rows.as_ref().map_or(row, |rows| rows[row] as usize)
-    }
-
-    /// Writes the scores of the part's rows: `centered` plus `shift`, the last column completed if it was left out.
-    fn spread(&self, centered: &Matrix, shift: &[f64], is_last_implied: bool, scores: &mut Matrix) {
-        let solved = centered.n_cols();
-        for (row, values) in centered.rows().enumerate() {
-            let out = scores.row_mut(self.whole(row));
-            out[..solved].copy_from_slice(values);
-            if is_last_implied {
-                out[solved] = -values.iter().sum::<f64>();
-            }
-            out.iter_mut().zip(shift).for_each(|(out, shift)| *out += shift);
-        }
-    }
-}
-
-/// Numbers of the rows where `keep` holds, ascending.
-pub(crate) fn kept_rows(keep: &[bool]) -> Vec<u32> {
-    (0..keep.len() as u32).filter(|&row| keep[row as usize]).collect()
-}
-
 struct System<'a> {
     part: &'a Part<'a>,
     /// What targets are centered by (c).
@@ -377,13 +263,22 @@ struct System<'a> {
 /// A solution on the part, and how it was found.
 struct Solution {
     x: Matrix,
-    info: LaplacianInfo,
+    info: SolveInfo,
     refinement: Option<Refinement>,
     influence: Option<Influence>,
     certificate: Option<Certificate>,
 }
 
 impl System<'_> {
+    fn solution(&self, form: Form, graph_reg: f64) -> Result<Solution> {
+        match form {
+            _ if self.solving.is_hard() => self.hard(),
+            Form::Stable if graph_reg.is_infinite() => self.pseudo_inverse(),
+            Form::Stable => self.stable(graph_reg),
+            _ => self.plain(graph_reg),
+        }
+    }
+
     fn columns(&self) -> usize {
         self.solving.targets.n_columns() - usize::from(self.is_last_implied)
     }
@@ -413,31 +308,31 @@ impl System<'_> {
     }
 
     /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ.
-    fn solve_regularized(&self, graph_reg: f64, c: &[f64], constraint: Constraint) -> Result<Solution> {
+    fn solve_regularized(&self, graph_reg: f64, c: &[f64], zero_mean: bool) -> Result<Solution> {
         let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
         let mut b = self.centered_targets();
         b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
-        self.solve(&self.part.graph, Some(&diagonal), constraint, &b)
+        self.solve(&self.part.graph, Some(&diagonal), zero_mean, &b)
     }
 
-    fn solve(&self, graph: &Graph, diagonal: Option<&[f64]>, constraint: Constraint, b: &Matrix) -> Result<Solution> {
+    fn solve(&self, graph: &Graph, diagonal: Option<&[f64]>, zero_mean: bool, b: &Matrix) -> Result<Solution> {
         let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
-        let params = LaplacianParams { tol, max_iter, certify: self.settling.is_some(), ..LaplacianParams::default() };
+        let params = LaplacianParams { tol, max_iter, zero_mean, ..LaplacianParams::default() };
         let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
         if let Some(goal) = self.settling {
             // One seed for all: a fit without a seed of its own comes to the same bits.
             let run = self.run.with_seed(PROBE_SEED);
-            let (x, info, bounds) = solver.solve_certified(b, constraint, goal, &run)?;
+            let (x, info, bounds) = solver.solve_certified(b, goal, &run)?;
             let mut certificate = Certificate::default();
             certificate.add(None, bounds, self.is_last_implied, &info);
             let influence = self.influence(&mut solver, diagonal)?;
             return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
         }
-        let (mut x, info) = solver.solve(b, None, constraint, self.run)?;
+        let (mut x, info) = solver.solve(b, None, self.run)?;
         let refinement = match self.solving.refiner {
             Some(refiner) => {
                 let rows = self.part.rows.as_deref();
-                let system = Sparsified { solver: &solver, rows, diagonal, constraint, tol };
+                let system = Sparsified { solver: &solver, rows, diagonal, zero_mean, tol };
                 Some(refiner.refine(&system, b, &mut x, self.run)?)
             }
             None => None,
@@ -459,13 +354,13 @@ impl System<'_> {
 
     /// P A P f = ỹ.
     fn stable(&self, graph_reg: f64) -> Result<Solution> {
-        self.solve_regularized(graph_reg, &self.label_weights(), Constraint::ZeroMean)
+        self.solve_regularized(graph_reg, &self.label_weights(), true)
     }
 
     /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end; what is certified stays as it is.
     fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
-        let mut solution = self.solve_regularized(graph_reg, &c, Constraint::None)?;
+        let mut solution = self.solve_regularized(graph_reg, &c, false)?;
         if solution.certificate.is_some() {
             return Ok(solution);
         }
@@ -487,7 +382,7 @@ impl System<'_> {
         let mut b = self.centered_targets();
         let total: f64 = self.solving.targets.weights().iter().sum();
         b.values_mut().iter_mut().for_each(|value| *value *= total);
-        self.solve(&self.part.graph, None, Constraint::None, &b)
+        self.solve(&self.part.graph, None, false, &b)
     }
 
     /// g = y − ȳ on S, L_UU g_U = W_US g_S on the others.
@@ -509,7 +404,7 @@ impl System<'_> {
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let solved = self.solve(&graph, Some(&cut), Constraint::None, &b)?;
+        let solved = self.solve(&graph, Some(&cut), false, &b)?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         let n_open = open.len();
         let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));

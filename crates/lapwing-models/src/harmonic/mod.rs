@@ -7,10 +7,12 @@ mod certificate;
 mod function;
 mod leave_one_out;
 mod params;
+mod part;
 mod plan;
 mod refine;
 mod select;
 mod select_regression;
+mod settling;
 mod sparse;
 
 use std::sync::Arc;
@@ -20,9 +22,9 @@ use lapwing_graph::{AffinityGraph, GraphParams, affinity_graph};
 use serde_json::json;
 
 pub use certificate::{Certificate, CertificateSummary, Certify};
-pub(crate) use function::kept_rows;
 pub use function::{HarmonicFunction, harmonic};
 pub use params::{Clamp, ClassPrior, Decision, Form, HarmonicParams};
+pub(crate) use part::kept_rows;
 pub(crate) use plan::{PlannedGraph, plan_graph};
 pub use refine::Refinement;
 pub(crate) use select::{FOLDS, fitted_temperature, folds};

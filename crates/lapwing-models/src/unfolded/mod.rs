@@ -57,7 +57,7 @@ use self::loss::Loss;
 use self::routes::inner_tol;
 use self::rows::Inputs;
 use self::select::{Question, select};
-use self::train::{Training, check_targets, note_unconverged};
+use self::train::{Training, check_targets, note_shortfall, note_unconverged};
 use crate::harmonic::TYPICAL_CONFIDENCE;
 use crate::labeling::typical_temperature;
 use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
@@ -249,6 +249,7 @@ impl UnfoldedGnn {
                         z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
                     }
                     note_unconverged(&trace, params.tol, report);
+                    note_shortfall(&propagator, report);
                     report.add_part("unfolded", &summary)?;
                     return Ok((z, layers));
                 }

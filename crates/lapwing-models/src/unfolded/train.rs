@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, available_memory_bytes};
 use lapwing_graph::Graph;
-use lapwing_solve::Propagator;
 use lapwing_solve::products::times;
+use lapwing_solve::{Propagator, Shortfall};
 use serde::Serialize;
 
 use super::loss::Loss;
@@ -403,6 +403,16 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
         converged: trace.converged,
         residual_curve: trace.values.iter().map(|value| ((value - end) / first).max(0.0)).collect(),
         preconditioner: optimizer.into(),
+    }
+}
+
+/// The warning of features or scores that were smoothed less than to the tolerance.
+pub(super) fn note_shortfall(propagator: &Propagator, report: &mut Report) {
+    if let Some(Shortfall { n_iter, residual, tol }) = propagator.shortfall() {
+        report.warnings.push(format!(
+            "smoothing over the graph stopped after {n_iter} iterations at relative residual {residual:.1e}, above {tol:.1e}: scores \
+             may be off; scale features, or lower graph_reg"
+        ));
     }
 }
 

@@ -1,0 +1,152 @@
+//! The goal of a certified solve: every label is certain, or every value is known well enough.
+
+use lapwing_data::{Matrix, Result, Targets};
+use lapwing_solve::{ErrorBounds, Goal, Settled};
+
+use super::certificate::{Certify, Pairs, error_of_classes, size};
+use super::{Decision, HarmonicParams};
+use crate::labeling::largest;
+
+/// Residuals above which certificates are not worth their cost.
+const MOST_TOL: f64 = 1e-4;
+/// Share of the range of targets that is small enough an error of a regression.
+const SMALL_ERROR: f64 = 1e-4;
+
+/// How scores compare.
+struct Standing {
+    offset: Vec<f64>,
+    scale: Vec<f64>,
+    /// Whether the offset is the mean over the rows, and so as uncertain as these.
+    is_row_mean: bool,
+}
+
+impl Standing {
+    /// The best class, and the standing of each.
+    fn of(&self, scores: &[f64]) -> (usize, Vec<f64>) {
+        let compared = scores.iter().zip(&self.offset).zip(&self.scale);
+        let standing: Vec<f64> = compared
+            .map(|((score, offset), scale)| if *scale > 0.0 { (score - offset) * scale } else { f64::NEG_INFINITY })
+            .collect();
+        (largest(&standing), standing)
+    }
+}
+
+/// Every label certain, or every value known well enough: what a solve goes on for.
+pub(super) struct Settling {
+    decision: Decision,
+    /// Weighted mean of the targets (c): scores are what is solved for, above it.
+    mean: Vec<f64>,
+    prior: Vec<f64>,
+    is_last_implied: bool,
+    is_first: bool,
+    /// Largest error that a regression is content with.
+    radius: f64,
+}
+
+impl Settling {
+    /// What to settle, if anything.
+    pub fn of(params: &HarmonicParams, targets: &Targets, mean: &[f64], is_last_implied: bool) -> Result<Option<Self>> {
+        let is_first = params.certify == Certify::First;
+        let is_coarse = params.tol > MOST_TOL && !is_first;
+        if params.certify == Certify::Off || is_coarse || targets.rows().is_empty() {
+            return Ok(None);
+        }
+        let values = || targets.values().values().iter();
+        let range = values().fold(f64::NEG_INFINITY, |most, &v| most.max(v))
+            - values().fold(f64::INFINITY, |least, &v| least.min(v));
+        let prior = match targets.n_columns() {
+            1 => vec![1.0],
+            _ => params.class_prior.shares(mean)?,
+        };
+        let (decision, mean) = (params.decision, mean.to_vec());
+        Ok(Some(Self { decision, mean, prior, is_last_implied, is_first, radius: SMALL_ERROR * range }))
+    }
+
+    /// Offsets and scales of what is solved for, by the scores so far: all that the decision may come to.
+    fn rules(&self, x: &Matrix) -> Vec<Standing> {
+        let c = self.mean.len();
+        let present: Vec<f64> = self.mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect();
+        let labeled_mean = || Standing { offset: vec![0.0; c], scale: present.clone(), is_row_mean: false };
+        let row_mean = || Standing { offset: self.row_mean(x), scale: present.clone(), is_row_mean: true };
+        match self.decision {
+            Decision::Centered => vec![labeled_mean()],
+            Decision::RowMean => vec![row_mean()],
+            // The level is chosen when scores are known; offsets that hold sizes are near it.
+            Decision::Auto | Decision::Sizes => vec![labeled_mean(), row_mean()],
+            Decision::Argmax => {
+                let offset = self.mean.iter().map(|m| -m).collect();
+                vec![Standing { offset, scale: present, is_row_mean: false }]
+            }
+            Decision::Mass => vec![self.by_mass(x, &present)],
+        }
+    }
+
+    /// Mean of the scores over all rows (c).
+    fn row_mean(&self, x: &Matrix) -> Vec<f64> {
+        let c = self.mean.len();
+        let (mut mean, mut scores) = (vec![0.0; c], vec![0.0; c]);
+        for row in x.rows() {
+            self.complete(row, &mut scores);
+            mean.iter_mut().zip(&scores).for_each(|(mean, score)| *mean += score);
+        }
+        mean.iter_mut().for_each(|mean| *mean /= x.n_rows().max(1) as f64);
+        mean
+    }
+
+    /// Offset and scale of class mass normalization.
+    fn by_mass(&self, x: &Matrix, present: &[f64]) -> Standing {
+        let c = self.mean.len();
+        let offset: Vec<f64> = self.mean.iter().map(|m| -m).collect();
+        let mut mass = vec![0.0; c];
+        let mut scores = vec![0.0; c];
+        for row in x.rows() {
+            self.complete(row, &mut scores);
+            mass.iter_mut().zip(&scores).zip(&offset).for_each(|((mass, score), offset)| *mass += score - offset);
+        }
+        let scale =
+            |class: usize| if mass[class] > 0.0 { present[class] * self.prior[class] / mass[class] } else { 0.0 };
+        Standing { scale: (0..c).map(scale).collect(), offset, is_row_mean: false }
+    }
+
+    /// The scores of all classes from those solved for.
+    fn complete(&self, row: &[f64], scores: &mut [f64]) {
+        scores[..row.len()].copy_from_slice(row);
+        if self.is_last_implied {
+            scores[row.len()] = -row.iter().sum::<f64>();
+        }
+    }
+}
+
+impl Goal for Settling {
+    fn settled<'a>(&'a self, x: &Matrix, deviations: &[f64], errors: &'a ErrorBounds) -> Settled<'a> {
+        let c = self.mean.len();
+        if c == 1 {
+            let bound = errors.of(&[1.0]);
+            return Box::new(move |_, deviation| bound.at(deviation) <= self.radius);
+        }
+        let error = |weights: &[f64]| error_of_classes(errors, weights, self.is_last_implied);
+        let rules: Vec<_> = self
+            .rules(x)
+            .into_iter()
+            .map(|rule| {
+                let of_rule =
+                    |weights: &[f64]| if rule.is_row_mean { error(weights).with_mean(0.0) } else { error(weights) };
+                (Pairs::of(&rule.scale, &vec![0.0; c], of_rule), rule)
+            })
+            .collect();
+        let mean_deviation = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;
+        Box::new(move |row, deviation| {
+            let mut scores = vec![0.0; c];
+            self.complete(row, &mut scores);
+            rules.iter().all(|(pairs, rule)| {
+                let (best, standing) = rule.of(&scores);
+                let deviation = deviation + if rule.is_row_mean { mean_deviation } else { 0.0 };
+                pairs.is_settled(&standing, best, deviation, size(&scores) + size(&rule.offset))
+            })
+        })
+    }
+
+    fn is_all(&self) -> bool {
+        self.is_first
+    }
+}
