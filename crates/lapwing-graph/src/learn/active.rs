@@ -26,7 +26,7 @@ pub(super) fn solve_step(
     run: &Run,
 ) -> Result<(Matrix, usize)> {
     let (jacobi, quiet) = (Jacobi::new(diagonal)?, run.quiet());
-    let (x, info) = solve(curvature, (&jacobi).into(), Projection::None, b, None, params, &quiet)?;
+    let (x, info) = run.install(|| solve(curvature, (&jacobi).into(), Projection::None, b, None, params, &quiet))?;
     Ok((x, info.iterations.iter().max().copied().unwrap_or(0)))
 }
 

@@ -59,7 +59,7 @@ pub struct Resistances {
 ///
 /// # Complexity
 /// Exact: O(n³) time and 24·n² bytes for the largest component. Projection: `n_projections` columns of a Laplacian
-/// system, solved in blocks of 32.
+/// system, of which 32 are held at a time.
 ///
 /// # Example
 /// ```

@@ -9,7 +9,7 @@
 //!
 //! Cost: O(n·c) and O(c²·s²) for each system.
 
-use lapwing_data::{Matrix, Result, choices};
+use lapwing_data::{Matrix, choices};
 use lapwing_graph::Components;
 use lapwing_solve::{ErrorBounds, RowError, SolveInfo};
 use rayon::prelude::*;

@@ -241,7 +241,8 @@ impl Propagator {
 
     fn note(&self, found: Option<Shortfall>) {
         let mut worst = self.shortfall.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_worse = |found: &Shortfall| worst.is_none_or(|worst| !(found.residual <= worst.residual));
+        let is_worse =
+            |found: &Shortfall| worst.is_none_or(|worst| found.residual > worst.residual || found.residual.is_nan());
         if let Some(found) = found.filter(is_worse) {
             *worst = Some(found);
         }
