@@ -7,7 +7,7 @@
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::Graph;
-use lapwing_solve::{Propagator, PropagatorParams};
+use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use rayon::prelude::*;
 
 use super::extension::SCORES_TOL;
@@ -53,7 +53,7 @@ impl Attention {
         Graph::new(out)
     }
 
-    /// Z of F after all rounds, from the solution `z` on the graph itself.
+    /// Z of F after all rounds, from the solution `z` on the graph itself; the worst solve that did not reach its tolerance.
     pub fn smooth(
         mut self,
         graph: &Graph,
@@ -61,12 +61,15 @@ impl Attention {
         f: &Matrix,
         mut z: Matrix,
         run: &Run,
-    ) -> Result<Matrix> {
+    ) -> Result<(Matrix, Option<Shortfall>)> {
+        let mut shortfall = None;
         for _ in 0..ROUNDS {
             let reweighted = run.install(|| self.reweighted(graph, params.self_loop, &z))?;
-            z = Propagator::with_degrees(&reweighted, graph.degree(), params, run)?.solve(f, SCORES_TOL, run)?;
+            let propagator = Propagator::with_degrees(&reweighted, graph.degree(), params, run)?;
+            z = propagator.solve(f, SCORES_TOL, run)?;
+            shortfall = Shortfall::worst(shortfall, propagator.shortfall());
         }
-        Ok(z)
+        Ok((z, shortfall))
     }
 }
 

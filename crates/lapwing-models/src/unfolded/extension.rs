@@ -13,7 +13,7 @@
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Csr, Error, Features, Matrix, Result, Run};
 use lapwing_graph::Graph;
-use lapwing_solve::{Propagator, PropagatorParams};
+use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -150,7 +150,8 @@ impl<'a> UnfoldedExtension<'a> {
     /// Scores (m, c) of rows (m, d) that are the nodes of a graph: the same layers, smoothed over it.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless graph and features have equally many rows; as [`Layers::outputs`].
+    /// [`Error::Shape`] unless graph and features have equally many rows; [`Error::NotConverged`] where scores overflow; as
+    /// [`Layers::outputs`].
     ///
     /// # Complexity
     /// O(m·d·c), and c columns of the system of the graph.
@@ -162,10 +163,19 @@ impl<'a> UnfoldedExtension<'a> {
         }
         let propagator = Propagator::new(graph, self.settings.propagation(), run)?;
         let mut scores = propagator.solve(&f, SCORES_TOL, run)?;
+        let mut shortfall = propagator.shortfall();
         if let Some(power) = self.settings.attention {
-            scores = Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run)?;
+            let smoothed;
+            (scores, smoothed) = Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run)?;
+            shortfall = Shortfall::worst(shortfall, smoothed);
         }
-        Ok(self.offset(scores))
+        match shortfall {
+            Some(Shortfall { n_iter: iterations, residual, tol }) => {
+                // Scores come without a report that could hold a warning.
+                Err(Error::NotConverged { solver: "smoothing over the graph".into(), iterations, residual, tol })
+            }
+            None => Ok(self.offset(scores)),
+        }
     }
 
     fn offset(&self, mut scores: Matrix) -> Matrix {

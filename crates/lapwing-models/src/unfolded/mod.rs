@@ -46,7 +46,7 @@ use std::time::Instant;
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams, affinity_graph};
-use lapwing_solve::Propagator;
+use lapwing_solve::{Propagator, Shortfall};
 
 pub use extension::{Layers, UnfoldedExtension};
 pub use params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, UnfoldedParams};
@@ -202,7 +202,7 @@ impl UnfoldedGnn {
         let (params, graph) = (&self.params, &affinity.graph);
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias)?;
-        let mut attention = params.attention.map(Attention::new);
+        let (mut attention, mut shortfall) = (params.attention.map(Attention::new), None);
         // They tell the loss, whose error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
         for round in 0.. {
@@ -236,20 +236,25 @@ impl UnfoldedGnn {
             match &mut attention {
                 Some(attention) if round < ROUNDS => {
                     let reweighted = run.install(|| attention.reweighted(graph, params.self_loop, &z))?;
+                    shortfall = Shortfall::worst(shortfall, propagator.shortfall());
                     propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
                 }
                 _ => {
                     // What was stored or solved roughly has told the loss roughly.
+                    shortfall = Shortfall::worst(shortfall, propagator.shortfall());
                     trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
                     summary.loss.clone_from(&trace.values);
                     if let Some(power) = params.attention {
                         // As predictions on this graph find them, from the weights as they are.
                         let plain = Propagator::new(graph, params.propagation(), run)?;
                         let first = plain.solve(&f, SCORES_TOL, run)?;
-                        z = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
+                        shortfall = Shortfall::worst(shortfall, plain.shortfall());
+                        let smoothed;
+                        (z, smoothed) = Attention::new(power).smooth(graph, params.propagation(), &f, first, run)?;
+                        shortfall = Shortfall::worst(shortfall, smoothed);
                     }
                     note_unconverged(&trace, params.tol, report);
-                    note_shortfall(&propagator, report);
+                    note_shortfall(shortfall, report);
                     report.add_part("unfolded", &summary)?;
                     return Ok((z, layers));
                 }

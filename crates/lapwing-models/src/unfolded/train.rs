@@ -318,6 +318,7 @@ impl Training<'_, '_> {
                 first = self.on_sparsifier(&thin, optimizer, &task, &mut trace, report)?;
             }
             summary.edge_passes = thin.n_passes();
+            note_shortfall(thin.shortfall(), report);
         }
         let weights = self.optimize(optimizer, &task, first, &mut trace, report)?.weights;
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
@@ -407,8 +408,8 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
 }
 
 /// The warning of features or scores that were smoothed less than to the tolerance.
-pub(super) fn note_shortfall(propagator: &Propagator, report: &mut Report) {
-    if let Some(Shortfall { n_iter, residual, tol }) = propagator.shortfall() {
+pub(super) fn note_shortfall(shortfall: Option<Shortfall>, report: &mut Report) {
+    if let Some(Shortfall { n_iter, residual, tol }) = shortfall {
         report.warnings.push(format!(
             "smoothing over the graph stopped after {n_iter} iterations at relative residual {residual:.1e}, above {tol:.1e}: scores \
              may be off; scale features, or lower graph_reg"

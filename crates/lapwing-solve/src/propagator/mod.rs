@@ -118,6 +118,16 @@ pub struct Shortfall {
     pub tol: f64,
 }
 
+impl Shortfall {
+    /// The one of the larger residual, NaN above all; `first` where they are equal.
+    pub fn worst(first: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (first, other) {
+            (Some(first), Some(other)) if other.residual > first.residual || other.residual.is_nan() => Some(other),
+            _ => first.or(other),
+        }
+    }
+}
+
 /// An order of rows in which neighbors lie close together.
 #[derive(Debug)]
 struct Order {
@@ -241,11 +251,7 @@ impl Propagator {
 
     fn note(&self, found: Option<Shortfall>) {
         let mut worst = self.shortfall.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_worse =
-            |found: &Shortfall| worst.is_none_or(|worst| found.residual > worst.residual || found.residual.is_nan());
-        if let Some(found) = found.filter(is_worse) {
-            *worst = Some(found);
-        }
+        *worst = Shortfall::worst(*worst, found);
     }
 
     /// Z (n, s) for F (n, s), to a residual of `tol` in (0, 1), relative to each column, in the norm of the inverse diagonal; in
@@ -353,7 +359,7 @@ impl Propagator {
         let (z, info) = solver.solve(f, None, run)?;
         let residual = info.summary().residual;
         let is_within = info.converged || residual <= tol;
-        self.note((!is_within).then(|| Shortfall { n_iter: info.n_iter(), residual, tol: STIFF_TOL }));
+        self.note((!is_within).then(|| Shortfall { n_iter: info.n_iter(), residual, tol: tol.max(STIFF_TOL) }));
         self.passes.fetch_add(info.iterations.iter().map(|&one| one as u64).sum(), Ordering::Relaxed);
         Ok(z)
     }
