@@ -1,0 +1,53 @@
+use lapwing_data::params::set_all;
+
+use super::*;
+
+#[test]
+fn every_method_can_be_made_from_its_own_defaults() {
+    for spec in METHODS {
+        let mut settings = Settings::new(spec.name).unwrap();
+        let list = settings.list();
+        let names: Vec<&str> = list.iter().map(|parameter| parameter.name).collect();
+        let distinct: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "{}: {names:?}", spec.name);
+        for parameter in &list {
+            assert_eq!(settings.get(parameter.name).as_ref(), Some(&parameter.default), "{}", parameter.name);
+            settings.set(parameter.name, &parameter.default).unwrap();
+            assert!(parameter.summary().len() > 8, "{} of {}", parameter.name, spec.name);
+            for condition in parameter.cases.iter().flatten() {
+                assert!(names.contains(&condition.parameter), "{} needs {condition:?}", parameter.name);
+            }
+        }
+        assert_eq!(settings.method().unwrap().name(), spec.name);
+    }
+}
+
+#[test]
+fn names_are_those_of_the_method() {
+    let mut settings = Settings::new("lapsvm").unwrap();
+    settings.set("bandwidth", &Value::Real(2.0)).unwrap();
+    settings.set("graph_bandwidth", &Value::Real(0.3)).unwrap();
+    assert_eq!((settings.params.lapsvm.bandwidth, settings.params.graph.bandwidth), (Some(2.0), Some(0.3)));
+    assert!(settings.set("n_landmark", &Value::Count(1)).unwrap_err().to_string().contains("n_landmarks"));
+    assert!(Settings::new("lapsvn").unwrap_err().to_string().contains("the nearest is lapsvm"));
+}
+
+#[test]
+fn a_method_of_one_factor_has_the_parameters_of_that_factor() {
+    let names =
+        |method: &str| Settings::new(method).unwrap().list().iter().map(|parameter| parameter.name).collect::<Vec<_>>();
+    assert!(names("nystrom").contains(&"rcond") && !names("nystrom").contains(&"n_nearest"));
+    assert!(names("anchor").contains(&"n_nearest") && !names("anchor").contains(&"glnp_tol"));
+    assert!(!names("glnp").contains(&"factor") && names("low-rank").contains(&"factor"));
+    let rcond = Settings::new("nystrom").unwrap().list().into_iter().find(|p| p.name == "rcond").unwrap();
+    assert_eq!(rcond.needs(str::to_owned), None);
+}
+
+#[test]
+fn a_prior_is_one_parameter_of_propagation_and_of_sizes() {
+    let mut settings = Settings::new("low-rank").unwrap();
+    let prior = Value::List(vec![0.25, 0.75]);
+    set_all(&mut settings, [("class_prior", &prior), ("decision", &Value::Word("sizes".into()))]).unwrap();
+    assert_eq!(settings.params.low_rank.class_prior, settings.params.sizing.class_prior);
+    assert!(settings.sizes().is_some() && Settings::new("low-rank").unwrap().sizes().is_none());
+}
