@@ -277,4 +277,9 @@ fn parameters_come_from_a_file() {
     folder.ok(compare);
     folder.write("p.json", r#"{"harmonics": {}}"#);
     assert!(folder.error(compare).contains("the nearest is harmonic"));
+    folder.write("p.json", r#"{"glnp": {}}"#);
+    assert!(folder.error(compare).contains("'glnp' is not among the methods compared"));
+    folder.write("p.json", "{}");
+    let same = folder.error("label in.csv --label-column kind -o out.csv --model p.json --params p.json");
+    assert!(same.contains("--params") && folder.read("p.json") == "{}", "{same}");
 }

@@ -64,6 +64,7 @@ fn what_cannot_be_is_told_before_anything_is_read() {
             .contains("expected a whole number of at least 1 and at most 2048, auto, or none")
     );
     assert!(refused(&format!("{label} laprls --solver dual")).contains("--solver is dual"));
+    assert!(refused(&format!("{label} lapsvm --graph-bandwidth -1")).contains("--graph-bandwidth is -1"));
     assert!(refused(&format!("{label} lapsvm --tol 2")).contains("--tol is 2"));
     let graph = "label --graph nowhere.npz --labels none.csv --method lapsvm -o out.csv";
     assert!(refused(graph).contains("the method lapsvm needs features, not a graph"));

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::html::{compare_page, stage_page};
 use crate::input::{Input, check_label_source};
-use crate::options::{self, DataOptions, LabelOptions, RunOptions};
+use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Written, json_object};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, row};
@@ -49,6 +49,9 @@ pub struct Compare {
     #[arg(value_parser = PossibleValuesParser::new(method_names()))]
     methods: Vec<String>,
 
+    #[command(flatten)]
+    params: ParamsOptions,
+
     /// Write a report with a plot: one file, nothing is loaded from elsewhere
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
@@ -66,7 +69,7 @@ impl Compare {
         check_label_source(&self.data, &self.labels)?;
         let methods = self.methods(methods)?;
         let session = Session::start(&self.run)?;
-        let inputs = self.labels.files(self.data.files(Files::default()));
+        let inputs = self.params.files(self.labels.files(self.data.files(Files::default())));
         inputs.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
         let (input, labels) = session.read(&mut report, || self.read(&session.run))?;

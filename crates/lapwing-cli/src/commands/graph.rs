@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::files::{Files, REPORT_ENDINGS};
 use crate::html::{graph_page, stage_page};
 use crate::input::Input;
-use crate::options::{DataOptions, GraphSettings, RunOptions};
+use crate::options::{DataOptions, GraphSettings, ParamsOptions, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{Row, of_cost, of_graph, row};
@@ -33,6 +33,9 @@ Examples:
 pub struct Graph {
     #[command(flatten)]
     data: DataOptions,
+
+    #[command(flatten)]
+    params: ParamsOptions,
 
     /// Where the graph goes: .npz for scipy, or edges as .parquet, .csv or .npy; - writes CSV to standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
@@ -60,7 +63,11 @@ impl Graph {
             return Err(two_on_stdout("graph"));
         }
         let session = Session::start(&self.run)?;
-        let files = self.data.files(Files::default()).write("--output", self.output.as_deref(), &GRAPH_ENDINGS);
+        let files = self.params.files(self.data.files(Files::default())).write(
+            "--output",
+            self.output.as_deref(),
+            &GRAPH_ENDINGS,
+        );
         files.write("--report", self.report.as_deref(), REPORT_ENDINGS).check()?;
         let mut report = Report::default();
         let mut input = session.read(&mut report, || Input::read(&self.data, None, None, &session.run))?;

@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files, REPORT_ENDINGS};
 use crate::input::{Input, Streamed, check_checkpoint, check_label_source, is_once};
-use crate::options::{self, DataOptions, LabelOptions, RunOptions};
+use crate::options::{self, DataOptions, LabelOptions, ParamsOptions, RunOptions};
 use crate::output::{Unreached, is_stdout, two_on_stdout};
 use crate::ranks::Ranks;
 use crate::rows::are_rows;
@@ -64,6 +64,9 @@ pub struct Label {
     #[arg(long, default_value = "harmonic", value_parser = PossibleValuesParser::new(method_names()), help_heading = "Method")]
     #[arg(value_name = "NAME", hide_possible_values = true)]
     method: String,
+
+    #[command(flatten)]
+    params: ParamsOptions,
 
     #[command(flatten)]
     stream: StreamOptions,
@@ -252,7 +255,7 @@ impl Label {
 
     /// The files that are read and written.
     fn files(&self) -> Files<'_> {
-        let files = self.labels.files(self.data.files(Files::default()));
+        let files = self.params.files(self.labels.files(self.data.files(Files::default())));
         self.outputs.files(files).write("--checkpoint", self.stream.checkpoint.as_deref(), ANY_ENDING)
     }
 

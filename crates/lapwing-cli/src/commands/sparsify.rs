@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::files::{ANY_ENDING, Files};
 use crate::input::{check_checkpoint, is_matrix};
-use crate::options::{self, RunOptions};
+use crate::options::{self, ParamsOptions, RunOptions};
 use crate::output::{Written, is_stdout, json_object, two_on_stdout};
 use crate::session::Session;
 use crate::summary::{of_cost, of_graph, of_sparsifier, row};
@@ -47,6 +47,9 @@ pub struct Sparsify {
     /// which is read whole.
     #[arg(value_name = "EDGES")]
     edges: PathBuf,
+
+    #[command(flatten)]
+    params: ParamsOptions,
 
     /// Number of nodes [default: found by reading the file once more]
     #[arg(long, value_name = "N", value_parser = options::count)]
@@ -87,7 +90,7 @@ impl Sparsify {
         params.validate()?;
         self.check()?;
         let session = Session::start(&self.run)?;
-        let files = Files::default().read("EDGES", Some(&self.edges));
+        let files = self.params.files(Files::default().read("EDGES", Some(&self.edges)));
         let files = files.write("--output", Some(&self.outputs.output), &GRAPH_ENDINGS);
         files.write("--checkpoint", self.outputs.checkpoint.as_deref(), ANY_ENDING).check()?;
         let mut report = Report::default();

@@ -9,4 +9,4 @@ pub use data::{DataOptions, LabelOptions, Names, TableOptions};
 pub use lapwing::data::params::count;
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
-pub use subject::{GraphSettings, Subject};
+pub use subject::{GraphSettings, ParamsOptions, Subject};

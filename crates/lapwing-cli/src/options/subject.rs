@@ -6,8 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::PathBufValueParser;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 use lapwing::data::params::{Both, Parameter, Parameters, Value, set_all};
 use lapwing::data::{Error, Result};
 use lapwing::graph::GraphParams;
@@ -18,6 +17,7 @@ use serde_json::{Map, Value as Json};
 
 use super::parameters::{arguments, option, typed};
 use crate::failure::Failure;
+use crate::files::Files;
 
 /// How a graph is built, or learned.
 pub type GraphSettings = Both<GraphParams, LearnParams>;
@@ -26,6 +26,21 @@ pub type GraphSettings = Both<GraphParams, LearnParams>;
 const TYPICAL_METHOD: &str = "harmonic";
 /// Name of the option for a file of parameters.
 const PARAMS: &str = "params";
+
+/// A file of parameters.
+#[derive(Args)]
+pub struct ParamsOptions {
+    /// Parameters as JSON, by name: {"n_neighbors": 10}; for compare by method: {"harmonic": {"tol": 1e-8}}. Options override them
+    #[arg(long, value_name = "FILE.json", hide_short_help = true, help_heading = "Method")]
+    params: Option<PathBuf>,
+}
+
+impl ParamsOptions {
+    /// Adds the file that is read.
+    pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
+        files.read("--params", self.params.as_deref())
+    }
+}
 
 /// What the parameters of a command belong to.
 #[derive(Debug)]
@@ -94,7 +109,7 @@ impl Subject {
         }
     }
 
-    /// `command` with an option for each parameter, and one for a file of them.
+    /// `command` with an option for each parameter.
     pub fn add_to(&self, command: Command) -> Command {
         let list = self.list();
         if list.is_empty() {
@@ -107,20 +122,8 @@ impl Subject {
             true => argument.conflicts_with("graph"),
             false => argument,
         };
-        let file = Arg::new(PARAMS)
-            .long(PARAMS)
-            .value_name("FILE.json")
-            .value_parser(PathBufValueParser::new())
-            .hide_short_help(true)
-            .help_heading("Method")
-            .help(match self {
-                Self::Methods(_) => {
-                    r#"Parameters by method, as JSON: {"harmonic": {"tol": 1e-8}}; options override them"#
-                }
-                _ => r#"Parameters as JSON, by name: {"n_neighbors": 10}; options override them"#,
-            });
         let options = arguments(list.iter().map(|(parameter, heading)| (parameter, *heading)));
-        command.args(options.into_iter().map(conflicting)).arg(file)
+        command.args(options.into_iter().map(conflicting))
     }
 
     /// Takes the values that were given: those of the file, then those of the options.
@@ -232,9 +235,10 @@ fn read_methods(
                 return Err(file_error(path, format!("'{name}' holds no object of parameters")).into());
             };
             MethodSpec::named(name).map_err(|error| file_error(path, error.to_string()))?;
-            for settings in methods.iter_mut().filter(|settings| settings.spec().name == name) {
-                set_from(settings, path, values)?;
-            }
+            let Some(settings) = methods.iter_mut().find(|settings| settings.spec().name == name) else {
+                return Err(file_error(path, format!("'{name}' is not among the methods compared")).into());
+            };
+            set_from(settings, path, values)?;
         }
     }
     for (name, value) in given {

@@ -121,6 +121,16 @@ struct Trained<'a> {
     temperature: Option<f64>,
 }
 
+/// An error about the width of the graph's weights names it `graph_bandwidth`: `bandwidth` is that of the kernel.
+fn of_graph(error: Error) -> Error {
+    match error {
+        Error::Param { name, value, expected } if name == "bandwidth" => {
+            Error::param("graph_bandwidth", value, expected)
+        }
+        error => error,
+    }
+}
+
 impl LapSvm {
     /// With the squared hinge; or the hinge, by `solver: Dual`.
     ///
@@ -128,7 +138,7 @@ impl LapSvm {
     /// [`Error::Param`] naming a parameter outside its range.
     pub fn new(params: LapSvmParams, graph: GraphParams) -> Result<Self> {
         params.validate()?;
-        graph.validate()?;
+        graph.validate().map_err(of_graph)?;
         Ok(Self { params, graph, loss: LossKind::SquaredHinge })
     }
 
@@ -189,7 +199,7 @@ impl LapSvm {
             let expected = "a graph beside the Gram matrix, which none can be built from, or graph_reg 0";
             return Err(Error::param("kernel", "precomputed", expected));
         }
-        let affinity = fitting.described_graph(&self.graph)?;
+        let affinity = fitting.described_graph(&self.graph).map_err(of_graph)?;
         // The normalized Laplacian has no unit. The combinatorial one has that of the weights, which it needs.
         let moderate = affinity.graph.moderate();
         if moderate.is_some() && self.params.laplacian == LaplacianKind::Combinatorial {
