@@ -10,7 +10,7 @@ mod tile;
 
 use std::ops::Range;
 
-use lapwing_data::ordered::sum_of_parts;
+use lapwing_data::ordered::add;
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
@@ -175,12 +175,16 @@ impl<'a> SymmetricMatrix<'a> {
         let count = n_tiles(n);
         let shares = SHARES.min(count);
         let bound = |share: usize| share * count / shares;
-        let shares: Result<Vec<Vec<f64>>> = run.install(|| {
+        let shares: Vec<Vec<f64>> = run.install(|| {
             let share = |share: usize| self.share(bound(share)..bound(share + 1), &wide, s, run);
-            (0..shares).into_par_iter().map(share).collect()
+            (0..shares).into_par_iter().map(share).collect::<Result<_>>()
+        })?;
+        run.install(|| {
+            y.par_chunks_exact_mut(n).enumerate().for_each(|(column, y)| {
+                y.fill(0.0);
+                shares.iter().for_each(|sums| add(y, &sums[column * padded..][..n]));
+            });
         });
-        let sums = sum_of_parts(vec![0.0; s * padded], &shares?);
-        y.chunks_exact_mut(n).zip(sums.chunks_exact(padded)).for_each(|(y, sums)| y.copy_from_slice(&sums[..n]));
         Ok(())
     }
 

@@ -49,7 +49,8 @@ pub(super) fn multiplicative(
 pub(super) fn update(rows: &Rows<'_>, at: &mut Iterate, exponent: Exponent) -> Result<()> {
     let Moments { k, basis, gram, outer } = &at.moments;
     let k = *k;
-    let sums = rows.sum(k, &mut at.factor, MomentSums::zero(rows.d, k), |sums, tile, f| {
+    let zero = || MomentSums::zero(rows.d, k);
+    let sums = rows.sum(k, &mut at.factor, zero, |sums, tile, f| {
         tile.scratch.resize(2 * f.len(), 0.0);
         let (b, below) = tile.scratch.split_at_mut(f.len());
         product(tile.x, basis, rows.d, b);

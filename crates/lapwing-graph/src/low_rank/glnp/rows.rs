@@ -151,18 +151,21 @@ impl<'a> Rows<'a> {
 
     /// One pass that sums, over slots for rank k that begin at `zero`.
     ///
+    /// The total is made after the slots, so that it keeps the end of the heap: else the allocator returns the pages of the
+    /// slots to the system after each pass, and each pass faults them in again (an eighth of the time of 8,000 rows).
+    ///
     /// # Errors
     /// As [`pass`](Self::pass).
-    pub fn sum<O: Send, S: Summand + Clone>(
+    pub fn sum<O: Send, S: Summand>(
         &self,
         k: usize,
         out: &mut [O],
-        zero: S,
+        zero: impl Fn() -> S,
         work: impl Fn(&mut S, Tile<'_>, &mut [O]) + Sync,
     ) -> Result<S> {
-        let mut slots = vec![zero.clone(); n_slots(self.n, self.d, k)];
+        let mut slots: Vec<S> = (0..n_slots(self.n, self.d, k)).map(|_| zero()).collect();
         self.pass(out, &mut slots, work)?;
-        Ok(sum_of_parts(zero, &slots))
+        Ok(sum_of_parts(zero(), &slots))
     }
 
     /// The tiles of one block, from `read` where the rows are there already.

@@ -105,7 +105,7 @@ pub(super) fn uniform(rows: &Rows<'_>, k: usize, most: f64) -> Vec<f64> {
 
 /// An F with its moments, and ‖X‖²; one pass.
 pub(super) fn begin(rows: &Rows<'_>, mut factor: Vec<f64>, k: usize) -> Result<(Iterate, f64)> {
-    let zero = (MomentSums::zero(rows.d, k), 0.0);
+    let zero = || (MomentSums::zero(rows.d, k), 0.0);
     let (sums, squared_norm) = rows.sum(k, &mut factor, zero, |(sums, norm), tile, f| {
         sums.add_rows(tile.x, f, f.len() / k);
         *norm += tile.x.chunks_exact(rows.d).map(|x| x.iter().map(|x| x * x).sum::<f64>()).sum::<f64>();

@@ -69,7 +69,8 @@ impl Summand for StepSums {
 pub(super) fn step(rows: &Rows<'_>, from: &Point<'_>, s: f64, next: &mut Iterate) -> Result<Found> {
     let (d, k) = (rows.d, from.moments.k);
     let (of_rows, of_factor) = from.moments.gradient_maps();
-    let total = rows.sum(k, &mut next.factor, StepSums::zero(d, k), |sums, tile, next| {
+    let zero = || StepSums::zero(d, k);
+    let total = rows.sum(k, &mut next.factor, zero, |sums, tile, next| {
         let part = tile.first * k..tile.first * k + next.len();
         let (now, before) = (&from.now.factor[part.clone()], &from.before[part]);
         tile.scratch.resize(2 * next.len(), 0.0);
