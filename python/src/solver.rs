@@ -1,7 +1,7 @@
 //! Laplacian systems.
 
-use lapwing::data::{Error, Matrix};
-use lapwing::solve::{Constraint, Graph, LaplacianParams, LaplacianSolver, PreconditionerChoice};
+use lapwing::data::{Error, Matrix, Run};
+use lapwing::solve::{Graph, LaplacianParams, LaplacianSolver, NormalizedSolver, PreconditionerChoice, SolveInfo};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -12,7 +12,35 @@ use crate::error::to_py;
 
 /// A prepared system.
 #[pyclass(frozen, module = "lapwing._lapwing")]
-pub struct Solver(LaplacianSolver);
+pub struct Solver(Kind);
+
+enum Kind {
+    Plain(LaplacianSolver),
+    Normalized(NormalizedSolver),
+}
+
+impl Kind {
+    fn solve(&self, b: &Matrix, start: Option<&Matrix>, run: &Run) -> Result<(Matrix, SolveInfo), Error> {
+        match self {
+            Self::Plain(solver) => solver.solve(b, start, run),
+            Self::Normalized(solver) => solver.solve(b, start, run),
+        }
+    }
+
+    fn precondition(&self, r: &Matrix, run: &Run) -> Result<Matrix, Error> {
+        match self {
+            Self::Plain(solver) => solver.precondition(r, run),
+            Self::Normalized(solver) => solver.precondition(r, run),
+        }
+    }
+
+    fn laplacian(&self) -> &LaplacianSolver {
+        match self {
+            Self::Plain(solver) => solver,
+            Self::Normalized(solver) => solver.inner(),
+        }
+    }
+}
 
 /// Preconditioner, tolerance and most iterations.
 #[derive(FromPyObject)]
@@ -55,8 +83,10 @@ impl Solver {
         let solver = control.run(py, move |run| {
             let graph = run.install(|| Graph::new(adjacency))?;
             match regularization {
-                Some(regularization) => LaplacianSolver::normalized(&graph, regularization, params, run),
-                None => LaplacianSolver::new(&graph, diagonal.as_deref(), params, run),
+                Some(regularization) => {
+                    NormalizedSolver::new(&graph, regularization, params, run).map(Kind::Normalized)
+                }
+                None => LaplacianSolver::new(&graph, diagonal.as_deref(), params, run).map(Kind::Plain),
             }
         })?;
         Ok(Self(solver))
@@ -72,7 +102,8 @@ impl Solver {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let b = matrix(&b)?;
         let start: Option<Matrix> = start.as_ref().map(matrix).transpose()?;
-        let (x, info) = control.run(py, |run| self.0.solve(&b, start.as_ref(), Constraint::None, run))?;
+        let (x, info) = control.run(py, |run| self.0.solve(&b, start.as_ref(), run))?;
+        let levels: Vec<_> = info.preconditioners.iter().map(|level| level.name()).collect();
         let info = py_dict!(
             py,
             "iterations": info.iterations,
@@ -80,7 +111,7 @@ impl Solver {
             "converged": info.converged,
             "reason": info.reason.name(),
             "discarded": info.discarded,
-            "preconditioners": info.preconditioners,
+            "preconditioners": levels,
             "residual_curve": info.curve,
             "solve_seconds": info.seconds,
         );
@@ -100,7 +131,7 @@ impl Solver {
 
     /// What is known of the system and its preparation.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let solver = &self.0;
+        let solver = self.0.laplacian();
         Ok(py_dict!(
             py,
             "n_samples": solver.n(),

@@ -11,7 +11,7 @@ use lapwing_data::hash::{mix, uniform};
 use lapwing_data::read::{ReadOptions, read_samples};
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::{Graph, GraphParams, affinity_graph};
-use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver, Propagator, PropagatorParams};
+use lapwing_solve::{LaplacianParams, LaplacianSolver, Propagator, PropagatorParams};
 
 fn main() -> Result<()> {
     let repeats = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5);
@@ -56,7 +56,7 @@ fn solve(name: &str, graph: &Graph, s: usize, n_held: usize, repeats: usize, run
         let solver = LaplacianSolver::new(graph, diagonal, LaplacianParams::default(), run)?;
         setups.push(start.elapsed().as_secs_f64());
         let start = Instant::now();
-        last = Some(solver.solve(&b, None, Constraint::None, run)?);
+        last = Some(solver.solve(&b, None, run)?);
         seconds.push(start.elapsed().as_secs_f64());
     }
     if let Some((x, info)) = last {

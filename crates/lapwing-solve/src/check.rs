@@ -36,7 +36,23 @@ pub(crate) fn check_adjacency(adjacency: Csr<f64>) -> Result<Csr<f64>> {
     if look.is_dirty { without_loops_and_zeros(&adjacency) } else { Ok(adjacency) }
 }
 
-/// What one pass finds out.
+/// Checks that values, one for each row, are numbers of a range; `expected` says which.
+pub(crate) fn check_values(what: &str, values: &[f64], expected: &str, is_good: impl Fn(f64) -> bool) -> Result<()> {
+    match values.iter().position(|&value| !is_good(value)) {
+        None => Ok(()),
+        Some(row) => {
+            let (value, advice) = (values[row].to_string(), expected.into());
+            Err(Error::Value { what: what.into(), row, col: None, value, advice })
+        }
+    }
+}
+
+/// Whether a number is finite and at least 0.
+pub(crate) fn is_weight(value: f64) -> bool {
+    value >= 0.0 && value.is_finite()
+}
+
+/// The findings of one pass.
 #[derive(Default)]
 struct Look {
     bad_row: Option<usize>,
@@ -51,7 +67,7 @@ impl Look {
         let mut look = Self::default();
         let (columns, weights) = adjacency.row(row);
         for (&column, &w) in columns.iter().zip(weights) {
-            if !(w >= 0.0 && w.is_finite()) {
+            if !is_weight(w) {
                 look.bad_row = Some(row);
             }
             look.is_dirty |= column as usize == row || w == 0.0;
@@ -79,12 +95,12 @@ impl Look {
 
 fn bad_weight(adjacency: &Csr<f64>, row: usize) -> Error {
     let (columns, weights) = adjacency.row(row);
-    let at = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())).unwrap_or(0);
+    let at = weights.iter().position(|&w| !is_weight(w)).unwrap_or(0);
     let (column, w) = (columns[at], weights[at]);
     Error::graph(format!("edge ({row}, {column}) has weight {w}; weights must be finite and at least 0"))
 }
 
-/// Rows are visited in order, so the mirror entries of a column are met in order too: one cursor per row.
+/// Compares every entry with its mirror. Rows are visited in order, and so are the mirror entries of a column: one cursor per row.
 fn check_symmetry(adjacency: &Csr<f64>) -> Result<()> {
     let n = adjacency.n_rows();
     let asymmetric = |row: usize, column: usize, w: f64, mirror: f64| {

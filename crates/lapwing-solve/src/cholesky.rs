@@ -1,7 +1,6 @@
-//! Cholesky factor of a large dense matrix: A = L·Lᵀ, in panels of columns (right-looking).
+//! Cholesky factor of a large dense matrix: A = L·Lᵀ, in panels of columns ([`crate::panels`]).
 //!
-//! As in [`lu`](crate::Lu), faer factors each panel and multiplies; pieces of fixed size keep results independent of the number
-//! of threads, and a stop is heard between them. Cost: ⅓·n³ flops, in place; parallel over pieces of 256 columns.
+//! faer factors each panel and multiplies. Cost: ⅓·n³ flops, in place; parallel over pieces of 256 columns.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
@@ -9,10 +8,8 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
 use lapwing_data::{Error, Result, Run};
-use rayon::prelude::*;
 
-/// Columns of a panel, and of the pieces that are brought up to date.
-const PANEL: usize = 256;
+use crate::panels::{self, Factorization, Panel};
 
 /// A factored matrix.
 #[derive(Clone, Debug)]
@@ -22,48 +19,48 @@ pub struct Cholesky {
     values: Vec<f64>,
 }
 
+fn not_definite() -> Error {
+    Error::param("matrix", "not positive definite", "a positive definite one")
+}
+
+struct Definite;
+
+impl Factorization for Definite {
+    fn factor(&mut self, Panel { n, first, width }: Panel, values: &mut [f64]) -> Result<()> {
+        let matrix = MatMut::from_column_major_slice_mut(values, n, width).subrows_mut(first, n - first);
+        let (mut top, bottom) = matrix.split_at_row_mut(width);
+        let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default()));
+        let stack = MemStack::new(&mut memory);
+        cholesky_in_place(top.as_mut(), Default::default(), Par::Seq, stack, Default::default())
+            .map_err(|_| not_definite())?;
+        // A₂₁ ← A₂₁·L₁₁^(−T), the transpose of L₁₁⁻¹·A₂₁ᵀ.
+        solve_lower_triangular_in_place(top.as_ref(), bottom.transpose_mut(), Par::Seq);
+        Ok(())
+    }
+
+    fn update_after(&self, Panel { n, first, width }: Panel, values: &[f64], columns: &mut [f64], at: usize) {
+        let below = n - first - width;
+        let lower = MatRef::from_column_major_slice(values, n, width).submatrix(first + width, 0, below, width);
+        let n_columns = columns.len() / n;
+        let out = MatMut::from_column_major_slice_mut(columns, n, n_columns);
+        let out = out.subrows_mut(first + width + at, below - at);
+        let (left, right) = (lower.subrows(at, below - at), lower.subrows(at, n_columns));
+        matmul(out, Accum::Add, left, right.transpose(), -1.0, Par::Seq);
+    }
+}
+
 impl Cholesky {
     /// Factors a symmetric A (n, n) of which the lower triangle is given, column after column.
     ///
     /// # Errors
     /// [`Error::Param`] for a matrix that is not positive definite; [`Error::Interrupted`].
     pub fn factor(n: usize, mut values: Vec<f64>, run: &Run) -> Result<Self> {
-        if values.len() != n * n {
-            return Err(Error::shape("matrix", format!("{n} × {n} values"), values.len()));
-        }
-        for first in (0..n).step_by(PANEL) {
-            run.check()?;
-            let width = PANEL.min(n - first);
-            let below = n - first - width;
-            let (_, rest) = values.split_at_mut(first * n);
-            let (panel, after) = rest.split_at_mut(width * n);
-            let matrix = MatMut::from_column_major_slice_mut(panel, n, width).subrows_mut(first, n - first);
-            let (mut top, bottom) = matrix.split_at_row_mut(width);
-            let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default()));
-            let stack = MemStack::new(&mut memory);
-            cholesky_in_place(top.as_mut(), Default::default(), Par::Seq, stack, Default::default())
-                .map_err(|_| Error::param("matrix", "not positive definite", "a positive definite one"))?;
-            // A₂₁ ← A₂₁·L₁₁^(−T), the transpose of L₁₁⁻¹·A₂₁ᵀ.
-            solve_lower_triangular_in_place(top.as_ref(), bottom.transpose_mut(), Par::Seq);
-            let panel = MatRef::from_column_major_slice(panel, n, width);
-            let lower = panel.submatrix(first + width, 0, below, width);
-            run.install(|| {
-                after.par_chunks_mut(PANEL * n).enumerate().try_for_each(|(piece, out)| {
-                    run.check()?;
-                    let (at, columns) = (piece * PANEL, out.len() / n);
-                    let out = MatMut::from_column_major_slice_mut(out, n, columns);
-                    let out = out.subrows_mut(first + width + at, below - at);
-                    let (left, right) = (lower.subrows(at, below - at), lower.subrows(at, columns));
-                    matmul(out, Accum::Add, left, right.transpose(), -1.0, Par::Seq);
-                    Ok::<(), Error>(())
-                })
-            })?;
-        }
+        panels::factor(&mut Definite, n, &mut values, run, |_| ())?;
         // Zero pivots of a singular matrix may pass as rounding.
-        match (0..n).all(|at| values[at * n + at] > 0.0 && values[at * n + at].is_finite()) {
-            true => Ok(Self { n, values }),
-            false => Err(Error::param("matrix", "not positive definite", "a positive definite one")),
+        if (0..n).any(|at| !(values[at * n + at] > 0.0 && values[at * n + at].is_finite())) {
+            return Err(not_definite());
         }
+        Ok(Self { n, values })
     }
 
     /// Rows n.

@@ -163,13 +163,6 @@ fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
     dots.copy_from_slice(&dot);
 }
 
-/// Divides each row of a block (n, s) by its number of `scaling`.
-pub(crate) fn divide(block: &mut [f64], scaling: &[f64], s: usize) {
-    block.par_chunks_mut(s).zip(scaling).with_min_len(BLOCK_ROWS).for_each(|(row, scale)| {
-        row.iter_mut().for_each(|v| *v /= scale);
-    });
-}
-
 /// [`sum_over_rows`] with the blocks of this crate.
 pub(crate) fn reduce(
     n: usize,
@@ -213,7 +206,6 @@ mod tests {
     use lapwing_data::{Csr, Run};
 
     use super::*;
-    use crate::Operator;
 
     #[test]
     fn rows_that_were_gathered_are_scattered_back() {
@@ -246,7 +238,7 @@ mod tests {
             for s in 1..36 {
                 let x: Vec<f64> = (0..n * s).map(|i| ((i * 29) % 31) as f64 - 15.0).collect();
                 let mut y = vec![0.0; n * s];
-                let dots = matrix.apply_dot(&x, &mut y, s);
+                let dots = matrix.product(&x, &mut y, s);
                 for i in 0..n {
                     for c in 0..s {
                         let difference = |e: &(u32, u32, f64)| e.2 * (x[i * s + c] - x[e.1 as usize * s + c]);

@@ -21,6 +21,7 @@ mod nnls;
 mod operator;
 mod order;
 mod pages;
+mod panels;
 pub mod precond;
 mod probes;
 pub mod products;
@@ -33,20 +34,21 @@ mod symmetric;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
-pub use cg::{CgInfo, CgParams, Projection, Stop, solve};
+pub use cg::{CgParams, Measure, Projection, SolveInfo, Stop, iterate, solve};
 pub use cholesky::Cholesky;
 pub use components::Components;
 pub use gram::gram_of_rows;
 pub use graph::Graph;
 pub use kernels::column_dots;
 pub use laplacian::{
-    Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver, PreconditionerChoice,
-    RowError, Settled,
+    Certificate, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
+    PreconditionerChoice, RowError, Settled,
 };
 pub use lu::Lu;
 pub use nnls::Nnls;
 pub use operator::{Operator, SddMatrix};
-pub use propagator::{Propagator, PropagatorParams};
+pub use pages::Real;
+pub use propagator::{Propagator, PropagatorParams, Shortfall};
 pub use scale::{exponent_to_one, times_power};
 pub use sets::DisjointSets;
 pub use sketch::HadamardSketch;

@@ -1,7 +1,6 @@
-//! LU with partial pivoting of a large dense matrix: P·A = L·U, in panels of columns (right-looking).
+//! LU with partial pivoting of a large dense matrix: P·A = L·U, in panels of columns ([`crate::panels`]).
 //!
-//! faer factors each panel and multiplies; what is here keeps results independent of the number of threads, by pieces of fixed
-//! size, and lets a stop be heard between panels. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns, the
+//! faer factors each panel and multiplies. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns, the
 //! panels (n²·256 flops in all) on one thread.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -12,10 +11,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
-/// Columns of a panel.
-const PANEL: usize = 256;
-/// Columns that one task brings up to date.
-const PIECE: usize = 256;
+use crate::panels::{self, Factorization, Panel};
 
 /// A factored matrix.
 #[derive(Clone, Debug)]
@@ -28,42 +24,13 @@ pub struct Lu {
 }
 
 impl Lu {
-    /// Factors A (n, n), column after column; `done` hears how many columns are finished.
+    /// Factors A (n, n), column after column; `done` gets the number of columns that are finished.
     ///
     /// # Errors
     /// [`Error::Param`] for a matrix that is singular, or holds values that are not finite; [`Error::Interrupted`].
-    pub fn factor(n: usize, mut values: Vec<f64>, run: &Run, mut done: impl FnMut(usize)) -> Result<Self> {
-        if values.len() != n * n {
-            return Err(Error::shape("matrix", format!("{n} × {n} values"), values.len()));
-        }
-        let mut order: Vec<usize> = (0..n).collect();
-        for first in (0..n).step_by(PANEL) {
-            run.check()?;
-            let width = PANEL.min(n - first);
-            let (before, rest) = values.split_at_mut(first * n);
-            let (panel, after) = rest.split_at_mut(width * n);
-            let swaps = factor_panel(panel, n, first, width);
-            permute(&mut order[first..], &swaps);
-            let panel = MatRef::from_column_major_slice(panel, n, width);
-            let lower = panel.submatrix(first, 0, width, width);
-            let below = panel.submatrix(first + width, 0, n - first - width, width);
-            run.install(|| {
-                before.par_chunks_mut(PIECE * n).for_each(|piece| permute_columns(piece, n, first, &swaps));
-                after.par_chunks_mut(PIECE * n).try_for_each(|piece| {
-                    run.check()?;
-                    permute_columns(piece, n, first, &swaps);
-                    let piece = {
-                        let columns = piece.len() / n;
-                        MatMut::from_column_major_slice_mut(piece, n, columns).subrows_mut(first, n - first)
-                    };
-                    let (mut top, bottom) = piece.split_at_row_mut(width);
-                    solve_unit_lower_triangular_in_place(lower, top.as_mut(), Par::Seq);
-                    matmul(bottom, Accum::Add, below, top.as_ref(), -1.0, Par::Seq);
-                    Ok::<(), Error>(())
-                })
-            })?;
-            done(first + width);
-        }
+    pub fn factor(n: usize, mut values: Vec<f64>, run: &Run, done: impl FnMut(usize)) -> Result<Self> {
+        let mut pivoting = Pivoting { order: (0..n).collect(), swaps: Vec::new() };
+        panels::factor(&mut pivoting, n, &mut values, run, done)?;
         if let Some(at) = (0..n).find(|&at| {
             let pivot = values[at * n + at];
             pivot == 0.0 || !pivot.is_finite()
@@ -71,7 +38,7 @@ impl Lu {
             let found = format!("singular at column {at}");
             return Err(Error::param("matrix", found, "a regular one of finite values"));
         }
-        Ok(Self { n, values, order })
+        Ok(Self { n, values, order: pivoting.order })
     }
 
     /// X ← A⁻¹·B for vectors one after the other (s, n); O(n²·s).
@@ -99,14 +66,40 @@ impl Lu {
     }
 }
 
-/// Factors rows from `first` on of a panel (n, width); returns, for each of those rows, which one took its place.
-fn factor_panel(panel: &mut [f64], n: usize, first: usize, width: usize) -> Vec<usize> {
-    let rows = n - first;
-    let (mut order, mut inverse) = (vec![0usize; rows], vec![0usize; rows]);
-    let matrix = MatMut::from_column_major_slice_mut(panel, n, width).subrows_mut(first, rows);
-    let mut memory = MemBuffer::new(lu_in_place_scratch::<usize, f64>(rows, width, Par::Seq, Default::default()));
-    lu_in_place(matrix, &mut order, &mut inverse, Par::Seq, MemStack::new(&mut memory), Default::default());
-    order
+/// The pivots so far.
+struct Pivoting {
+    order: Vec<usize>,
+    /// For each row of the last panel from its first column on, the row that took its place.
+    swaps: Vec<usize>,
+}
+
+impl Factorization for Pivoting {
+    fn factor(&mut self, Panel { n, first, width }: Panel, values: &mut [f64]) -> Result<()> {
+        let rows = n - first;
+        let (mut swaps, mut inverse) = (vec![0usize; rows], vec![0usize; rows]);
+        let matrix = MatMut::from_column_major_slice_mut(values, n, width).subrows_mut(first, rows);
+        let mut memory = MemBuffer::new(lu_in_place_scratch::<usize, f64>(rows, width, Par::Seq, Default::default()));
+        lu_in_place(matrix, &mut swaps, &mut inverse, Par::Seq, MemStack::new(&mut memory), Default::default());
+        permute(&mut self.order[first..], &swaps);
+        self.swaps = swaps;
+        Ok(())
+    }
+
+    fn update_before(&self, panel: Panel, columns: &mut [f64]) {
+        permute_columns(columns, panel.n, panel.first, &self.swaps);
+    }
+
+    fn update_after(&self, Panel { n, first, width }: Panel, values: &[f64], columns: &mut [f64], _at: usize) {
+        permute_columns(columns, n, first, &self.swaps);
+        let panel = MatRef::from_column_major_slice(values, n, width);
+        let lower = panel.submatrix(first, 0, width, width);
+        let below = panel.submatrix(first + width, 0, n - first - width, width);
+        let n_columns = columns.len() / n;
+        let piece = MatMut::from_column_major_slice_mut(columns, n, n_columns).subrows_mut(first, n - first);
+        let (mut top, bottom) = piece.split_at_row_mut(width);
+        solve_unit_lower_triangular_in_place(lower, top.as_mut(), Par::Seq);
+        matmul(bottom, Accum::Add, below, top.as_ref(), -1.0, Par::Seq);
+    }
 }
 
 /// Element i ← element `order[i]`.

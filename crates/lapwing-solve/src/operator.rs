@@ -6,30 +6,19 @@ use lapwing_data::{Csr, Error, Result, Run};
 use rayon::prelude::*;
 
 use crate::Graph;
-use crate::kernels::{self, BLOCK_ROWS, column_dots};
+use crate::kernels::{self, BLOCK_ROWS};
+use crate::pages::Real;
 
-/// A symmetric linear operator on R^n, applied to blocks of s vectors at once.
-pub trait Operator: Sync {
+/// A symmetric linear operator on R^n: blocks of vectors in precision P come in, products in precision R go out.
+pub trait Operator<P: Real = f64, R: Real = f64>: Sync {
     /// Dimension n.
     fn n(&self) -> usize;
 
-    /// Y ← A·X for blocks (n, s), row-major.
-    fn apply(&self, x: &[f64], y: &mut [f64], s: usize);
-
-    /// Diagonal of A (n).
-    fn diagonal(&self) -> Vec<f64>;
-
-    /// Y ← A·X and xᵀy of each column (s), in one pass where the operator can.
-    fn apply_dot(&self, x: &[f64], y: &mut [f64], s: usize) -> Vec<f64> {
-        self.apply(x, y, s);
-        column_dots(x, y, self.n(), s)
-    }
-
-    /// The same for X in single precision.
-    fn apply_dot_single(&self, x: &[f32], y: &mut [f64], s: usize) -> Vec<f64> {
-        let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-        self.apply_dot(&x, y, s)
-    }
+    /// Y ← A·X for blocks (n, s), row-major; returns xᵀy of each column (s).
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and those of an operator that reads or makes its values.
+    fn apply(&self, x: &[P], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>>;
 }
 
 /// L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularized Laplacians, and
@@ -175,6 +164,32 @@ impl<'a> SddMatrix<'a> {
         entries.len()
     }
 
+    /// Rows n.
+    pub fn n(&self) -> usize {
+        self.shift.len()
+    }
+
+    /// Y ← A·X for blocks (n, s), row-major, summed in the precision of Y; returns xᵀy of each column (s).
+    ///
+    /// # Complexity
+    /// O(m·s) operations; parallel over rows on the current pool, each row's sum in column order.
+    pub fn product<P: Real, R: Real>(&self, x: &[P], y: &mut [R], s: usize) -> Vec<f64> {
+        kernels::sdd_product(self, x, y, s)
+    }
+
+    /// Diagonal of A (n).
+    pub fn diagonal(&self) -> Vec<f64> {
+        let degree = |row: usize| {
+            let range = self.entries(row);
+            match &self.weights {
+                Weights::Equal(weight) => weight * range.len() as f64,
+                Weights::Single(weights) => weights[range].iter().map(|&w| f64::from(w)).sum(),
+                Weights::Double(weights) => weights[range].iter().sum::<f64>(),
+            }
+        };
+        (0..self.n()).map(|row| degree(row) + self.shift[row]).collect()
+    }
+
     /// Bytes held or borrowed.
     pub fn bytes(&self) -> usize {
         let weights = match &self.weights {
@@ -209,34 +224,13 @@ fn scatter_rows<T: Copy + Default + Send, I: Iterator<Item = T>>(
     Ok(out)
 }
 
-impl Operator for SddMatrix<'_> {
+impl<P: Real, R: Real> Operator<P, R> for SddMatrix<'_> {
     fn n(&self) -> usize {
         self.shift.len()
     }
 
-    /// O(m·s) operations; parallel over rows, each row's sum in column order.
-    fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
-        self.apply_dot(x, y, s);
-    }
-
-    fn diagonal(&self) -> Vec<f64> {
-        let degree = |row: usize| {
-            let range = self.entries(row);
-            match &self.weights {
-                Weights::Equal(weight) => weight * range.len() as f64,
-                Weights::Single(weights) => weights[range].iter().map(|&w| f64::from(w)).sum(),
-                Weights::Double(weights) => weights[range].iter().sum::<f64>(),
-            }
-        };
-        (0..self.n()).map(|row| degree(row) + self.shift[row]).collect()
-    }
-
-    fn apply_dot(&self, x: &[f64], y: &mut [f64], s: usize) -> Vec<f64> {
-        kernels::sdd_product(self, x, y, s)
-    }
-
-    fn apply_dot_single(&self, x: &[f32], y: &mut [f64], s: usize) -> Vec<f64> {
-        kernels::sdd_product(self, x, y, s)
+    fn apply(&self, x: &[P], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>> {
+        run.install(|| Ok(self.product(x, y, s)))
     }
 }
 

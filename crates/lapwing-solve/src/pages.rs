@@ -4,8 +4,6 @@ use std::ops::{Add, Mul, Sub};
 
 pub(crate) use lapwing_simd::{prefetch, zeros};
 
-use crate::Operator;
-
 /// Numbers that blocks of vectors are stored as.
 pub trait Real:
     Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
@@ -21,9 +19,6 @@ pub trait Real:
     fn exponent(x: f64) -> i32 {
         (x.log2().round() as i32).clamp(-Self::LARGEST_EXPONENT, Self::LARGEST_EXPONENT)
     }
-
-    /// [`Operator::apply_dot`] for a block of these.
-    fn apply_dot(operator: &dyn Operator, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64>;
 }
 
 impl Real for f64 {
@@ -38,10 +33,6 @@ impl Real for f64 {
     fn wide(self) -> f64 {
         self
     }
-
-    fn apply_dot(operator: &dyn Operator, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
-        operator.apply_dot(x, y, s)
-    }
 }
 
 impl Real for f32 {
@@ -55,9 +46,5 @@ impl Real for f32 {
     #[inline(always)]
     fn wide(self) -> f64 {
         self.into()
-    }
-
-    fn apply_dot(operator: &dyn Operator, x: &[Self], y: &mut [f64], s: usize) -> Vec<f64> {
-        operator.apply_dot_single(x, y, s)
     }
 }

@@ -1,15 +1,15 @@
-//! How small can an eigenvalue of M⁻¹A be? Answered by the residuals of a random column.
+//! A lower bound on the eigenvalues of M⁻¹A, from the residuals of random columns.
 //!
 //! A probe is a column of conjugate gradients with the random start r₀ ~ N(0, K), K ⪰ M, whose part along the eigenvector q₁ of the
 //! least eigenvalue λ₁ (q₁ᵀMq₁ = 1) is above δ with a probability of at least 1 − 0.8δ. With Rₖ the residual polynomial of its own
 //! steps, Rₖ(λ₁)²·c₁² is one term of rᵀM⁻¹r after k of them; Rₖ falls on [0, θ], θ the least Ritz value. So λ₁ is at least the solution
 //! in (0, θ) of Rₖ(λ) = √(rᵀM⁻¹r)/δ (after Kuczyński & Woźniakowski 1992; van Dorsselaer, Hochstenbach & van der Vorst 2000). One
-//! event covers all k, so the largest solution counts; of several probes the least, which fails only if all of them do.
+//! event covers all k, so the largest solution counts. Of several probes the least solution counts: it fails only if all of them do.
 //!
-//! Cost: some 60·k operations for each k that is asked about.
+//! Cost: some 60·k operations for each bound after k steps.
 
-/// Columns of a solve up to which one probe of small δ rides along; where there are more, a second one costs less than waiting for
-/// the first.
+/// Columns of a solve up to which one probe of small δ is used; where there are more, a second probe costs less than the further
+/// iterations that one needs.
 const FEW_COLUMNS: usize = 4;
 /// δ of a probe on its own, and of one of two.
 const DELTAS: [f64; 2] = [1e-6, 1e-3];
@@ -23,7 +23,7 @@ const SINGLE_SLACK: f64 = 1.5;
 /// Halvings of the interval that holds a bound: to 1e-4 of itself from 17 orders of magnitude.
 const HALVINGS: usize = 18;
 
-/// The columns that ride along, and what they have told so far.
+/// The random columns beside those of a solve, and their steps so far.
 #[derive(Debug)]
 pub(crate) struct Probes {
     delta: f64,
@@ -47,7 +47,7 @@ struct Probe {
 impl Probes {
     /// For a solve of `s` columns, whose directions are in single precision or in double.
     pub fn new(s: usize, is_single: bool) -> Self {
-        // Single precision does not hold what one probe of small δ has to tell.
+        // Single precision does not hold the residuals of one probe of small δ.
         let count = if s <= FEW_COLUMNS && !is_single { 1 } else { 2 };
         Self { delta: DELTAS[count - 1], is_single, probes: vec![Probe::default(); count] }
     }
@@ -68,7 +68,7 @@ impl Probes {
         }
     }
 
-    /// Whether a probe still has something to tell.
+    /// Whether further steps of a probe improve its bound.
     pub fn is_moving(&self, at: usize) -> bool {
         !self.probes[at].is_spent
     }

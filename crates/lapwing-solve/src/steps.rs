@@ -5,14 +5,16 @@
 
 use std::ops::Range;
 
+use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
+use crate::cg::Projection;
 use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::{BLOCK_ROWS, reduce, sum};
 use crate::pages::Real;
-use crate::precond::{Coarse, Preconditioner};
+use crate::precond::{Coarse, Inverse, TwoLevel};
 
-/// What a projection does to preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
+/// The effect of a projection on preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
 pub(crate) struct Correction<'a> {
     /// Diagonal of M⁻¹, where that and a coarse part are all of it.
     pub diagonal: Option<&'a [f64]>,
@@ -22,21 +24,11 @@ pub(crate) struct Correction<'a> {
     cell_weights: Vec<f64>,
     /// Whether residuals have their mean taken off.
     pub centers: bool,
-    kind: Kind<'a>,
-}
-
-enum Kind<'a> {
-    None,
-    /// v = 1, w = c, norm = Σc.
-    Ones {
-        c: &'a [f64],
-        norm: f64,
-    },
-    /// v = M⁻¹1, w = 1, norm = 1ᵀM⁻¹1.
-    ZeroMean {
-        image: Vec<f64>,
-        norm: f64,
-    },
+    /// w is c and v is 1 where directions are orthogonal to 1, w is 1 and v is M⁻¹1 for zero means.
+    projection: Projection<'a>,
+    /// M⁻¹1, for zero means.
+    image: Vec<f64>,
+    norm: f64,
 }
 
 /// Sums over the rows after a step, for each column: r², r, and where M⁻¹ has a diagonal also rᵀM⁻¹r and wᵀM⁻¹r.
@@ -69,56 +61,53 @@ impl Sums {
 }
 
 impl<'a> Correction<'a> {
-    pub fn none(preconditioner: &'a dyn Preconditioner) -> Self {
-        let (diagonal, coarse) = (preconditioner.diagonal(), preconditioner.coarse());
-        Self { diagonal, coarse, cell_weights: Vec::new(), centers: false, kind: Kind::None }
+    /// For a projection of n rows.
+    pub fn new<R: Real>(inverse: &Inverse<'a, R>, projection: Projection<'a>, n: usize, run: &Run) -> Result<Self> {
+        let (diagonal, coarse) = match *inverse {
+            Inverse::Fused(TwoLevel { diagonal, coarse }) => (Some(diagonal), coarse),
+            Inverse::Applied(_) => (None, None),
+        };
+        let cell_sums = |w: &[f64]| coarse.map_or(Vec::new(), |coarse| coarse.restrict(w, 1));
+        let (cell_weights, image) = (Vec::new(), Vec::new());
+        let plain = Self { diagonal, coarse, cell_weights, centers: false, projection, image, norm: 1.0 };
+        Ok(match projection {
+            Projection::None => plain,
+            Projection::Components { sizes, .. } => Self { centers: *sizes == [n] && diagonal.is_some(), ..plain },
+            Projection::OrthogonalToOnes(c) => {
+                Self { centers: true, cell_weights: run.install(|| cell_sums(c)), norm: c.iter().sum(), ..plain }
+            }
+            Projection::ZeroMean => {
+                let mut image = vec![R::default(); n];
+                inverse.apply(&vec![R::round(1.0); n], &mut image, 1, run)?;
+                let image: Vec<f64> = image.into_iter().map(R::wide).collect();
+                let (norm, cell_weights) = (image.iter().sum(), run.install(|| cell_sums(&vec![1.0; n])));
+                Self { centers: true, cell_weights, image, norm, ..plain }
+            }
+        })
     }
 
-    /// Residuals have mean zero, z stays as it is.
-    pub fn centered(preconditioner: &'a dyn Preconditioner) -> Self {
-        Self { centers: true, ..Self::none(preconditioner) }
-    }
-
-    pub fn ones(preconditioner: &'a dyn Preconditioner, c: &'a [f64]) -> Self {
-        let plain = Self::centered(preconditioner);
-        let cell_weights = plain.coarse.map_or(Vec::new(), |coarse| coarse.restrict(c, 1));
-        Self { cell_weights, kind: Kind::Ones { c, norm: c.iter().sum() }, ..plain }
-    }
-
-    /// For n rows.
-    pub fn zero_mean(preconditioner: &'a dyn Preconditioner, n: usize) -> Self {
-        let plain = Self::centered(preconditioner);
-        let (ones, mut image) = (vec![1.0; n], vec![0.0; n]);
-        preconditioner.apply(&ones, &mut image, 1);
-        let norm = image.iter().sum();
-        let cell_weights = plain.coarse.map_or(Vec::new(), |coarse| coarse.restrict(&ones, 1));
-        Self { cell_weights, kind: Kind::ZeroMean { image, norm }, ..plain }
+    /// Whether preconditioned residuals stay as they are.
+    fn is_plain(&self) -> bool {
+        matches!(self.projection, Projection::None | Projection::Components { .. })
     }
 
     /// w of row `row`.
     #[inline(always)]
     fn weight(&self, row: usize) -> f64 {
-        match &self.kind {
-            Kind::None => 0.0,
-            Kind::Ones { c, .. } => c[row],
-            Kind::ZeroMean { .. } => 1.0,
+        match &self.projection {
+            Projection::OrthogonalToOnes(c) => c[row],
+            Projection::ZeroMean => 1.0,
+            _ => 0.0,
         }
     }
 
     /// v of row `row`.
     #[inline(always)]
     fn vector(&self, row: usize) -> f64 {
-        match &self.kind {
-            Kind::None => 0.0,
-            Kind::Ones { .. } => 1.0,
-            Kind::ZeroMean { image, .. } => image[row],
-        }
-    }
-
-    fn norm(&self) -> f64 {
-        match &self.kind {
-            Kind::None => 1.0,
-            Kind::Ones { norm, .. } | Kind::ZeroMean { norm, .. } => *norm,
+        match &self.projection {
+            Projection::OrthogonalToOnes(_) => 1.0,
+            Projection::ZeroMean => self.image[row],
+            _ => 0.0,
         }
     }
 
@@ -137,11 +126,11 @@ impl<'a> Correction<'a> {
     pub fn diagonal_products(&self, sums: &Sums) -> (Vec<f64>, Vec<f64>) {
         let one = |at: usize| {
             let [_, sum, rz, wz] = *sums.of(at) else { return (0.0, 0.0) };
-            let shift = wz / self.norm();
-            match &self.kind {
-                Kind::None => (0.0, rz),
-                Kind::Ones { .. } => (shift, rz - shift * sum),
-                Kind::ZeroMean { .. } => (shift, rz - shift * wz),
+            let c = wz / self.norm;
+            match &self.projection {
+                Projection::OrthogonalToOnes(_) => (c, rz - c * sum),
+                Projection::ZeroMean => (c, rz - c * wz),
+                _ => (0.0, rz),
             }
         };
         (0..sums.len()).map(one).unzip()
@@ -150,15 +139,15 @@ impl<'a> Correction<'a> {
     /// c and rᵀz of each column, from [`products`].
     pub fn full_products(&self, products: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let one = |one: &[f64]| {
-            let shift = if matches!(self.kind, Kind::None) { 0.0 } else { one[1] / self.norm() };
-            (shift, one[0] - shift * one[2])
+            let c = if self.is_plain() { 0.0 } else { one[1] / self.norm };
+            (c, one[0] - c * one[2])
         };
         products.chunks_exact(PRODUCTS).map(one).unzip()
     }
 }
 
 /// r ← r − q·diag(step) − mean, and its sums.
-pub(crate) fn descend(r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>) -> Sums {
+pub(crate) fn descend<R: Real>(r: &mut [R], q: &[R], step: &[f64], mean: &[f64], correction: &Correction<'_>) -> Sums {
     let s = step.len();
     let rows = BLOCK_ROWS * s;
     let partial: (Vec<_>, Vec<_>) = r
@@ -189,16 +178,16 @@ pub(crate) fn descend(r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], corr
 }
 
 dispatch! {
-    fn descend_rows(
-        first: usize, r: &mut [f64], q: &[f64], step: &[f64], mean: &[f64], correction: &Correction<'_>, sums: &mut [f64]
+    fn descend_rows[R: Real](
+        first: usize, r: &mut [R], q: &[R], step: &[f64], mean: &[f64], correction: &Correction<'_>, sums: &mut [f64]
     ) = descend_plain
 }
 
 #[inline(always)]
-fn descend_plain(
+fn descend_plain<R: Real>(
     first: usize,
-    r: &mut [f64],
-    q: &[f64],
+    r: &mut [R],
+    q: &[R],
     step: &[f64],
     mean: &[f64],
     correction: &Correction<'_>,
@@ -208,16 +197,16 @@ fn descend_plain(
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
         let sums = &mut sums[SUMS * at..SUMS * (at + width)];
-        with_width!(width, descend_width(first, r, q, &step[at..], &mean[at..], correction, sums, (s, at)));
+        with_width!(width, descend_width[R](first, r, q, &step[at..], &mean[at..], correction, sums, (s, at)));
     }
 }
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn descend_width<const S: usize>(
+fn descend_width<const S: usize, R: Real>(
     first: usize,
-    r: &mut [f64],
-    q: &[f64],
+    r: &mut [R],
+    q: &[R],
     step: &[f64],
     mean: &[f64],
     correction: &Correction<'_>,
@@ -225,13 +214,13 @@ fn descend_width<const S: usize>(
     (s, at): (usize, usize),
 ) {
     let (mut square, mut plain, mut rz, mut wz) = ([0.0; S], [0.0; S], [0.0; S], [0.0; S]);
-    let (step, mean) = (&step[..S], &mean[..S]);
+    let (step, mean) = (rounded::<S, R>(step), rounded::<S, R>(mean));
     for (offset, (r, q)) in r.chunks_exact_mut(s).zip(q.chunks_exact(s)).enumerate() {
         let (r, q) = (&mut r[at..at + S], &q[at..at + S]);
         let mut own = [0.0; S];
         for lane in 0..S {
-            own[lane] = r[lane] - step[lane] * q[lane] - mean[lane];
-            r[lane] = own[lane];
+            r[lane] = r[lane] - step[lane] * q[lane] - mean[lane];
+            own[lane] = r[lane].wide();
             square[lane] += own[lane] * own[lane];
             plain[lane] += own[lane];
         }
@@ -251,7 +240,7 @@ fn descend_width<const S: usize>(
 }
 
 /// r·z, w·z and r·v of each column.
-pub(crate) fn products(r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>) -> Vec<f64> {
+pub(crate) fn products<R: Real>(r: &[R], z: &[R], s: usize, correction: &Correction<'_>) -> Vec<f64> {
     reduce(r.len() / s, PRODUCTS * s, |rows, sums| {
         let range = rows.start * s..rows.end * s;
         products_rows(rows.start, &r[range.clone()], &z[range], s, correction, sums);
@@ -259,41 +248,41 @@ pub(crate) fn products(r: &[f64], z: &[f64], s: usize, correction: &Correction<'
 }
 
 dispatch! {
-    fn products_rows(
-        first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]
+    fn products_rows[R: Real](
+        first: usize, r: &[R], z: &[R], s: usize, correction: &Correction<'_>, sums: &mut [f64]
     ) = products_plain
 }
 
 #[inline(always)]
-fn products_plain(first: usize, r: &[f64], z: &[f64], s: usize, correction: &Correction<'_>, sums: &mut [f64]) {
+fn products_plain<R: Real>(first: usize, r: &[R], z: &[R], s: usize, correction: &Correction<'_>, sums: &mut [f64]) {
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
         let sums = &mut sums[PRODUCTS * at..PRODUCTS * (at + width)];
-        with_width!(width, products_width(first, r, z, correction, sums, (s, at)));
+        with_width!(width, products_width[R](first, r, z, correction, sums, (s, at)));
     }
 }
 
 #[inline(always)]
-fn products_width<const S: usize>(
+fn products_width<const S: usize, R: Real>(
     first: usize,
-    r: &[f64],
-    z: &[f64],
+    r: &[R],
+    z: &[R],
     correction: &Correction<'_>,
     sums: &mut [f64],
     (s, at): (usize, usize),
 ) {
     let (mut rz, mut wz, mut rv) = ([0.0; S], [0.0; S], [0.0; S]);
-    let is_plain = matches!(correction.kind, Kind::None);
+    let is_plain = correction.is_plain();
     for (offset, (r, z)) in r.chunks_exact(s).zip(z.chunks_exact(s)).enumerate() {
         let (r, z) = (&r[at..at + S], &z[at..at + S]);
         for lane in 0..S {
-            rz[lane] += r[lane] * z[lane];
+            rz[lane] += r[lane].wide() * z[lane].wide();
         }
         if !is_plain {
             let (weight, vector) = (correction.weight(first + offset), correction.vector(first + offset));
             for lane in 0..S {
-                wz[lane] += weight * z[lane];
-                rv[lane] += vector * r[lane];
+                wz[lane] += weight * z[lane].wide();
+                rv[lane] += vector * r[lane].wide();
             }
         }
     }
@@ -302,18 +291,33 @@ fn products_width<const S: usize>(
     }
 }
 
+/// The first numbers of each column, in the precision of its block.
+#[inline(always)]
+fn rounded<const S: usize, R: Real>(values: &[f64]) -> [R; S] {
+    let mut out = [R::default(); S];
+    out.iter_mut().zip(values).for_each(|(out, value)| *out = R::round(*value));
+    out
+}
+
 /// From one direction to the next: numbers of each column (s).
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a> {
     pub step: &'a [f64],
     pub beta: &'a [f64],
-    pub shift: &'a [f64],
+    /// c of the projection: what is taken off in multiples of v.
+    pub removed: &'a [f64],
     /// What the coarse part of M⁻¹ adds to the rows of each cell (k, s); of one cell (s) within it.
     pub lift: &'a [f64],
 }
 
-/// x ← x + p·diag(step), then p ← z − v·shiftᵀ + p·diag(beta); where M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r.
-pub(crate) fn advance<R: Real>(x: &mut [f64], p: &mut [R], z: &[f64], turn: &Turn<'_>, correction: &Correction<'_>) {
+/// x ← x + p·diag(step), then p ← z − v·removedᵀ + p·diag(beta); where M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r.
+pub(crate) fn advance<P: Real, R: Real>(
+    x: &mut [R],
+    p: &mut [P],
+    z: &[R],
+    turn: &Turn<'_>,
+    correction: &Correction<'_>,
+) {
     let s = turn.step.len();
     let rows = BLOCK_ROWS * s;
     let none = vec![0.0; s];
@@ -336,71 +340,74 @@ pub(crate) fn advance<R: Real>(x: &mut [f64], p: &mut [R], z: &[f64], turn: &Tur
 }
 
 dispatch! {
-    fn advance_rows[R: Real](
-        first: usize, x: &mut [f64], p: &mut [R], z: &[f64], turn: &Turn<'_>, correction: &Correction<'_>
+    fn advance_rows[P: Real, R: Real](
+        first: usize, x: &mut [R], p: &mut [P], z: &[R], turn: &Turn<'_>, correction: &Correction<'_>
     ) = advance_plain
 }
 
 #[inline(always)]
-fn advance_plain<R: Real>(
+fn advance_plain<P: Real, R: Real>(
     first: usize,
-    x: &mut [f64],
-    p: &mut [R],
-    z: &[f64],
+    x: &mut [R],
+    p: &mut [P],
+    z: &[R],
     turn: &Turn<'_>,
     correction: &Correction<'_>,
 ) {
     let s = turn.step.len();
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        with_width!(width, advance_width[R](first, x, p, z, turn, correction, at));
+        with_width!(width, advance_width[P, R](first, x, p, z, turn, correction, at));
     }
 }
 
 #[inline(always)]
-fn advance_width<const S: usize, R: Real>(
+fn advance_width<const S: usize, P: Real, R: Real>(
     first: usize,
-    x: &mut [f64],
-    p: &mut [R],
-    z: &[f64],
+    x: &mut [R],
+    p: &mut [P],
+    z: &[R],
     turn: &Turn<'_>,
     correction: &Correction<'_>,
     at: usize,
 ) {
     let s = turn.step.len();
-    let [step, beta, shift, lift] = [turn.step, turn.beta, turn.shift, turn.lift].map(|values| &values[at..at + S]);
+    let [step, beta, removed, lift] =
+        [turn.step, turn.beta, turn.removed, turn.lift].map(|values| rounded::<S, R>(&values[at..]));
     let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(s)).zip(z.chunks_exact(s));
     for (offset, ((x, p), z)) in rows.enumerate() {
         let (x, p, z) = (&mut x[at..at + S], &mut p[at..at + S], &z[at..at + S]);
-        let inverse = correction.diagonal.map_or(1.0, |diagonal| diagonal[first + offset]);
-        let vector = correction.vector(first + offset);
+        let inverse = R::round(correction.diagonal.map_or(1.0, |diagonal| diagonal[first + offset]));
+        let vector = R::round(correction.vector(first + offset));
         for lane in 0..S {
-            let old = p[lane].wide();
-            x[lane] += step[lane] * old;
-            p[lane] = R::round(z[lane] * inverse + lift[lane] - shift[lane] * vector + beta[lane] * old);
+            let old = R::round(p[lane].wide());
+            x[lane] = x[lane] + step[lane] * old;
+            let new = z[lane] * inverse + lift[lane] - removed[lane] * vector + beta[lane] * old;
+            p[lane] = P::round(new.wide());
         }
     }
 }
 
 /// x ← x + p·diag(step).
-pub(crate) fn add<R: Real>(x: &mut [f64], p: &[R], step: &[f64]) {
+pub(crate) fn add<P: Real, R: Real>(x: &mut [R], p: &[P], step: &[f64]) {
     let rows = BLOCK_ROWS * step.len();
     x.par_chunks_mut(rows).zip(p.par_chunks(rows)).for_each(|(x, p)| {
         for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(step.len())) {
             // A column that has broken down may hold no numbers any more.
             let moving = x.iter_mut().zip(p).zip(step).filter(|(_, step)| **step != 0.0);
-            moving.for_each(|((x, p), step)| *x += step * p.wide());
+            moving.for_each(|((x, p), step)| *x = *x + R::round(*step) * R::round(p.wide()));
         }
     });
 }
 
-/// Takes `shift` off every row.
-pub(crate) fn subtract(block: &mut [f64], shift: &[f64]) {
-    let s = shift.len();
-    if shift.iter().all(|&shift| shift == 0.0) {
+/// Takes `mean` off every row.
+pub(crate) fn subtract<R: Real>(block: &mut [R], mean: &[f64]) {
+    let s = mean.len();
+    if mean.iter().all(|&mean| mean == 0.0) {
         return;
     }
     block.par_chunks_mut(BLOCK_ROWS * s).for_each(|rows| {
-        rows.chunks_exact_mut(s).for_each(|row| row.iter_mut().zip(shift).for_each(|(v, shift)| *v -= shift));
+        rows.chunks_exact_mut(s)
+            .for_each(|row| row.iter_mut().zip(mean).for_each(|(v, mean)| *v = *v - R::round(*mean)));
     });
 }

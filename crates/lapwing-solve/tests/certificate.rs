@@ -5,8 +5,8 @@ mod elimination;
 use elimination::{Reference, Wide};
 use lapwing_data::{Matrix, Run, Stream};
 use lapwing_solve::{
-    Certificate, Constraint, ErrorBounds, Goal, Graph, LaplacianInfo, LaplacianParams, LaplacianSolver,
-    PreconditionerChoice, Settled,
+    Certificate, ErrorBounds, FallbackLevel, Goal, Graph, LaplacianParams, LaplacianSolver, PreconditionerChoice,
+    Settled, SolveInfo,
 };
 use rand::{Rng, RngExt};
 
@@ -26,7 +26,7 @@ impl Goal for Within {
 struct System {
     graph: Graph,
     diagonal: Option<Vec<f64>>,
-    constraint: Constraint,
+    zero_mean: bool,
     b: Matrix,
     exact: Vec<Vec<Wide>>,
 }
@@ -66,10 +66,10 @@ fn system(form: usize, rng: &mut impl Rng) -> System {
         let class = rng.random_range(0..s);
         (0..s).for_each(|c| b.row_mut(row)[c] += diagonal[row] * (f64::from(u8::from(c == class)) - 0.5));
     }
-    let (diagonal, constraint) = match form {
-        0 => (Some(diagonal), Constraint::None),
-        1 => (Some(diagonal), Constraint::ZeroMean),
-        _ => (None, Constraint::None),
+    let (diagonal, zero_mean) = match form {
+        0 => (Some(diagonal), false),
+        1 => (Some(diagonal), true),
+        _ => (None, false),
     };
     if diagonal.is_none() {
         // In the range to the last bit, for what is not is dropped in f64.
@@ -84,15 +84,16 @@ fn system(form: usize, rng: &mut impl Rng) -> System {
     let exact = (0..s)
         .map(|c| {
             let b: Vec<f64> = b.rows().map(|row| row[c]).collect();
-            reference.solve(&b, constraint == Constraint::ZeroMean || diagonal.is_none())
+            reference.solve(&b, zero_mean || diagonal.is_none())
         })
         .collect();
-    System { graph, diagonal, constraint, b, exact }
+    System { graph, diagonal, zero_mean, b, exact }
 }
 
-fn solved(system: &System, params: LaplacianParams, run: &Run) -> (Matrix, LaplacianInfo, Certificate) {
+fn solved(system: &System, params: LaplacianParams, run: &Run) -> (Matrix, SolveInfo, Certificate) {
+    let params = LaplacianParams { zero_mean: system.zero_mean, ..params };
     let solver = LaplacianSolver::new(&system.graph, system.diagonal.as_deref(), params, run).unwrap();
-    solver.solve_certified(&system.b, system.constraint, &Within(1e-9), run).unwrap()
+    solver.solve_certified(&system.b, &Within(1e-9), run).unwrap()
 }
 
 /// Bounds of all rows and columns, and of differences of columns, and how many of them the true errors exceed.
@@ -116,7 +117,7 @@ fn violations(system: &System, x: &Matrix, certificate: &Certificate) -> (usize,
                 }
                 checked += 1;
                 // The mean of a solution is zero to its last bit only.
-                let rounding = if system.constraint == Constraint::ZeroMean || system.diagonal.is_none() {
+                let rounding = if system.zero_mean || system.diagonal.is_none() {
                     4.0 * f64::EPSILON * x_size(system) * 1e0
                 } else {
                     0.0
@@ -207,24 +208,25 @@ fn directions_in_single_precision_keep_the_bounds() {
             diagonal[row] = 0.1 + rng.random::<f64>();
             (0..s).for_each(|c| b.row_mut(row)[c] = diagonal[row] * (f64::from(u8::from(label % s == c)) - 1.0 / 6.0));
         }
-        let constraint = if seed % 2 == 0 { Constraint::None } else { Constraint::ZeroMean };
-        let solver = |params| LaplacianSolver::new(&graph, Some(&diagonal), params, &run).unwrap();
+        let solver = |params| {
+            let params = LaplacianParams { zero_mean: seed % 2 == 1, ..params };
+            LaplacianSolver::new(&graph, Some(&diagonal), params, &run).unwrap()
+        };
         let (exact, info) = solver(LaplacianParams {
             preconditioner: PreconditionerChoice::ApproxCholesky,
             tol: 1e-13,
             ..Default::default()
         })
-        .solve(&b, None, constraint, &run)
+        .solve(&b, None, &run)
         .unwrap();
         assert!(info.converged || info.reason == lapwing_solve::Stop::Rounding);
         for (max_iter, radius) in [(25, 1e-3), (60, 1e-3), (1000, 1e-3), (1000, 1e-6), (1000, 1e-8)] {
             let run = run.with_seed(seed);
-            let solver = solver(LaplacianParams { max_iter, certify: true, ..Default::default() });
-            let (x, info, certificate) = solver.solve_certified(&b, constraint, &Within(radius), &run).unwrap();
+            let solver = solver(LaplacianParams { max_iter, ..Default::default() });
+            let (x, info, certificate) = solver.solve_certified(&b, &Within(radius), &run).unwrap();
             all += 1;
             known += usize::from(certificate.errors.lambda > 0.0);
-            without_factor +=
-                usize::from(info.preconditioners.iter().all(|name| ["jacobi", "two-level"].contains(name)));
+            without_factor += usize::from(info.preconditioners.iter().all(|level| *level <= FallbackLevel::TwoLevel));
             for c in 0..s {
                 let unit: Vec<f64> = (0..s).map(|at| f64::from(u8::from(at == c))).collect();
                 let bound = certificate.errors.of(&unit);
@@ -264,9 +266,9 @@ fn any_number_of_threads_gives_the_same_bits() {
     for preconditioner in [PreconditionerChoice::ApproxCholesky, PreconditionerChoice::TwoLevel] {
         let solved = |threads| {
             let run = Run::new(Some(threads), 0).unwrap();
-            let params = LaplacianParams { preconditioner, certify: true, ..Default::default() };
+            let params = LaplacianParams { preconditioner, ..Default::default() };
             let solver = LaplacianSolver::new(&graph, Some(&diagonal), params, &run).unwrap();
-            let (x, _, certificate) = solver.solve_certified(&b, Constraint::None, &Within(1e-7), &run).unwrap();
+            let (x, _, certificate) = solver.solve_certified(&b, &Within(1e-7), &run).unwrap();
             (x, certificate)
         };
         let one = solved(1);

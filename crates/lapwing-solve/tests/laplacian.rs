@@ -2,7 +2,9 @@
 
 use lapwing_data::{Matrix, Run};
 use lapwing_solve::testkit::{cube, dense_laplacian_solve, grid, nasty_graphs, preferential_attachment};
-use lapwing_solve::{Components, Constraint, Graph, LaplacianParams, LaplacianSolver, PreconditionerChoice, Stop};
+use lapwing_solve::{
+    Components, FallbackLevel, Graph, LaplacianParams, LaplacianSolver, NormalizedSolver, PreconditionerChoice, Stop,
+};
 
 fn run() -> Run {
     Run::new(Some(2), 1).unwrap()
@@ -52,7 +54,7 @@ fn solutions_agree_with_dense_elimination_on_nasty_graphs() {
                     continue;
                 }
                 let solver = LaplacianSolver::new(&graph, diagonal.as_deref(), params(choice, 1e-13), &run()).unwrap();
-                let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+                let (x, info) = solver.solve(&b, None, &run()).unwrap();
                 let worst = x.values().iter().zip(expected.values()).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
                 assert!(worst <= 1e-10 * scale, "{name}, {choice:?}: off by {:.1e}; {info:?}", worst / scale);
                 let is_rounding = info.reason == Stop::Rounding && !info.converged;
@@ -73,7 +75,7 @@ fn what_no_solution_can_reach_is_reported() {
     let mut b = Matrix::filled(n, 2, 0.0);
     (0..8).for_each(|row| b.row_mut(row)[0] = 1.0);
     (b.row_mut(9)[1], b.row_mut(10)[1]) = (1.0, -1.0);
-    let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (x, info) = solver.solve(&b, None, &run()).unwrap();
     assert!((info.discarded[0] - 1.0).abs() < 1e-12 && info.discarded[1] < 1e-12);
     assert!(x.rows().all(|row| row[0].abs() < 1e-12));
     assert!(info.converged);
@@ -83,7 +85,7 @@ fn what_no_solution_can_reach_is_reported() {
     let diagonal: Vec<f64> = (0..n).map(|row| if row < 8 { 1.0 } else { 0.0 }).collect();
     let solver = LaplacianSolver::new(&graph, Some(&diagonal), LaplacianParams::default(), &run()).unwrap();
     assert_eq!(solver.n_singular_components(), 1);
-    let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (x, info) = solver.solve(&b, None, &run()).unwrap();
     assert!(info.converged && info.discarded.iter().all(|d| *d < 1e-12));
     assert!((0..8).all(|row| (x.row(row)[0] - 1.0).abs() < 1e-7));
 }
@@ -97,8 +99,8 @@ fn normalized_systems_are_those_of_the_definition() {
         let choices = [PreconditionerChoice::Auto, PreconditionerChoice::TwoLevel];
         for (lambda, choice) in [0.0, 0.3, 20.0].into_iter().flat_map(|lambda| choices.map(|choice| (lambda, choice))) {
             let asked = params(choice, 1e-12);
-            let solver = LaplacianSolver::normalized(&graph, lambda, asked, &run()).unwrap();
-            let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+            let solver = NormalizedSolver::new(&graph, lambda, asked, &run()).unwrap();
+            let (x, info) = solver.solve(&b, None, &run()).unwrap();
             assert!(info.converged, "{name}, {lambda}: {info:?}");
             for row in 0..n {
                 let (columns, weights) = graph.adjacency().row(row);
@@ -126,8 +128,9 @@ fn zero_mean_solutions_minimize_over_zero_mean_vectors() {
         for choice in
             [PreconditionerChoice::Jacobi, PreconditionerChoice::TwoLevel, PreconditionerChoice::ApproxCholesky]
         {
-            let solver = LaplacianSolver::new(&graph, Some(&diagonal), params(choice, 1e-11), &run()).unwrap();
-            let (x, info) = solver.solve(&b, None, Constraint::ZeroMean, &run()).unwrap();
+            let asked = LaplacianParams { zero_mean: true, ..params(choice, 1e-11) };
+            let solver = LaplacianSolver::new(&graph, Some(&diagonal), asked, &run()).unwrap();
+            let (x, info) = solver.solve(&b, None, &run()).unwrap();
             assert!(info.converged, "{name}, {choice:?}: {info:?}");
             assert!(x.rows().map(|row| row[0]).sum::<f64>().abs() < 1e-9);
             // (L + D)x − b is a multiple of 1.
@@ -159,7 +162,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             .map(|&threads| {
                 let run = Run::new(Some(threads), 5).unwrap();
                 let solver = LaplacianSolver::new(&graph, diagonal.as_deref(), params(choice, 1e-9), &run).unwrap();
-                let (x, info) = solver.solve(&b, None, Constraint::None, &run).unwrap();
+                let (x, info) = solver.solve(&b, None, &run).unwrap();
                 assert!(info.converged);
                 x
             })
@@ -173,8 +176,8 @@ fn a_start_near_the_solution_saves_iterations() {
     let graph = grid(120, 120, 2.0);
     let b = right_hand_sides(&graph.components(), 1);
     let solver = LaplacianSolver::new(&graph, None, LaplacianParams::default(), &run()).unwrap();
-    let (x, cold) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
-    let (again, warm) = solver.solve(&b, Some(&x), Constraint::None, &run()).unwrap();
+    let (x, cold) = solver.solve(&b, None, &run()).unwrap();
+    let (again, warm) = solver.solve(&b, Some(&x), &run()).unwrap();
     assert_eq!(warm.iterations, [0]);
     assert!(cold.iterations[0] > 5 && again.values().iter().zip(x.values()).all(|(a, b)| (a - b).abs() < 1e-12));
 }
@@ -189,9 +192,9 @@ fn a_start_far_from_the_solution_needs_no_factor_where_none_is_needed_from_zero(
     let tight = params(PreconditionerChoice::Auto, 1e-13);
     let solver = LaplacianSolver::new(&graph, Some(&diagonal), tight, &run()).unwrap();
     for start in [None, Some(&far)] {
-        let (_, info) = solver.solve(&b, start, Constraint::None, &run()).unwrap();
+        let (_, info) = solver.solve(&b, start, &run()).unwrap();
         assert!(info.converged && info.iterations[0] < 100, "{info:?}");
-        assert_eq!(info.preconditioners, ["jacobi"]);
+        assert_eq!(info.preconditioners, [FallbackLevel::Jacobi]);
     }
 }
 
@@ -218,7 +221,7 @@ fn cells_spare_the_diagonal_most_of_its_iterations() {
         let [jacobi, two_level] = [PreconditionerChoice::Jacobi, PreconditionerChoice::TwoLevel].map(|choice| {
             let asked = params(choice, 1e-10);
             let solver = LaplacianSolver::new(&graph, diagonal.as_deref(), asked, &run()).unwrap();
-            let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+            let (x, info) = solver.solve(&b, None, &run()).unwrap();
             assert!(info.converged, "{info:?}");
             (x, *info.iterations.iter().max().unwrap())
         });
@@ -237,7 +240,7 @@ fn graphs_without_a_cell_are_solved_by_the_diagonal_of_two_levels() {
         let two_level = params(PreconditionerChoice::TwoLevel, 1e-10);
         let solver = LaplacianSolver::new(&graph, Some(&heavy), two_level, &run()).unwrap();
         let b = Matrix::filled(n, 2, 3.0);
-        let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+        let (x, info) = solver.solve(&b, None, &run()).unwrap();
         assert!(info.converged && x.values().iter().all(|x| (x * 1e9 - 3.0).abs() < 1e-8), "{info:?}");
     }
 }
@@ -248,7 +251,7 @@ fn iterations_that_run_out_are_reported_with_the_residual_reached() {
     let b = right_hand_sides(&graph.components(), 1);
     let few = LaplacianParams { max_iter: 7, ..params(PreconditionerChoice::Jacobi, 1e-10) };
     let solver = LaplacianSolver::new(&graph, None, few, &run()).unwrap();
-    let (x, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (x, info) = solver.solve(&b, None, &run()).unwrap();
     assert!(!info.converged && info.reason == Stop::MaxIter && info.iterations == [7]);
     let mut square = 0.0;
     for row in 0..graph.n_samples() {
@@ -279,9 +282,9 @@ fn a_jacobi_iteration_that_is_too_slow_gives_way_to_a_factor() {
     let solver = LaplacianSolver::new(&graph, None, LaplacianParams::default(), &run()).unwrap();
     let mut b = Matrix::filled(8000, 1, 0.0);
     (b.row_mut(0)[0], b.row_mut(7999)[0]) = (1.0, -1.0);
-    let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (_, info) = solver.solve(&b, None, &run()).unwrap();
     assert!(info.converged, "{info:?}");
-    assert!(info.preconditioners.contains(&"approx-cholesky"), "{:?}", info.preconditioners);
+    assert!(info.preconditioners.contains(&FallbackLevel::ApproxCholesky), "{:?}", info.preconditioners);
 }
 
 #[test]
@@ -291,13 +294,13 @@ fn solves_at_the_same_time_keep_one_factor() {
     (b.row_mut(0)[0], b.row_mut(7999)[0]) = (1.0, -1.0);
     let solver = || LaplacianSolver::new(&graph, None, LaplacianParams::default(), &run()).unwrap();
     let (alone, shared) = (solver(), solver());
-    alone.solve(&b, None, Constraint::None, &run()).unwrap();
+    alone.solve(&b, None, &run()).unwrap();
     let all_ready = std::sync::Barrier::new(3);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 all_ready.wait();
-                let (_, info) = shared.solve(&b, None, Constraint::None, &run()).unwrap();
+                let (_, info) = shared.solve(&b, None, &run()).unwrap();
                 assert!(info.converged, "{info:?}");
             });
         }
@@ -318,7 +321,7 @@ fn bad_systems_are_named() {
     assert!(text(&path, None, LaplacianParams { tol: 0.0, ..defaults() }).contains("tol is 0"));
     let solver = LaplacianSolver::new(&path, None, defaults(), &run()).unwrap();
     let wrong = Matrix::new(3, 1, vec![1.0, f64::NAN, 0.0]).unwrap();
-    let refused = solver.solve(&wrong, None, Constraint::None, &run()).unwrap_err().to_string();
+    let refused = solver.solve(&wrong, None, &run()).unwrap_err().to_string();
     assert!(refused.starts_with("row 1 of right-hand side holds NaN"), "{refused}");
     let grid = grid(100, 100, 0.0);
     let tight = LaplacianParams { max_fill: 0.5, ..params(PreconditionerChoice::ApproxCholesky, 1e-8) };
@@ -350,12 +353,12 @@ fn scales_from_one_end_of_f64_to_the_other_change_nothing() {
     let diagonal = vec![1.0; n];
     let b = right_hand_sides(&graph.components(), 1);
     let solver = LaplacianSolver::new(&graph, Some(&diagonal), LaplacianParams::default(), &run()).unwrap();
-    let (expected, _) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (expected, _) = solver.solve(&b, None, &run()).unwrap();
     for exponent in [-1000i32, -560, -300, 140, 530, 1000] {
         let factor = 2f64.powi(exponent);
         let mut scaled = b.clone();
         scaled.values_mut().iter_mut().for_each(|v| *v *= factor);
-        let (x, info) = solver.solve(&scaled, None, Constraint::None, &run()).unwrap();
+        let (x, info) = solver.solve(&scaled, None, &run()).unwrap();
         assert!(info.converged && info.iterations[0] > 0, "2^{exponent}: {info:?}");
         assert!(x.values().iter().zip(expected.values()).all(|(x, e)| *x == e * factor), "2^{exponent}");
     }
@@ -363,7 +366,7 @@ fn scales_from_one_end_of_f64_to_the_other_change_nothing() {
     let light: Vec<(u32, u32, f64)> = (0..n as u32 - 1).map(|v| (v, v + 1, 1e-45)).collect();
     let path = Graph::from_edges(n, &light).unwrap();
     let solver = LaplacianSolver::new(&path, Some(&vec![1e-45; n]), LaplacianParams::default(), &run()).unwrap();
-    let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (_, info) = solver.solve(&b, None, &run()).unwrap();
     assert!(info.converged, "{info:?}");
 }
 
@@ -375,7 +378,7 @@ fn parts_that_hang_by_a_thread_are_never_a_silent_wrong_answer() {
         let b = right_hand_sides(&path.components(), 1);
         for choice in [PreconditionerChoice::Auto, PreconditionerChoice::Jacobi] {
             let solver = LaplacianSolver::new(&path, None, params(choice, 1e-8), &run()).unwrap();
-            let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+            let (_, info) = solver.solve(&b, None, &run()).unwrap();
             assert!(!info.converged || info.residuals[0] <= 1.01e-8, "{thread}, {choice:?}: {info:?}");
         }
     }
@@ -389,7 +392,7 @@ fn a_residual_above_the_tolerance_is_never_called_converged() {
     let graph = Graph::from_edges(6, &edges).unwrap();
     let b = Matrix::new(6, 1, vec![0.5, 0.0, 0.0, 0.0, 0.0, -0.5]).unwrap();
     let solver = LaplacianSolver::new(&graph, None, params(PreconditionerChoice::Auto, 1e-6), &run()).unwrap();
-    let (_, info) = solver.solve(&b, None, Constraint::None, &run()).unwrap();
+    let (_, info) = solver.solve(&b, None, &run()).unwrap();
     assert!(info.residuals[0] > 1e-6, "the case has lost its point: {info:?}");
     assert!(!info.converged && info.reason == Stop::Rounding, "{info:?}");
 }
@@ -399,11 +402,11 @@ fn blocks_without_columns_and_systems_without_rows_are_solved() {
     let path = Graph::from_edges(700, &(0..699).map(|v| (v, v + 1, 1.0)).collect::<Vec<_>>()).unwrap();
     let solver = LaplacianSolver::new(&path, None, LaplacianParams::default(), &run()).unwrap();
     let none = Matrix::filled(700, 0, 0.0);
-    assert_eq!(solver.solve(&none, None, Constraint::None, &run()).unwrap().0, none);
+    assert_eq!(solver.solve(&none, None, &run()).unwrap().0, none);
     assert_eq!(solver.precondition(&none, &run()).unwrap(), none);
     let empty = Graph::from_edges(0, &[]).unwrap();
     let solver = LaplacianSolver::new(&empty, None, LaplacianParams::default(), &run()).unwrap();
-    assert!(solver.solve(&Matrix::filled(0, 2, 0.0), None, Constraint::None, &run()).unwrap().1.converged);
+    assert!(solver.solve(&Matrix::filled(0, 2, 0.0), None, &run()).unwrap().1.converged);
 }
 
 #[test]
@@ -413,5 +416,23 @@ fn a_factor_nobody_asked_for_may_not_be_an_error() {
     let solver = LaplacianSolver::new(&mesh, None, tight, &run()).unwrap();
     assert_eq!(solver.preconditioner(), PreconditionerChoice::TwoLevel);
     let b = right_hand_sides(&mesh.components(), 1);
-    assert!(solver.solve(&b, None, Constraint::None, &run()).unwrap().1.residuals[0].is_finite());
+    assert!(solver.solve(&b, None, &run()).unwrap().1.residuals[0].is_finite());
+}
+
+#[test]
+fn columns_of_a_wide_block_are_solved_as_they_are_alone() {
+    let graph = grid(40, 30, 1.0);
+    let b = right_hand_sides(&graph.components(), 37);
+    let start = Matrix::new(1200, 37, (0..1200 * 37).map(|i| ((i * 13) % 7) as f64).collect()).unwrap();
+    let solver = LaplacianSolver::new(&graph, None, LaplacianParams::default(), &run()).unwrap();
+    for start in [None, Some(&start)] {
+        let (x, info) = solver.solve(&b, start, &run()).unwrap();
+        assert!(info.converged && info.iterations.len() == 37 && info.residuals.len() == 37);
+        assert_eq!((info.discarded.len(), info.curve.len()), (37, info.n_iter()));
+        for column in [0, 12, 13, 36] {
+            let one = |block: &Matrix| Matrix::new(1200, 1, block.rows().map(|row| row[column]).collect()).unwrap();
+            let (alone, _) = solver.solve(&one(&b), start.map(one).as_ref(), &run()).unwrap();
+            assert_eq!(one(&x), alone, "column {column}");
+        }
+    }
 }

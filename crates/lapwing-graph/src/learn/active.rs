@@ -6,27 +6,27 @@
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::precond::Jacobi;
-use lapwing_solve::{CgParams, Operator, Projection, solve};
+use lapwing_solve::{CgParams, Operator, Projection, column_dots, solve};
 use rayon::prelude::*;
 
 use super::dual::{BLOCK, Problem, State};
 use super::lanes::half_sums;
 use super::support::SquaredDistance;
 
-/// Solves `curvature`·X = `b` by conjugate gradients with the diagonal as preconditioner; X, and the products of its slowest
-/// column.
+/// Solves `curvature`·X = `b` by conjugate gradients with its `diagonal` (n) as preconditioner; X, and the products of its
+/// slowest column.
 ///
 /// # Errors
 /// [`lapwing_data::Error::Interrupted`].
 pub(super) fn solve_step(
     curvature: &impl Operator,
+    diagonal: Vec<f64>,
     b: &Matrix,
     params: CgParams,
     run: &Run,
 ) -> Result<(Matrix, usize)> {
-    let mut x = Matrix::filled(b.n_rows(), b.n_cols(), 0.0);
-    let jacobi = Jacobi::new(curvature)?;
-    let info = solve(curvature, &jacobi, Projection::None, b, &mut x, params, &run.quiet())?;
+    let (jacobi, quiet) = (Jacobi::new(diagonal)?, run.quiet());
+    let (x, info) = run.install(|| solve(curvature, (&jacobi).into(), Projection::None, b, None, params, &quiet))?;
     Ok((x, info.iterations.iter().max().copied().unwrap_or(0)))
 }
 
@@ -49,12 +49,14 @@ impl<'a> Curvature<'a> {
     }
 }
 
-impl Operator for Curvature<'_> {
-    fn n(&self) -> usize {
-        self.diagonal.len()
+impl Curvature<'_> {
+    /// The diagonal (n).
+    pub fn diagonal(&self) -> Vec<f64> {
+        self.diagonal.clone()
     }
 
-    fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
+    /// Y ← A·X on a block (n, s).
+    fn product(&self, x: &[f64], y: &mut [f64], s: usize) {
         let blocks = y.par_chunks_mut(BLOCK * s).zip(self.ends.par_chunks(BLOCK)).zip(self.active).enumerate();
         blocks.for_each(|(block, ((y, ends), active))| {
             let first = block * BLOCK;
@@ -74,8 +76,17 @@ impl Operator for Curvature<'_> {
             }
         });
     }
+}
 
-    fn diagonal(&self) -> Vec<f64> {
-        self.diagonal.clone()
+impl Operator for Curvature<'_> {
+    fn n(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    fn apply(&self, x: &[f64], y: &mut [f64], s: usize, run: &Run) -> Result<Vec<f64>> {
+        run.install(|| {
+            self.product(x, y, s);
+            Ok(column_dots(x, y, self.n(), s))
+        })
     }
 }

@@ -148,13 +148,14 @@ fn direction<R: SquaredDistance>(
     let gradient = run.install(|| gradient(problem, state));
     if problem.model == LearnModel::Log {
         let curvature = run.install(|| Curvature::at(problem, state, |node| 1.0 / (node * node)));
-        let (x, n_products) = solve_step(&curvature, &Matrix::new(n, 1, gradient.clone())?, params, run)?;
+        let b = Matrix::new(n, 1, gradient.clone())?;
+        let (x, n_products) = solve_step(&curvature, curvature.diagonal(), &b, params, run)?;
         return Ok((Direction { nodes: x.into_values(), level: 0.0, gradient }, n_products));
     }
     let curvature = run.install(|| Curvature::at(problem, state, |_| 1.0));
     let active: Vec<f64> = state.n_active.iter().map(|&count| count.into()).collect();
-    let b = gradient.iter().zip(&active).flat_map(|(&g, &q)| [g, q]).collect();
-    let (x, n_products) = solve_step(&curvature, &Matrix::new(n, 2, b)?, params, run)?;
+    let b = Matrix::new(n, 2, gradient.iter().zip(&active).flat_map(|(&g, &q)| [g, q]).collect())?;
+    let (x, n_products) = solve_step(&curvature, curvature.diagonal(), &b, params, run)?;
     let dots = run.install(|| {
         let both: Vec<f64> = active.iter().flat_map(|&q| [q, q]).collect();
         column_dots(&both, x.values(), n, 2)

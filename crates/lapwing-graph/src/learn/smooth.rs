@@ -155,7 +155,8 @@ impl Smoothed {
     ) -> Result<(Vec<f64>, usize)> {
         let curvature = run.install(|| Weighted::at(problem, multipliers, self.tau));
         let params = CgParams { tol: TOL, max_iter: MOST_PRODUCTS, ..CgParams::default() };
-        let (x, n_products) = solve_step(&curvature, &Matrix::new(gradient.len(), 1, gradient.to_vec())?, params, run)?;
+        let b = Matrix::new(gradient.len(), 1, gradient.to_vec())?;
+        let (x, n_products) = solve_step(&curvature, curvature.diagonal.clone(), &b, params, run)?;
         Ok((x.into_values(), n_products))
     }
 }
@@ -204,18 +205,17 @@ impl<R: SquaredDistance> Operator for Weighted<'_, R> {
         self.diagonal.len()
     }
 
-    fn apply(&self, x: &[f64], y: &mut [f64], s: usize) {
-        y.par_chunks_mut(s).enumerate().with_min_len(BLOCK).for_each(|(row, y)| {
+    fn apply(&self, x: &[f64], y: &mut [f64], s: usize, run: &Run) -> Result<Vec<f64>> {
+        let rows = y.par_chunks_mut(s).enumerate().with_min_len(BLOCK);
+        let product = |(row, y): (usize, &mut [f64])| {
             let entries = self.support.starts[row] as usize..self.support.starts[row + 1] as usize;
             y.fill(0.0);
             for (&id, slope) in self.support.ids[entries.clone()].iter().zip(&self.slopes[entries]) {
                 y.iter_mut().zip(&x[id as usize * s..]).for_each(|(y, x)| *y += slope * x);
             }
             y.iter_mut().zip(&x[row * s..]).for_each(|(y, x)| *y = self.diagonal[row] * x + 0.5 * *y);
-        });
-    }
-
-    fn diagonal(&self) -> Vec<f64> {
-        self.diagonal.clone()
+        };
+        run.install(|| rows.for_each(product));
+        Ok(run.install(|| column_dots(x, y, self.diagonal.len(), s)))
     }
 }

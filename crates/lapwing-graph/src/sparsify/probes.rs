@@ -8,7 +8,7 @@
 use lapwing_data::hash::mix;
 use lapwing_data::ordered::{add, sum_in_order};
 use lapwing_data::{Matrix, Result, Run};
-use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
+use lapwing_solve::{LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
 use super::edge::{SampledEdge, adjacency};
@@ -49,7 +49,7 @@ impl Probes {
         let sign = |at: usize| if mix(key ^ mix(at as u64)) & 1 == 0 { 1.0 } else { -1.0 };
         let mut vectors = Matrix::new(n, N_PROBES, (0..n * N_PROBES).map(sign).collect())?;
         for _ in 0..STEPS {
-            vectors = solver.solve(&vectors, None, Constraint::None, run)?.0;
+            vectors = solver.solve(&vectors, None, run)?.0;
         }
         Ok(Self::new(vectors))
     }

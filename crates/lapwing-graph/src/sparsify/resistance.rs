@@ -15,7 +15,7 @@ use lapwing_data::hash::mix;
 use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_simd::{dispatch, prefetch_lines};
 use lapwing_solve::dense::solve_spd;
-use lapwing_solve::{Constraint, LaplacianParams, LaplacianSolver};
+use lapwing_solve::{LaplacianParams, LaplacianSolver};
 use rayon::prelude::*;
 
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct Resistances {
 ///
 /// # Complexity
 /// Exact: O(n³) time and 24·n² bytes for the largest component. Projection: `n_projections` columns of a Laplacian
-/// system, solved in blocks of 32.
+/// system, of which 32 are held at a time.
 ///
 /// # Example
 /// ```
@@ -211,7 +211,7 @@ impl Projections {
         for first in (0..self.n_projections).step_by(self.columns) {
             let width = self.columns.min(self.n_projections - first);
             let y = run.install(|| self.right_side(graph, first, width));
-            let (z, info) = solver.solve(&y, None, Constraint::None, run)?;
+            let (z, info) = solver.solve(&y, None, run)?;
             drop(y);
             let summary = info.summary();
             let system = Unconverged(summary.n_iter, summary.residual);

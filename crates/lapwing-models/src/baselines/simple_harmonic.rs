@@ -23,10 +23,10 @@
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Targets, parameters};
+use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, parameters};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
-use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
+use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
 use rayon::prelude::*;
 
 use crate::fitting::{Fitting, Temperature};
@@ -113,7 +113,7 @@ impl SimpleHarmonic {
             smallest_eigenpairs(graph, q, &params, run)
         })?;
         let scores = fitting.report.time("solve", run, |_| fitted(&pairs.vectors, &reached, targets, run))?;
-        fitting.note_solve(summary(&pairs.info), &self.graph, self.params.tol);
+        fitting.note_solve(pairs.info, &self.graph, self.params.tol);
         Ok(scores)
     }
 
@@ -171,15 +171,6 @@ fn fitted(u: &Matrix, reached: &[bool], targets: &Targets, run: &Run) -> Result<
         });
     });
     Ok(scores)
-}
-
-fn summary(info: &EigenInfo) -> SolveSummary {
-    SolveSummary {
-        n_iter: info.n_iter,
-        residual: info.residuals.iter().copied().fold(0.0, f64::max),
-        converged: info.converged,
-        ..SolveSummary::default()
-    }
 }
 
 impl Method for SimpleHarmonic {

@@ -8,7 +8,7 @@
 
 use lapwing_data::{Matrix, Result, Run, Targets};
 use lapwing_graph::Graph;
-use lapwing_solve::{Operator, SddMatrix};
+use lapwing_solve::SddMatrix;
 use rayon::prelude::*;
 
 use super::offsets::{Held, class_of_rows, hold_sizes};
@@ -90,7 +90,7 @@ fn hold_labels(scores: &mut Matrix, targets: &Targets) {
 /// One step of the random walk, U ← D⁻¹W·U = U − D⁻¹L·U; given labels and rows without edges stay.
 fn walk(laplacian: &SddMatrix<'_>, degree: &[f64], targets: &Targets, scores: &mut Matrix, product: &mut [f64]) {
     let c = scores.n_cols();
-    laplacian.apply(scores.values(), product, c);
+    laplacian.product(scores.values(), product, c);
     scores.values_mut().par_chunks_mut(c).zip(product.par_chunks(c)).zip(degree).with_min_len(BLOCK_ROWS).for_each(
         |((row, product), &degree)| {
             if degree > 0.0 {

@@ -11,7 +11,7 @@
 
 use lapwing_data::{Matrix, choices};
 use lapwing_graph::Components;
-use lapwing_solve::{ErrorBounds, LaplacianInfo, RowError};
+use lapwing_solve::{ErrorBounds, RowError, SolveInfo};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -78,10 +78,9 @@ impl Certificate {
         rows: Option<Vec<u32>>,
         bounds: lapwing_solve::Certificate,
         is_last_implied: bool,
-        info: &LaplacianInfo,
+        info: &SolveInfo,
     ) {
-        let n_iter = info.iterations.iter().copied().max().unwrap_or(0);
-        self.systems.push(System { rows, bounds, is_last_implied, n_iter, mean_rounding: None });
+        self.systems.push(System { rows, bounds, is_last_implied, n_iter: info.n_iter(), mean_rounding: None });
     }
 
     /// Adds the systems of another certificate.

@@ -23,7 +23,7 @@
 
 use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Targets};
 use lapwing_graph::{Components, Graph};
-use lapwing_solve::{Constraint, LaplacianInfo, LaplacianParams, LaplacianSolver, times_power};
+use lapwing_solve::{LaplacianParams, LaplacianSolver, SolveInfo, times_power};
 
 use super::certificate::Certificate;
 use super::leave_one_out::Influence;
@@ -258,7 +258,7 @@ struct System<'a> {
 /// A solution on the part, and how it was found.
 struct Solution {
     x: Matrix,
-    info: LaplacianInfo,
+    info: SolveInfo,
     refinement: Option<Refinement>,
     influence: Option<Influence>,
     certificate: Option<Certificate>,
@@ -294,31 +294,31 @@ impl System<'_> {
     }
 
     /// A = γL + C/c_tot, divided by γ: (L + C/(γ·c_tot))·f = b/γ.
-    fn solve_regularized(&self, graph_reg: f64, c: &[f64], constraint: Constraint) -> Result<Solution> {
+    fn solve_regularized(&self, graph_reg: f64, c: &[f64], zero_mean: bool) -> Result<Solution> {
         let diagonal: Vec<f64> = c.iter().map(|c| c / graph_reg).collect();
         let mut b = self.centered_targets();
         b.values_mut().iter_mut().for_each(|value| *value /= graph_reg);
-        self.solve(&self.part.graph, Some(&diagonal), constraint, &b)
+        self.solve(&self.part.graph, Some(&diagonal), zero_mean, &b)
     }
 
-    fn solve(&self, graph: &Graph, diagonal: Option<&[f64]>, constraint: Constraint, b: &Matrix) -> Result<Solution> {
+    fn solve(&self, graph: &Graph, diagonal: Option<&[f64]>, zero_mean: bool, b: &Matrix) -> Result<Solution> {
         let HarmonicParams { tol, max_iter, .. } = *self.solving.params;
-        let params = LaplacianParams { tol, max_iter, certify: self.settling.is_some(), ..LaplacianParams::default() };
+        let params = LaplacianParams { tol, max_iter, zero_mean, ..LaplacianParams::default() };
         let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
         if let Some(goal) = self.settling {
             // One seed for all: a fit without a seed of its own comes to the same bits.
             let run = self.run.with_seed(PROBE_SEED);
-            let (x, info, bounds) = solver.solve_certified(b, constraint, goal, &run)?;
+            let (x, info, bounds) = solver.solve_certified(b, goal, &run)?;
             let mut certificate = Certificate::default();
             certificate.add(None, bounds, self.is_last_implied, &info);
             let influence = self.influence(&mut solver, diagonal)?;
             return Ok(Solution { x, info, refinement: None, influence, certificate: Some(certificate) });
         }
-        let (mut x, info) = solver.solve(b, None, constraint, self.run)?;
+        let (mut x, info) = solver.solve(b, None, self.run)?;
         let refinement = match self.solving.refiner {
             Some(refiner) => {
                 let rows = self.part.rows.as_deref();
-                let system = Sparsified { solver: &solver, rows, diagonal, constraint, tol };
+                let system = Sparsified { solver: &solver, rows, diagonal, zero_mean, tol };
                 Some(refiner.refine(&system, b, &mut x, self.run)?)
             }
             None => None,
@@ -340,13 +340,13 @@ impl System<'_> {
 
     /// P A P f = ỹ.
     fn stable(&self, graph_reg: f64) -> Result<Solution> {
-        self.solve_regularized(graph_reg, &self.label_weights(), Constraint::ZeroMean)
+        self.solve_regularized(graph_reg, &self.label_weights(), true)
     }
 
     /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end; what is certified stays as it is.
     fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
-        let mut solution = self.solve_regularized(graph_reg, &c, Constraint::None)?;
+        let mut solution = self.solve_regularized(graph_reg, &c, false)?;
         if solution.certificate.is_some() {
             return Ok(solution);
         }
@@ -368,7 +368,7 @@ impl System<'_> {
         let mut b = self.centered_targets();
         let total: f64 = self.solving.targets.weights().iter().sum();
         b.values_mut().iter_mut().for_each(|value| *value *= total);
-        self.solve(&self.part.graph, None, Constraint::None, &b)
+        self.solve(&self.part.graph, None, false, &b)
     }
 
     /// g = y − ȳ on S, L_UU g_U = W_US g_S on the others.
@@ -390,7 +390,7 @@ impl System<'_> {
                 b.row_mut(at).iter_mut().zip(g.row(column as usize)).for_each(|(b, g)| *b += weight * g);
             }
         }
-        let solved = self.solve(&graph, Some(&cut), Constraint::None, &b)?;
+        let solved = self.solve(&graph, Some(&cut), false, &b)?;
         open.iter().zip(solved.x.rows()).for_each(|(&row, values)| g.row_mut(row as usize).copy_from_slice(values));
         let n_open = open.len();
         let certificate = solved.certificate.map(|certificate| certificate.placed(|row| open[row as usize], n_open));

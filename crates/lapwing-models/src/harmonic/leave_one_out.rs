@@ -21,7 +21,7 @@
 
 use lapwing_data::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::Components;
-use lapwing_solve::{Constraint, LaplacianSolver};
+use lapwing_solve::LaplacianSolver;
 use rand::seq::index::sample;
 
 use super::function::HarmonicFunction;
@@ -96,7 +96,7 @@ impl Influence {
             b.row_mut(row)[column] = weights[row];
         }
         solver.set_tol(TOL)?;
-        let (x, _) = solver.solve(&b, None, Constraint::None, &run.quiet())?;
+        let (x, _) = solver.solve(&b, None, &run.quiet())?;
         let (mut slack, mut reach) = (Vec::with_capacity(q), Vec::with_capacity(q));
         for (column, &at) in labels.iter().enumerate() {
             let row = part.labeled[at] as usize;

@@ -3,15 +3,17 @@
 //! Conjugate gradients for A_G·x = b, with A_H⁻¹ as preconditioner: A_G's condition number is then (1 + ε)/(1 − ε) for a
 //! sparsifier of distortion ε, so that a few steps bring all digits that labels need (Calandriello et al. 2015 stop at x =
 //! A_H⁻¹b, which is the first direction here). A product with A_G is one pass over the edges, for all columns at once, and
-//! nothing of G is held. Directions are made orthogonal by β = z′ᵀ(r′ − r)/zᵀr (Polak & Ribière), which forgives inner
-//! systems that are solved to a tolerance only.
+//! nothing of G is held. Inner systems are solved to a tolerance only, so that the iteration is a flexible one.
 //!
 //! Cost: one pass over the edges and one solve on H for each step; memory: 7 blocks (n, s). In a pass every thread has
-//! rows of its own and looks at all edges: sums are taken in the order of the stream, whoever takes them.
+//! rows of its own and reads all edges: sums are taken in the order of the stream, by any number of threads.
+
+use std::sync::{Mutex, PoisonError};
 
 use lapwing_data::{Edge, EdgeSource, Matrix, Result, Run};
 use lapwing_graph::sparsify::for_each_portion;
-use lapwing_solve::{Constraint, LaplacianSolver, column_dots};
+use lapwing_solve::precond::{Inverse, Preconditioner};
+use lapwing_solve::{CgParams, LaplacianSolver, Operator, Projection, column_dots, iterate};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -38,7 +40,8 @@ pub(super) struct Sparsified<'a> {
     /// Its rows in the whole; all where `None`.
     pub rows: Option<&'a [u32]>,
     pub diagonal: Option<&'a [f64]>,
-    pub constraint: Constraint,
+    /// Whether solutions add up to zero.
+    pub zero_mean: bool,
     /// Relative residual that is enough.
     pub tol: f64,
 }
@@ -46,44 +49,63 @@ pub(super) struct Sparsified<'a> {
 impl Refiner<'_> {
     /// Refines `x` (n, s), the solution of the sparsified system with the right-hand side `b` (n, s).
     pub fn refine(&self, system: &Sparsified<'_>, b: &Matrix, x: &mut Matrix, run: &Run) -> Result<Refinement> {
-        let s = b.n_cols();
-        let product = Product { source: self.source, system, places: system.places(self.source.n_nodes()) };
-        let norms: Vec<f64> = dots(b, b, run);
+        let first = Mutex::new(First::default());
+        let places = system.places(self.source.n_nodes());
+        let product = Product { source: self.source, system, places, first: &first };
+        let given = Matrix::filled(b.n_rows(), b.n_cols(), 0.0);
+        let inner = Inner { system, first: Mutex::new(Some(std::mem::replace(x, given))), energies: &first };
+        let norms: Vec<f64> = dots(b.values(), b.values(), b, run).into_iter().map(f64::sqrt).collect();
         let mut r = b.clone();
-        system.project(&mut r);
-        let mut z = std::mem::replace(x, Matrix::filled(b.n_rows(), s, 0.0));
-        let mut zr = dots(&z, &r, run);
-        let mut p = z.clone();
-        let mut refinement = Refinement::default();
-        for pass in 0..self.passes {
-            run.progress().update(pass as u64, &format!("pass {} over the edges", pass + 1));
-            let q = product.of(&p, run)?;
-            let (pq, rp) = (dots(&p, &q, run), dots(&r, &p, run));
-            if pass == 0 {
-                refinement.energy_ratios = range((0..s).filter(|&c| zr[c] > 0.0).map(|c| pq[c] / zr[c]));
+        system.project(r.values_mut(), b.n_cols());
+        let params = CgParams { tol: system.tol, max_iter: self.passes, is_flexible: true, ..CgParams::default() };
+        let inverse = Inverse::Applied(&inner);
+        let (found, info) = iterate(&product, inverse, Projection::None, r, &norms, params, run)?;
+        *x = found;
+        let energy_ratios = first.into_inner().unwrap_or_else(PoisonError::into_inner).ratios();
+        Ok(Refinement { passes: info.curve.len(), residuals: info.curve, energy_ratios })
+    }
+}
+
+/// pᵀA_Gp and pᵀA_Hp of the first direction p = A_H⁻¹b, for each column.
+#[derive(Default)]
+struct First {
+    whole: Option<Vec<f64>>,
+    sparsified: Option<Vec<f64>>,
+}
+
+impl First {
+    fn ratios(&self) -> [f64; 2] {
+        let (Some(whole), Some(sparsified)) = (&self.whole, &self.sparsified) else { return [0.0; 2] };
+        let positive = whole.iter().zip(sparsified).filter(|(_, sparsified)| **sparsified > 0.0);
+        positive.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], (whole, sparsified)| {
+            let ratio = whole / sparsified;
+            [low.min(ratio), high.max(ratio)]
+        })
+    }
+}
+
+/// A_H⁻¹ as a preconditioner.
+struct Inner<'a> {
+    system: &'a Sparsified<'a>,
+    /// A_H⁻¹b, which is known.
+    first: Mutex<Option<Matrix>>,
+    energies: &'a Mutex<First>,
+}
+
+impl Preconditioner for Inner<'_> {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
+        let known = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let r = Matrix::new(r.len() / s, s, r.to_vec())?;
+        let found = match known {
+            Some(known) => {
+                let products = dots(known.values(), r.values(), &r, run);
+                self.energies.lock().unwrap_or_else(PoisonError::into_inner).sparsified = Some(products);
+                known
             }
-            let steps: Vec<f64> = (0..s).map(|c| if pq[c] > 0.0 { rp[c] / pq[c] } else { 0.0 }).collect();
-            add_scaled(x, &p, &steps, 1.0, run);
-            let before = r.clone();
-            add_scaled(&mut r, &q, &steps, -1.0, run);
-            drop(q);
-            let squares = dots(&r, &r, run);
-            let relative = (0..s).filter(|&c| norms[c] > 0.0).map(|c| (squares[c] / norms[c]).sqrt());
-            let residual = relative.fold(0.0, f64::max);
-            refinement.passes += 1;
-            refinement.residuals.push(residual);
-            if residual <= system.tol || pass + 1 == self.passes {
-                break;
-            }
-            z = system.solver.solve(&r, None, system.constraint, &run.quiet())?.0;
-            let (new, old) = (dots(&z, &r, run), dots(&z, &before, run));
-            let betas: Vec<f64> = (0..s).map(|c| if zr[c] > 0.0 { (new[c] - old[c]) / zr[c] } else { 0.0 }).collect();
-            p.values_mut().chunks_exact_mut(s).zip(z.rows()).for_each(|(p, z)| {
-                (0..s).for_each(|c| p[c] = z[c] + betas[c] * p[c]);
-            });
-            zr = new;
-        }
-        Ok(refinement)
+            None => self.system.solver.solve(&r, None, &run.quiet())?.0,
+        };
+        z.copy_from_slice(found.values());
+        Ok(())
     }
 }
 
@@ -96,16 +118,15 @@ impl Sparsified<'_> {
         Some(places)
     }
 
-    /// Takes out of each column what the constraint does.
-    fn project(&self, block: &mut Matrix) {
-        if self.constraint != Constraint::ZeroMean {
+    /// Takes the mean off each column of a block (n, s), where solutions add up to zero.
+    fn project(&self, block: &mut [f64], s: usize) {
+        if !self.zero_mean {
             return;
         }
-        let (n, s) = (block.n_rows(), block.n_cols());
         let mut means = vec![0.0; s];
-        block.rows().for_each(|row| means.iter_mut().zip(row).for_each(|(mean, v)| *mean += v));
-        means.iter_mut().for_each(|mean| *mean /= n as f64);
-        block.values_mut().chunks_exact_mut(s).for_each(|row| row.iter_mut().zip(&means).for_each(|(v, m)| *v -= m));
+        block.chunks_exact(s).for_each(|row| means.iter_mut().zip(row).for_each(|(mean, v)| *mean += v));
+        means.iter_mut().for_each(|mean| *mean /= (block.len() / s) as f64);
+        block.chunks_exact_mut(s).for_each(|row| row.iter_mut().zip(&means).for_each(|(v, m)| *v -= m));
     }
 }
 
@@ -114,31 +135,38 @@ struct Product<'a> {
     source: &'a dyn EdgeSource,
     system: &'a Sparsified<'a>,
     places: Option<Vec<u32>>,
+    first: &'a Mutex<First>,
 }
 
-impl Product<'_> {
-    fn of(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
-        let s = x.n_cols();
-        let mut y = Matrix::filled(x.n_rows(), s, 0.0);
-        let share = x.n_rows().div_ceil(run.threads()).max(1);
+impl Operator for Product<'_> {
+    fn n(&self) -> usize {
+        self.system.solver.n()
+    }
+
+    fn apply(&self, x: &[f64], y: &mut [f64], s: usize, run: &Run) -> Result<Vec<f64>> {
+        y.fill(0.0);
+        let share = self.n().div_ceil(run.threads()).max(1);
         for_each_portion(self.source, run, |edges| {
             run.install(|| {
-                let shares = y.values_mut().par_chunks_mut(share * s).enumerate();
-                shares.for_each(|(at, y)| self.add(edges, x, y, at * share));
+                let shares = y.par_chunks_mut(share * s).enumerate();
+                shares.for_each(|(at, y)| self.add(edges, x, y, (at * share, s)));
             });
             Ok(())
         })?;
         if let Some(diagonal) = self.system.diagonal {
-            let rows = y.values_mut().chunks_exact_mut(s).zip(x.rows()).zip(diagonal);
+            let rows = y.chunks_exact_mut(s).zip(x.chunks_exact(s)).zip(diagonal);
             rows.filter(|(_, d)| **d > 0.0).for_each(|((y, x), d)| y.iter_mut().zip(x).for_each(|(y, x)| *y += d * x));
         }
-        self.system.project(&mut y);
-        Ok(y)
+        self.system.project(y, s);
+        let products = run.install(|| column_dots(x, y, self.n(), s));
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).whole.get_or_insert_with(|| products.clone());
+        Ok(products)
     }
+}
 
+impl Product<'_> {
     /// Adds Σ w·(xᵤ − x_v) for the rows from `first` on that `y` has.
-    fn add(&self, edges: &[Edge], x: &Matrix, y: &mut [f64], first: usize) {
-        let s = x.n_cols();
+    fn add(&self, edges: &[Edge], x: &[f64], y: &mut [f64], (first, s): (usize, usize)) {
         let rows = first..first + y.len() / s;
         let place = |node: u32| self.places.as_ref().map_or(node, |places| places[node as usize]) as usize;
         for edge in edges {
@@ -150,7 +178,7 @@ impl Product<'_> {
             for (own, other) in [(u, v), (v, u)] {
                 if rows.contains(&own) {
                     let y = &mut y[(own - first) * s..][..s];
-                    let (own, other) = (x.row(own), x.row(other));
+                    let (own, other) = (&x[own * s..][..s], &x[other * s..][..s]);
                     (0..s).for_each(|c| y[c] += edge.weight * (own[c] - other[c]));
                 }
             }
@@ -158,18 +186,7 @@ impl Product<'_> {
     }
 }
 
-/// xᵀy of each column.
-fn dots(x: &Matrix, y: &Matrix, run: &Run) -> Vec<f64> {
-    run.install(|| column_dots(x.values(), y.values(), x.n_rows(), x.n_cols()))
-}
-
-/// X ← X + sign·Y·diag(steps).
-fn add_scaled(x: &mut Matrix, y: &Matrix, steps: &[f64], sign: f64, run: &Run) {
-    let s = steps.len();
-    let add = |(x, y): (&mut [f64], &[f64])| (0..s).for_each(|c| x[c] += sign * steps[c] * y[c]);
-    run.install(|| x.values_mut().par_chunks_mut(s).zip(y.values().par_chunks(s)).with_min_len(1024).for_each(add));
-}
-
-fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
+/// xᵀy of each column of blocks of the shape of `of`.
+fn dots(x: &[f64], y: &[f64], of: &Matrix, run: &Run) -> Vec<f64> {
+    run.install(|| column_dots(x, y, of.n_rows(), of.n_cols()))
 }

@@ -2,7 +2,7 @@
 
 use lapwing_data::{Result, Run};
 use lapwing_graph::Graph;
-use lapwing_solve::{Operator, SddMatrix};
+use lapwing_solve::SddMatrix;
 use rayon::prelude::*;
 
 use super::params::LaplacianKind;
@@ -55,7 +55,7 @@ impl<'g> Smoothness<'g> {
     /// Y ← L·X; X is scaled on the way.
     fn once(&self, x: &mut [f64], y: &mut [f64], s: usize) {
         let Some(scale) = &self.scale else {
-            self.laplacian.apply(x, y, s);
+            self.laplacian.product(x, y, s);
             return;
         };
         // For a node without edges D^(−1/2)·(D − W)·D^(−1/2) has 0, where I − … has 1.
@@ -64,7 +64,7 @@ impl<'g> Smoothness<'g> {
             .map(|row| (row, x[row * s..(row + 1) * s].to_vec()))
             .collect();
         scale_rows(x, scale, s);
-        self.laplacian.apply(x, y, s);
+        self.laplacian.product(x, y, s);
         scale_rows(y, scale, s);
         alone.into_iter().for_each(|(row, values)| y[row * s..(row + 1) * s].copy_from_slice(&values));
     }

@@ -7,7 +7,7 @@
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::Graph;
-use lapwing_solve::{Propagator, PropagatorParams};
+use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use rayon::prelude::*;
 
 use super::extension::SCORES_TOL;
@@ -52,22 +52,27 @@ impl Attention {
         // Finite weights may leave f64 or vanish.
         Graph::new(out)
     }
+}
 
-    /// Z of F after all rounds, from the solution `z` on the graph itself.
-    pub fn smooth(
-        mut self,
-        graph: &Graph,
-        params: PropagatorParams,
-        f: &Matrix,
-        mut z: Matrix,
-        run: &Run,
-    ) -> Result<Matrix> {
-        for _ in 0..ROUNDS {
-            let reweighted = run.install(|| self.reweighted(graph, params.self_loop, &z))?;
-            z = Propagator::with_degrees(&reweighted, graph.degree(), params, run)?.solve(f, SCORES_TOL, run)?;
-        }
-        Ok(z)
+/// Z (n, c) of F over the graph, after all rounds of reweighting where a `power` is given; the worst solve that did not reach its
+/// tolerance.
+pub(super) fn smoothed(
+    graph: &Graph,
+    params: PropagatorParams,
+    power: Option<f64>,
+    f: &Matrix,
+    run: &Run,
+) -> Result<(Matrix, Option<Shortfall>)> {
+    let propagator = Propagator::new(graph, params, run)?;
+    let (mut z, mut shortfall) = (propagator.solve(f, SCORES_TOL, run)?, propagator.shortfall());
+    let Some(mut attention) = power.map(Attention::new) else { return Ok((z, shortfall)) };
+    for _ in 0..ROUNDS {
+        let reweighted = run.install(|| attention.reweighted(graph, params.self_loop, &z))?;
+        let propagator = Propagator::with_degrees(&reweighted, graph.degree(), params, run)?;
+        z = propagator.solve(f, SCORES_TOL, run)?;
+        shortfall = Shortfall::worst(shortfall, propagator.shortfall());
     }
+    Ok((z, shortfall))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -13,11 +13,11 @@
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Csr, Error, Features, Matrix, Result, Run};
 use lapwing_graph::Graph;
-use lapwing_solve::{Propagator, PropagatorParams};
+use lapwing_solve::{PropagatorParams, Shortfall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::attention::Attention;
+use super::attention::smoothed;
 use super::rows::Inputs;
 use crate::NeighborExtension;
 use crate::model::{store_neighbors, stored_neighbors};
@@ -150,7 +150,8 @@ impl<'a> UnfoldedExtension<'a> {
     /// Scores (m, c) of rows (m, d) that are the nodes of a graph: the same layers, smoothed over it.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless graph and features have equally many rows; as [`Layers::outputs`].
+    /// [`Error::Shape`] unless graph and features have equally many rows; [`Error::NotConverged`] where scores overflow; as
+    /// [`Layers::outputs`].
     ///
     /// # Complexity
     /// O(m·d·c), and c columns of the system of the graph.
@@ -160,12 +161,14 @@ impl<'a> UnfoldedExtension<'a> {
             let expected = format!("{} nodes, as there are rows", f.n_rows());
             return Err(Error::shape("the graph", expected, format!("{} nodes", graph.n_samples())));
         }
-        let propagator = Propagator::new(graph, self.settings.propagation(), run)?;
-        let mut scores = propagator.solve(&f, SCORES_TOL, run)?;
-        if let Some(power) = self.settings.attention {
-            scores = Attention::new(power).smooth(graph, self.settings.propagation(), &f, scores, run)?;
+        let (scores, shortfall) = smoothed(graph, self.settings.propagation(), self.settings.attention, &f, run)?;
+        match shortfall {
+            Some(Shortfall { n_iter: iterations, residual, tol }) => {
+                // Scores come without a report that could hold a warning.
+                Err(Error::NotConverged { solver: "smoothing over the graph".into(), iterations, residual, tol })
+            }
+            None => Ok(self.offset(scores)),
         }
-        Ok(self.offset(scores))
     }
 
     fn offset(&self, mut scores: Matrix) -> Matrix {

@@ -46,18 +46,18 @@ use std::time::Instant;
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
-use lapwing_solve::Propagator;
+use lapwing_solve::{Propagator, Shortfall};
 
 pub use extension::{Layers, UnfoldedExtension};
 pub use params::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize, UnfoldedParams};
 
-use self::attention::{Attention, ROUNDS};
+use self::attention::{Attention, ROUNDS, smoothed};
 use self::extension::{SCORES_TOL, Settings, per_root};
 use self::loss::Loss;
 use self::routes::inner_tol;
 use self::rows::Inputs;
 use self::select::{Question, select};
-use self::train::{Training, check_targets, note_unconverged};
+use self::train::{Training, check_targets, note_shortfall, note_unconverged};
 use crate::fitting::{Fitting, Temperature};
 use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
@@ -179,7 +179,7 @@ impl UnfoldedGnn {
         let (params, graph) = (&self.params, &affinity.graph);
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias)?;
-        let mut attention = params.attention.map(Attention::new);
+        let (mut attention, mut shortfall) = (params.attention.map(Attention::new), None);
         // The loss is computed from these scores: its error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
         for round in 0.. {
@@ -206,6 +206,7 @@ impl UnfoldedGnn {
                 let z = propagator.solve(&f, scores_tol, run)?;
                 Ok::<_, Error>((f, z))
             })?;
+            shortfall = Shortfall::worst(shortfall, propagator.shortfall());
             match &mut attention {
                 Some(attention) if round < ROUNDS => {
                     let reweighted = run.install(|| attention.reweighted(graph, params.self_loop, &z))?;
@@ -215,10 +216,14 @@ impl UnfoldedGnn {
                     // The loss so far comes from rough solves and single precision.
                     trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
                     summary.loss.clone_from(&trace.values);
-                    if let Some(power) = params.attention {
-                        z = self.attended(graph, power, &f, run)?;
+                    if params.attention.is_some() {
+                        // As predictions on this graph find them: from the weights of the edges as they are.
+                        let found;
+                        (z, found) = smoothed(graph, params.propagation(), params.attention, &f, run)?;
+                        shortfall = Shortfall::worst(shortfall, found);
                     }
                     note_unconverged(&trace, params.tol, report);
+                    note_shortfall(shortfall, report);
                     report.add_part("unfolded", &summary)?;
                     return Ok((z, layers));
                 }
@@ -240,13 +245,6 @@ fn faint_edges(graph: &Graph, self_loop: f64) -> Option<String> {
 }
 
 impl UnfoldedGnn {
-    /// Z (n, c) of the outputs `f`, found as predictions on this graph find it: from the weights of the edges as they are.
-    fn attended(&self, graph: &Graph, power: f64, f: &Matrix, run: &Run) -> Result<Matrix> {
-        let propagation = self.params.propagation();
-        let first = Propagator::new(graph, propagation, run)?.solve(f, SCORES_TOL, run)?;
-        Attention::new(power).smooth(graph, propagation, f, first, run)
-    }
-
     /// ℓ and penalty of hidden states of all nodes (n, c).
     fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> Result<f64> {
         let rows = targets.rows();

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, available_memory_bytes};
 use lapwing_graph::Graph;
-use lapwing_solve::Propagator;
 use lapwing_solve::products::times;
+use lapwing_solve::{Propagator, Shortfall};
 use serde::Serialize;
 
 use super::extension::Layers;
@@ -326,6 +326,7 @@ impl Training<'_, '_> {
                 first = self.on_sparsifier(&thin, optimizer, &task, &mut trace, report)?;
             }
             summary.edge_passes = thin.n_passes();
+            note_shortfall(thin.shortfall(), report);
         }
         let weights = self.optimize(optimizer, &task, first, &mut trace, report)?.weights;
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));
@@ -411,6 +412,16 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
         converged: trace.converged,
         residual_curve: trace.values.iter().map(|value| ((value - end) / first).max(0.0)).collect(),
         preconditioner: optimizer.into(),
+    }
+}
+
+/// A warning if features or scores were smoothed less than to the tolerance.
+pub(super) fn note_shortfall(shortfall: Option<Shortfall>, report: &mut Report) {
+    if let Some(Shortfall { n_iter, residual, tol }) = shortfall {
+        report.warnings.push(format!(
+            "smoothing over the graph stopped after {n_iter} iterations at relative residual {residual:.1e}, above {tol:.1e}: scores \
+             may be off; scale features, or lower graph_reg"
+        ));
     }
 }
 

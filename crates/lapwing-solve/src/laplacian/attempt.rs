@@ -1,28 +1,26 @@
-//! One run of conjugate gradients with one preconditioner, and what it certifies.
+//! Attempts at a block of columns, one for each preconditioner, and what they certify.
 //!
-//! [`Engine`] is what the run iterates with, [`Task`] what it solves, [`Certified`] the error bounds found so far.
+//! [`Columns`] are what is solved for, [`Engine`] is what an attempt iterates with, [`Certified`] the error bounds found so far.
 
-use lapwing_data::{Matrix, Result, Run};
+use lapwing_data::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::applied::{Applied, Scaled};
-use super::certificate::{Certificate, Goal, Space, variances};
-use super::ladder::Placed;
+use super::certificate::{Certificate, Goal, variances};
+use super::choice::is_sparse;
+use super::fallback::Placed;
 use super::monitor::{Monitor, Outcome, count_open};
-use super::scales::scale_columns;
-use super::{Constraint, LaplacianInfo, LaplacianSolver, PreconditionerChoice};
-use crate::Operator;
-use crate::cg::{CgInfo, CgParams, Company, Projection, balance, solve_in_company, subtract_component_means};
+use super::scales::{column_scales, scale_columns};
+use super::system::System;
+use super::{LaplacianSolver, PreconditionerChoice};
+use crate::cg::{self, CgParams, Company, Projection, SolveInfo, Stop, balance};
 use crate::kernels::{BLOCK_ROWS, column_dots};
-use crate::precond::{Bounded, Coarse, TwoLevel};
+use crate::precond::{Bounded, TwoLevel};
 
 /// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
 /// chains of random pieces, some 400 on neighbor graphs, and about as many for ten right-hand sides.
 const BUDGET: usize = 300;
 /// The same for graphs of few edges, whose factors are cheap.
 const SPARSE_BUDGET: usize = 100;
-/// Edges for each vertex up to which a graph is one of these: trees, grids, meshes.
-const SPARSE_EDGES: usize = 3;
 /// Smaller tolerances need search directions in double precision.
 const LEAST_SINGLE_TOL: f64 = 1e-9;
 /// A residual counts as rounding error up to this many units of rounding of the solution.
@@ -32,25 +30,64 @@ const MOST_ROUNDING: f64 = 1e-3;
 /// A factor is replaced after this many iterations without progress.
 const PATIENCE: usize = 40;
 
-/// What conjugate gradients iterate with.
-pub(super) struct Engine<'a> {
-    pub preconditioner: Box<dyn Bounded + 'a>,
-    pub projection: Projection<'a>,
-    pub space: Space<'a>,
-    pub is_factor: bool,
+/// Right-hand sides in the solver's order of rows.
+pub(super) struct Columns {
+    pub b: Matrix,
+    /// Powers of two that bring the largest value of each column near 1: squares must neither vanish nor overflow.
+    pub scales: Vec<f64>,
+    /// Share of each column that no solution can reach.
+    discarded: Vec<f64>,
 }
 
-/// What is to be solved for.
+impl Columns {
+    /// From blocks in the caller's order; also the solution to start from.
+    pub fn new(system: &System, b: &Matrix, start: Option<&Matrix>) -> (Self, Matrix) {
+        let mut b = system.gathered(b);
+        let scales = column_scales(&b);
+        scale_columns(&mut b, &scales, 1.0);
+        let discarded = system.discard(&mut b);
+        let mut x = start.map_or_else(|| Matrix::filled(b.n_rows(), b.n_cols(), 0.0), |start| system.gathered(start));
+        scale_columns(&mut x, &scales, 1.0);
+        system.discard(&mut x);
+        (Self { b, scales, discarded }, x)
+    }
+
+    /// Takes a solution back to the scales of the caller.
+    pub fn unscale(&self, x: &mut Matrix) {
+        scale_columns(x, &self.scales, -1.0);
+    }
+}
+
+/// What an attempt iterates with.
+pub(super) struct Engine<'a> {
+    levels: TwoLevel<'a>,
+    factor: Option<&'a Placed>,
+    pub projection: Projection<'a>,
+}
+
+impl Engine<'_> {
+    /// The factor, or the preconditioner without one.
+    pub fn preconditioner(&self) -> &dyn Bounded {
+        match self.factor {
+            Some(factor) => factor,
+            None => &self.levels,
+        }
+    }
+}
+
+/// An attempt at some columns.
 pub(super) struct Task<'a> {
-    pub b: &'a Matrix,
-    /// Exponents by which its columns are scaled.
-    pub scales: &'a [f64],
+    pub columns: &'a Columns,
     pub goal: Option<&'a dyn Goal>,
     /// Whether there is a better preconditioner.
-    pub may_climb: bool,
+    pub may_fall_back: bool,
+    /// Attempts before.
+    pub number: usize,
+    /// Iterations before.
+    pub spent: usize,
 }
 
-/// What is certified so far, in the solver's order of rows.
+/// Certified bounds, in the solver's order of rows.
 #[derive(Default)]
 pub(super) struct Certified {
     pub certificate: Certificate,
@@ -61,14 +98,14 @@ pub(super) struct Certified {
 
 impl Certified {
     /// √v for the preconditioner about to be used.
-    fn begin(&mut self, engine: &Engine<'_>, n: usize) -> Vec<f64> {
-        let (mut deviations, total) = variances(&*engine.preconditioner, &engine.space, n);
+    fn begin(&mut self, engine: &Engine<'_>, n: usize, run: &Run) -> Result<Vec<f64>> {
+        let (mut deviations, total) = variances(engine.preconditioner(), engine.projection, n, run)?;
         deviations.iter_mut().for_each(|v| *v = v.sqrt());
         self.certificate.total_deviation = total.sqrt();
-        deviations
+        Ok(deviations)
     }
 
-    /// Takes over what a watched run has found out.
+    /// Takes over the results of a watched attempt.
     fn end(&mut self, monitor: &mut Monitor<'_>) {
         let certificate = &mut self.certificate;
         self.outcome = Some(monitor.outcome);
@@ -84,14 +121,21 @@ impl Certified {
     }
 
     /// Bounds from residuals that are computed anew.
-    pub fn certify(&mut self, solver: &LaplacianSolver, engine: &Engine<'_>, task: &Task<'_>, x: &Matrix) {
+    fn certify(
+        &mut self,
+        solver: &LaplacianSolver,
+        engine: &Engine<'_>,
+        columns: &Columns,
+        x: &Matrix,
+        run: &Run,
+    ) -> Result<()> {
         let lambda = self.certificate.errors.lambda;
-        let exact = solver.error_bounds(&*engine.preconditioner, &engine.space, (task.b, x), task.scales, lambda);
-        self.certificate.errors = exact;
+        self.certificate.errors = solver.error_bounds(engine, columns, x, lambda, run)?;
+        Ok(())
     }
 
     /// Whether rows are open that the recursion took for settled: its residual had drifted.
-    pub fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, scales: &[f64]) -> bool {
+    fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, columns: &Columns) -> bool {
         match self.outcome {
             Some(Outcome::Settled) if !self.is_second => {}
             Some(Outcome::Drifted) if !self.is_second => {
@@ -101,7 +145,7 @@ impl Certified {
             _ => return false,
         }
         let mut solution = x.clone();
-        scale_columns(&mut solution, scales, -1.0);
+        columns.unscale(&mut solution);
         let settled = goal.settled(&solution, &self.certificate.deviations, &self.certificate.errors);
         self.is_second = count_open(&solution, &self.certificate.deviations, &settled) > 0;
         self.is_second
@@ -109,121 +153,153 @@ impl Certified {
 }
 
 impl LaplacianSolver {
-    pub(super) fn two_level<'a>(&'a self, coarse: &'a Coarse) -> TwoLevel<'a> {
-        TwoLevel { jacobi: &self.jacobi, coarse, scaling: self.scaling.as_deref() }
-    }
-
-    /// The preconditioner to iterate with, a factor if there is one, and the space of the solutions.
-    pub(super) fn engine<'a>(&'a self, placed: Option<&'a Placed>, constraint: Constraint) -> Engine<'a> {
-        let is_one_component = self.singular.sizes == [self.n()];
-        let (mut projection, mut space) = match constraint {
-            Constraint::ZeroMean if !is_one_component => (Projection::ZeroMean, Space::ZeroMean),
-            Constraint::None if self.singular.sizes.is_empty() => (Projection::None, Space::Free),
-            _ => {
-                let (ids, sizes) = (self.singular.ids.as_slice(), self.singular.sizes.as_slice());
-                (Projection::Components { ids, sizes }, Space::Components { ids, sizes })
+    /// Solves for `columns` from `x`, by one preconditioner after the other as far as it takes.
+    pub(super) fn attempts(
+        &self,
+        columns: &Columns,
+        mut x: Matrix,
+        goal: Option<&dyn Goal>,
+        run: &Run,
+    ) -> Result<(Matrix, SolveInfo, Certificate)> {
+        let mut info = SolveInfo { discarded: columns.discarded.clone(), ..SolveInfo::new(columns.b.n_cols()) };
+        let (mut level, mut certified) = (self.first_level(), Certified::default());
+        loop {
+            let placed = match self.placed(level, run) {
+                // The solution so far is worth more than an error about a factor that is too large.
+                Err(Error::TooLarge { .. }) if !info.preconditioners.is_empty() => break,
+                placed => placed?,
+            };
+            let next = self.next_level(level);
+            let engine = self.engine(placed.as_deref());
+            let (number, spent) = (info.preconditioners.len(), info.n_iter());
+            let task = Task { columns, goal, may_fall_back: next.is_some(), number, spent };
+            let (found, attempt) = self.attempt(&engine, &task, x, &mut certified, run)?;
+            x = found;
+            info.preconditioners.push(level);
+            info.extend(attempt);
+            if info.reason == Stop::Stagnated && self.is_rounding(&columns.b, &x, &info.residuals) {
+                info.reason = Stop::Rounding;
             }
-        };
-        if let Some(placed) = placed {
-            let preconditioner = Box::new(Applied { solver: self, placed });
-            return Engine { preconditioner, projection, space, is_factor: true };
+            let is_done = info.converged || info.reason == Stop::Rounding;
+            if let Some(goal) = goal {
+                self.system.discard(&mut x);
+                certified.certify(self, &engine, columns, &x, run)?;
+                if is_done && certified.wants_more(goal, &x, columns) {
+                    continue;
+                }
+            }
+            let is_loose = next.is_some() && certified.outcome == Some(Outcome::Loose);
+            match next {
+                Some(next) if info.reason != Stop::MaxIter && (!is_done || is_loose) => level = next,
+                _ => break,
+            }
         }
-        if let Some(coarse) = &self.coarse {
-            let preconditioner = Box::new(self.two_level(coarse));
-            return Engine { preconditioner, projection, space, is_factor: false };
-        }
-        let is_free = matches!(projection, Projection::None) && self.scaling.is_none();
-        if is_free && self.chosen != PreconditionerChoice::None {
-            projection = Projection::OrthogonalToOnes(self.matrix.shift());
-            space = Space::Orthogonal { c: self.matrix.shift() };
-        }
-        Engine { preconditioner: Box::new(&self.jacobi), projection, space, is_factor: false }
+        Ok((x, info, certified.certificate))
     }
 
-    /// One run of conjugate gradients, from and into `x`.
-    pub(super) fn attempt(
+    /// A factor, or the preconditioner without one, and the projection for it.
+    pub(super) fn engine<'a>(&'a self, factor: Option<&'a Placed>) -> Engine<'a> {
+        let projection = match factor {
+            Some(_) => self.system.projection(),
+            None => self.system.projection_of_levels(),
+        };
+        Engine { levels: self.system.levels(), factor, projection }
+    }
+
+    /// One run of conjugate gradients from `x`.
+    fn attempt(
         &self,
         engine: &Engine<'_>,
         task: &Task<'_>,
-        x: &mut Matrix,
+        mut x: Matrix,
         certified: &mut Certified,
-        before: &LaplacianInfo,
         run: &Run,
-    ) -> Result<CgInfo> {
-        let spent = before.iterations.iter().copied().max().unwrap_or(0);
-        let mut params = CgParams {
-            tol: self.params.tol,
-            max_iter: self.params.max_iter.saturating_sub(spent).max(1),
-            ..CgParams::default()
-        };
-        let operator: &dyn Operator = match &self.scaling {
-            Some(_) => &Scaled(self),
-            None => &self.matrix,
-        };
-        if engine.is_factor {
-            params.patience = PATIENCE;
-        } else if self.params.preconditioner == PreconditionerChoice::Auto {
-            params.budget = if is_sparse(self.matrix.n_entries(), self.n()) { SPARSE_BUDGET } else { BUDGET };
-            // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
-            params.single_directions = self.fits_single && self.params.tol >= LEAST_SINGLE_TOL;
-        }
+    ) -> Result<(Matrix, SolveInfo)> {
         if let Projection::OrthogonalToOnes(_) = engine.projection {
-            self.balance(task.b, x);
+            self.balance(&task.columns.b, &mut x);
         }
-        let preconditioner = &*engine.preconditioner;
-        let (projection, b) = (engine.projection, task.b);
-        let largest = |variances: &[f64]| variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();
+        let mut params = self.cg_params(engine, task);
+        // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
+        let is_single = engine.factor.is_none()
+            && self.params.preconditioner == PreconditionerChoice::Auto
+            && self.system.fits_single
+            && self.params.tol >= LEAST_SINGLE_TOL;
         let Some(goal) = task.goal else {
-            params.largest_deviation = largest(&preconditioner.variances());
-            return solve_in_company(operator, preconditioner, projection, b, x, params, None, run);
+            let variances = engine.preconditioner().variances();
+            params.largest_deviation = variances.iter().fold(0.0f64, |most, &v| most.max(v)).sqrt();
+            return self.iterate(engine, params, is_single, (&task.columns.b, x), None, run);
         };
-        let deviations = certified.begin(engine, self.n());
+        let deviations = certified.begin(engine, self.n(), run)?;
         params.largest_deviation = deviations.iter().fold(0.0, |most, &d| most.max(d));
         let project = |noise: &mut [f64], m: usize| self.project_noise(engine, noise, m);
-        let mut monitor =
-            Monitor::new(goal, preconditioner, &deviations, task.scales, &project, params.single_directions, run);
-        (monitor.is_factor, monitor.may_climb) = (engine.is_factor, task.may_climb);
+        let scales = &task.columns.scales;
+        let mut monitor = Monitor::new(goal, engine.preconditioner(), &deviations, scales, &project, is_single, run);
+        (monitor.is_factor, monitor.may_fall_back) = (engine.factor.is_some(), task.may_fall_back);
         if certified.is_second {
             monitor.known_lambda = certified.certificate.errors.lambda;
         }
-        monitor.attempt = before.preconditioners.len();
-        let company: &mut dyn Company = &mut monitor;
-        let info = solve_in_company(operator, preconditioner, projection, b, x, params, Some(company), run)?;
+        monitor.attempt = task.number;
+        let solved = self.iterate(engine, params, is_single, (&task.columns.b, x), Some(&mut monitor), run)?;
         certified.end(&mut monitor);
         certified.certificate.deviations = deviations;
-        Ok(info)
+        Ok(solved)
+    }
+
+    fn cg_params(&self, engine: &Engine<'_>, task: &Task<'_>) -> CgParams {
+        let mut params = CgParams {
+            tol: self.params.tol,
+            max_iter: self.params.max_iter.saturating_sub(task.spent).max(1),
+            ..CgParams::default()
+        };
+        if engine.factor.is_some() {
+            params.patience = PATIENCE;
+        } else if self.params.preconditioner == PreconditionerChoice::Auto {
+            params.budget = if is_sparse(&self.system.matrix) { SPARSE_BUDGET } else { BUDGET };
+        }
+        params
+    }
+
+    fn iterate(
+        &self,
+        engine: &Engine<'_>,
+        params: CgParams,
+        is_single: bool,
+        (b, x): (&Matrix, Matrix),
+        company: Option<&mut dyn Company<f64>>,
+        run: &Run,
+    ) -> Result<(Matrix, SolveInfo)> {
+        let (operator, inverse, projection) =
+            (&self.system.matrix, engine.preconditioner().inverse(), engine.projection);
+        if is_single {
+            let directions: &dyn crate::Operator<f32> = operator;
+            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), company)
+        } else {
+            let directions: &dyn crate::Operator = operator;
+            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), company)
+        }
     }
 
     /// Brings random residuals into the range of the system. Those of a factor of a singular system are there.
-    pub(super) fn project_noise(&self, engine: &Engine<'_>, noise: &mut [f64], m: usize) {
-        match engine.space {
-            Space::Free => {}
-            Space::Components { .. } if engine.is_factor => {}
-            Space::Components { ids, sizes } => subtract_component_means(noise, m, ids, sizes),
-            Space::ZeroMean | Space::Orthogonal { .. } => {
-                subtract_component_means(noise, m, &vec![0; self.n()], &[self.n()]);
-            }
+    fn project_noise(&self, engine: &Engine<'_>, noise: &mut [f64], m: usize) {
+        if !(engine.factor.is_some() && matches!(engine.projection, Projection::Components { .. })) {
+            engine.projection.remove(noise, m);
         }
     }
 
     /// Adds to each column of x the constant that makes its residual add up to zero: 1ᵀA1 = Σ D.
-    pub(super) fn balance(&self, b: &Matrix, x: &mut Matrix) {
-        let s = b.n_cols();
+    fn balance(&self, b: &Matrix, x: &mut Matrix) {
+        let (s, matrix) = (b.n_cols(), &self.system.matrix);
         let mut residual = vec![0.0; b.values().len()];
-        self.matrix.apply(x.values(), &mut residual, s);
+        matrix.product(x.values(), &mut residual, s);
         residual.par_iter_mut().zip(b.values()).with_min_len(BLOCK_ROWS).for_each(|(r, b)| *r = b - *r);
-        balance(&residual, self.matrix.shift(), x, &(0..s).collect::<Vec<_>>());
+        balance(&residual, matrix.shift(), x.values_mut(), s, &(0..s).collect::<Vec<_>>());
     }
 
-    /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, what the last bits of x make.
-    pub(super) fn is_rounding(&self, b: &Matrix, x: &Matrix, residuals: &[f64]) -> bool {
+    /// Whether all columns beyond the tolerance have residuals within ROUNDING·ε·‖2·diag(A)·x‖, the rounding of x to f64.
+    fn is_rounding(&self, b: &Matrix, x: &Matrix, residuals: &[f64]) -> bool {
         let (n, s) = (self.n(), b.n_cols());
         let mut terms = x.values().to_vec();
-        let diagonal = match self.scaling {
-            Some(_) => Scaled(self).diagonal(),
-            None => self.matrix.diagonal(),
-        };
-        for (row, diagonal) in terms.chunks_exact_mut(s).zip(diagonal) {
+        for (row, diagonal) in terms.chunks_exact_mut(s).zip(self.system.matrix.diagonal()) {
             row.iter_mut().for_each(|x| *x *= 2.0 * diagonal);
         }
         let squares = column_dots(&terms, &terms, n, s);
@@ -231,9 +307,4 @@ impl LaplacianSolver {
         let limit = |c: usize| (ROUNDING * f64::EPSILON * (squares[c] / norms[c]).sqrt()).min(MOST_ROUNDING);
         (0..s).all(|c| residuals[c] <= self.params.tol || residuals[c] <= limit(c))
     }
-}
-
-/// Whether a graph of n vertices has so few edges, stored in both directions, that a factor is cheap.
-pub(super) fn is_sparse(n_entries: usize, n: usize) -> bool {
-    n_entries <= 2 * SPARSE_EDGES * n
 }

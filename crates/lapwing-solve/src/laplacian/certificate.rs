@@ -7,29 +7,32 @@
 //! - v comes from one sweep over the factor, or is exact ([`Bounded::variances`]); λ from columns that ride along
 //!   ([`crate::probes`]).
 //! - Solutions are bound to a space: mean zero, mean zero on each singular component, or cᵀx = 0 with c = A·1. There M⁻¹ and v are
-//!   corrected ([`Space`]).
+//!   corrected: M⁻¹ − hhᵀ/(1ᵀh) with h = M⁻¹1 for mean zero; elsewhere M⁻¹ as it is, which takes residuals of sum 0, and errors
+//!   less their means.
 //! - r is known up to η, (entries + 4) roundings of Σ w|xᵢ − xⱼ| + gᵢ|xᵢ| + |bᵢ|. M⁻¹ has no negative entry, so √(ηᵀM⁻¹η) covers that.
 //!
 //! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns.
 
-use lapwing_data::Matrix;
+use lapwing_data::{Matrix, Result, Run};
 use rayon::prelude::*;
 
 use super::LaplacianSolver;
+use super::attempt::{Columns, Engine};
+use crate::cg::{Projection, column_sums};
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::precond::Bounded;
 
 /// Half the distance from 1 to the next number.
 const UNIT: f64 = f64::EPSILON / 2.0;
-/// Relative error of sums of products in f64 that is left room for.
+/// Allowance for the relative error of sums of products in f64.
 const SUM_SLACK: f64 = 1e-12;
-/// The same for numbers that are used as bounds.
+/// The same as a factor, for numbers that are used as bounds.
 const BOUND_SLACK: f64 = 1.0 + 1e-9;
 
 /// Whether a row is settled, from its solution (s) and its √vᵢ.
 pub type Settled<'a> = Box<dyn Fn(&[f64], f64) -> bool + Sync + 'a>;
 
-/// What a caller wants to know of a solution.
+/// The accuracy that a caller needs of a solution.
 pub trait Goal: Sync {
     /// The test of a row, for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its rows (n),
     /// both in an order of rows of the solver's.
@@ -46,7 +49,7 @@ pub trait Goal: Sync {
 pub struct RowError {
     /// Factor of √vᵢ.
     pub slope: f64,
-    /// What comes on top for every row.
+    /// Added for every row.
     pub constant: f64,
 }
 
@@ -69,7 +72,7 @@ pub struct ErrorBounds {
     pub lambda: f64,
     /// RᵀM⁻¹R (s, s) of the residuals R.
     pub gram: Vec<f64>,
-    /// √(rᵀM⁻¹r) of what R may be off by (s).
+    /// √(ηᵀM⁻¹η) of the rounding η of R (s).
     pub rounding: Vec<f64>,
     /// Errors that all rows have in common (s).
     pub constant: Vec<f64>,
@@ -99,10 +102,12 @@ impl ErrorBounds {
             constant += wa.abs() * self.constant[a];
         }
         let energy = (square.max(0.0) + SUM_SLACK * s as f64 * size).sqrt() + rest;
-        let slope = match () {
-            () if energy == 0.0 => 0.0,
-            () if self.lambda > 0.0 => energy / self.lambda * BOUND_SLACK,
-            () => f64::INFINITY,
+        let slope = if energy == 0.0 {
+            0.0
+        } else if self.lambda > 0.0 {
+            energy / self.lambda * BOUND_SLACK
+        } else {
+            f64::INFINITY
         };
         RowError { slope, constant: constant * BOUND_SLACK }
     }
@@ -113,7 +118,7 @@ impl ErrorBounds {
 pub struct Certificate {
     /// √vᵢ of each row (n).
     pub deviations: Vec<f64>,
-    /// By what to multiply them.
+    /// Factors of the deviations.
     pub errors: ErrorBounds,
     /// Bound on |Σᵢ wᵀeᵢ| in place of √vᵢ: √(1ᵀM⁻¹1) in the space of solutions.
     pub total_deviation: f64,
@@ -121,101 +126,80 @@ pub struct Certificate {
     pub failure: f64,
     /// Iterations until the residual was within the tolerance.
     pub n_iter_residual: usize,
-    /// Whether more iterations would have settled no more rows: all are, or those left have stayed for long, as ties do.
+    /// Whether more iterations would settle no more rows: all are settled, or the open ones have stayed open for long, as ties do.
     pub is_exhausted: bool,
 }
 
-/// The space that solutions are bound to, in which M⁻¹ and v are smaller.
-pub(super) enum Space<'a> {
-    /// All vectors.
-    Free,
-    /// Mean zero: M⁻¹ − hhᵀ/(1ᵀh) with h = M⁻¹1.
-    ZeroMean,
-    /// Mean zero on each singular component: M⁻¹ as it is, which takes residuals of sum 0; errors less their means.
-    Components { ids: &'a [u32], sizes: &'a [usize] },
-    /// cᵀx = 0, A·1 = c: M⁻¹ as it is for residuals of sum 0.
-    Orthogonal { c: &'a [f64] },
-}
-
 /// v in the space, and 1ᵀM⁻¹1 there.
-pub(super) fn variances(preconditioner: &dyn Bounded, space: &Space<'_>, n: usize) -> (Vec<f64>, f64) {
+pub(super) fn variances(
+    preconditioner: &dyn Bounded,
+    projection: Projection<'_>,
+    n: usize,
+    run: &Run,
+) -> Result<(Vec<f64>, f64)> {
     let mut v = preconditioner.variances();
-    let applied = |vector: Vec<f64>| {
+    let applied = |vector: Vec<f64>| -> Result<Vec<f64>> {
         let mut image = vec![0.0; n];
-        preconditioner.apply(&vector, &mut image, 1);
-        image
+        preconditioner.apply(&vector, &mut image, 1, run)?;
+        Ok(image)
     };
     let dot = |a: &[f64], b: &[f64]| column_dots(a, b, n, 1)[0];
     let lower = |v: &mut [f64], by: &(dyn Fn(usize) -> f64 + Sync)| {
         v.par_iter_mut().enumerate().for_each(|(row, v)| *v = (*v - by(row)).max(0.0) + 4.0 * SUM_SLACK * *v);
     };
-    let total = match space {
-        Space::Free => dot(&applied(vec![1.0; n]), &vec![1.0; n]),
-        Space::ZeroMean => {
-            let h = applied(vec![1.0; n]);
+    let total = match projection {
+        Projection::None => dot(&applied(vec![1.0; n])?, &vec![1.0; n]),
+        Projection::ZeroMean => {
+            let h = applied(vec![1.0; n])?;
             let sum = h.iter().sum::<f64>();
             lower(&mut v, &|row| h[row] * h[row] / sum);
             0.0
         }
-        Space::Components { ids, sizes } => {
+        Projection::Components { ids, sizes } => {
             let share = |id: &u32| sizes.get(*id as usize).map_or(0.0, |&size| (size as f64).recip());
-            let h = applied(ids.iter().map(share).collect());
-            let mut means = vec![0.0; sizes.len()];
-            ids.iter().zip(&h).filter(|(id, _)| **id != u32::MAX).for_each(|(&id, h)| means[id as usize] += h);
-            means.iter_mut().zip(*sizes).for_each(|(mean, &size)| *mean /= size as f64);
-            // The mean of each is no longer 0 where v is an upper bound only.
-            let by = |row: usize| means.get(ids[row] as usize).map_or(0.0, |mean| 2.0 * h[row] - mean);
-            v.par_iter_mut().enumerate().for_each(|(row, v)| {
-                let size = *v + means.get(ids[row] as usize).copied().unwrap_or(0.0);
-                *v = (*v - by(row)).max(0.0) + 4.0 * SUM_SLACK * size;
-            });
+            lower_by_components(&mut v, &applied(ids.iter().map(share).collect())?, ids, sizes);
             0.0
         }
-        Space::Orthogonal { c } => {
+        Projection::OrthogonalToOnes(c) => {
             let sum: f64 = c.iter().sum();
-            let h = applied(c.iter().map(|c| c / sum).collect());
+            let h = applied(c.iter().map(|c| c / sum).collect())?;
             let mean = dot(&h, c) / sum;
             v.par_iter_mut().zip(&h).for_each(|(v, h)| {
                 let size = *v + mean;
                 *v = (*v - 2.0 * h + mean).max(0.0) + 4.0 * SUM_SLACK * size;
             });
             let ones: Vec<f64> = c.iter().map(|c| 1.0 - c * (n as f64 / sum)).collect();
-            dot(&applied(ones.clone()), &ones)
+            dot(&applied(ones.clone())?, &ones)
         }
     };
-    (v, total.max(0.0))
+    Ok((v, total.max(0.0)))
+}
+
+/// The v of components from h = M⁻¹·u, u the shares 1/size of their rows.
+fn lower_by_components(v: &mut [f64], h: &[f64], ids: &[u32], sizes: &[usize]) {
+    let mut means = vec![0.0; sizes.len()];
+    ids.iter().zip(h).filter(|(id, _)| **id != u32::MAX).for_each(|(&id, h)| means[id as usize] += h);
+    means.iter_mut().zip(sizes).for_each(|(mean, &size)| *mean /= size as f64);
+    v.par_iter_mut().enumerate().for_each(|(row, v)| {
+        // The mean of each is no longer 0 where v is an upper bound only.
+        let mean = means.get(ids[row] as usize).copied();
+        let size = *v + mean.unwrap_or(0.0);
+        *v = (*v - mean.map_or(0.0, |mean| 2.0 * h[row] - mean)).max(0.0) + 4.0 * SUM_SLACK * size;
+    });
 }
 
 impl LaplacianSolver {
-    /// Bounds on the errors of `x` (n, s) for the right-hand sides `b`, columns scaled by 2 to the power of `exponents`. In the order of
-    /// the solver's rows.
+    /// Bounds on the errors of the solution `x` (n, s) of `columns`, in the order of the solver's rows.
     pub(super) fn error_bounds(
         &self,
-        preconditioner: &dyn Bounded,
-        space: &Space<'_>,
-        (b, x): (&Matrix, &Matrix),
-        exponents: &[f64],
+        engine: &Engine<'_>,
+        columns: &Columns,
+        x: &Matrix,
         lambda: f64,
-    ) -> ErrorBounds {
-        let (n, s) = (b.n_rows(), b.n_cols());
-        let (mut residual, mut rounding) = self.residual_and_rounding(b, x, exponents);
-        let mut constant = vec![0.0; s];
-        let sums = column_sums(&residual, n, s);
-        match space {
-            Space::Free | Space::Components { .. } => {}
-            Space::ZeroMean => {
-                // Whatever constant is taken off, M⁻¹ of the space does not see it.
-                let means: Vec<f64> = sums.iter().map(|sum| sum / n as f64).collect();
-                take_off(&mut residual, &mut rounding, &means, exponents, |_| 1.0);
-            }
-            Space::Orthogonal { c } => {
-                let sum: f64 = c.iter().sum();
-                let shares: Vec<f64> = sums.iter().map(|r| r / sum).collect();
-                let lost: f64 = rounding.iter().sum();
-                constant = (0..s).map(|at| (shares[at].abs() * (-exponents[at]).exp2()) + lost / sum).collect();
-                take_off(&mut residual, &mut rounding, &shares, exponents, |row| c[row]);
-            }
-        }
+        run: &Run,
+    ) -> Result<ErrorBounds> {
+        let (n, s) = (x.n_rows(), x.n_cols());
+        let (residual, rounding, constant) = self.residual_in_range(engine.projection, columns, x);
         let width = s + 1;
         let mut block = vec![0.0; n * width];
         block.par_chunks_mut(width).with_min_len(BLOCK_ROWS).enumerate().for_each(|(row, block)| {
@@ -223,34 +207,60 @@ impl LaplacianSolver {
             block[s] = rounding[row];
         });
         drop(residual);
+        let preconditioner = engine.preconditioner();
         let mut image = vec![0.0; n * width];
-        preconditioner.apply(&block, &mut image, width);
+        preconditioner.apply(&block, &mut image, width, run)?;
         let mut products = gram(&block, &image, width);
-        if let Space::ZeroMean = space {
+        if let Projection::ZeroMean = engine.projection {
             let sums = column_sums(&image, n, width);
             let mut ones = vec![0.0; n];
-            preconditioner.apply(&vec![1.0; n], &mut ones, 1);
+            preconditioner.apply(&vec![1.0; n], &mut ones, 1, run)?;
             let total: f64 = ones.iter().sum();
             for a in 0..s {
                 (0..s).for_each(|b| products[a * width + b] -= sums[a] * sums[b] / total);
             }
         }
-        let scale = |at: usize| (-exponents[at]).exp2();
+        let scale = |at: usize| (-columns.scales[at]).exp2();
         let gram = (0..s * s)
             .map(|at| (at / s, at % s))
             .map(|(a, b)| 0.5 * (products[a * width + b] + products[b * width + a]) * scale(a) * scale(b))
             .collect();
         let lost = products[width * width - 1].max(0.0).sqrt() * BOUND_SLACK;
-        ErrorBounds { lambda, gram, rounding: vec![lost; s], constant }
+        Ok(ErrorBounds { lambda, gram, rounding: vec![lost; s], constant })
+    }
+
+    /// R (n, s) less what the projection takes off, the most that its rows may be off (n), and errors that all rows have in common (s).
+    fn residual_in_range(
+        &self,
+        projection: Projection<'_>,
+        columns: &Columns,
+        x: &Matrix,
+    ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let (n, s, exponents) = (x.n_rows(), x.n_cols(), &columns.scales);
+        let (mut residual, mut rounding) = self.residual_and_rounding(columns, x);
+        let mut constant = vec![0.0; s];
+        let sums = column_sums(&residual, n, s);
+        match projection {
+            Projection::None | Projection::Components { .. } => {}
+            Projection::ZeroMean => {
+                // M⁻¹ of the space takes any constant to 0.
+                let means: Vec<f64> = sums.iter().map(|sum| sum / n as f64).collect();
+                take_off(&mut residual, &mut rounding, &means, exponents, |_| 1.0);
+            }
+            Projection::OrthogonalToOnes(c) => {
+                let sum: f64 = c.iter().sum();
+                let shares: Vec<f64> = sums.iter().map(|r| r / sum).collect();
+                let lost: f64 = rounding.iter().sum();
+                constant = (0..s).map(|at| (shares[at].abs() * (-exponents[at]).exp2()) + lost / sum).collect();
+                take_off(&mut residual, &mut rounding, &shares, exponents, |row| c[row]);
+            }
+        }
+        (residual, rounding, constant)
     }
 
     /// R = B − A·X (n, s), and for each row (n) the most that any of its values may be off, not scaled.
-    fn residual_and_rounding(&self, b: &Matrix, x: &Matrix, exponents: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let (n, s) = (b.n_rows(), b.n_cols());
-        let mut scaled = std::borrow::Cow::Borrowed(x.values());
-        if let Some(scaling) = &self.scaling {
-            scaled.to_mut().par_chunks_mut(s).zip(scaling).for_each(|(row, f)| row.iter_mut().for_each(|x| *x *= f));
-        }
+    fn residual_and_rounding(&self, columns: &Columns, x: &Matrix) -> (Vec<f64>, Vec<f64>) {
+        let (n, s, exponents) = (x.n_rows(), x.n_cols(), &columns.scales);
         let mut residual = vec![0.0; n * s];
         let mut rounding = vec![0.0; n];
         residual.par_chunks_mut(BLOCK_ROWS * s).zip(rounding.par_chunks_mut(BLOCK_ROWS)).enumerate().for_each(
@@ -258,12 +268,11 @@ impl LaplacianSolver {
                 let mut sizes = vec![0.0; s];
                 for (at, (r, lost)) in residual.chunks_exact_mut(s).zip(rounding).enumerate() {
                     let row = block * BLOCK_ROWS + at;
-                    let entries = self.matrix.row_product(row, &scaled, s, r, &mut sizes);
-                    let scale = self.scaling.as_ref().map_or(1.0, |scaling| scaling[row]);
+                    let entries = self.system.matrix.row_product(row, x.values(), s, r, &mut sizes);
                     let mut most = 0.0f64;
-                    for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(b.row(row)).enumerate() {
-                        *r = b - scale * *r;
-                        most = most.max((scale * size + b.abs() + r.abs()) * (-exponents[at]).exp2());
+                    for (at, ((r, size), b)) in r.iter_mut().zip(&sizes).zip(columns.b.row(row)).enumerate() {
+                        *r = b - *r;
+                        most = most.max((size + b.abs() + r.abs()) * (-exponents[at]).exp2());
                     }
                     *lost = (entries + 6) as f64 * UNIT * most;
                 }
@@ -290,14 +299,6 @@ fn take_off(
             *r -= share * weight;
         }
     });
-}
-
-fn column_sums(block: &[f64], n: usize, s: usize) -> Vec<f64> {
-    reduce(n, s, |rows, sums| {
-        for row in block[rows.start * s..rows.end * s].chunks_exact(s) {
-            sums.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
-        }
-    })
 }
 
 /// XᵀY of blocks (n, s).

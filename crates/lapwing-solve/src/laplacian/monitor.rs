@@ -1,7 +1,7 @@
 //! Watches a solve until every row is settled, by the bounds of [`super::certificate`] on the recursion's own numbers.
 //!
-//! After each step, or each few, √(rᵀM⁻¹r) of the recursion and λ of the probes say which rows may still change their answer: one pass
-//! over the solution, no products. The solve goes on beyond the tolerance of the residual as long as fewer and fewer rows are open.
+//! After every step, or every few, √(rᵀM⁻¹r) of the recursion and λ of the probes bound the errors of the rows: one pass
+//! over the solution, no products. The solve goes on beyond the tolerance of the residual as long as the number of open rows falls.
 
 use lapwing_data::{Matrix, Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
@@ -13,29 +13,29 @@ use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
 use crate::probes::Probes;
 
-/// Looks without a row less open after which those left are taken for ties.
+/// Checks without a new settled row after which the rows that are left count as ties.
 const PATIENCE: usize = 10;
-/// Iterations for each one of the residual's, at most, and at least so many in all.
+/// Most iterations, as a multiple of those until the residual was within the tolerance, and at least so many in all.
 const MOST: (usize, usize) = (3, 60);
-/// Iterations between two looks where each is cheap.
+/// Iterations between two checks where each is cheap.
 const EVERY: usize = 4;
 /// λ below which another preconditioner is worth its cost.
 const LEAST_LAMBDA: f64 = 1e-3;
-/// The recursion's residual is that of the solution up to this.
+/// The residual of the recursion differs from that of the solution by at most this factor.
 const DRIFT: f64 = 1.02;
 
 /// Why a watched solve ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// It has not been asked to.
+    /// It has not ended.
     Running,
-    /// No row is open.
+    /// Every row is settled.
     Settled,
     /// Open rows become no fewer.
     Stuck,
-    /// Open rows become no fewer, but the recursion has been rounded to single precision: it goes on from a residual computed anew.
+    /// Open rows become no fewer, but the recursion is rounded to single precision: another attempt starts from a recomputed residual.
     Drifted,
-    /// It has had three times the iterations of the residual.
+    /// The most iterations have been taken.
     Spent,
     /// λ is small or unknown: the preconditioner is too far from the system.
     Loose,
@@ -46,13 +46,13 @@ pub(super) struct Monitor<'a> {
     pub preconditioner: &'a dyn Bounded,
     /// √vᵢ of each row.
     pub deviations: &'a [f64],
-    /// The columns solved for are 2 to the power of these times those of the caller.
+    /// Exponents of two by which the columns of the caller are scaled.
     pub exponents: &'a [f64],
     pub probes: Probes,
     pub is_factor: bool,
     /// Whether there is a better preconditioner.
-    pub may_climb: bool,
-    /// Brings residuals of the probes into the range of the system.
+    pub may_fall_back: bool,
+    /// Projects residuals of the probes onto the range of the system.
     pub project: &'a (dyn Fn(&mut [f64], usize) + Sync),
     /// Whether directions are in single precision.
     is_single: bool,
@@ -87,7 +87,7 @@ impl<'a> Monitor<'a> {
             run,
             probes: Probes::new(exponents.len(), is_single),
             is_factor: false,
-            may_climb: false,
+            may_fall_back: false,
             is_single,
             known_lambda: 0.0,
             attempt: 0,
@@ -104,7 +104,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// Bounds from rᵀM⁻¹r of the recursion, each column by itself.
-    fn bounds(&self, view: &View<'_>, lambda: f64) -> ErrorBounds {
+    fn bounds(&self, view: &View<'_, f64>, lambda: f64) -> ErrorBounds {
         let s = self.exponents.len();
         let mut rounding = vec![0.0; s];
         for (&column, square) in view.open.iter().zip(view.squares) {
@@ -114,7 +114,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// The solution so far, in units of the caller.
-    fn solution(&self, view: &View<'_>) -> Matrix {
+    fn solution(&self, view: &View<'_, f64>) -> Matrix {
         let s = self.exponents.len();
         let mut x = Matrix::filled(self.deviations.len(), s, 0.0);
         let scales: Vec<f64> = self.exponents.iter().map(|exponent| (-exponent).exp2()).collect();
@@ -133,13 +133,13 @@ pub(super) fn count_open(x: &Matrix, deviations: &[f64], settled: &Settled<'_>) 
     rows.filter(|(row, deviation)| !settled(row, **deviation)).count()
 }
 
-impl Company for Monitor<'_> {
-    fn width(&self) -> usize {
-        self.probes.len()
+impl Company<f64> for Monitor<'_> {
+    fn probes(&mut self) -> &mut Probes {
+        &mut self.probes
     }
 
     fn residuals(&mut self) -> Result<Vec<f64>> {
-        let m = self.width();
+        let m = self.probes.len();
         let mut noise = vec![0.0; self.deviations.len() * m];
         let stream = |block: usize| self.run.rng(Stream::Probes, ((self.attempt as u64) << 32) + block as u64);
         noise.par_chunks_mut(BLOCK_ROWS * m).enumerate().for_each(|(block, rows)| {
@@ -151,19 +151,7 @@ impl Company for Monitor<'_> {
         Ok(noise)
     }
 
-    fn begin(&mut self, squares: &[f64]) {
-        self.probes.begin(squares);
-    }
-
-    fn record(&mut self, steps: &[f64], ratios: &[f64], squares: &[f64]) {
-        self.probes.record(steps, ratios, squares);
-    }
-
-    fn is_moving(&self, at: usize) -> bool {
-        self.probes.is_moving(at)
-    }
-
-    fn is_satisfied(&mut self, view: &View<'_>) -> bool {
+    fn is_satisfied(&mut self, view: &View<'_, f64>) -> bool {
         if !(view.is_solved || self.goal.is_all()) || view.iteration == 0 {
             return false;
         }
@@ -174,7 +162,7 @@ impl Company for Monitor<'_> {
         }
         let lambda = self.probes.bound().max(self.known_lambda);
         let most = (MOST.0 * first).max(MOST.1);
-        if self.may_climb
+        if self.may_fall_back
             && !self.is_factor
             && self.known_lambda == 0.0
             && lambda < LEAST_LAMBDA

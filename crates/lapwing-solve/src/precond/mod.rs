@@ -7,27 +7,32 @@ mod approx_cholesky;
 mod jacobi;
 mod two_level;
 
+use lapwing_data::{Result, Run};
+
 pub(crate) use approx_cholesky::CLUSTER;
 pub use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, Cliques};
 pub use jacobi::Jacobi;
-pub use two_level::Coarse;
-pub(crate) use two_level::{Cells, TwoLevel};
+pub use two_level::TwoLevel;
+pub(crate) use two_level::{Cells, Coarse};
 
-/// A symmetric positive definite approximation M of the operator, applied as Z ← M⁻¹·R.
-pub trait Preconditioner: Sync {
+use crate::pages::Real;
+
+/// A symmetric positive definite approximation M of an operator, applied as Z ← M⁻¹·R.
+pub trait Preconditioner<R: Real = f64>: Sync {
     /// Z ← M⁻¹·R for blocks (n, s), row-major.
-    fn apply(&self, r: &[f64], z: &mut [f64], s: usize);
+    ///
+    /// # Errors
+    /// [`lapwing_data::Error::Interrupted`], and those of a preconditioner that solves a system of its own.
+    fn apply(&self, r: &[R], z: &mut [R], s: usize, run: &Run) -> Result<()>;
+}
 
-    /// Diagonal of M⁻¹ (n), where that and [`Preconditioner::coarse`] are all of it: iterations then need no pass of their own
-    /// for it.
-    fn diagonal(&self) -> Option<&[f64]> {
-        None
-    }
-
-    /// What M⁻¹ has besides a diagonal.
-    fn coarse(&self) -> Option<&Coarse> {
-        None
-    }
+/// M⁻¹ as an iteration applies it.
+#[derive(Clone, Copy)]
+pub enum Inverse<'a, R: Real = f64> {
+    /// Within the steps of the iteration, which then need no pass of their own for it.
+    Fused(TwoLevel<'a>),
+    /// By a pass of its own.
+    Applied(&'a dyn Preconditioner<R>),
 }
 
 /// A preconditioner M that is known well enough to bound errors by it, see [`crate::laplacian`].
@@ -37,28 +42,23 @@ pub(crate) trait Bounded: Preconditioner {
 
     /// Turns independent normal numbers of variance 1 (n, m) into columns of N(0, K) with K ⪰ M.
     fn color(&self, noise: &mut [f64], m: usize);
+
+    /// M⁻¹ for an iteration.
+    fn inverse(&self) -> Inverse<'_>;
 }
 
-impl<P: Preconditioner + ?Sized> Preconditioner for &P {
-    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
-        (**self).apply(r, z, s);
-    }
-
-    fn diagonal(&self) -> Option<&[f64]> {
-        (**self).diagonal()
-    }
-
-    fn coarse(&self) -> Option<&Coarse> {
-        (**self).coarse()
+impl<R: Real> Inverse<'_, R> {
+    pub(crate) fn apply(&self, r: &[R], z: &mut [R], s: usize, run: &Run) -> Result<()> {
+        match self {
+            Self::Fused(levels) => run.install(|| levels.product(r, z, s)),
+            Self::Applied(preconditioner) => preconditioner.apply(r, z, s, run)?,
+        }
+        Ok(())
     }
 }
 
-impl<P: Bounded + ?Sized> Bounded for &P {
-    fn variances(&self) -> Vec<f64> {
-        (**self).variances()
-    }
-
-    fn color(&self, noise: &mut [f64], m: usize) {
-        (**self).color(noise, m);
+impl<'a, R: Real> From<&'a Jacobi> for Inverse<'a, R> {
+    fn from(jacobi: &'a Jacobi) -> Self {
+        Self::Fused(TwoLevel { diagonal: jacobi.values(), coarse: None })
     }
 }

@@ -16,12 +16,13 @@ use std::ops::Range;
 use lapwing_data::{Csr, Matrix, Result, Run};
 use rayon::prelude::*;
 
-use super::{Bounded, Jacobi, Preconditioner};
+use super::{Bounded, Inverse, Preconditioner};
 use crate::Graph;
 use crate::dense;
 use crate::dispatch::{WIDEST, dispatch, with_width};
-use crate::kernels::{BLOCK_ROWS, divide};
+use crate::kernels::BLOCK_ROWS;
 use crate::order::clusters;
+use crate::pages::Real;
 use lapwing_data::hash::uniform;
 
 /// Most cells: the inverse of their system stays within the last cache.
@@ -186,11 +187,11 @@ impl Coarse {
     }
 
     /// Sums of a block (rows, s) that begins at row `first` over the cells it touches.
-    pub(crate) fn sums(&self, first: usize, block: &[f64], s: usize) -> Vec<(usize, Vec<f64>)> {
+    pub(crate) fn sums<R: Real>(&self, first: usize, block: &[R], s: usize) -> Vec<(usize, Vec<f64>)> {
         let sums = |(cell, rows): (Option<usize>, Range<usize>)| {
             let mut sums = vec![0.0; s];
             for row in block[(rows.start - first) * s..(rows.end - first) * s].chunks_exact(s) {
-                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value.wide());
             }
             Some((cell?, sums))
         };
@@ -207,7 +208,7 @@ impl Coarse {
     }
 
     /// Zᵀ·R (k, s).
-    pub(crate) fn restrict(&self, r: &[f64], s: usize) -> Vec<f64> {
+    pub(crate) fn restrict<R: Real>(&self, r: &[R], s: usize) -> Vec<f64> {
         let rows = BLOCK_ROWS * s;
         let blocks: Vec<_> =
             r.par_chunks(rows).enumerate().map(|(block, r)| self.sums(block * BLOCK_ROWS, r, s)).collect();
@@ -256,64 +257,63 @@ fn coarse_width<const S: usize>(inverse: &[f64], sums: &[f64], values: &mut [f64
     }
 }
 
-/// The diagonal and a coarse part, for diag(scaling)·A·diag(scaling) if there is a scaling.
-pub(crate) struct TwoLevel<'a> {
-    /// Of the scaled matrix.
-    pub jacobi: &'a Jacobi,
-    /// Of A.
-    pub coarse: &'a Coarse,
-    pub scaling: Option<&'a [f64]>,
+/// The diagonal and, where there is one, a coarse part.
+#[derive(Clone, Copy)]
+pub struct TwoLevel<'a> {
+    /// Inverse diagonal of A (n).
+    pub(crate) diagonal: &'a [f64],
+    pub(crate) coarse: Option<&'a Coarse>,
 }
 
-impl Preconditioner for TwoLevel<'_> {
-    fn diagonal(&self) -> Option<&[f64]> {
-        self.jacobi.diagonal().filter(|_| self.scaling.is_none())
-    }
-
-    fn coarse(&self) -> Option<&Coarse> {
-        Some(self.coarse).filter(|_| self.scaling.is_none())
-    }
-
-    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
-        let sums = match self.scaling {
-            None => self.coarse.restrict(r, s),
-            Some(scaling) => {
-                let mut scaled = r.to_vec();
-                divide(&mut scaled, scaling, s);
-                self.coarse.restrict(&scaled, s)
-            }
-        };
-        let lift = self.coarse.solve(&sums, s);
-        self.jacobi.apply(r, z, s);
-        z.par_chunks_mut(BLOCK_ROWS * s).enumerate().for_each(|(block, z)| {
+impl TwoLevel<'_> {
+    /// Z ← M⁻¹·R for blocks (n, s).
+    pub(crate) fn product<R: Real>(&self, r: &[R], z: &mut [R], s: usize) {
+        let lift = self.coarse.map(|coarse| coarse.solve(&coarse.restrict(r, s), s));
+        let rows = BLOCK_ROWS * s;
+        z.par_chunks_mut(rows).zip(r.par_chunks(rows)).enumerate().for_each(|(block, (z, r))| {
             let first = block * BLOCK_ROWS;
-            for (cell, rows) in self.coarse.parts(first..first + z.len() / s) {
+            for ((z, r), d) in z.chunks_exact_mut(s).zip(r.chunks_exact(s)).zip(&self.diagonal[first..]) {
+                z.iter_mut().zip(r).for_each(|(z, r)| *z = *r * R::round(*d));
+            }
+            let (Some(coarse), Some(lift)) = (self.coarse, &lift) else { return };
+            for (cell, rows) in coarse.parts(first..first + z.len() / s) {
                 let Some(cell) = cell else { continue };
-                for row in rows {
-                    let scale = self.scaling.map_or(1.0, |scaling| scaling[row].recip());
-                    let z = &mut z[(row - first) * s..(row - first + 1) * s];
-                    z.iter_mut().zip(&lift[cell * s..]).for_each(|(z, lift)| *z += scale * lift);
+                for z in z[(rows.start - first) * s..(rows.end - first) * s].chunks_exact_mut(s) {
+                    z.iter_mut().zip(&lift[cell * s..]).for_each(|(z, lift)| *z = *z + R::round(*lift));
                 }
             }
         });
     }
 }
 
+impl<R: Real> Preconditioner<R> for TwoLevel<'_> {
+    fn apply(&self, r: &[R], z: &mut [R], s: usize, run: &Run) -> Result<()> {
+        run.install(|| self.product(r, z, s));
+        Ok(())
+    }
+}
+
 impl Bounded for TwoLevel<'_> {
     fn variances(&self) -> Vec<f64> {
-        let (mut variances, k) = (self.jacobi.variances(), self.coarse.k());
-        for (cell, ends) in self.coarse.starts.windows(2).enumerate() {
-            let shared = self.coarse.inverse[cell * k + cell];
-            for row in ends[0]..ends[1] {
-                variances[row] += shared * self.scaling.map_or(1.0, |scaling| scaling[row].powi(-2));
-            }
+        let mut variances = self.diagonal.to_vec();
+        let Some(coarse) = self.coarse else { return variances };
+        for (cell, ends) in coarse.starts.windows(2).enumerate() {
+            let shared = coarse.inverse[cell * coarse.k() + cell];
+            variances[ends[0]..ends[1]].iter_mut().for_each(|variance| *variance += shared);
         }
         variances
     }
 
     /// By diag(A), which is no less than M.
     fn color(&self, noise: &mut [f64], m: usize) {
-        self.jacobi.color(noise, m);
+        noise.par_chunks_mut(m).zip(self.diagonal).with_min_len(BLOCK_ROWS).for_each(|(row, inverse)| {
+            let deviation = inverse.sqrt().recip();
+            row.iter_mut().for_each(|v| *v *= deviation);
+        });
+    }
+
+    fn inverse(&self) -> Inverse<'_> {
+        Inverse::Fused(*self)
     }
 }
 
@@ -355,7 +355,8 @@ fn hold(matrix: &mut Matrix, component: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Operator, SddMatrix};
+    use crate::SddMatrix;
+    use crate::precond::Jacobi;
 
     /// A ring of n rows, each joined to the next two, and a row without an edge.
     fn ring(n: u32) -> Graph {
@@ -412,14 +413,15 @@ mod tests {
                 .for_each(|x| x.copy_from_slice(&values[cell * s..][..s]));
         }
         let mut product = vec![0.0; n * s];
-        matrix.apply(&x, &mut product, s);
+        matrix.product(&x, &mut product, s);
         let found = coarse.solve(&coarse.restrict(&product, s), s);
         assert!(found.iter().zip(&values).all(|(found, value)| (found - value).abs() < 1e-8));
-        let jacobi = Jacobi::new(&matrix).unwrap();
-        let two_level = TwoLevel { jacobi: &jacobi, coarse: &coarse, scaling: None };
+        let jacobi = Jacobi::new(matrix.diagonal()).unwrap();
+        let plain_level = TwoLevel { diagonal: jacobi.values(), coarse: None };
+        let two_level = TwoLevel { coarse: Some(&coarse), ..plain_level };
         let (mut z, mut plain) = (vec![0.0; n * s], vec![0.0; n * s]);
-        two_level.apply(&product, &mut z, s);
-        jacobi.apply(&product, &mut plain, s);
+        two_level.product(&product, &mut z, s);
+        plain_level.product(&product, &mut plain, s);
         assert!(z.iter().zip(&plain).zip(&x).all(|((z, plain), x)| (z - plain - x).abs() < 1e-8));
     }
 }

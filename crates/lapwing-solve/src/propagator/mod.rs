@@ -13,79 +13,40 @@
 //! **How.** Condition numbers are at most 1 + 2λ, so conjugate gradients with the diagonal arrive in some ten iterations for
 //! λ = 1 and twenty for λ = 20; nothing else pays. Sixteen columns go together, each with its own steps: one line of memory
 //! for each edge in single precision, which finds corrections of what is left in double precision where a tolerance is beyond
-//! it. λ above 200 is iterated in double precision, above 1,000 left to a [`LaplacianSolver`].
+//! it. λ above 200 is iterated in double precision, above 1,000 left to a [`NormalizedSolver`].
 //!
 //! Cost: (2m + 10·n) numbers moved for each column and iteration; O(√λ·log 1/tol) iterations. Memory: 4 numbers a row and
 //! column of the columns under way, 5 with corrections. Parallel over columns and blocks of rows, sums in the order of the
 //! blocks: any number of threads gives the same bits.
 
-mod steps;
+mod blocks;
+mod params;
+mod strips;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use lapwing_data::{Error, Matrix, Result, Run, check_memory};
 use rayon::prelude::*;
 
+pub use params::PropagatorParams;
+
+use crate::check::check_values;
 use crate::dispatch::WIDEST;
-use crate::kernels::{BLOCK_ROWS, sdd_product};
+use crate::kernels::BLOCK_ROWS;
 use crate::order::clusters;
-use crate::pages::{Real, zeros};
-use crate::precond::CLUSTER;
-use crate::{Constraint, Graph, LaplacianParams, LaplacianSolver, SddMatrix};
+use crate::pages::Real;
+use crate::precond::{CLUSTER, Jacobi};
+use crate::{Graph, LaplacianParams, NormalizedSolver, SddMatrix};
+use blocks::{is_usual, largest_of_columns};
 
-/// Which smoothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PropagatorParams {
-    /// λ ≥ 0, weight of smoothness; default 1. 0 leaves everything as it is.
-    pub graph_reg: f64,
-    /// What is added to every degree, above 0; default 1 (Yang et al. 2021).
-    pub self_loop: f64,
-    /// So many steps of the unfolding in the place of the solution; default none.
-    pub steps: Option<usize>,
-    /// α of the unfolding, in (0, 2/(1 + 2λ)); default 1/(1 + λ).
-    pub step_size: Option<f64>,
-}
-
-impl Default for PropagatorParams {
-    fn default() -> Self {
-        Self { graph_reg: 1.0, self_loop: 1.0, steps: None, step_size: None }
-    }
-}
-
-impl PropagatorParams {
-    /// Checks every parameter against its range.
-    ///
-    /// # Errors
-    /// [`Error::Param`] naming the first one outside.
-    pub fn validate(&self) -> Result<()> {
-        let Self { graph_reg, self_loop, steps, step_size } = *self;
-        if !(0.0..=1e12).contains(&graph_reg) {
-            return Err(Error::param("graph_reg", graph_reg, "a number between 0 and 1e12"));
-        }
-        if !(self_loop > 0.0 && self_loop.is_finite()) {
-            return Err(Error::param("self_loop", self_loop, "a positive number"));
-        }
-        if let Some(steps) = steps.filter(|steps| !(1..=MOST_STEPS).contains(steps)) {
-            let expected = format!("between 1 and {MOST_STEPS}, or exact, to which more steps lead");
-            return Err(Error::param("steps", steps, expected));
-        }
-        let most = 2.0 / (1.0 + 2.0 * graph_reg);
-        match step_size {
-            Some(alpha) if !(alpha > 0.0 && alpha < most) => {
-                let expected = format!("above 0 and below 2/(1 + 2·graph_reg) = {most:.3e}: the steps diverge beyond");
-                Err(Error::param("step_size", alpha, expected))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Most steps of an unfolding.
-const MOST_STEPS: usize = 100_000;
-/// λ above which a preconditioner of its own is made for the system.
+/// λ above which a preconditioner of its own is made for the system, and the relative residual that it is solved to.
 const MOST_ITERATED: f64 = 1e3;
-/// Rows from which they are put in an order in which neighbors lie close together: the columns under way leave the caches.
+const STIFF_TOL: f64 = 1e-10;
+/// Number of rows from which they are reordered so that neighbors lie close together: columns under way then exceed the caches.
 const ORDERED_ROWS: usize = 1 << 15;
 /// Least tolerance that single precision holds, and most λ for which it does.
 const LEAST_SINGLE: f64 = 1e-6;
@@ -135,15 +96,36 @@ pub struct Propagator {
     matrix: SddMatrix<'static>,
     /// √D (n).
     root: Vec<f64>,
-    /// 1 / diagonal of the matrix (n).
-    inverse: Vec<f64>,
+    jacobi: Jacobi,
     /// Largest degree of the graph over those of D, at least 1: H is at most 1 + 2λ times it.
     growth: f64,
     /// Whether numbers of the matrix stay well within single precision.
     fits_single: bool,
     /// For λ beyond what is iterated here.
-    solver: Option<LaplacianSolver>,
+    solver: Option<NormalizedSolver>,
     passes: AtomicU64,
+    shortfall: Mutex<Option<Shortfall>>,
+}
+
+/// A solve that did not reach its tolerance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shortfall {
+    /// Iterations, or corrections in single precision.
+    pub n_iter: usize,
+    /// Relative residual that was reached; NaN for columns that left the range of numbers.
+    pub residual: f64,
+    /// Tolerance.
+    pub tol: f64,
+}
+
+impl Shortfall {
+    /// The one of the larger residual, NaN above all; `first` where they are equal.
+    pub fn worst(first: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (first, other) {
+            (Some(first), Some(other)) if other.residual > first.residual || other.residual.is_nan() => Some(other),
+            _ => first.or(other),
+        }
+    }
 }
 
 /// An order of rows in which neighbors lie close together.
@@ -187,50 +169,36 @@ impl Propagator {
         if degrees.len() != n {
             return Err(Error::shape("degrees", format!("{n} values"), degrees.len()));
         }
-        run.install(|| {
-            let adjacency = graph.adjacency();
-            let degree: Vec<f64> = degrees.iter().map(|degree| degree + params.self_loop).collect();
-            if let Some(row) = degree.iter().position(|d| !(*d > 0.0 && d.is_finite())) {
-                return Err(Error::Value {
-                    what: "degrees".into(),
-                    row,
-                    col: None,
-                    value: degree[row].to_string(),
-                    advice: "expected finite values of at least 0".into(),
-                });
-            }
-            // λ = 0 leaves columns as they are; any matrix will do.
-            let reg = if params.graph_reg > 0.0 { params.graph_reg } else { 1.0 };
-            let shift: Vec<f64> = degree.iter().map(|d| d / reg).collect();
-            let solver = if params.graph_reg > MOST_ITERATED && params.steps.is_none() {
-                let params = LaplacianParams { tol: 1e-10, ..LaplacianParams::default() };
-                Some(LaplacianSolver::new(graph, Some(&shift), params, run)?)
-            } else {
-                None
-            };
-            let natural = SddMatrix::borrowed(adjacency, &shift);
-            let order = match n {
-                ORDERED_ROWS.. => Some(Order::new(clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order)),
-                _ => None,
-            };
-            let identity: Vec<u32>;
-            let rows = match &order {
-                Some(order) => &order.nodes,
-                None => {
-                    identity = (0..n as u32).collect();
-                    &identity
-                }
-            };
-            let matrix = natural.reordered(rows, run)?;
-            let own = graph.degree().iter().zip(&degree).map(|(own, degree)| own / degree);
-            let growth = own.fold(1.0f64, f64::max);
-            check_step_size(&params, growth)?;
-            let root: Vec<f64> = rows.iter().map(|&node| degree[node as usize].sqrt()).collect();
-            let inverse: Vec<f64> = crate::Operator::diagonal(&matrix).into_iter().map(f64::recip).collect();
-            let fits_single = root.iter().chain(&inverse).all(|x| (1e-12..1e12).contains(x));
-            let passes = AtomicU64::new(0);
-            Ok(Self { params, order, matrix, root, inverse, growth, fits_single, solver, passes })
-        })
+        let degree: Vec<f64> = degrees.iter().map(|degree| degree + params.self_loop).collect();
+        check_values("degrees", &degree, "expected finite values of at least 0", |d| d > 0.0 && d.is_finite())?;
+        let growth = graph.degree().iter().zip(&degree).map(|(own, degree)| own / degree).fold(1.0f64, f64::max);
+        params.check_step_size(growth)?;
+        run.install(|| Self::prepare(graph, degree, growth, params, run))
+    }
+
+    fn prepare(graph: &Graph, degree: Vec<f64>, growth: f64, params: PropagatorParams, run: &Run) -> Result<Self> {
+        let (n, adjacency) = (graph.n_samples(), graph.adjacency());
+        // λ = 0 leaves columns as they are; any matrix is right.
+        let reg = if params.graph_reg > 0.0 { params.graph_reg } else { 1.0 };
+        let shift: Vec<f64> = degree.iter().map(|d| d / reg).collect();
+        let order = match n {
+            ORDERED_ROWS.. => Some(Order::new(clusters(n, CLUSTER, |v| adjacency.row(v).0, run)?.order)),
+            _ => None,
+        };
+        let natural: Vec<u32> = if order.is_none() { (0..n as u32).collect() } else { Vec::new() };
+        let rows = order.as_ref().map_or(&natural, |order| &order.nodes);
+        let matrix = SddMatrix::new(graph, &shift)?.reordered(rows, run)?;
+        let root: Vec<f64> = rows.iter().map(|&node| degree[node as usize].sqrt()).collect();
+        let jacobi = Jacobi::new(matrix.diagonal())?;
+        let fits_single = root.iter().chain(jacobi.values()).all(|x| (1e-12..1e12).contains(x));
+        let is_stiff = params.graph_reg > MOST_ITERATED && params.steps.is_none();
+        let stiff = || {
+            let inner = LaplacianParams { tol: STIFF_TOL, ..LaplacianParams::default() };
+            NormalizedSolver::with_degrees(graph, degree, params.graph_reg, inner, run)
+        };
+        let solver = is_stiff.then(stiff).transpose()?;
+        let (passes, shortfall) = (AtomicU64::new(0), Mutex::new(None));
+        Ok(Self { params, order, matrix, root, jacobi, growth, fits_single, solver, passes, shortfall })
     }
 
     /// Nodes n.
@@ -275,12 +243,22 @@ impl Propagator {
         self.passes.load(Ordering::Relaxed)
     }
 
+    /// The worst solve so far that did not reach its tolerance, as those of overflowing columns do not.
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        // Nothing panics while it is held.
+        *self.shortfall.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, found: Option<Shortfall>) {
+        let mut worst = self.shortfall.lock().unwrap_or_else(PoisonError::into_inner);
+        *worst = Shortfall::worst(*worst, found);
+    }
+
     /// Z (n, s) for F (n, s), to a residual of `tol` in (0, 1), relative to each column, in the norm of the inverse diagonal; in
     /// single precision where `tol` and the values allow it, that is from 1e-6 on, and by corrections in it below.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless F has n rows; [`Error::NotConverged`] for columns whose iteration broke down, as overflowing
-    /// ones do; [`Error::Interrupted`].
+    /// [`Error::Shape`] unless F has n rows; [`Error::Interrupted`]. Not converging is no error: see [`Propagator::shortfall`].
     pub fn solve(&self, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
         let (n, s) = (self.n(), f.n_cols());
         if f.n_rows() != n {
@@ -292,7 +270,7 @@ impl Propagator {
         let bytes = (16 * n as u64).saturating_mul(s as u64);
         check_memory(&format!("smoothing {s} columns of {n} rows"), bytes, "give fewer columns, or fewer rows")?;
         if let Some(solver) = &self.solver {
-            return self.solve_stiff(solver, f, run);
+            return self.solve_stiff(solver, f, tol, run);
         }
         // A column of others than these may be lost when it is rounded to single precision.
         if self.is_single(tol) && largest_of_columns(f.values(), s).into_iter().all(is_usual) {
@@ -369,259 +347,25 @@ impl Propagator {
             for columns in strips_of(n_columns) {
                 let mut part = Matrix::filled(n, columns.len(), 0.0);
                 wide(columns.clone(), part.values_mut());
-                narrow(columns, self.solve_stiff(solver, &part, run)?.values())?;
+                narrow(columns, self.solve_stiff(solver, &part, tol, run)?.values())?;
             }
             return Ok(());
         }
         self.strips(n_columns, tol, run, wide, narrow)
     }
 
-    /// By a solver with a preconditioner: (D/λ + L)·u = D^(1/2)·f/λ.
-    fn solve_stiff(&self, solver: &LaplacianSolver, f: &Matrix, run: &Run) -> Result<Matrix> {
-        let mut b = f.clone();
-        let root = |at: usize| self.root[at] / self.params.graph_reg;
-        // The solver has its own order of rows.
-        let scale = |block: &mut Matrix, factor: &dyn Fn(usize) -> f64| {
-            (0..block.n_rows()).for_each(|row| {
-                let factor = factor(self.order.as_ref().map_or(row, |order| order.rows[row] as usize));
-                block.row_mut(row).iter_mut().for_each(|x| *x *= factor);
-            });
-        };
-        scale(&mut b, &root);
-        let (mut u, info) = solver.solve(&b, None, Constraint::None, run)?;
-        if !info.converged {
-            return Err(not_converged(
-                info.iterations.iter().copied().max().unwrap_or(0),
-                info.summary().residual,
-                1e-10,
-            ));
-        }
+    /// By a solver with a preconditioner.
+    fn solve_stiff(&self, solver: &NormalizedSolver, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
+        let (z, info) = solver.solve(f, None, run)?;
+        let residual = info.summary().residual;
+        let is_within = info.converged || residual <= tol;
+        self.note((!is_within).then(|| Shortfall { n_iter: info.n_iter(), residual, tol: tol.max(STIFF_TOL) }));
         self.passes.fetch_add(info.iterations.iter().map(|&one| one as u64).sum(), Ordering::Relaxed);
-        scale(&mut u, &|at| self.root[at]);
-        Ok(u)
-    }
-
-    fn strips<R: Real>(
-        &self,
-        n_columns: usize,
-        tol: f64,
-        run: &Run,
-        fill: impl Fn(Range<usize>, &mut [R]) + Sync,
-        mut take: impl FnMut(Range<usize>, &[R]) -> Result<()> + Send,
-    ) -> Result<()> {
-        let together = together(self.n(), size_of::<R>() == size_of::<f32>());
-        let all: Vec<Range<usize>> = strips_of(n_columns).collect();
-        run.install(|| {
-            for group in all.chunks(together) {
-                let solved = group.par_iter().map(|columns| self.strip(columns.clone(), tol, run, &fill));
-                let solved = solved.collect::<Result<Vec<Vec<R>>>>()?;
-                group.iter().zip(solved).try_for_each(|(columns, part)| take(columns.clone(), &part))?;
-            }
-            Ok(())
-        })
-    }
-
-    /// A few columns of Z.
-    fn strip<R: Real>(
-        &self,
-        columns: Range<usize>,
-        tol: f64,
-        run: &Run,
-        fill: &(impl Fn(Range<usize>, &mut [R]) + Sync),
-    ) -> Result<Vec<R>> {
-        let (n, s) = (self.n(), columns.len());
-        let mut part = zeros::<R>(n * s);
-        fill(columns, &mut part);
-        // Squares of very small or large values are not numbers that an iteration can divide by: such columns are scaled by
-        // a power of two, which rounds nothing.
-        let largest = largest_of_columns(&part, s);
-        let is_scaled = !largest.iter().copied().all(is_usual);
-        let unit: Vec<i32> = largest.into_iter().map(|x| if is_usual(x) { 0 } else { R::exponent(x) }).collect();
-        if is_scaled {
-            scale_columns(&mut part, &unit.iter().map(|e| R::round(2f64.powi(-e))).collect::<Vec<R>>());
-        }
-        // D^(1/2)·F/λ in the order of the rows.
-        let scale = |row: usize| R::round(self.root[row] / self.params.graph_reg);
-        let g = match &self.order {
-            Some(order) => {
-                let mut g = zeros::<R>(n * s);
-                scaled_rows(&part, s, &order.nodes, &mut g, |row, _| scale(row));
-                g
-            }
-            None => {
-                scale_rows(&mut part, s, scale);
-                std::mem::take(&mut part)
-            }
-        };
-        let mut u = match self.params.steps {
-            Some(steps) => self.unfold(&g, s, steps, run)?,
-            None if (LEAST_REFINED..LEAST_SINGLE).contains(&tol) && self.is_mild() => self.refine(g, s, tol, run)?,
-            None => self.iterate(g, s, tol, run)?,
-        };
-        let mut z = match &self.order {
-            Some(order) => {
-                scaled_rows(&u, s, &order.rows, &mut part, |_, row| R::round(self.root[row]));
-                part
-            }
-            None => {
-                scale_rows(&mut u, s, |row| R::round(self.root[row]));
-                u
-            }
-        };
-        if is_scaled {
-            scale_columns(&mut z, &unit.iter().map(|e| R::round(2f64.powi(*e))).collect::<Vec<R>>());
-        }
         Ok(z)
     }
-
-    /// u ← u − αλ·D⁻¹·(M·u − g), M = D/λ + L, from u = λ·D⁻¹·g.
-    fn unfold<R: Real>(&self, g: &[R], s: usize, steps: usize, run: &Run) -> Result<Vec<R>> {
-        let reg = self.params.graph_reg;
-        let alpha = self.params.step_size.unwrap_or(1.0 / (1.0 + reg * self.growth));
-        let mut u = g.to_vec();
-        scale_rows(&mut u, s, |row| R::round(reg / (self.root[row] * self.root[row])));
-        let mut product = zeros::<R>(u.len());
-        for _ in 0..steps {
-            run.check()?;
-            sdd_product(&self.matrix, &u, &mut product, s);
-            u.par_chunks_mut(s)
-                .zip(&self.root)
-                .zip(product.par_chunks(s).zip(g.par_chunks(s)))
-                .with_min_len(BLOCK_ROWS)
-                .for_each(|((u, root), (product, g))| {
-                    let factor = R::round(alpha * reg / (root * root));
-                    u.iter_mut().zip(product).zip(g).for_each(|((u, p), g)| *u = *u - factor * (*p - *g));
-                });
-        }
-        self.passes.fetch_add((steps * s) as u64, Ordering::Relaxed);
-        Ok(u)
-    }
-
-    /// M·u = g by corrections in single precision for what is left, r = g − M·u, which is kept in that of the columns.
-    fn refine<R: Real>(&self, g: Vec<R>, s: usize, tol: f64, run: &Run) -> Result<Vec<R>> {
-        let mut r = g;
-        let (mut u, mut product) = (zeros::<R>(r.len()), zeros::<R>(r.len()));
-        let mut rz = steps::descend(&mut u, &mut r, &product, &product, &self.inverse, &vec![0.0; s]);
-        let first = rz.clone();
-        let mut left = 1.0;
-        for _ in 0..MOST_CORRECTIONS {
-            let lengths: Vec<f64> = rz.iter().map(|rz| rz.sqrt()).collect();
-            let unit: Vec<f64> = lengths.iter().map(|l| if *l > 0.0 { l.recip() } else { 0.0 }).collect();
-            let mut scaled = zeros::<f32>(r.len());
-            scaled.par_chunks_mut(s).zip(r.par_chunks(s)).with_min_len(BLOCK_ROWS).for_each(|(to, r)| {
-                to.iter_mut().zip(r).zip(&unit).for_each(|((to, r), unit)| *to = (r.wide() * unit) as f32);
-            });
-            let found = self.iterate(scaled, s, (0.5 * tol / left).max(CORRECTION), run)?;
-            let mut correction = zeros::<R>(r.len());
-            correction.par_iter_mut().zip(found).with_min_len(BLOCK_ROWS).for_each(|(to, x)| *to = R::round(x.into()));
-            sdd_product(&self.matrix, &correction, &mut product, s);
-            self.passes.fetch_add(s as u64, Ordering::Relaxed);
-            rz = steps::descend(&mut u, &mut r, &correction, &product, &self.inverse, &lengths);
-            left = worst(&rz, &first);
-            if left <= tol {
-                return Ok(u);
-            }
-        }
-        Err(not_converged(MOST_CORRECTIONS, left, tol))
-    }
-
-    /// Conjugate gradients with the diagonal, from zero: M·u = g, each column with its own steps.
-    fn iterate<R: Real>(&self, g: Vec<R>, s: usize, tol: f64, run: &Run) -> Result<Vec<R>> {
-        let mut r = g;
-        let (mut x, mut p, mut q) = (zeros::<R>(r.len()), zeros::<R>(r.len()), zeros::<R>(r.len()));
-        let mut rz = steps::descend(&mut x, &mut r, &p, &q, &self.inverse, &vec![0.0; s]);
-        let first = rz.clone();
-        let mut beta = vec![0.0; s];
-        // Twice what the condition number allows at most.
-        let most = (self.condition().sqrt() * (2.0 / tol).ln()).ceil() as usize + 20;
-        let mut left = 1.0;
-        for iteration in 0..most {
-            run.check()?;
-            steps::turn(&mut p, &r, &self.inverse, &beta);
-            let curvature = sdd_product(&self.matrix, &p, &mut q, s);
-            let step: Vec<f64> =
-                rz.iter().zip(&curvature).map(|(rz, pq)| if *pq > 0.0 { rz / pq } else { 0.0 }).collect();
-            let new = steps::descend(&mut x, &mut r, &p, &q, &self.inverse, &step);
-            beta = new.iter().zip(&rz).map(|(new, old)| if *old > 0.0 { new / old } else { 0.0 }).collect();
-            rz = new;
-            left = worst(&rz, &first);
-            if left <= tol {
-                self.passes.fetch_add(((iteration + 1) * s) as u64, Ordering::Relaxed);
-                return Ok(x);
-            }
-        }
-        Err(not_converged(most, left, tol))
-    }
-}
-
-/// The most of √(rz/first) over the columns, or NaN.
-fn worst(rz: &[f64], first: &[f64]) -> f64 {
-    let relative = rz.iter().zip(first).map(|(rz, first)| if *first > 0.0 { (rz / first).sqrt() } else { 0.0 });
-    relative.fold(0.0f64, |worst, r| if r.is_nan() || r > worst { r } else { worst })
-}
-
-/// The steps diverge beyond 2 over the largest eigenvalue of H, which reweighted edges may raise above 1 + 2λ.
-fn check_step_size(params: &PropagatorParams, growth: f64) -> Result<()> {
-    let most = 2.0 / (1.0 + 2.0 * params.graph_reg * growth);
-    match (params.steps, params.step_size) {
-        (Some(_), Some(alpha)) if alpha >= most => {
-            Err(Error::param("step_size", alpha, format!("below {most:.3e} on edges that were reweighted")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn not_converged(iterations: usize, residual: f64, tol: f64) -> Error {
-    Error::NotConverged { solver: "propagation over the graph".into(), iterations, residual, tol }
 }
 
 /// Columns in strips of the width of the kernels.
 fn strips_of(n_columns: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n_columns).step_by(WIDEST).map(move |first| first..(first + WIDEST).min(n_columns))
 }
-
-/// Rows of a block (n, s), each times its factor.
-/// The largest absolute value of each of `s` columns.
-fn largest_of_columns<R: Real>(block: &[R], s: usize) -> Vec<f64> {
-    let of_rows = |rows: &[R]| {
-        let mut most = vec![0.0f64; s];
-        rows.chunks(s).for_each(|row| most.iter_mut().zip(row).for_each(|(most, x)| *most = most.max(x.wide().abs())));
-        most
-    };
-    block.par_chunks(BLOCK_ROWS * s).map(of_rows).reduce(
-        || vec![0.0; s],
-        |mut most, other| {
-            most.iter_mut().zip(other).for_each(|(most, x)| *most = most.max(x));
-            most
-        },
-    )
-}
-
-/// Whether a column whose largest value this is can be solved for as it is, in single precision as well.
-fn is_usual(largest: f64) -> bool {
-    largest == 0.0 || (1e-20..1e20).contains(&largest)
-}
-
-fn scale_columns<R: Real>(block: &mut [R], factors: &[R]) {
-    block.par_chunks_mut(factors.len()).with_min_len(BLOCK_ROWS).for_each(|row| {
-        row.iter_mut().zip(factors).for_each(|(value, factor)| *value = *value * *factor);
-    });
-}
-
-fn scale_rows<R: Real>(block: &mut [R], s: usize, factor: impl Fn(usize) -> R + Sync) {
-    block.par_chunks_mut(s).enumerate().with_min_len(BLOCK_ROWS).for_each(|(row, values)| {
-        let factor = factor(row);
-        values.iter_mut().for_each(|value| *value = *value * factor);
-    });
-}
-
-/// Row i ← row `rows[i]` of another block (n, s), times `factor(i, rows[i])`.
-fn scaled_rows<R: Real>(from: &[R], s: usize, rows: &[u32], to: &mut [R], factor: impl Fn(usize, usize) -> R + Sync) {
-    to.par_chunks_mut(s).enumerate().zip(rows).with_min_len(BLOCK_ROWS).for_each(|((at, to), &row)| {
-        let factor = factor(at, row as usize);
-        to.iter_mut().zip(&from[row as usize * s..][..s]).for_each(|(to, x)| *to = *x * factor);
-    });
-}
-
-#[cfg(test)]
-mod tests;

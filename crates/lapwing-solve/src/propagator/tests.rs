@@ -200,3 +200,23 @@ fn what_cannot_be_is_refused() {
     let propagator = Propagator::new(&pair, base, &run).unwrap();
     assert!(propagator.solve(&columns(3, 1), 1e-6, &run).unwrap_err().to_string().contains("2 rows"));
 }
+
+#[test]
+fn a_column_that_breaks_down_is_told_and_leaves_the_others_alone() {
+    let run = Run::new(Some(2), 0).unwrap();
+    let (_, n, edges) = graphs().swap_remove(2);
+    let graph = graph(n, &edges);
+    let params = PropagatorParams { graph_reg: 10.0, ..PropagatorParams::default() };
+    let one = columns(n, 1);
+    let broken: Vec<f64> = (0..2 * n).map(|at| if at % 2 == 0 { one.values()[at / 2] } else { f64::NAN }).collect();
+    for tol in [1e-2, 1e-9, 1e-13] {
+        let propagator = Propagator::new(&graph, params, &run).unwrap();
+        let alone = propagator.solve(&one, tol, &run).unwrap();
+        assert_eq!(propagator.shortfall(), None);
+        let both = propagator.solve(&Matrix::new(n, 2, broken.clone()).unwrap(), tol, &run).unwrap();
+        let shortfall = propagator.shortfall().unwrap();
+        assert!(shortfall.residual.is_nan() && shortfall.tol == tol, "{shortfall:?}");
+        let found = Matrix::new(n, 1, both.rows().map(|row| row[0]).collect()).unwrap();
+        assert!(apart(&found, &alone) < 10.0 * tol, "{tol}: {}", apart(&found, &alone));
+    }
+}

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 use lapwing_data::{Csr, Error, Result, Run};
 
-use super::{Bounded, Preconditioner};
+use super::Preconditioner;
 use crate::Graph;
 use elimination::Rule;
 use levels::Level;
@@ -130,7 +130,7 @@ impl ApproxCholesky {
         Ok(Self { order, factor })
     }
 
-    /// The vertices in the order of elimination (n): row i of the blocks that [`Preconditioner::apply`] takes belongs to
+    /// The vertices in the order of elimination (n): row i of the blocks that it is applied to belongs to
     /// vertex `order[i]`.
     pub fn order(&self) -> &[u32] {
         &self.order
@@ -147,20 +147,27 @@ impl ApproxCholesky {
     }
 }
 
-impl Preconditioner for ApproxCholesky {
+impl ApproxCholesky {
     /// Z ← (L·D·Lᵀ)⁺·R, rows in the order of elimination. Eliminated last in its component, a vertex without ground is held at 0: project
     /// the constants of such components out.
-    fn apply(&self, r: &[f64], z: &mut [f64], s: usize) {
+    pub(crate) fn product(&self, r: &[f64], z: &mut [f64], s: usize) {
         self.factor.apply(r, z, s);
     }
-}
 
-impl Bounded for ApproxCholesky {
-    fn variances(&self) -> Vec<f64> {
+    /// vᵢ ≥ (M⁻¹)ᵢᵢ for each row (n), in the order of elimination.
+    pub(crate) fn variances(&self) -> Vec<f64> {
         self.factor.variances()
     }
 
-    fn color(&self, noise: &mut [f64], m: usize) {
+    /// Turns independent normal numbers of variance 1 (n, m) into columns of N(0, M), in the order of elimination.
+    pub(crate) fn color(&self, noise: &mut [f64], m: usize) {
         self.factor.color(noise, m);
+    }
+}
+
+impl Preconditioner for ApproxCholesky {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
+        run.install(|| self.product(r, z, s));
+        Ok(())
     }
 }

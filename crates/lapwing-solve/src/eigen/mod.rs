@@ -2,7 +2,7 @@
 //!
 //! Null vectors are known: one for each connected component, constant on it. The others are the largest eigenvectors of
 //! the pseudo-inverse L⁺, which a [`LaplacianSolver`] applies; there they lie far apart from the rest of the spectrum.
-//! Block Lanczos with full orthogonalisation finds them (Golub & Underwood 1977), restarted with the best vectors so far
+//! Block Lanczos with full orthogonalization finds them (Golub & Underwood 1977), restarted with the best vectors so far
 //! when the basis is full (Wu & Simon 2000); small graphs take the whole space for a basis.
 //!
 //! **Multiple eigenvalues.** A block of Krylov vectors sees at most as many copies of an eigenvalue as it has columns. Once
@@ -19,26 +19,23 @@
 //!
 //! For eigenvectors of a dense matrix: [`crate::dense::eigen_symmetric`].
 
-use std::time::Instant;
-
-use lapwing_data::{Error, Matrix, Result, Run, Stream, check_memory};
-use rand::RngExt;
-use rayon::prelude::*;
+mod basis;
 
 use crate::cg::subtract_component_means;
 use crate::dense::eigen_symmetric;
-use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
+use crate::kernels::column_dots;
 use crate::scale::times_power;
-use crate::{Components, Constraint, Graph, LaplacianParams, LaplacianSolver, Operator};
+use crate::{Components, Graph, LaplacianParams, LaplacianSolver};
+use basis::Basis;
+use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Stream, check_memory};
+use rand::RngExt;
 
 /// Columns of a block: what one pass over the matrix serves well.
 const BLOCK: usize = 8;
 /// Steps from random vectors after which nothing is taken to be missing.
 const CALM_STEPS: usize = 3;
-/// Roundings of a vector that its residual may show.
+/// A residual counts as rounding error up to this many units of rounding of the vector.
 const ROUNDING: f64 = 16.0;
-/// A direction this far below the vector it comes from is rounding.
-const LEAST_SHARE: f64 = 1e-10;
 
 /// How to find eigenpairs.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,19 +54,6 @@ impl Default for EigenParams {
     }
 }
 
-/// How the search for eigenpairs went.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EigenInfo {
-    /// Solves for a block of right-hand sides.
-    pub n_iter: usize,
-    /// ‖Lu − λu‖ / λ of each pair (q), recomputed at the end; 0 for null vectors.
-    pub residuals: Vec<f64>,
-    /// Whether every pair reached the tolerance, or the least residual that f64 allows.
-    pub converged: bool,
-    /// Wall seconds.
-    pub seconds: f64,
-}
-
 /// Eigenvalues, ascending, and their vectors.
 #[derive(Clone, Debug)]
 pub struct Eigenpairs {
@@ -77,8 +61,11 @@ pub struct Eigenpairs {
     pub values: Vec<f64>,
     /// Orthonormal vectors as columns (n, q); null vectors first, in the order of the components' first rows.
     pub vectors: Matrix,
-    /// How it went.
-    pub info: EigenInfo,
+    /// ‖Lu − λu‖ / λ of each pair (q), recomputed at the end; 0 for null vectors.
+    pub residuals: Vec<f64>,
+    /// How it went: solves for a block of right-hand sides; the largest residual; whether every pair reached the tolerance, or the
+    /// least residual that f64 allows.
+    pub info: SolveSummary,
 }
 
 impl EigenParams {
@@ -97,7 +84,7 @@ impl EigenParams {
 ///
 /// # Errors
 /// [`Error::Param`] unless 1 ≤ `n_pairs` ≤ n, or for a parameter outside its range; what [`LaplacianSolver::new`] refuses;
-/// [`Error::Interrupted`]. Not converging is no error: see [`EigenInfo::converged`].
+/// [`Error::Interrupted`]. Not converging is no error: see [`Eigenpairs::info`].
 ///
 /// # Complexity
 /// See the [module](self).
@@ -117,13 +104,13 @@ impl EigenParams {
 /// ```
 pub fn smallest_eigenpairs(graph: &Graph, n_pairs: usize, params: &EigenParams, run: &Run) -> Result<Eigenpairs> {
     params.validate()?;
-    let (start, n) = (Instant::now(), graph.n_samples());
+    let n = graph.n_samples();
     if n_pairs == 0 || n_pairs > n {
         return Err(Error::param("number of eigenpairs", n_pairs, format!("between 1 and {n}, the number of rows")));
     }
     let bytes = (8 * n as u64).saturating_mul(2 * n_pairs as u64 + 7 * BLOCK as u64);
     check_memory(&format!("a basis for {n_pairs} eigenvectors of {n} rows"), bytes, "take fewer eigenvectors")?;
-    let mut pairs = run.install(|| -> Result<Eigenpairs> {
+    run.install(|| {
         let moderate = graph.moderate();
         let (graph, exponent) = moderate.as_ref().map_or((graph, 0), |(graph, exponent)| (graph, *exponent));
         let components = graph.components();
@@ -132,7 +119,7 @@ pub fn smallest_eigenpairs(graph: &Graph, n_pairs: usize, params: &EigenParams, 
             return Ok(null_vectors(&components, n_pairs));
         }
         let search = Search::new(graph, &components, n_pairs - n_null, params, run)?;
-        let mut info = EigenInfo::default();
+        let mut info = SolveSummary::default();
         let found = if n <= params.max_dense || n < 4 * n_pairs + 8 * BLOCK {
             search.whole_space(&mut info)?
         } else {
@@ -140,9 +127,7 @@ pub fn smallest_eigenpairs(graph: &Graph, n_pairs: usize, params: &EigenParams, 
         };
         let pairs = search.polished(found, null_vectors(&components, n_null), info)?;
         in_unit(pairs, exponent)
-    })?;
-    pairs.info.seconds = start.elapsed().as_secs_f64();
-    Ok(pairs)
+    })
 }
 
 /// Eigenvalues in the unit of the weights, which were multiplied by 2^`exponent`.
@@ -160,8 +145,8 @@ fn null_vectors(components: &Components, n_null: usize) -> Eigenpairs {
     for (row, &id) in components.id.iter().enumerate().filter(|(_, id)| (**id as usize) < n_null) {
         vectors.row_mut(row)[id as usize] = (components.sizes[id as usize] as f64).sqrt().recip();
     }
-    let info = EigenInfo { residuals: vec![0.0; n_null], converged: true, ..EigenInfo::default() };
-    Eigenpairs { values: vec![0.0; n_null], vectors, info }
+    let info = SolveSummary { converged: true, ..SolveSummary::default() };
+    Eigenpairs { values: vec![0.0; n_null], vectors, residuals: vec![0.0; n_null], info }
 }
 
 /// A search for the largest eigenpairs of L⁺.
@@ -193,11 +178,11 @@ impl<'s> Search<'s> {
 
     /// L⁺·B.
     fn inverse(&self, b: &Matrix) -> Result<Matrix> {
-        self.solver.solve(b, None, Constraint::None, &self.run.quiet()).map(|(x, _)| x)
+        self.solver.solve(b, None, &self.run.quiet()).map(|(x, _)| x)
     }
 
     /// Rayleigh–Ritz with the unit vectors as basis: the eigenvectors of the dense L⁺.
-    fn whole_space(&self, info: &mut EigenInfo) -> Result<Matrix> {
+    fn whole_space(&self, info: &mut SolveSummary) -> Result<Matrix> {
         let n = self.graph.n_samples();
         let mut inverse = Matrix::filled(n, n, 0.0);
         for first in (0..n).step_by(2 * BLOCK) {
@@ -227,7 +212,7 @@ impl<'s> Search<'s> {
     }
 
     /// Restarted block Lanczos; vectors by descending eigenvalue of L⁺.
-    fn lanczos(&self, info: &mut EigenInfo) -> Result<Matrix> {
+    fn lanczos(&self, info: &mut SolveSummary) -> Result<Matrix> {
         let n = self.graph.n_samples();
         let mut basis = Basis::new(n, 2 * self.wanted + 7 * BLOCK);
         let mut projected = Matrix::filled(basis.capacity, basis.capacity, 0.0);
@@ -295,7 +280,7 @@ impl<'s> Search<'s> {
     }
 
     /// One more L⁺, Rayleigh quotients, residuals; after the null vectors `pairs`.
-    fn polished(&self, found: Matrix, mut pairs: Eigenpairs, info: EigenInfo) -> Result<Eigenpairs> {
+    fn polished(&self, found: Matrix, mut pairs: Eigenpairs, info: SolveSummary) -> Result<Eigenpairs> {
         let n = self.graph.n_samples();
         let mut basis = Basis::new(n, self.wanted);
         for first in (0..self.wanted).step_by(2 * BLOCK) {
@@ -315,7 +300,7 @@ impl<'s> Search<'s> {
         }
         let laplacian = self.graph.laplacian();
         let mut product = vec![0.0; n * q];
-        let values = laplacian.apply_dot(vectors.values(), &mut product, q);
+        let values = laplacian.product(vectors.values(), &mut product, q);
         for (product, vector) in product.chunks_exact_mut(q).zip(vectors.rows()) {
             product.iter_mut().zip(vector).zip(&values).for_each(|((r, u), value)| *r -= value * u);
         }
@@ -338,8 +323,9 @@ impl<'s> Search<'s> {
         }
         pairs.vectors = all;
         pairs.values.extend(order.iter().map(|&k| values[k]));
-        pairs.info.residuals.extend(order.iter().map(|&k| residuals[k] / values[k]));
-        pairs.info = EigenInfo { converged: info.converged && is_accurate, n_iter: info.n_iter, ..pairs.info };
+        pairs.residuals.extend(order.iter().map(|&k| residuals[k] / values[k]));
+        let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
+        pairs.info = SolveSummary { converged: info.converged && is_accurate, residual, ..info };
         Ok(pairs)
     }
 }
@@ -381,118 +367,6 @@ impl Ritz {
         basis.rotate(&self.vectors, keep);
         projected.values_mut().fill(0.0);
         (0..keep).for_each(|k| projected.row_mut(k)[k] = self.values[k]);
-    }
-}
-
-/// Orthonormal vectors as the first columns of a row-major matrix.
-struct Basis {
-    capacity: usize,
-    used: usize,
-    values: Vec<f64>,
-}
-
-impl Basis {
-    fn new(n: usize, capacity: usize) -> Self {
-        Self { capacity, used: 0, values: vec![0.0; n * capacity] }
-    }
-
-    fn n(&self) -> usize {
-        self.values.len() / self.capacity
-    }
-
-    /// VᵀW (used, s).
-    fn dots(&self, w: &Matrix) -> Matrix {
-        let (m, s) = (self.used, w.n_cols());
-        let sums = reduce(self.n(), m * s, |rows, sums| {
-            for row in rows {
-                let (basis, w) = (&self.values[row * self.capacity..][..m], w.row(row));
-                for (sums, v) in sums.chunks_exact_mut(s).zip(basis) {
-                    sums.iter_mut().zip(w).for_each(|(sum, w)| *sum += v * w);
-                }
-            }
-        });
-        let mut out = Matrix::filled(m, s, 0.0);
-        out.values_mut().copy_from_slice(&sums);
-        out
-    }
-
-    /// W ← W − V·(VᵀW), twice; returns VᵀW of the W that came.
-    fn orthogonalize(&self, w: &mut Matrix) -> Matrix {
-        let (m, s) = (self.used, w.n_cols());
-        let mut total = Matrix::filled(m, s, 0.0);
-        if m == 0 || s == 0 {
-            return total;
-        }
-        for _ in 0..2 {
-            let coefficients = self.dots(w);
-            w.values_mut().par_chunks_exact_mut(s).with_min_len(BLOCK_ROWS).enumerate().for_each(|(row, w)| {
-                let basis = &self.values[row * self.capacity..][..m];
-                for (coefficients, v) in coefficients.rows().zip(basis) {
-                    w.iter_mut().zip(coefficients).for_each(|(w, c)| *w -= v * c);
-                }
-            });
-            total.values_mut().iter_mut().zip(coefficients.values()).for_each(|(total, c)| *total += c);
-        }
-        total
-    }
-
-    /// An orthonormal Q (n, r) beside the basis and R (r, s) with W = Q·R, for W orthogonal to the basis; `taken` (used, s)
-    /// are the coefficients that were taken off W: columns that are rounding beside them are left out.
-    fn orthonormal(&self, w: &Matrix, taken: &Matrix) -> (Matrix, Matrix) {
-        let (n, s) = (w.n_rows(), w.n_cols());
-        let mut block = Basis::new(n, s.max(1));
-        let mut r = Vec::new();
-        for column in 0..s {
-            let mut own = columns(w, column, 1);
-            let rest = own.values().iter().map(|v| v * v).sum::<f64>();
-            let before = (rest + taken.rows().map(|row| row[column].powi(2)).sum::<f64>()).sqrt();
-            let mut coefficients = block.orthogonalize(&mut own).into_values();
-            let norm = column_dots(own.values(), own.values(), n, 1)[0].sqrt();
-            if norm > LEAST_SHARE * before && self.used + block.used < n {
-                own.values_mut().iter_mut().for_each(|v| *v /= norm);
-                // What was small beside the basis may have some of it left.
-                self.orthogonalize(&mut own);
-                block.push(&own);
-                coefficients.push(norm);
-            }
-            r.push(coefficients);
-        }
-        let mut coupling = Matrix::filled(block.used, s, 0.0);
-        for (column, coefficients) in r.iter().enumerate() {
-            coefficients.iter().enumerate().for_each(|(row, c)| coupling.row_mut(row)[column] = *c);
-        }
-        (block.block(), coupling)
-    }
-
-    fn push(&mut self, block: &Matrix) {
-        let (used, s) = (self.used, block.n_cols());
-        for (row, values) in self.values.chunks_exact_mut(self.capacity).zip(block.rows()) {
-            row[used..used + s].copy_from_slice(values);
-        }
-        self.used += s;
-    }
-
-    /// V ← V·Y for the first `keep` columns of Y (used, ·).
-    fn rotate(&mut self, y: &Matrix, keep: usize) {
-        let (m, capacity) = (self.used, self.capacity);
-        self.values.par_chunks_exact_mut(capacity).with_min_len(BLOCK_ROWS).for_each(|row| {
-            let mut out = vec![0.0; keep];
-            for (v, y) in row[..m].iter().zip(y.rows()) {
-                out.iter_mut().zip(y).for_each(|(out, y)| *out += v * y);
-            }
-            row[..keep].copy_from_slice(&out);
-        });
-        self.used = keep;
-    }
-
-    /// The vectors (n, used).
-    fn block(&self) -> Matrix {
-        let mut out = Matrix::filled(self.n(), self.used, 0.0);
-        if self.used > 0 {
-            let rows = out.values_mut().chunks_exact_mut(self.used).zip(self.values.chunks_exact(self.capacity));
-            rows.for_each(|(out, row)| out.copy_from_slice(&row[..self.used]));
-        }
-        out
     }
 }
 

@@ -1,0 +1,387 @@
+//! The iteration itself: steps, directions, and which columns go on.
+
+use lapwing_data::{Result, Run};
+
+use super::columns::{column_range, columns, keep_columns, side_by_side, write_columns};
+use super::watch::Watch;
+use super::{CgParams, Measure, Projection, SolveInfo, Stop};
+use crate::Operator;
+use crate::pages::{Real, zeros};
+use crate::precond::Inverse;
+use crate::probes::Probes;
+use crate::steps::{self, Correction, Sums, Turn};
+
+/// Iterations between two projections of the residual onto the range of A, whose rounding would grow.
+const PROJECT_EVERY: usize = 8;
+
+/// Further columns that iterate beside those of a solve, and decide when it may end.
+pub(crate) trait Company<R>: Send {
+    /// Its columns m, whose steps are recorded.
+    fn probes(&mut self) -> &mut Probes;
+
+    /// The residuals that they start from (n, m).
+    fn residuals(&mut self) -> Result<Vec<R>>;
+
+    /// Whether the solve may end.
+    fn is_satisfied(&mut self, view: &View<'_, R>) -> bool;
+}
+
+/// The state of a solve between two steps.
+pub(crate) struct View<'a, R> {
+    /// Solutions, a row of `width` values for each row of the system; the first are those of the columns `open`.
+    pub x: &'a [R],
+    pub width: usize,
+    pub open: &'a [usize],
+    /// rᵀM⁻¹r of the columns `open`.
+    pub squares: &'a [f64],
+    /// Whether the residuals are within the tolerance.
+    pub is_solved: bool,
+    pub iteration: usize,
+}
+
+/// Conjugate gradients for blocks in precision R with directions in precision P.
+pub(crate) struct Krylov<'a, P: Real, R: Real> {
+    operator: &'a dyn Operator<P, R>,
+    inverse: Inverse<'a, R>,
+    projection: Projection<'a>,
+    params: CgParams,
+    run: &'a Run,
+    /// How preconditioned residuals are corrected under the projection.
+    correction: Correction<'a>,
+}
+
+/// The columns under way.
+struct State<'c, P, R> {
+    /// Their numbers among all columns; columns of the company follow those.
+    open: Vec<usize>,
+    company: Option<&'c mut dyn Company<R>>,
+    riders: usize,
+    /// Columns that have arrived rest: no step is taken along their directions.
+    moving: Vec<bool>,
+    is_solved: bool,
+    /// Columns of a small residual whose estimated error is not small.
+    doubtful: Vec<usize>,
+    watch: Watch,
+    /// What residuals are relative to.
+    norms: Vec<f64>,
+    /// Solutions, residuals, directions and their products.
+    x: Vec<R>,
+    r: Vec<R>,
+    p: Vec<P>,
+    q: Vec<R>,
+    /// Preconditioned residuals; empty where M⁻¹ is applied within the steps.
+    z: Vec<R>,
+    /// Residuals before the last step, of flexible iterations.
+    before: Vec<R>,
+    /// Mean of each column of r that has not been taken off yet.
+    mean: Vec<f64>,
+    /// rᵀz of each column.
+    rz: Vec<f64>,
+}
+
+impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
+    /// An iteration from any residual.
+    pub fn new(
+        operator: &'a dyn Operator<P, R>,
+        inverse: Inverse<'a, R>,
+        projection: Projection<'a>,
+        params: CgParams,
+        run: &'a Run,
+    ) -> Result<Self> {
+        let correction = Correction::new(&inverse, projection, operator.n(), run)?;
+        Ok(Self { operator, inverse, projection, params, run, correction })
+    }
+
+    /// Whether residuals are projected component by component. Those of products add up to 0 as they are, and a factor holds one row of
+    /// each component at 0, where their roundings go: taking off a mean would spread them over rows of small weights.
+    fn is_piecewise(&self) -> bool {
+        let is_singular = matches!(self.projection, Projection::Components { .. });
+        is_singular && self.correction.diagonal.is_some() && !self.correction.centers
+    }
+
+    /// Projects a residual (n, s) onto the range of A.
+    pub fn project_range(&self, r: &mut [R], s: usize) {
+        let is_whole = self.correction.centers && !matches!(self.projection, Projection::OrthogonalToOnes(_));
+        if is_whole {
+            Projection::ZeroMean.remove(r, s);
+        } else if self.is_piecewise() {
+            self.projection.remove(r, s);
+        }
+    }
+
+    /// Iterates from the residual `r` of the columns `open` of `x` (n, total), to which it adds the corrections; an empty `x` stands
+    /// for zeros. Residuals are relative to `norms` of the columns `open`. Returns the columns of a small residual whose estimated
+    /// error is not small.
+    pub fn iterate(
+        &self,
+        r: Vec<R>,
+        norms: &[f64],
+        (x, total): (&mut Vec<R>, usize),
+        open: &[usize],
+        info: &mut SolveInfo,
+        company: Option<&mut dyn Company<R>>,
+    ) -> Result<Vec<usize>> {
+        let mut state = self.start(r, norms, (x, total), open, company)?;
+        info.reason = Stop::Converged;
+        loop {
+            self.run.check()?;
+            if state.may_end(info.curve.len()) {
+                state.write(x, total, true);
+                return Ok(state.doubtful);
+            }
+            let (step, sums) = self.descend(&mut state)?;
+            let relative = self.relative(&state, &sums);
+            let worst = relative.iter().fold(0.0f64, |most, &r| most.max(r));
+            info.curve.push(worst);
+            self.run.progress().update(info.curve.len() as u64, &format!("residual {worst:.1e}"));
+            let has_broken = self.judge(&mut state, &step, &relative, info);
+            let kept = state.kept(has_broken);
+            let (step, sums) = if kept.len() == state.open.len() {
+                (step, sums)
+            } else {
+                self.run.install(|| {
+                    steps::add(&mut state.x, &state.p, &step);
+                    state.write(x, total, kept.is_empty());
+                });
+                if kept.is_empty() {
+                    return Ok(state.doubtful);
+                }
+                self.run.install(|| state.keep(&kept));
+                (vec![0.0; kept.len()], sums.keep(&kept))
+            };
+            let ratios = self.turn(&mut state, &step, &sums, info.curve.len())?;
+            state.record(&step, &ratios);
+        }
+    }
+
+    /// The state before the first step: p = z = M⁻¹r.
+    fn start<'c>(
+        &self,
+        mut r: Vec<R>,
+        norms: &[f64],
+        (x, total): (&[R], usize),
+        open: &[usize],
+        mut company: Option<&'c mut dyn Company<R>>,
+    ) -> Result<State<'c, P, R>> {
+        let (n, riders) = (self.operator.n(), company.as_mut().map_or(0, |company| company.probes().len()));
+        let s = open.len() + riders;
+        let mut own = if x.is_empty() { zeros(n * open.len()) } else { columns(x, total, open) };
+        if let Some(company) = &mut company {
+            r = side_by_side(&r, open.len(), &company.residuals()?, riders);
+            own = side_by_side(&own, open.len(), &vec![R::default(); n * riders], riders);
+        }
+        let is_fused = self.correction.diagonal.is_some();
+        let mut state = State {
+            open: open.to_vec(),
+            company,
+            riders,
+            moving: vec![true; s],
+            is_solved: false,
+            doubtful: Vec::new(),
+            watch: Watch::new(open.len()),
+            norms: norms.to_vec(),
+            x: own,
+            r,
+            p: zeros(n * s),
+            q: zeros(n * s),
+            z: zeros(if is_fused { 0 } else { n * s }),
+            before: zeros(if self.params.is_flexible { n * s } else { 0 }),
+            mean: vec![0.0; s],
+            rz: vec![1.0; s],
+        };
+        let rest = vec![0.0; s];
+        let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
+        self.turn(&mut state, &rest, &sums, 1)?;
+        if self.params.measure == Measure::Energy {
+            state.norms = state.rz[..open.len()].iter().map(|rz| rz.sqrt()).collect();
+        }
+        let State { company, rz, .. } = &mut state;
+        if let Some(company) = company {
+            company.probes().begin(&rz[open.len()..]);
+        }
+        Ok(state)
+    }
+
+    /// The product with the directions, and the step along them; returns the lengths, and sums over the new residuals.
+    fn descend(&self, state: &mut State<'_, P, R>) -> Result<(Vec<f64>, Sums)> {
+        let width = state.width();
+        let curvature = self.operator.apply(&state.p, &mut state.q, width, self.run)?;
+        // A column whose curvature is not positive has reached the end of what its precision allows.
+        let length = |((rz, pq), moves): ((&f64, &f64), &bool)| {
+            if *moves && *pq > 0.0 && (rz / pq).is_finite() { rz / pq } else { 0.0 }
+        };
+        let step: Vec<f64> = state.rz.iter().zip(&curvature).zip(&state.moving).map(length).collect();
+        if self.params.is_flexible {
+            state.before.copy_from_slice(&state.r);
+        }
+        let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &step, &state.mean, &self.correction));
+        state.mean = self.correction.mean(&sums, self.operator.n());
+        Ok((step, sums))
+    }
+
+    /// Relative residual of each column that is solved for.
+    fn relative(&self, state: &State<'_, P, R>, sums: &Sums) -> Vec<f64> {
+        let n = self.operator.n();
+        let energy = match self.params.measure {
+            Measure::Residual => Vec::new(),
+            Measure::Energy => self.correction.diagonal_products(sums).1,
+        };
+        let size = |at: usize| match self.params.measure {
+            Measure::Residual => self.correction.square(sums, at, n).sqrt(),
+            Measure::Energy => energy[at].sqrt(),
+        };
+        let relative = |(at, norm): (usize, &f64)| if *norm == 0.0 { 0.0 } else { size(at) / norm };
+        state.norms.iter().enumerate().map(relative).collect()
+    }
+
+    /// Decides which columns go on after a step that left the residuals `relative`; returns whether one has broken down.
+    fn judge(&self, state: &mut State<'_, P, R>, step: &[f64], relative: &[f64], info: &mut SolveInfo) -> bool {
+        let (s, mut has_broken) = (state.open.len(), false);
+        state.is_solved = true;
+        for at in 0..s {
+            if !state.moving[at] {
+                continue;
+            }
+            let column = state.open[at];
+            info.iterations[column] += 1;
+            let is_small = relative[at] <= self.params.tol;
+            let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
+            // In company all go on until it is satisfied.
+            state.moving[at] = state.company.is_some();
+            if is_small && (is_stuck || self.is_settled(state, at)) {
+                continue;
+            }
+            (state.is_solved, state.moving[at]) = (false, false);
+            if is_stuck {
+                (info.reason, has_broken) = (Stop::Stagnated, true);
+            } else if info.iterations[column] >= self.params.max_iter {
+                info.reason = Stop::MaxIter;
+            } else {
+                state.moving[at] = true;
+            }
+            if !state.moving[at] && is_small {
+                state.doubtful.push(column);
+            }
+        }
+        if let Some(reason) = state.watch.judge(relative, &self.params) {
+            info.reason = reason;
+            let is_doubtful =
+                |&at: &usize| state.moving[at] && relative[at] <= self.params.tol && !self.is_settled(state, at);
+            let doubtful: Vec<usize> = (0..s).filter(is_doubtful).map(|at| state.open[at]).collect();
+            state.doubtful.extend(doubtful);
+            state.moving.fill(false);
+        }
+        has_broken
+    }
+
+    /// Whether the estimated error of a column of small residual is small, too. rᵀM⁻¹r is that before the last step: M⁻¹ has not been
+    /// applied to the residual yet.
+    fn is_settled(&self, state: &State<'_, P, R>, at: usize) -> bool {
+        if self.params.largest_deviation == 0.0 {
+            return true;
+        }
+        let estimate = state.rz[at].max(0.0).sqrt() * self.params.largest_deviation;
+        let (x, width) = (&state.x, state.width());
+        let range = self.run.install(|| column_range(x, at, width));
+        estimate <= self.params.tol * (self.operator.n() as f64).sqrt() * range
+    }
+
+    /// From the residual to the next direction; the step along the old one is added to x on the way. Returns β of each column.
+    fn turn(&self, state: &mut State<'_, P, R>, step: &[f64], sums: &Sums, iteration: usize) -> Result<Vec<f64>> {
+        let (s, correction) = (step.len(), &self.correction);
+        let mut kept = vec![0.0; s];
+        let (removed, rz) = if correction.diagonal.is_some() {
+            if self.is_piecewise() && iteration.is_multiple_of(PROJECT_EVERY) {
+                self.run.install(|| self.project_range(&mut state.r, s));
+            }
+            correction.diagonal_products(sums)
+        } else {
+            if correction.centers {
+                self.run.install(|| steps::subtract(&mut state.r, &state.mean));
+                state.mean.fill(0.0);
+            }
+            self.inverse.apply(&state.r, &mut state.z, s, self.run)?;
+            let products = |r: &[R]| {
+                let products = self.run.install(|| steps::products(r, &state.z, s, correction));
+                correction.full_products(&products)
+            };
+            if self.params.is_flexible {
+                kept = products(&state.before).1;
+            }
+            products(&state.r)
+        };
+        let ratio = |((new, kept), old): ((&f64, &f64), &f64)| if *old != 0.0 { (new - kept) / old } else { 0.0 };
+        let beta: Vec<f64> = rz.iter().zip(&kept).zip(&state.rz).map(ratio).collect();
+        let z = if correction.diagonal.is_some() { &state.r } else { &state.z };
+        let turn = Turn { step, beta: &beta, removed: &removed, lift: &sums.lift };
+        let (x, p) = (&mut state.x, &mut state.p);
+        self.run.install(|| steps::advance(x, p, z, &turn, correction));
+        state.rz = rz;
+        Ok(beta)
+    }
+}
+
+impl<P: Real, R: Real> State<'_, P, R> {
+    /// Columns of the blocks.
+    fn width(&self) -> usize {
+        self.open.len() + self.riders
+    }
+
+    /// Whether the company is satisfied.
+    fn may_end(&mut self, iteration: usize) -> bool {
+        let (s, width) = (self.open.len(), self.width());
+        let Some(company) = &mut self.company else { return false };
+        (0..self.riders).for_each(|at| self.moving[s + at] = company.probes().is_moving(at));
+        let (squares, is_solved) = (&self.rz[..s], self.is_solved);
+        company.is_satisfied(&View { x: &self.x, width, open: &self.open, squares, is_solved, iteration })
+    }
+
+    /// Passes a step to the company.
+    fn record(&mut self, step: &[f64], ratios: &[f64]) {
+        let s = self.open.len();
+        if let Some(company) = &mut self.company {
+            company.probes().record(&step[s..], &ratios[s..], &self.rz[s..]);
+        }
+    }
+
+    /// The columns that stay in the block; all of them as long as those that rest cost less than taking the block apart.
+    fn kept(&self, has_broken: bool) -> Vec<usize> {
+        let s = self.open.len();
+        let kept: Vec<usize> = (0..s).filter(|&at| self.moving[at]).collect();
+        if kept.len() < s && self.riders > 0 {
+            // A column that cannot go on ends the iteration of all.
+            return Vec::new();
+        }
+        if kept.len() > s / 2 && !has_broken { (0..s).collect() } else { kept }
+    }
+
+    fn keep(&mut self, kept: &[usize]) {
+        let s = self.width();
+        let n = self.r.len() / s;
+        for block in [&mut self.x, &mut self.r, &mut self.before] {
+            *block = keep_columns(std::mem::take(block), s, kept);
+        }
+        self.p = keep_columns(std::mem::take(&mut self.p), s, kept);
+        self.q.truncate(n * kept.len());
+        self.z.truncate(n * kept.len());
+        for values in [&mut self.mean, &mut self.rz, &mut self.norms] {
+            *values = kept.iter().map(|&at| values[at]).collect();
+        }
+        self.watch.keep(kept);
+        self.open = kept.iter().map(|&at| self.open[at]).collect();
+        self.moving = vec![true; kept.len()];
+    }
+
+    /// The solutions, to their columns of `x` (n, total).
+    fn write(&mut self, x: &mut Vec<R>, total: usize, is_last: bool) {
+        let (s, width) = (self.open.len(), self.width());
+        if x.is_empty() && is_last && width == total {
+            *x = std::mem::take(&mut self.x);
+            return;
+        }
+        if x.is_empty() {
+            *x = zeros(self.x.len() / width.max(1) * total);
+        }
+        write_columns(x, total, &self.x, width, &self.open[..s]);
+    }
+}

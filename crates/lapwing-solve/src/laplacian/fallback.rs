@@ -1,0 +1,172 @@
+//! Fallback levels: a solve that stagnates continues with the next preconditioner, from the cheapest random factor to, on small graphs,
+//! the complete one.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lapwing_data::{Result, Run};
+
+use super::{LaplacianSolver, PreconditionerChoice};
+use crate::kernels::gather;
+use crate::precond::{ApproxCholesky, ApproxCholeskyParams, Bounded, Cliques, Inverse, Preconditioner};
+
+/// A preconditioner of a solve, from the weakest to the strongest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FallbackLevel {
+    /// None.
+    None,
+    /// The diagonal.
+    Jacobi,
+    /// The diagonal and a coarse system.
+    TwoLevel,
+    /// The cheapest random factor.
+    ApproxCholesky,
+    /// A random factor with trees on two copies of each edge.
+    ApproxCholesky2,
+    /// A random factor with trees on four copies of each edge.
+    ApproxCholesky4,
+    /// The complete factor.
+    Cholesky,
+}
+
+/// Largest number of rows for which the complete factor is the last level.
+const MOST_EXACT_ROWS: usize = TINY;
+/// Largest number of rows for which `Auto` starts with the complete factor.
+pub(super) const TINY: usize = 300;
+
+impl FallbackLevel {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Jacobi => "jacobi",
+            Self::TwoLevel => "two-level",
+            Self::ApproxCholesky => "approx-cholesky",
+            Self::ApproxCholesky2 => "approx-cholesky-2",
+            Self::ApproxCholesky4 => "approx-cholesky-4",
+            Self::Cholesky => "cholesky",
+        }
+    }
+
+    /// The factor of this level and its number among them; none for levels without a factor.
+    pub(super) fn factor(self) -> Option<(Cliques, u32)> {
+        match self {
+            Self::None | Self::Jacobi | Self::TwoLevel => None,
+            Self::ApproxCholesky => Some((Cliques::Suited, 0)),
+            Self::ApproxCholesky2 => Some((Cliques::Trees(2), 1)),
+            Self::ApproxCholesky4 => Some((Cliques::Trees(4), 2)),
+            Self::Cholesky => Some((Cliques::Exact, 3)),
+        }
+    }
+
+    /// The next level for a system of n rows.
+    fn next(self, n: usize) -> Option<Self> {
+        match self {
+            Self::None | Self::Jacobi | Self::TwoLevel => Some(Self::ApproxCholesky),
+            Self::ApproxCholesky => Some(Self::ApproxCholesky2),
+            Self::ApproxCholesky2 => Some(Self::ApproxCholesky4),
+            Self::ApproxCholesky4 => Some(Self::Cholesky).filter(|_| n <= MOST_EXACT_ROWS),
+            Self::Cholesky => None,
+        }
+    }
+}
+
+/// A factor in the order of the solver's rows.
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub level: FallbackLevel,
+    pub factor: ApproxCholesky,
+    /// Row of the solver for each row of the factor, and the reverse; `None` if the orders are the same.
+    rows: Option<[Vec<u32>; 2]>,
+}
+
+impl Placed {
+    /// A factor whose order is that of the solver.
+    pub fn in_order(level: FallbackLevel, factor: ApproxCholesky) -> Self {
+        Self { level, factor, rows: None }
+    }
+
+    /// A factor with an order of its own.
+    fn new(level: FallbackLevel, factor: ApproxCholesky) -> Self {
+        let order = factor.order().to_vec();
+        let mut reverse = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &row)| reverse[row as usize] = at as u32);
+        Self { level, factor, rows: Some([order, reverse]) }
+    }
+
+    /// Z ← M⁻¹·R for blocks (n, s).
+    pub fn product(&self, r: &[f64], z: &mut [f64], s: usize) {
+        let Some([order, reverse]) = &self.rows else { return self.factor.product(r, z, s) };
+        // Z serves as scratch for the residuals in the order of the factor.
+        gather(r, order, z, s);
+        let mut solved = vec![0.0; r.len()];
+        self.factor.product(z, &mut solved, s);
+        gather(&solved, reverse, z, s);
+    }
+}
+
+impl Preconditioner for Placed {
+    fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
+        run.install(|| self.product(r, z, s));
+        Ok(())
+    }
+}
+
+impl Bounded for Placed {
+    fn variances(&self) -> Vec<f64> {
+        let variances = self.factor.variances();
+        let Some([_, reverse]) = &self.rows else { return variances };
+        reverse.iter().map(|&at| variances[at as usize]).collect()
+    }
+
+    fn color(&self, noise: &mut [f64], m: usize) {
+        let Some([order, reverse]) = &self.rows else { return self.factor.color(noise, m) };
+        let mut gathered = vec![0.0; noise.len()];
+        gather(noise, order, &mut gathered, m);
+        self.factor.color(&mut gathered, m);
+        gather(&gathered, reverse, noise, m);
+    }
+
+    fn inverse(&self) -> Inverse<'_> {
+        Inverse::Applied(self)
+    }
+}
+
+impl LaplacianSolver {
+    /// The level that a solve begins with: the weakest factor there is, else the preconditioner that was chosen.
+    pub(super) fn first_level(&self) -> FallbackLevel {
+        let chosen = match self.system.chosen {
+            PreconditionerChoice::None => FallbackLevel::None,
+            PreconditionerChoice::TwoLevel => FallbackLevel::TwoLevel,
+            _ => FallbackLevel::Jacobi,
+        };
+        self.lock().first().map_or(chosen, |placed| placed.level)
+    }
+
+    /// The level after `level`, if the parameters allow it.
+    pub(super) fn next_level(&self, level: FallbackLevel) -> Option<FallbackLevel> {
+        use PreconditionerChoice::{ApproxCholesky, Auto};
+        level.next(self.n()).filter(|_| matches!(self.params.preconditioner, Auto | ApproxCholesky))
+    }
+
+    /// The factor of a level, built if it is not there; none for levels without one.
+    pub(super) fn placed(&self, level: FallbackLevel, run: &Run) -> Result<Option<Arc<Placed>>> {
+        let Some((cliques, number)) = level.factor() else { return Ok(None) };
+        if let Some(placed) = self.lock().iter().find(|placed| placed.level == level) {
+            return Ok(Some(placed.clone()));
+        }
+        let matrix = &self.system.matrix;
+        let adjacency = Cow::Owned(matrix.to_adjacency(run)?);
+        let params = ApproxCholeskyParams { cliques, max_fill: self.params.max_fill * f64::from(1 << number) };
+        let run = run.with_seed(self.seed.wrapping_add(number.into()));
+        let placed = Placed::new(level, ApproxCholesky::from_adjacency(adjacency, matrix.shift(), params, &run)?);
+        let mut factors = self.lock();
+        let at = factors.partition_point(|known| known.level < level);
+        // Solves at the same time may build the same factor, bit for bit, and keep one. None waits for another's: a thread of
+        // a pool may take up a second solve in the middle of the first, and would wait for itself.
+        if factors.get(at).is_none_or(|known| known.level != level) {
+            factors.insert(at, Arc::new(placed));
+        }
+        Ok(Some(factors[at].clone()))
+    }
+}

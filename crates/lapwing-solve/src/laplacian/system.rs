@@ -1,0 +1,117 @@
+//! The prepared system: its matrix in an order of rows in which neighbors lie close together, and the preconditioner that is not a
+//! factor.
+
+use lapwing_data::{Matrix, Result, Run, check_memory};
+
+use super::choice::{Built, Given};
+use super::fallback::Placed;
+use super::singular::SingularComponents;
+use super::{LaplacianParams, PreconditionerChoice};
+use crate::cg::Projection;
+use crate::kernels::{column_dots, gather, scatter};
+use crate::precond::{Coarse, Jacobi, TwoLevel};
+use crate::{Graph, SddMatrix};
+
+/// A system L + D in the solver's order of rows.
+#[derive(Debug)]
+pub(super) struct System {
+    /// The vertex of each row (n).
+    pub order: Vec<u32>,
+    pub matrix: SddMatrix<'static>,
+    pub singular: SingularComponents,
+    jacobi: Jacobi,
+    /// The coarse system of the two-level preconditioner, where that is used.
+    coarse: Option<Coarse>,
+    /// Whether preconditioned residuals near 1 stay well within single precision.
+    pub fits_single: bool,
+    pub chosen: PreconditionerChoice,
+    /// Whether solutions have mean zero.
+    zero_mean: bool,
+}
+
+impl System {
+    /// The system of `graph` with `diagonal` (n), and the factor that was built for it.
+    pub fn new(graph: &Graph, diagonal: &[f64], params: &LaplacianParams, run: &Run) -> Result<(Self, Option<Placed>)> {
+        let (n, n_entries) = (graph.n_samples(), graph.adjacency().nnz());
+        let bytes = 8 * n_entries as u64 + 64 * n as u64;
+        check_memory(&format!("a system of {n} rows and {n_entries} entries"), bytes, "give fewer edges")?;
+        let mut singular = SingularComponents::new(graph, diagonal);
+        let natural = SddMatrix::new(graph, diagonal)?;
+        let jacobi = match params.preconditioner {
+            PreconditionerChoice::None => Jacobi::identity(n),
+            _ => Jacobi::new(natural.diagonal())?,
+        };
+        run.check()?;
+        let given = Given { graph, matrix: &natural, jacobi: &jacobi, singular: &singular.ids, params, run };
+        let Built { chosen, order, coarse, factor } = given.build()?;
+        let matrix = natural.reordered(&order, run)?;
+        let jacobi = jacobi.reordered(&order);
+        let fits_single = jacobi.values().iter().all(|inverse| (1e-15..1e15).contains(inverse));
+        if !singular.sizes.is_empty() {
+            singular.ids = order.iter().map(|&v| singular.ids[v as usize]).collect();
+        }
+        let zero_mean = params.zero_mean;
+        Ok((Self { order, matrix, singular, jacobi, coarse, fits_single, chosen, zero_mean }, factor))
+    }
+
+    pub fn n(&self) -> usize {
+        self.order.len()
+    }
+
+    pub fn bytes(&self) -> usize {
+        let coarse = self.coarse.as_ref().map_or(0, Coarse::bytes);
+        coarse + self.matrix.bytes() + self.singular.bytes() + 12 * self.order.len()
+    }
+
+    /// The preconditioner without a factor.
+    pub fn levels(&self) -> TwoLevel<'_> {
+        TwoLevel { diagonal: self.jacobi.values(), coarse: self.coarse.as_ref() }
+    }
+
+    /// What right-hand sides and solutions may not have.
+    pub fn projection(&self) -> Projection<'_> {
+        let (ids, sizes) = (self.singular.ids.as_slice(), self.singular.sizes.as_slice());
+        if self.zero_mean && *sizes != [self.n()] {
+            return Projection::ZeroMean;
+        }
+        if sizes.is_empty() { Projection::None } else { Projection::Components { ids, sizes } }
+    }
+
+    /// The projection of an iteration without a factor. The diagonal alone takes long to move the level of a regular system: directions
+    /// that are orthogonal to constants need not.
+    pub fn projection_of_levels(&self) -> Projection<'_> {
+        match self.projection() {
+            Projection::None if self.coarse.is_none() && self.chosen != PreconditionerChoice::None => {
+                Projection::OrthogonalToOnes(self.matrix.shift())
+            }
+            projection => projection,
+        }
+    }
+
+    /// Takes off what the projection rules out; returns its share of each column.
+    pub fn discard(&self, block: &mut Matrix) -> Vec<f64> {
+        let (n, s) = (block.n_rows(), block.n_cols());
+        let projection = self.projection();
+        if matches!(projection, Projection::None) || s == 0 {
+            return vec![0.0; s];
+        }
+        let before = column_dots(block.values(), block.values(), n, s);
+        projection.remove(block.values_mut(), s);
+        let after = column_dots(block.values(), block.values(), n, s);
+        before.iter().zip(&after).map(|(b, a)| if *b > 0.0 { ((b - a).max(0.0) / b).sqrt() } else { 0.0 }).collect()
+    }
+
+    /// A block of the caller's, in the solver's order of rows.
+    pub fn gathered(&self, block: &Matrix) -> Matrix {
+        let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
+        gather(block.values(), &self.order, out.values_mut(), block.n_cols());
+        out
+    }
+
+    /// A block of the solver's, in the caller's order of rows.
+    pub fn scattered(&self, block: &Matrix) -> Matrix {
+        let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
+        scatter(block.values(), &self.order, out.values_mut(), block.n_cols());
+        out
+    }
+}
