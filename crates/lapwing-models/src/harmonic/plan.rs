@@ -3,6 +3,8 @@
 use lapwing_graph::sparsify::SparsifyParams;
 use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
 
+use lapwing_solve::LaplacianSolver;
+
 use super::leave_one_out::{FEWEST_LABELS, LEAST_PER_CLASS, most_labels};
 use crate::resident::{Program, base_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
@@ -50,7 +52,7 @@ fn solve_bytes(size: &ProblemSize, n_edges: usize) -> usize {
     // along: residual and product twice while they are set side by side, preconditioned residual, and half of the direction.
     let own = c + 4 * (c - 1) + CG_HALVES * (c + 1) / 2;
     // Those that came before stay: labels are left out of a system that is solved.
-    let left_out = 3 * c + LEFT_OUT_BLOCKS * left_out(size);
+    let left_out = 3 * c + left_out_columns(size);
     16 * n_edges + 8 * n * own.max(left_out) + 60 * n
 }
 
@@ -63,15 +65,16 @@ fn decide_bytes(size: &ProblemSize) -> usize {
     2 * 8 * size.n_samples * size.n_classes.max(2) + 48 * size.n_samples
 }
 
-/// Blocks of the columns of labels that are left out: right-hand side, its copy, solution and its copy, residual, product,
-/// preconditioned residual, and half of the direction beside half of a block whose columns are being closed.
-const LEFT_OUT_BLOCKS: usize = 8;
-
-/// Columns that leaving out labels takes.
-fn left_out(size: &ProblemSize) -> usize {
+/// Columns of f64 that leaving out labels takes: right-hand sides and solutions of all labels; for those that are solved for at a
+/// time, copies of both, residual, product, preconditioned residual, and half of the direction beside half of a block that columns
+/// are leaving.
+fn left_out_columns(size: &ProblemSize) -> usize {
     let most = most_labels(size.n_samples);
-    let applies = most >= FEWEST_LABELS && size.n_labeled >= LEAST_PER_CLASS * size.n_classes.max(2);
-    if applies { most.min(size.n_labeled) + 1 } else { 0 }
+    if most < FEWEST_LABELS || size.n_labeled < LEAST_PER_CLASS * size.n_classes.max(2) {
+        return 0;
+    }
+    let n_columns = most.min(size.n_labeled) + 1;
+    2 * n_columns + 6 * LaplacianSolver::block_width(n_columns)
 }
 
 /// The same on a sparsified graph.

@@ -139,6 +139,11 @@ impl LaplacianSolver {
         self.system.singular.sizes.len()
     }
 
+    /// Columns that [`LaplacianSolver::solve`] solves for at a time, of `s`: at most sixteen, in blocks of about equal width.
+    pub fn block_width(s: usize) -> usize {
+        s.div_ceil(s.div_ceil(WIDEST).max(1))
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
         // Nothing panics while it is held, and the factors are whole at any time.
         self.factors.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -159,7 +164,7 @@ impl LaplacianSolver {
         let (n, s) = (self.n(), b.n_cols());
         self.check_block("right-hand side", b, s)?;
         start.map_or(Ok(()), |start| self.check_block("start", start, s))?;
-        let width = s.div_ceil(s.div_ceil(WIDEST).max(1));
+        let width = Self::block_width(s);
         if width == s {
             let (x, info, _) = self.solve_block(b, start, None, run)?;
             return Ok((x, info));
