@@ -16,7 +16,7 @@ const LEAST_TOL: f64 = 1e-14;
 /// Residuals count as within the tolerance up to this many times it.
 const SLACK: f64 = 1.01;
 
-/// A solver for one system I + λL̂ and any number of right-hand sides; see the [module](self).
+/// A solver for one system (I + λL̂)·x = b and any number of right-hand sides, L̂ = D^(−1/2)·L·D^(−1/2) the normalized Laplacian.
 #[derive(Debug)]
 pub struct NormalizedSolver {
     solver: LaplacianSolver,

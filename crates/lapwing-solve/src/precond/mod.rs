@@ -1,6 +1,6 @@
 //! Preconditioners of the conjugate-gradient solver.
 //!
-//! [`Jacobi`] is the diagonal, [`Coarse`] what cells of the graph add to it, [`ApproxCholesky`] a random sparse factor: from
+//! [`Jacobi`] is the diagonal, [`TwoLevel`] what cells of the graph add to it, [`ApproxCholesky`] a random sparse factor: from
 //! the cheapest to the strongest.
 
 mod approx_cholesky;
