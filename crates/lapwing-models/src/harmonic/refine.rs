@@ -1,13 +1,13 @@
-//! From the solution on a sparsified graph H to that on the graph G itself, by reading G's edges a few more times.
+//! Refines the solution on a sparsified graph H to the solution on the graph G itself, by a few passes over G's edges.
 //!
-//! Conjugate gradients for A_G·x = b, with A_H⁻¹ as preconditioner: A_G's condition number is then (1 + ε)/(1 − ε) for a
-//! sparsifier of distortion ε, so that a few steps bring all digits that labels need (Calandriello et al. 2015 stop at x =
-//! A_H⁻¹b, which is the first direction here). A product with A_G is one pass over the edges, for all columns at once, and
-//! nothing of G is held. Directions are made orthogonal by β = z′ᵀ(r′ − r)/zᵀr (Polak & Ribière), which forgives inner
-//! systems that are solved to a tolerance only.
+//! Conjugate gradients for A_G·x = b, with A_H⁻¹ as preconditioner. The condition number is then (1 + ε)/(1 − ε) for a
+//! sparsifier of distortion ε, so that a few steps give all digits that labels need. (Calandriello et al. 2015 stop at x =
+//! A_H⁻¹b, the first direction here.) A product with A_G is one pass over the edges, for all columns at once; nothing of G is
+//! held. Directions are made orthogonal by β = z′ᵀ(r′ − r)/zᵀr (Polak & Ribière), since the systems on H are solved only to a
+//! tolerance.
 //!
-//! Cost: one pass over the edges and one solve on H for each step; memory: 7 blocks (n, s). In a pass every thread has
-//! rows of its own and looks at all edges: sums are taken in the order of the stream, whoever takes them.
+//! Cost: one pass over the edges and one solve on H for each step; memory: 7 blocks (n, s). In a pass every thread has rows of
+//! its own and goes through all edges, so that sums are in the order of the stream for any number of threads.
 
 use lapwing_data::{Edge, EdgeSource, Matrix, Result, Run};
 use lapwing_graph::sparsify::for_each_portion;
@@ -15,7 +15,7 @@ use lapwing_solve::{Constraint, LaplacianSolver, column_dots};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// How far a solution was refined.
+/// Passes and residuals of a refinement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Refinement {
     /// Passes over the edges.
@@ -26,7 +26,7 @@ pub struct Refinement {
     pub energy_ratios: [f64; 2],
 }
 
-/// Reads a graph again.
+/// Refinement by passes over the edges of the whole graph.
 pub(super) struct Refiner<'a> {
     pub source: &'a dyn EdgeSource,
     pub passes: usize,
@@ -35,7 +35,7 @@ pub(super) struct Refiner<'a> {
 /// The system on the sparsified graph.
 pub(super) struct Sparsified<'a> {
     pub solver: &'a LaplacianSolver,
-    /// Its rows in the whole; all where `None`.
+    /// Its row numbers in the whole graph; `None` for all rows.
     pub rows: Option<&'a [u32]>,
     pub diagonal: Option<&'a [f64]>,
     pub constraint: Constraint,
@@ -88,7 +88,7 @@ impl Refiner<'_> {
 }
 
 impl Sparsified<'_> {
-    /// Where each of `n` nodes is among the rows; `u32::MAX` for those that are not.
+    /// Position of each of `n` nodes among the rows; `u32::MAX` for nodes outside.
     fn places(&self, n: usize) -> Option<Vec<u32>> {
         let rows = self.rows?;
         let mut places = vec![u32::MAX; n];
@@ -96,7 +96,7 @@ impl Sparsified<'_> {
         Some(places)
     }
 
-    /// Takes out of each column what the constraint does.
+    /// Projects each column on the constraint.
     fn project(&self, block: &mut Matrix) {
         if self.constraint != Constraint::ZeroMean {
             return;
@@ -136,7 +136,7 @@ impl Product<'_> {
         Ok(y)
     }
 
-    /// Adds Σ w·(xᵤ − x_v) for the rows from `first` on that `y` has.
+    /// Adds Σ w·(xᵤ − x_v) of `edges` to `y`, which holds the rows from `first` on.
     fn add(&self, edges: &[Edge], x: &Matrix, y: &mut [f64], first: usize) {
         let s = x.n_cols();
         let rows = first..first + y.len() / s;
