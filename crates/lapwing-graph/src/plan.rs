@@ -75,7 +75,7 @@ impl GraphParams {
 /// Bytes for each stored entry of sparse rows: tails, their index, and heads.
 const SPARSE_ENTRY: usize = 8 + 6 + 8;
 
-/// Lists with locks and limits of `n` rows that search among `n_train`, and the resulting neighbors.
+/// Bytes of the lists, locks and limits of `n` rows that search among `n_train`, and of the resulting neighbors.
 fn exact_bytes(n_train: usize, n: usize, k: usize) -> usize {
     (8 * memory::list_width(k, n_train) + 13) * n + 8 * k * n
 }

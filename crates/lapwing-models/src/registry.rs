@@ -259,7 +259,7 @@ impl Settings {
         self.holder(name).map_or("", |part| part.heading)
     }
 
-    /// Whether a parameter says how the graph is built from features.
+    /// Whether a parameter is one of building the graph from features.
     pub fn builds_graph(&self, name: &str) -> bool {
         self.heading(name) == GRAPH.heading
     }

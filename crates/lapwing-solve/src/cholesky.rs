@@ -1,7 +1,7 @@
 //! Cholesky factor of a large dense matrix: A = L·Lᵀ, in panels of columns (right-looking).
 //!
 //! As in [`lu`](crate::Lu), faer factors each panel and multiplies; pieces of fixed size keep results independent of the number
-//! of threads, and a stop is heard between them. Cost: ⅓·n³ flops, in place; parallel over pieces of 256 columns.
+//! of threads, and cancellation is checked between them. Cost: ⅓·n³ flops, in place; parallel over pieces of 256 columns.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};

@@ -1,8 +1,8 @@
 //! LU with partial pivoting of a large dense matrix: P·A = L·U, in panels of columns (right-looking).
 //!
-//! faer factors each panel and multiplies; what is here keeps results independent of the number of threads, by pieces of fixed
-//! size, and lets a stop be heard between panels. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns, the
-//! panels (n²·256 flops in all) on one thread.
+//! faer factors each panel and multiplies. This file cuts the work into pieces of fixed size, so that results do not depend on the
+//! number of threads, and checks for cancellation between panels. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns,
+//! the panels (n²·256 flops in all) on one thread.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};

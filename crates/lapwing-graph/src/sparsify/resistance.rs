@@ -47,7 +47,7 @@ pub const MOST_EXACT: usize = 10_000;
 pub struct Resistances {
     /// Resistance of every edge u < v (m), row by row of the adjacency matrix.
     pub values: Vec<f64>,
-    /// A system that did not converge: the values are less exact than asked.
+    /// Warnings of systems that did not converge: the values are less exact than requested.
     pub warnings: Vec<String>,
 }
 

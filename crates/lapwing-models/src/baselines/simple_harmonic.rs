@@ -64,7 +64,7 @@ parameters! {
 /// use lapwing_models::baselines::{SimpleHarmonic, SimpleHarmonicParams};
 /// use lapwing_models::{Method, Problem};
 ///
-/// // Two triangles joined by an edge: the second eigenvector tells them apart.
+/// // Two triangles joined by an edge: the second eigenvector separates them.
 /// let edges = [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0), (3, 5, 1.0), (4, 5, 1.0)];
 /// let graph = AffinityGraph::given(Graph::from_edges(6, &edges)?);
 /// let labels = Labels::from_integers([Some(0), None, None, None, None, Some(1)]);

@@ -1,5 +1,5 @@
 //! Offsets of the scores at which every class gets a number of rows within its bounds: coordinate descent on the dual of an
-//! assignment problem, as the [module above](super) says.
+//! assignment problem; see the [module above](super).
 //!
 //! Cost: O(n·c) for each offset that is changed, typically 2 to 5 for each class. Parallel over blocks of rows; counts and order
 //! statistics do not depend on the number of threads.
