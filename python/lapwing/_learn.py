@@ -120,7 +120,7 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         index: Any = None
         if isinstance(X, tuple):
             source: Any = table_arrays(X)
-            # The columns of an earlier fit have no meaning here.
+            # Neighbor tables have no feature columns: attributes of an earlier fit are removed.
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         elif self.metric == "precomputed":

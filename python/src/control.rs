@@ -24,7 +24,7 @@ pub struct Control {
     callback: Option<Py<PyAny>>,
 }
 
-/// What the working threads tell the waiting one.
+/// Messages of the working threads to the waiting one.
 enum Event {
     Start { phase: String, total: u64 },
     Update { done: u64, note: String },
@@ -38,7 +38,7 @@ struct Channel(Mutex<Sender<Event>>);
 /// Tells the waiting thread that the work is over, also when it panics.
 struct OverGuard(Sender<Event>);
 
-/// The phase a run is in, as its listener knows it.
+/// Phase and progress of a run, from its messages so far.
 #[derive(Default)]
 struct State {
     phase: String,

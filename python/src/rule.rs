@@ -1,4 +1,4 @@
-//! From scores to labels, and the widths that label new rows.
+//! Converts decision rules and kernel widths between Python and Rust, and applies rules to scores.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use crate::arrays::{matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
 
-/// From scores to labels, as the fitted estimator keeps it.
+/// A decision rule, as a fitted estimator stores it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct RuleInput {
@@ -34,7 +34,7 @@ pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDic
     ))
 }
 
-/// Kernel widths, as the fitted estimator keeps them.
+/// Kernel widths, as a fitted estimator stores them.
 #[derive(FromPyObject)]
 pub enum WidthsInput<'py> {
     /// One per row.

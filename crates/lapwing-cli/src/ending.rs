@@ -23,7 +23,7 @@ struct Part {
     text: String,
 }
 
-/// The cause of an end. Of several, the last one of this list counts.
+/// The cause of an end. If ranks have different causes, the last one in this list counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Kind {
     Done,
@@ -36,7 +36,7 @@ enum Kind {
 /// Waits for all ranks and joins their ends.
 pub fn join(communicator: &dyn Communicator, result: &Result<Outcome, Failure>) -> Ending {
     let own = Part::new(result);
-    // Without collectives, this rank ends by itself.
+    // If ranks cannot communicate, this rank ends by itself.
     joined(communicator, &own).unwrap_or_else(|_| Ending { code: own.code.max(ERROR), text: own.text() })
 }
 
@@ -48,7 +48,7 @@ fn joined(communicator: &dyn Communicator, own: &Part) -> Result<Ending> {
     Ok(Ending { code: code.first().copied().unwrap_or(ERROR), text: ending.text })
 }
 
-/// The ending by the first failure. Its text names the rank, unless all ranks failed alike.
+/// The ending by the first rank that failed. Its text names the rank, unless all ranks have the same text.
 fn together(parts: &[Part]) -> Ending {
     let cause = parts.iter().map(|part| part.kind).max().unwrap_or(Kind::Done);
     if cause == Kind::Done {

@@ -1,4 +1,4 @@
-//! What ends a command early, and the words for it.
+//! Failures of a command: exit code, text and hints.
 
 use std::io;
 use std::path::Path;
@@ -8,16 +8,16 @@ use lapwing::data::{BadColumn, BadColumns, Error};
 
 use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};
 
-/// What ends a command early.
+/// The reason why a command ends early.
 #[derive(Debug)]
 pub enum Failure {
-    /// Arguments of `command` that make no sense, or a question: help or version.
+    /// Arguments that `command` cannot parse, or a request for help or version.
     Parse { error: clap::Error, command: String },
     /// Options that do not go together.
     Usage(String),
-    /// Whatever the library refuses.
+    /// An error of the library.
     Library(Error),
-    /// Nobody reads standard output any more: what was asked for is done.
+    /// The reader of standard output has closed it. This is no error.
     ClosedPipe,
     /// The user asked to stop.
     Interrupted,
@@ -39,7 +39,7 @@ impl Failure {
         Self::Usage(reason.into())
     }
 
-    /// A refusal of standard output.
+    /// An error of writing to standard output.
     pub fn stdout(source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// What may help, a line each.
+    /// Hints, one line each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Parse { error, command } if usage::is_wrong(error) => usage::lines(error, command).1,
@@ -55,7 +55,7 @@ impl Failure {
         }
     }
 
-    /// Exit code of a command that ends so.
+    /// Exit code.
     pub fn code(&self) -> u8 {
         match self {
             Self::Parse { error, .. } if !error.use_stderr() => DONE,
@@ -65,7 +65,7 @@ impl Failure {
         }
     }
 
-    /// One line that says what was wrong; `None` where there is nothing to say.
+    /// The message, one line; `None` for failures without one.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Parse { error, command } => usage::is_wrong(error).then(|| usage::lines(error, command).0),
@@ -85,7 +85,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// What `--drop` is given to leave columns out, as it is typed in a shell.
+/// The argument of `--drop` that leaves bad columns out, quoted for a shell.
 fn drop_list(bad: &BadColumns) -> String {
     let list = join_columns(&bad.columns.iter().map(BadColumn::key).collect::<Vec<_>>());
     let is_plain = |c: char| c.is_alphanumeric() || "_-.,:/@%+=".contains(c);
@@ -95,7 +95,7 @@ fn drop_list(bad: &BadColumns) -> String {
     }
 }
 
-/// The option that sets a parameter of the library, as it is typed; the parameter's own name if there is none.
+/// The option that sets a parameter of the library, such as `--n-neighbors`; the parameter's own name if there is none.
 fn option_name(parameter: &str) -> String {
     let long = match parameter {
         "n_labeled" => "labeled".into(),

@@ -24,7 +24,7 @@ pub struct Input {
     labels: Option<Labels>,
 }
 
-/// The wish to read a graph in blocks, if its file allows it.
+/// Asks for a graph to be read in blocks, if its file allows it.
 #[derive(Clone, Copy)]
 pub struct Streamed {
     /// The number of nodes, if known.

@@ -34,7 +34,7 @@ use crate::ranks::Ranks;
 
 /// Exit code: all done.
 const DONE: u8 = 0;
-/// Exit code, only with `--strict`: finished, but there is something to look at.
+/// Exit code, only with `--strict`: finished, but not converged, or with rows unreached or undecided.
 const LOOK: u8 = 1;
 /// Exit code: usage or input error.
 const ERROR: u8 = 2;
@@ -72,19 +72,17 @@ enum Command {
     Completions(completions::Completions),
 }
 
-/// How a command that did not fail ended.
+/// Outcome of a command that did not fail.
 enum Outcome {
-    /// Nothing to add.
     Done,
-    /// Not converged, or rows without a label.
+    /// Not converged, or rows unreached or undecided.
     Look,
 }
 
 /// Runs the program on the arguments of this process, together with the other ranks of `communicator`; all ranks return
 /// the same exit code, and rank 0 alone prints.
 ///
-/// `threads` are the worker threads where `--threads` is not given; `None` stands for every processor this process may
-/// use.
+/// `threads` is the default of `--threads`; `None` means every processor that this process may use.
 pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode {
     heap::return_freed_memory();
     let ranks = Ranks::new(communicator, threads);
@@ -93,7 +91,7 @@ pub fn main(communicator: &dyn Communicator, threads: Option<usize>) -> ExitCode
     end_by(communicator, &result)
 }
 
-/// The command of these arguments, the program's name first, and what its parameters belong to, with their values.
+/// Parses the arguments (the program's name first) into a command and its parameters.
 fn parse(arguments: &[OsString]) -> Result<(Cli, Subject), Failure> {
     let known = Cli::command();
     let is_command = |word: &&OsString| known.get_subcommands().any(|c| c.get_name() == word.as_os_str());
@@ -113,9 +111,9 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, Subject), Failure> {
     Ok((cli, subject))
 }
 
-/// The program's commands; `name` is the one whose parameters are those of `subject`.
+/// The program's commands. The command `name` gets the parameters of `subject`.
 fn whole_command(name: Option<&str>, subject: &Subject) -> clap::Command {
-    // Wherever a number is expected, one below 0 is a number too and gets the option's own answer.
+    // A negative number is parsed as a value, not as an option, so that the error names the range of the parameter.
     let takes_numbers = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
         true => argument.allow_negative_numbers(true),
         false => argument,
@@ -127,13 +125,13 @@ fn whole_command(name: Option<&str>, subject: &Subject) -> clap::Command {
     command.mut_subcommands(|subcommand| subcommand.mut_args(takes_numbers))
 }
 
-/// The program's commands with the parameters of every method: for completions, and to know which parameters are options.
+/// The program's commands with the parameters of every method: for completions, and to look up which parameters have options.
 fn command_of_all() -> clap::Command {
     let add = |command: clap::Command| Subject::of_all(command.get_name()).add_to(command);
     Cli::command().mut_subcommands(add)
 }
 
-/// The option that a command does not have, where that is what is wrong.
+/// The option that the command does not have, if that is the error.
 fn unknown_option(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
@@ -142,8 +140,8 @@ fn unknown_option(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Ends the work of this rank as the program does: waits for the others, prints the first failure at rank 0, and returns
-/// the exit code of them all. For programs of their own that call the library across ranks.
+/// Ends this rank as the program does: waits for the others, prints the first failure at rank 0, and returns the common exit
+/// code. For other programs that call the library across ranks.
 pub fn end(communicator: &dyn Communicator, result: Result<(), Error>) -> ExitCode {
     end_by(communicator, &result.map(|()| Outcome::Done).map_err(Failure::from))
 }
@@ -181,11 +179,11 @@ fn run(command: &Command, subject: &Subject, ranks: &Ranks) -> Result<Outcome, F
 
 /// Prints help or the version.
 fn answer(question: &clap::Error) {
-    // A reader that closed its end has read enough of the help.
+    // An error here means that the reader of the help has closed the pipe.
     let _ = question.print();
 }
 
-/// Bold and in an ANSI color, on terminals whose user did not object.
+/// `text`, bold and in an ANSI color on terminals; unchanged if `NO_COLOR` is set.
 fn paint(text: &str, color: &str) -> String {
     let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
@@ -222,7 +220,7 @@ mod tests {
         let lines = joined.lines().map(|line| line.rsplit(" | ").next().unwrap_or(line).trim());
         let lines =
             lines.filter(|line| line.starts_with("lapwing ") && !line.contains('…') && !line.contains("COMMAND"));
-        // What stands behind is a comment, what the line does, or another program's.
+        // The rest of a line after one of these is an explanation, a comment or a redirection.
         let ends = ["  ", " #", " > ", " 2>", " < ", " | ", "`"];
         lines
             .map(|line| ends.iter().fold(line, |line, end| line.split(end).next().unwrap_or(line)).to_owned())

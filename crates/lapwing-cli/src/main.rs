@@ -1,4 +1,4 @@
-//! The program `lapwing`: one process, everything else in the library of this crate.
+//! The program `lapwing`, in one process; the rest is in the library of this crate.
 
 use std::process::ExitCode;
 

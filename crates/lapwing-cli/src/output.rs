@@ -24,7 +24,7 @@ pub enum Unreached {
     Prior,
 }
 
-/// The complete files of a run, which get their names together; with paths and contents, in the order of writing.
+/// The staged files of a run, which are renamed together, with their paths and contents in the order of writing.
 #[derive(Default)]
 pub struct Written {
     staged: Vec<Staged>,

@@ -23,7 +23,7 @@ pub fn are_rows(path: &Path) -> bool {
     can_stream(path) || generated(path).is_some()
 }
 
-/// The text behind `generated:`.
+/// The text after `generated:`.
 pub fn generated(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix(GENERATED)
 }

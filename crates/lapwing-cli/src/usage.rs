@@ -1,16 +1,16 @@
-//! What the program says of arguments that make no sense: one line that says what was wrong, then hints.
+//! Texts for arguments that cannot be parsed: one line with the error, then hints.
 
 use clap::error::ErrorKind;
 
-/// Whether there is something wrong: other errors of the parser ask for help or the version.
+/// Whether this is an error; otherwise it is a request for help or the version.
 pub fn is_wrong(error: &clap::Error) -> bool {
     error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
-/// The line, without `error:`, and the hints; `command` is what was called, such as `lapwing label`.
+/// The line, without `error:`, and the hints; `command` is the called command, such as `lapwing label`.
 pub fn lines(error: &clap::Error, command: &str) -> (String, Vec<String>) {
     let text = error.render().to_string();
-    // What follows is a summary of the usage, for which there is a hint.
+    // The usage is cut off; a hint points to it instead.
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
     let text = text.split("\n\nFor more information").next().unwrap_or_default();
     let (mut words, mut hints) = (String::new(), Vec::new());

@@ -10,11 +10,11 @@ use crate::dense::{BLOCK_ROWS, blocks, with_slice};
 use crate::scan::Value;
 use crate::{BadColumns, Csr, Dense, DenseValues, Error, Result, Run};
 
-/// The least value that the largest of all features may have. Below it, single precision does not hold distances and
-/// their differences: its least normal number is 1.2e-38, and distances need seven digits.
+/// Smallest allowed value of the largest absolute feature. Below it, single precision does not hold distances and their
+/// differences: its least normal number is 1.2e-38, and distances need seven digits.
 const SMALLEST: f64 = 1e-30;
 
-/// Feature matrix (n_samples, n_features): what graphs are built from and new points are given as.
+/// Feature matrix (n_samples, n_features), of fitted or of new rows.
 #[derive(Clone, Debug)]
 pub enum Features<'a> {
     /// Every value stored.

@@ -1,4 +1,4 @@
-//! Numbers that look random and depend on what they are made of alone: fingerprints, and streams that need no state.
+//! Hashes: pseudo-random numbers that depend only on their input, for fingerprints and for random streams without state.
 
 /// SplitMix64 (Steele, Lea & Flood 2014): value number `z` of one stream, all bits mixed. One to one.
 pub fn mix(z: u64) -> u64 {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// What sums are taken of.
+/// A term of a sum.
 pub trait Summand: Send {
     /// self ← self + other.
     fn add(&mut self, other: &Self);
@@ -36,7 +36,7 @@ pub fn add(a: &mut [f64], b: &[f64]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
 }
 
-/// `zero` and then the parts, in their order; the parts are made in parallel on the current pool, and all held.
+/// The sum of `zero` and the parts, in their order. The parts are computed in parallel on the current pool, and all held.
 pub fn sum_in_order<T: Summand>(zero: T, parts: impl ParallelIterator<Item = T>) -> T {
     let parts: Vec<T> = parts.collect();
     sum_of_parts(zero, &parts)

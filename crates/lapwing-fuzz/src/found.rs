@@ -1,4 +1,4 @@
-//! The files that a campaign keeps: inputs that showed a defect, one for each place, and a sample of accepted inputs.
+//! The files that a campaign keeps: the smallest input for each defect, and a sample of accepted inputs.
 
 use std::fs;
 use std::io;

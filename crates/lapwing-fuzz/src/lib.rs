@@ -1,7 +1,7 @@
 //! Damaged files for every reader of lapwing.
 //!
-//! A [`Target`] is a reader with the conditions on all that it accepts. [`seeds`] makes valid files for it, [`mutate`]
-//! damages them by their format, and [`judge`](mod@judge) tells the result of one file. With the feature `libfuzzer`,
+//! A [`Target`] is a reader with checks of everything that it accepts. [`seeds`] makes valid files for it, [`mutate`] damages
+//! them by their format, and [`judge`](mod@judge) classifies the result of one file. With the feature `libfuzzer`,
 //! mutations follow coverage (`guided`). The program `fuzz` supervises a [`campaign`], as `cargo xtask fuzz` starts it. The
 //! test `corpus` reads the files in `tests/corpus`, which have shown defects.
 

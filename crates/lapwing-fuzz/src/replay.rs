@@ -91,7 +91,7 @@ impl Clock {
     }
 }
 
-/// Processor time of this process so far; 0 if the system does not tell it.
+/// Processor time of this process so far; 0 if the system does not report it.
 fn worked() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes a time into `time`.

@@ -1,4 +1,4 @@
-//! From neighbors to an affinity graph: weights, widths, symmetrization.
+//! Affinity graph of neighbors: kernel widths, edge weights, symmetrization.
 
 use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run};
 
@@ -9,7 +9,7 @@ use crate::{
     Components, Graph, GraphParams, KnnEdges, Metric, SELF_TUNING_BANDWIDTH, Symmetrize, Weighting, kneighbors,
 };
 
-/// Kernel widths of the weights; new points are weighed by the same widths.
+/// Kernel widths of the weights; edges of new rows use the same widths.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Widths {
     /// h·σᵢ of each row (n).
@@ -20,7 +20,7 @@ pub enum Widths {
     None,
 }
 
-/// A graph, and what attaching new points to it needs.
+/// A graph, with the kernel widths for edges of new rows and reports on how it was built.
 #[derive(Clone, Debug)]
 pub struct AffinityGraph {
     /// The graph.
@@ -59,7 +59,7 @@ impl AffinityGraph {
     }
 }
 
-/// A warning where most rows equal all their neighbors.
+/// A warning if most rows are equal to all their neighbors.
 fn duplicates(knn: &KnnReport, n: usize) -> Option<String> {
     let n_rows = knn.n_duplicate_rows;
     (n_rows > n / 2).then(|| {
@@ -236,7 +236,7 @@ pub(crate) fn single(weight: f64) -> f64 {
 }
 
 impl Weighting {
-    /// The model by which weights are learned, where they are.
+    /// The model by which weights are learned; `None` if they are not learned.
     pub fn model(self) -> Option<LearnModel> {
         match self {
             Self::Learned => Some(LearnModel::Log),

@@ -1,4 +1,4 @@
-//! Every way to an affinity graph: nearest neighbors, weights, symmetrization, components.
+//! Affinity graphs and low-rank affinities from features; sparsifiers of graphs.
 //!
 //! From features to a graph in one call: [`affinity_graph`]. Step by step: [`kneighbors`] finds neighbors and
 //! distances, [`Weighting`] and [`Symmetrize`] turn them into the weights of a [`Graph`].

@@ -20,9 +20,9 @@ choices! {
 }
 
 choices! {
-    /// What becomes of rows of zeros under the cosine metric; other metrics have nothing against them.
+    /// Treatment of rows of zeros under the cosine metric; other metrics allow them.
     pub enum ZeroRows("zero_rows", default Error) {
-        /// They are an error that names the first one.
+        /// They are an error, which names the first one.
         Error = "error",
         /// They are at distance 1 from every row, as if orthogonal to it.
         Allow = "allow",
@@ -75,7 +75,7 @@ choices! {
 }
 
 parameters! {
-    /// What neighbors to search and how.
+    /// Parameters of a neighbor search.
     pub struct KnnParams {
         /// Neighbors of each row. Below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
@@ -112,7 +112,7 @@ parameters! {
         zero_rows: ZeroRows = ZeroRows::Error, if [metric: "cosine"];
     }
     extra {
-        /// How weights are learned, where they are.
+        /// How weights are learned, if they are.
         learn: LearnParams = LearnParams::default()
     }
 }
@@ -130,7 +130,7 @@ impl Metric {
         }
     }
 
-    /// Whether no distance is below 0, so that rows at distance 0 are as near as can be.
+    /// Whether distances are at least 0, so that no row is nearer than one at distance 0.
     pub(crate) fn is_distance(self) -> bool {
         self != Self::InnerProduct
     }
@@ -166,7 +166,7 @@ impl GraphParams {
         Ok(())
     }
 
-    /// The search that `n` rows of `d` columns get.
+    /// The search method for `n` rows of `d` columns.
     pub(crate) fn search(&self, n: usize, d: usize, is_sparse: bool) -> KnnMethod {
         if is_sparse { KnnMethod::Exact } else { self.knn_method.choose(n, d, self.n_neighbors) }
     }
@@ -186,7 +186,7 @@ impl GraphParams {
         KnnParams { n_neighbors: n_neighbors.min(n), ..self.knn() }
     }
 
-    /// The neighbor search these parameters ask for; learned graphs look further, see [`LearnParams`].
+    /// Parameters of the neighbor search; learned graphs search more neighbors, see [`LearnParams`].
     pub fn knn(&self) -> KnnParams {
         KnnParams {
             n_neighbors: self.n_neighbors,

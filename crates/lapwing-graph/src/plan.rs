@@ -59,7 +59,7 @@ impl GraphParams {
 
     /// Peak of the search by partitions, apart from its threads; `result` are the bytes of the neighbors.
     fn partition_bytes(&self, n: usize, d: usize, k: usize, result: usize) -> usize {
-        // Rows that look short may turn out too coarse for bytes.
+        // Whether shorter rows are rounded to bytes is decided by their values, so the plan assumes that they are not.
         let is_rounded = memory::may_round(d) && d >= 64;
         let kept = memory::partition_width(k, memory::may_round(d), self.recall_target);
         let rows = n * if is_rounded { d + 8 } else { 4 * d + 8 };
@@ -75,7 +75,7 @@ impl GraphParams {
 /// Bytes for each stored entry of sparse rows: tails, their index, and heads.
 const SPARSE_ENTRY: usize = 8 + 6 + 8;
 
-/// Lists with locks and limits of `n` rows that search among `n_train`, and the resulting neighbors.
+/// Bytes of the lists, locks and limits of `n` rows that search among `n_train`, and of the resulting neighbors.
 fn exact_bytes(n_train: usize, n: usize, k: usize) -> usize {
     (8 * memory::list_width(k, n_train) + 13) * n + 8 * k * n
 }

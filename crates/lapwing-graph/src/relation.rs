@@ -1,8 +1,8 @@
 //! The relation "i has neighbor j" in both directions, and sparse matrices filled row by row in parallel.
 //!
 //! Rows of a result are merged from the neighbors of a row and the rows that have it as a neighbor; entries are counted first
-//! and filled second. Cost: O(n·k) time in parallel; 12 bytes a neighbor more than the two lists for a moment. Entries are in
-//! the order of rows, whichever thread wrote them.
+//! and filled second. Cost: O(n·k) time in parallel; at its peak 12 bytes a neighbor besides the two lists. Entries are in the
+//! order of rows for any number of threads.
 
 use rayon::prelude::*;
 
@@ -60,8 +60,7 @@ impl<V: Copy + Default + Send + Sync> Incoming<V> {
     }
 }
 
-/// The entries of each piece of the lists, in buckets by their neighbors: the rows of one bucket fit in the cache, where those
-/// of all do not.
+/// The entries of each piece of the lists, in buckets by their neighbors. The rows of one bucket fit in the cache.
 fn bucket<V: Copy + Send + Sync>(indices: &[u32], values: &[V], k: usize) -> Vec<Vec<Vec<Entry<V>>>> {
     let n = indices.len() / k.max(1);
     let rows = n.div_ceil(PIECES).max(1);
@@ -89,8 +88,8 @@ pub(crate) fn sort_by_row<V: Copy + Send>(k: usize, indices: &mut [u32], values:
     });
 }
 
-/// Visits the union of two lists sorted by id: `visit` gets the value in `a`, or in `b` where `a` has none, and the value in
-/// `b` where both have one.
+/// Visits the union of two lists sorted by id: `visit` gets the id, its value in `a` (or in `b` if `a` lacks it), and its value
+/// in `b` if both have it.
 pub(crate) fn merge<V: Copy>(a: &[(u32, V)], b: &[(u32, V)], mut visit: impl FnMut(u32, V, Option<V>)) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {

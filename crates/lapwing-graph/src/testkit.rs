@@ -1,5 +1,5 @@
-//! Synthetic rows and a brute-force twin of the neighbor search, and the graphs of the solver's testkit: shared by the tests of several
-//! crates.
+//! Shared by the tests of several crates: synthetic rows, a brute-force twin of the neighbor search, and the graphs of the solver's
+//! testkit.
 
 use lapwing_data::Features;
 pub use lapwing_solve::testkit::*;

@@ -1,8 +1,8 @@
-//! Class mass normalization: scores scaled so that each class has the mass its prior asks for (Zhu et al. 2003, eq. 9).
+//! Class mass normalization: scores scaled so that the sum of each class over the rows is its prior (Zhu et al. 2003, eq. 9).
 
 use lapwing_data::Matrix;
 
-/// Factor on each class, π_c / Σᵢ (f_c(i) − offset_c) over the rows a label reaches; 0 for a class of no positive mass.
+/// Factor of each class, π_c / Σᵢ (f_c(i) − offset_c) over the reached rows; 0 for a class whose sum is not positive.
 pub(crate) fn mass_scale(scores: &Matrix, offset: &[f64], prior: &[f64]) -> Vec<f64> {
     let mut mass = vec![0.0; prior.len()];
     for row in scores.rows().filter(|row| !row.iter().any(|s| s.is_nan())) {

@@ -1,4 +1,4 @@
-//! Several methods on one labeled data set: labels are hidden, accuracy on them is measured.
+//! Compares methods on one labeled data set: hides labels and measures the accuracy on them.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{Method, Problem, metrics, split};
 
-/// What to compare.
+/// Numbers of labels and draws of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareParams {
     /// Numbers of labeled rows to keep, drawn stratified: at least one of each class where the number allows.
@@ -32,15 +32,15 @@ pub struct CompareRow {
     pub accuracy_sd: f64,
     /// Median seconds of a fit, the shared graph not included.
     pub seconds: f64,
-    /// Seconds of the graph it used, built once for all draws; 0 if it was given or not needed.
+    /// Seconds to build its graph, once for all draws; 0 if it was given or not needed.
     pub graph_seconds: f64,
-    /// Share of hidden rows that no label reached, mean over the draws; they count as errors.
+    /// Share of hidden rows that no label reached, mean over the draws; these rows count as errors.
     pub unreached: f64,
 }
 
 /// Hides all but some labels and measures each method on the hidden ones, draw by draw.
 ///
-/// Methods with equal graph parameters share one graph. Every method meets the same draws.
+/// Methods with equal graph parameters share one graph. All methods get the same draws.
 ///
 /// # Errors
 /// [`Error::Param`] for a number of labels that is zero or not below the labeled rows; whatever a fit refuses.
@@ -55,7 +55,7 @@ pub fn compare(
     if params.repeats == 0 {
         return Err(Error::param("repeats", 0, "at least 1"));
     }
-    // Draws first: a number of labels that cannot be is found before any graph is built.
+    // Draws come first, so that an invalid number of labels is refused before a graph is built.
     let mut draws = Vec::new();
     for &n_labeled in &params.n_labeled {
         for draw in 0..params.repeats as u64 {

@@ -1,8 +1,8 @@
-//! Labels for new points: the weighted mean of their neighbors' scores, or functions of the features that were fitted.
+//! Scores of new rows: the weighted mean of their neighbors' scores, or a fitted function of the features.
 //!
-//! Of neighbors: f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows, which is what the harmonic condition says of a
-//! node with those edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbor query per new row; where the
-//! graph was built by partitions, through an index that the first query makes and a saved model keeps.
+//! The mean is f(x) = Σⱼ w(x, xⱼ) fⱼ / Σⱼ w(x, xⱼ) over the k nearest fitted rows: the harmonic condition at a node with these
+//! edges (Delalleau, Bengio & Le Roux 2005, eq. 7). Cost: one neighbor query per new row. If the graph was built by partitions,
+//! queries use an index, which the first query builds and a saved model holds.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,10 +18,10 @@ use crate::Problem;
 use crate::baselines::EigenfunctionExtension;
 use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 
-/// What gives scores to new rows.
+/// Gives scores to new rows.
 #[derive(Clone, Debug)]
 pub enum Extension<'a> {
-    /// Their neighbors among the fitted rows.
+    /// Means over neighbors among the fitted rows.
     Neighbors(NeighborExtension<'a>),
     /// Functions of the features.
     Eigenfunctions(EigenfunctionExtension),
@@ -63,7 +63,7 @@ impl Extension<'_> {
         }
     }
 
-    /// Scores of new rows (m, d), and how far off they may be where that is known.
+    /// Scores of new rows (m, d), with bounds on their errors if the fit has any.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -79,7 +79,7 @@ impl Extension<'_> {
         matches!(self, Self::Neighbors(neighbors) if neighbors.scores.n_rows() == n)
     }
 
-    /// Notes what the standings of the fitted rows may be off by (n), where new rows get means of their scores.
+    /// Sets the bounds on the errors of the fitted rows' standings (n), if new rows get means of these rows' scores.
     pub(crate) fn set_errors(&mut self, errors: Vec<f64>) {
         if let Self::Neighbors(neighbors) = self
             && neighbors.scores.n_rows() == errors.len()
@@ -88,7 +88,7 @@ impl Extension<'_> {
         }
     }
 
-    /// Takes other scores of the fitted rows, where new rows get means of them.
+    /// Replaces the scores of the fitted rows, if new rows get means of these.
     pub(crate) fn replace_scores(&mut self, scores: &Arc<Matrix>) {
         if let Self::Neighbors(neighbors) = self
             && neighbors.scores.n_rows() == scores.n_rows()
@@ -98,7 +98,7 @@ impl Extension<'_> {
         }
     }
 
-    /// Makes now what predictions would make when first needed: the index of the fitted rows.
+    /// Builds the index of the fitted rows now, instead of at the first prediction.
     ///
     /// # Errors
     /// As [`NeighborExtension::index`].
@@ -141,33 +141,33 @@ impl<'a> From<UnfoldedExtension<'a>> for Extension<'a> {
     }
 }
 
-/// What labels new rows from their neighbors among the fitted ones.
+/// Weighted means over the neighbors among the fitted rows.
 #[derive(Clone, Debug)]
 pub struct NeighborExtension<'a> {
     /// Fitted features (n, d).
     pub features: Features<'a>,
-    /// How the fitted graph was built; new points are attached likewise.
+    /// How the graph was built; new rows are joined to it in the same way.
     pub graph: GraphParams,
     /// Kernel widths of the fitted rows.
     pub widths: Widths,
     /// Scores of the fitted rows (n, c), NaN where no label reaches.
     pub scores: Arc<Matrix>,
-    /// What the difference of two standings of a fitted row may be off by (n), where labels were certified.
+    /// Bound on the error of the difference of any two standings of each fitted row (n), if labels were certified.
     pub errors: Option<Arc<Vec<f64>>>,
-    /// Index of the fitted rows, made when it is first needed.
+    /// Index of the fitted rows, built by the first query.
     pub index: Arc<LazyIndex>,
 }
 
-/// Scores of new rows, and how far off they may be.
+/// Scores of new rows and bounds on their errors.
 #[derive(Clone, Debug)]
 pub struct Extended {
     /// Scores (m, c), NaN where no label reaches.
     pub scores: Matrix,
-    /// What the difference of two standings of a row may be off by (m), where the labels of the fit were certified.
+    /// Bound on the error of the difference of any two standings of each row (m), if the labels of the fit were certified.
     pub errors: Option<Vec<f64>>,
 }
 
-/// An index of fitted rows that is made when it is first needed.
+/// An index of the fitted rows, built by the first query.
 #[derive(Debug, Default)]
 pub struct LazyIndex {
     kept: Option<Cells>,
@@ -175,23 +175,23 @@ pub struct LazyIndex {
 }
 
 impl LazyIndex {
-    /// One that is made again from what a model kept.
+    /// An index that is restored from the cells in a saved model.
     pub fn kept(cells: Cells) -> Self {
         Self { kept: Some(cells), ready: OnceLock::new() }
     }
 
-    /// What is to be kept of it, if it was made or kept before.
+    /// The cells to save, if the index was built or restored.
     pub fn cells(&self) -> Option<&Cells> {
         self.ready.get().map(NeighborIndex::cells).or(self.kept.as_ref())
     }
 
-    /// The index of the fitted rows `features`, made now unless it is there; none where all of them are compared.
+    /// The index of the fitted rows `features`, built now if there is none yet; `None` if a query compares all rows anyway.
     ///
     /// # Errors
     /// As [`NeighborIndex::build`].
     ///
     /// # Complexity
-    /// About one partition of the fitted rows and brute force for 500 of them; one copy if its cells were kept.
+    /// About one partition of the fitted rows, and brute force for 500 of them; one copy if it is restored.
     pub fn of(&self, features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<Option<&NeighborIndex>> {
         match NeighborIndex::pays(features, params) {
             true => self.get(features, params, run).map(Some),
@@ -199,7 +199,7 @@ impl LazyIndex {
         }
     }
 
-    /// The k nearest of the fitted rows `features` for every row of `new`, through the index where there is one.
+    /// The k nearest of the fitted rows `features` for every row of `new`, by the index unless all rows are compared.
     ///
     /// # Errors
     /// As [`query`].
@@ -227,14 +227,14 @@ impl LazyIndex {
             Some(cells) => NeighborIndex::from_cells(features, params, cells.clone(), run)?,
             None => NeighborIndex::build(features, params, run)?,
         };
-        // Whoever made it first: all make the same.
+        // Two threads may build it at once; both get the same index, and the first one stays.
         Ok(self.ready.get_or_init(|| index))
     }
 }
 
 impl<'a> NeighborExtension<'a> {
-    /// What labels new rows as the graph among the fitted ones does: `affinity`, built from the features of `problem` by
-    /// `graph`. None where only a graph was given, or one without the widths that the weights need.
+    /// The extension of `affinity`, the graph that `graph` built from the features of `problem`. `None` without features, or
+    /// without the kernel widths that the weights need.
     pub(crate) fn of_graph(
         problem: &Problem<'_, 'a>,
         affinity: &AffinityGraph,
@@ -255,7 +255,7 @@ impl<'a> NeighborExtension<'a> {
         })
     }
 
-    /// What gives new rows the scores (l, c) of the nearest of the rows `features` (l, d).
+    /// Gives each new row the scores (l, c) of the nearest of the rows `features` (l, d).
     pub(crate) fn of_nearest(features: Features<'a>, metric: Metric, zero_rows: ZeroRows, scores: Arc<Matrix>) -> Self {
         let graph = GraphParams {
             n_neighbors: 1,
@@ -279,7 +279,7 @@ impl<'a> NeighborExtension<'a> {
         self.extend_with_errors(new, run).map(|extended| extended.scores)
     }
 
-    /// Scores of new rows, and how far off they may be: a mean of scores is off by no more than the mean of their errors.
+    /// Scores of new rows and bounds on their errors: the error of a mean is at most the mean of the errors.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -291,7 +291,8 @@ impl<'a> NeighborExtension<'a> {
             if found.total > 0.0 {
                 out.iter_mut().for_each(|value| *value /= found.total);
             } else {
-                // So far away that every weight underflows: the neighbors count alike. Without any: 0 / 0, NaN.
+                // The row is so far away that every weight underflows: all neighbors get equal weight. No neighbor that a label
+                // reaches: 0 / 0 = NaN.
                 out.iter_mut().zip(&found.plain).for_each(|(value, plain)| *value = plain / found.reached);
             }
         })?;
@@ -309,7 +310,7 @@ impl<'a> NeighborExtension<'a> {
         Ok((sums, found.iter().map(|found| found.total).collect()))
     }
 
-    /// Weighted sums for every new row, finished by `finish`; and those of weights and errors.
+    /// The weighted sums of scores for every new row, after `finish`; and the sums of weights and errors.
     fn each(
         &self,
         new: &Features<'_>,
@@ -358,7 +359,8 @@ impl<'a> NeighborExtension<'a> {
         self.graph.knn_of_new(self.features.n_rows())
     }
 
-    /// Weights of a new row's neighbors where those of the fitted graph were learned: the row by itself, at their sparsity.
+    /// Weights of a new row's neighbors if the graph was learned: those that learning gives the row by itself, at the sparsity of
+    /// the fitted graph.
     fn learned_weights(&self, neighbors: &Neighbors, row: usize) -> Option<Vec<f64>> {
         let (Some(model), Widths::One(sparsity)) = (self.graph.weights.model(), &self.widths) else { return None };
         let distances: Vec<f32> = neighbors.row(row).map(|neighbor| neighbor.1).collect();
@@ -394,7 +396,7 @@ impl<'a> NeighborExtension<'a> {
     }
 }
 
-/// What the neighbors of a new row are together.
+/// Sums over the neighbors of a new row that a label reaches.
 struct Found {
     /// Sum of their weights.
     total: f64,
@@ -408,13 +410,13 @@ struct Found {
     plain_error: f64,
 }
 
-/// Sums over the neighbors of a new row.
+/// Sums over the neighbors of a new row, without those of scores.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    /// Of their weights.
+    /// Sum of the weights.
     total: f64,
-    /// Of weight times error.
+    /// Sum of weight times error.
     error: f64,
-    /// The mean of their errors.
+    /// Mean of the errors.
     plain_error: f64,
 }

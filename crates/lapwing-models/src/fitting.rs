@@ -1,4 +1,4 @@
-//! The frame of a fit: what every method does before and after its own computation.
+//! Steps that every fit takes before and after the method's own computation.
 //!
 //! [`Fitting::new`] checks the problem and begins the report; [`Fitting::regression`] also checks the targets of a regression.
 //! A method then takes its graph from [`Fitting::graph`] and the components of this graph from [`Fitting::components`],
@@ -28,9 +28,9 @@ pub(crate) enum Affinity<'p> {
 
 /// The temperature of a decision by the largest score.
 pub(crate) enum Temperature {
-    /// Set by the kind of the scores; none for scores that are shares.
+    /// Fixed by the kind of scores; `None` for scores that are shares.
     Fixed(Option<f64>),
-    /// Fitted, or the typical one of the scores where none was. The report notes it.
+    /// Fitted; `None` takes the typical temperature of the scores. The report states it.
     Fitted(Option<f64>),
 }
 
@@ -70,7 +70,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         }
     }
 
-    /// The features, all of which are finite; for a method that does not work on a graph alone.
+    /// The features, checked to be finite; for a method that needs features.
     pub fn features(&self) -> Result<&'p Features<'a>> {
         let features = self.problem.required_features(&self.report.method)?;
         features.check(self.run)?;
@@ -99,8 +99,8 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         Ok(affinity)
     }
 
-    /// The components of the graph, found in the phase "components". The report describes the graph and counts the rows
-    /// without a label in their component.
+    /// The components of the graph, found in the phase "components". Adds to the report a description of the graph and the
+    /// number of rows that no label reaches.
     pub fn components(&mut self, affinity: &AffinityGraph) -> Components {
         let components = self.report.time("components", self.run, |_| affinity.graph.components());
         affinity.describe(&components, &mut self.report);
@@ -111,7 +111,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         components
     }
 
-    /// Writes into the report how a solve on the graph went.
+    /// Adds a solve on the graph to the report, with its warnings.
     pub fn note_solve(&mut self, solve: SolveSummary, graph: &GraphParams, tol: f64) {
         notes::low_recall(&mut self.report, graph.recall_target);
         notes::unreached(&mut self.report);
@@ -146,7 +146,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         self.classified(rule, labeling, extension, graph)
     }
 
-    /// Ends a classification whose rows have labels.
+    /// The result of a classification.
     pub fn classified(
         self,
         rule: Rule,
@@ -158,7 +158,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         Fitted { labeling, rule, extension, graph, report }
     }
 
-    /// Ends a regression that gives a value to every row.
+    /// The result of a regression that gives a value to every row.
     pub fn regressed(
         self,
         values: Arc<Matrix>,

@@ -1,7 +1,7 @@
-//! What held-out rows say of two candidates.
+//! Chooses between candidates by their losses on held-out rows.
 
-/// Whether the losses of a candidate are below those of another one on the same rows (l), by more than `errors` standard
-/// errors of their mean difference.
+/// Whether the mean of `losses` is below that of `than` on the same rows (l), by more than `errors` standard errors of the mean
+/// difference.
 pub(crate) fn is_better(losses: &[f64], than: &[f64], errors: f64) -> bool {
     let differences: Vec<f64> = than.iter().zip(losses).map(|(a, b)| a - b).collect();
     let l = differences.len() as f64;
@@ -10,8 +10,8 @@ pub(crate) fn is_better(losses: &[f64], than: &[f64], errors: f64) -> bool {
     mean > errors * (variance / l).sqrt()
 }
 
-/// The candidate of least total loss, the first of equals; the first of all, the default, unless that one is better by more
-/// than `errors` standard errors.
+/// The candidate of least total loss (the first of equals) if it is better than candidate 0, the default, by more than `errors`
+/// standard errors; otherwise 0.
 pub(crate) fn choose(losses: &[Vec<f64>], errors: f64) -> usize {
     let total = |at: usize| losses[at].iter().sum::<f64>();
     let best = (1..losses.len()).fold(0, |best, at| if total(at) < total(best) { at } else { best });

@@ -1,4 +1,4 @@
-//! From scores to labels: the decision rule, label distributions and confidence.
+//! Labels, label distributions and confidence from scores, by a decision rule.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::extend::Extended;
 
-/// How scores (n, c) become labels and label distributions; kept in models, so that new rows are treated alike.
+/// How scores (n, c) become labels and label distributions. Models hold the rule, so that it decides new rows too.
 ///
-/// With s = (score − offset) · scale, the largest s decides, and the label distribution is softmax(s / T), or s itself
-/// (cut at 0, brought to sum 1) where there is no temperature T.
+/// The standing of a class is s = (score − offset) · scale, and the largest one decides. The label distribution is softmax(s / T).
+/// Without a temperature T it is max(s, 0), divided by its sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Subtracted from each score (c): the labeled mean ȳ for a centered decision on plain scores.
+    /// Subtracted from each score (c), such as the mean label ȳ for a centered decision on plain scores.
     pub offset: Vec<f64>,
-    /// Factor on each score after that (c): class mass normalization, else 1; 0 bars a class without a label.
+    /// Factor of each score after that (c): of class mass normalization, else 1. 0 excludes a class without a label.
     pub scale: Vec<f64>,
-    /// Temperature T > 0 of the softmax; `None` where scores are shares already.
+    /// Temperature T > 0 of the softmax; `None` if scores are shares already.
     pub temperature: Option<f64>,
-    /// Class prior (c), the distribution of rows no label reaches.
+    /// Class prior (c): the label distribution of rows that no label reaches.
     pub prior: Vec<f64>,
 }
 
@@ -38,14 +38,15 @@ pub struct Labeling {
     pub confidence: Vec<f64>,
     /// Whether a label reaches the row (n).
     pub reached: Vec<bool>,
-    /// Whether the label is certain to be that of the exact solution (n); false in rows no label reaches. Absent where it was not asked for.
+    /// Whether the label is certified to be that of the exact solution (n); false in rows no label reaches. `None` if nothing was
+    /// certified.
     pub certified: Option<Vec<bool>>,
-    /// Bound on the error of each row's scores (n), infinite where none is known; absent like `certified`.
+    /// Bound on the error of each row's scores (n), infinite without a bound; `None` if nothing was certified.
     pub score_radius: Option<Vec<f64>>,
 }
 
 impl Labeling {
-    /// Rows that a label reaches and whose label is not certified; `None` where that was not asked for.
+    /// Number of reached rows whose label is not certified; `None` if nothing was certified.
     pub fn n_undecided(&self) -> Option<usize> {
         let certified = self.certified.as_ref()?;
         Some(certified.iter().zip(&self.reached).filter(|(certain, reached)| **reached && !**certain).count())
@@ -53,8 +54,7 @@ impl Labeling {
 }
 
 impl Rule {
-    /// The largest score decides among the classes that have a label, of which `mean` (c) are the frequencies. No
-    /// temperature yet.
+    /// The largest score decides, among the classes that have a label; `mean` (c) are their frequencies. No temperature yet.
     pub(crate) fn of_largest(mean: Vec<f64>) -> Self {
         Self { offset: vec![0.0; mean.len()], scale: present(&mean), temperature: None, prior: mean }
     }
@@ -85,8 +85,8 @@ impl Rule {
         }
     }
 
-    /// Labels of new rows, certified where it is known how far off their scores may be: if the class stands above every other by
-    /// more.
+    /// Labels of new rows. If there are bounds on errors, a label is certified if its standing exceeds all others by more than
+    /// the bound.
     pub fn apply_with_errors(&self, extended: Extended) -> Labeling {
         let mut labeling = self.apply(Arc::new(extended.scores));
         labeling.certified = extended.errors.map(|errors| {
@@ -103,7 +103,7 @@ impl Rule {
         labeling
     }
 
-    /// Class, confidence and reached of some rows with `scores`; their distributions go to `out`.
+    /// Decides some rows with `scores`: class, confidence and whether it is reached go to `decided`, distributions to `out`.
     fn block(&self, scores: &[f64], out: &mut [f64], decided: &mut [(u32, f64, bool)]) {
         let c = self.scale.len().max(1);
         for (scores, out) in scores.chunks_exact(c).zip(out.chunks_exact_mut(c)) {
@@ -111,7 +111,8 @@ impl Rule {
             match self.temperature {
                 Some(temperature) => {
                     let (top, cold) = (top(out), temperature.recip());
-                    // A temperature so low that its inverse overflows still says which is the largest.
+                    // The inverse of a very low temperature overflows. With the largest number instead, the largest standing
+                    // still gets all of the share.
                     let cold = cold.min(f64::MAX);
                     out.iter_mut().for_each(|s| *s = if *s < top { (*s - top) * cold } else { 0.0 });
                 }
@@ -134,14 +135,14 @@ impl Rule {
                 out.copy_from_slice(&self.prior);
             }
             let confidence = top(out);
-            // The first of the largest, without a branch that is guessed wrong for every other row.
+            // The first of the largest. Going backward avoids a branch that would be mispredicted in every other row.
             let classes = out.iter().enumerate().rev();
             let class = classes.fold(0, |first, (class, share)| if *share == confidence { class } else { first });
             *decided = (class as u32, confidence, reached);
         }
     }
 
-    /// (score − offset) · scale, −∞ for a barred class.
+    /// (score − offset) · scale; −∞ for an excluded class.
     pub(crate) fn standing(&self, scores: &[f64], out: &mut [f64]) {
         for (((out, score), offset), scale) in out.iter_mut().zip(scores).zip(&self.offset).zip(&self.scale) {
             *out = if *scale > 0.0 { (score - offset) * scale } else { f64::NEG_INFINITY };
@@ -149,7 +150,7 @@ impl Rule {
     }
 }
 
-/// Brings values to sum 1 whose sum, or its inverse, is beyond what a number can be; all alike where they say nothing.
+/// Scales values to sum 1 even if their sum or its inverse overflows. If they are 0, infinite or NaN, all become equal.
 fn to_sum_one(values: &mut [f64]) {
     let largest = top(values);
     if !(largest > 0.0 && largest.is_finite()) || values.iter().any(|value| value.is_nan()) {
@@ -160,7 +161,7 @@ fn to_sum_one(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value /= total);
 }
 
-/// The largest value, which is no NaN.
+/// The largest value, NaN ignored.
 #[inline]
 fn top(values: &[f64]) -> f64 {
     values.iter().fold(f64::NEG_INFINITY, |top, value| if *value > top { *value } else { top })
@@ -171,22 +172,22 @@ pub(crate) fn largest(values: &[f64]) -> usize {
     (1..values.len()).fold(0, |best, at| if values[at] > values[best] { at } else { best })
 }
 
-/// Rows decided at a time: their distributions stay in the nearest cache.
+/// Rows that are decided at a time, so that their distributions stay in the L1 cache.
 const BLOCK_ROWS: usize = 128;
 
 dispatch! {
-    /// e^x of each value, none of which is above 0; e^−708 and less is 0. To within 1e-15 of itself.
+    /// Replaces each value x ≤ 0 by eˣ, with a relative error below 1e-15; by 0 if x < −708.
     pub(crate) fn exponentials(values: &mut [f64]) = each_exponential
 }
 
 #[inline(always)]
 fn each_exponential(values: &mut [f64]) {
-    // ln 2 in two parts, of which the first times a whole number below 2¹¹ is exact.
+    // ln 2 in two parts. The first part times a whole number below 2¹¹ is exact.
     const HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
     const LOW: f64 = 1.908_214_929_270_587_7e-10;
-    // Added to a small number, this rounds it to a whole one, which then stands in the last bits.
+    // 1.5·2⁵². Adding it rounds a small number to a whole one, which is then in the last bits of the sum.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    // 1/13!, …, 1/2!: of Taylor's series, whose rest is below 1e-17 for |x| up to ln 2 / 2.
+    // 1/13!, …, 1/2!: Taylor's series, whose remainder is below 1e-17 for |x| up to ln 2 / 2.
     const TERMS: [f64; 12] = [
         1.0 / 6_227_020_800.0,
         1.0 / 479_001_600.0,
@@ -214,20 +215,20 @@ fn each_exponential(values: &mut [f64]) {
     }
 }
 
-/// 1 for classes that have a label, 0 for others, which are never chosen; `mean` (c) are the labeled class frequencies.
+/// 1 for classes that have a label, 0 for others, which are never chosen; `mean` (c) are the frequencies of the given labels.
 pub(crate) fn present(mean: &[f64]) -> Vec<f64> {
     mean.iter().map(|m| f64::from(u8::from(*m > 0.0))).collect()
 }
 
-/// Share of its class that the median row gets where there are too few labels to fit a temperature.
+/// Confidence of the median row if there are too few labels to fit a temperature.
 const TYPICAL_CONFIDENCE: f64 = 0.9;
 
-/// The temperature at which the softmax gives the median row [`TYPICAL_CONFIDENCE`]. Harmonic scores and fits by least
-/// squares have no scale of their own.
+/// The temperature at which the median row has confidence [`TYPICAL_CONFIDENCE`]. It is needed because scores of harmonic
+/// functions and of least squares have no scale of their own.
 pub(crate) fn typical_temperature(rule: &Rule, scores: &Matrix) -> f64 {
     let c = scores.n_cols();
-    // The margin of the best over the others decides: with all others equally far behind by m, the best has
-    // share 1 / (1 + (c − 1)·exp(−m/T)).
+    // If the best class leads all others by the margin m, its share is 1 / (1 + (c − 1)·exp(−m/T)). The margin here is that over
+    // the mean of the others.
     let mut margins: Vec<f64> = (0..scores.n_rows())
         .into_par_iter()
         .with_min_len(1024)

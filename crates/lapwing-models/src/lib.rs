@@ -1,4 +1,4 @@
-//! The methods: from features or a graph and some labels to a label for every row.
+//! The methods, which label every row from features or a graph and some labels.
 //!
 //! Every method implements [`Method`]; [`method()`] finds one by name. [`compare()`] runs several on one data set.
 

@@ -1,4 +1,4 @@
-//! What all methods share: the problem they are given, the plan they make, and the result they return.
+//! Types that all methods share: problem, plan, result, and the trait [`Method`].
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use serde::Serialize;
 use crate::resident::{Program, base_bytes};
 use crate::{Extension, Labeling, Rule};
 
-/// What is to be labeled: features, a graph, or both (the graph then is the features' own, built before).
+/// The rows to be labeled: features, a graph, or both (then the graph was built from these features).
 #[derive(Clone, Copy)]
 pub struct Problem<'p, 'a> {
     /// Features (n, d).
     pub features: Option<&'p Features<'a>>,
     /// Affinity graph among the n rows.
     pub graph: Option<&'p AffinityGraph>,
-    /// The graph as a stream of edges, in the place of one in memory; for methods that read streams.
+    /// The graph as a stream of edges instead of one in memory; for methods that read streams.
     pub edges: Option<&'p dyn EdgeSource>,
     /// Given labels.
     pub targets: &'p Targets,
@@ -34,13 +34,13 @@ impl std::fmt::Debug for Problem<'_, '_> {
 }
 
 impl<'p, 'a> Problem<'p, 'a> {
-    /// Labels alone; to be completed by features, a graph or both: `Problem { features: Some(&features),
-    /// ..Problem::new(&targets) }`.
+    /// A problem of labels only. Add features, a graph or both: `Problem { features: Some(&features), ..Problem::new(&targets)
+    /// }`.
     pub fn new(targets: &'p Targets) -> Self {
         Self { features: None, graph: None, edges: None, targets }
     }
 
-    /// The first lines of a report on this problem.
+    /// A report with method and sizes filled in.
     pub(crate) fn report(&self, method: &str) -> Report {
         Report {
             method: method.into(),
@@ -73,7 +73,7 @@ impl<'p, 'a> Problem<'p, 'a> {
                 return Err(Error::shape(what, format!("{n} rows, as there are labels"), format!("{rows} rows")));
             }
         }
-        // Scores and probabilities, labels and confidence: what every method leaves.
+        // Every method returns at least scores, distributions, labels and confidence.
         let c = self.targets.n_columns();
         let bytes = (n as u64).saturating_mul(16 * c as u64 + 16);
         check_memory(&format!("a table of scores of {n} rows and {c} columns"), bytes, "give fewer rows or classes")
@@ -89,11 +89,11 @@ pub struct ProblemSize {
     pub n_features: usize,
     /// Undirected edges of a given graph.
     pub n_edges: Option<usize>,
-    /// Bytes that features or graph occupy once read (mapped pages count: they are touched).
+    /// Bytes of features or graph once read. Mapped pages count, because they are read too.
     pub input_bytes: usize,
     /// Whether the features are sparse.
     pub sparse: bool,
-    /// Whether rows are read and labeled in blocks, and none are held.
+    /// Whether rows are read and labeled in blocks instead of being held.
     pub streamed: bool,
     /// Classes.
     pub n_classes: usize,
@@ -112,12 +112,12 @@ pub struct PlanStep {
     pub peak_bytes: u64,
 }
 
-/// What a fit will need.
+/// Peak memory and passes of a fit, known before it starts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// Rows.
     pub n_samples: usize,
-    /// Undirected edges, estimated where the graph is still to be built.
+    /// Undirected edges; an estimate if the graph is built.
     pub n_edges: usize,
     /// Largest resident memory of the process.
     pub peak_bytes: u64,
@@ -128,14 +128,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of these parts, whose peak is the largest of theirs.
+    /// The plan with these parts.
     pub(crate) fn of_steps(n_samples: usize, n_edges: usize, passes: usize, steps: Vec<PlanStep>) -> Self {
         let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(0);
         Self { n_samples, n_edges, peak_bytes, passes, steps }
     }
 
-    /// This plan of features that are standardized first: those that were read, `read_bytes`, are there beside those of `size`
-    /// while these are made, and are read twice for it.
+    /// Adds the step that standardizes the features first. It reads the original features (`read_bytes`) twice and holds them
+    /// beside the standardized ones of `size`.
     pub fn standardized(mut self, size: &ProblemSize, read_bytes: usize) -> Self {
         let base = base_bytes(Program::Search, size);
         let step = PlanStep { name: "standardize".into(), peak_bytes: (base + read_bytes) as u64 };
@@ -146,37 +146,37 @@ impl Plan {
     }
 }
 
-/// What a fit returns.
+/// Result of a classification.
 #[derive(Debug)]
 pub struct Fitted<'a> {
     /// A label for every row.
     pub labeling: Labeling,
     /// How scores became labels.
     pub rule: Rule,
-    /// What labels new rows; absent when only a graph was given.
+    /// Gives scores to new rows; `None` if only a graph was given.
     pub extension: Option<Extension<'a>>,
     /// The graph, if this fit built it.
     pub graph: Option<AffinityGraph>,
-    /// What was built, chosen and spent.
+    /// Graph, choices, solves, times and memory of the fit.
     pub report: Report,
 }
 
-/// What a fit of a regression returns.
+/// Result of a regression.
 #[derive(Debug)]
 pub struct FittedRegression<'a> {
     /// Values (n, 1), NaN in rows no label reaches.
     pub values: Arc<Matrix>,
     /// Whether a label reaches the row (n).
     pub reached: Vec<bool>,
-    /// Bound on the solver's error in each value (n), infinite where none is known; absent where it was not asked for.
+    /// Bound on the solver's error in each value (n), infinite without a bound; `None` if nothing was certified.
     pub score_radius: Option<Vec<f64>>,
-    /// Weighted mean of the given values: what rows no label reaches may be given.
+    /// Weighted mean of the given values; a caller may give it to rows that no label reaches.
     pub mean: f64,
-    /// What gives values to new rows (its scores are the values); absent when only a graph was given.
+    /// Gives values to new rows (as scores); `None` if only a graph was given.
     pub extension: Option<Extension<'a>>,
     /// The graph, if this fit built it.
     pub graph: Option<AffinityGraph>,
-    /// What was built, chosen and spent.
+    /// Graph, choices, solves, times and memory of the fit.
     pub report: Report,
 }
 
@@ -190,7 +190,7 @@ pub trait Method: Send + Sync {
         None
     }
 
-    /// Whether a graph alone is not enough.
+    /// Whether the method needs features, even if a graph is given.
     fn needs_features(&self) -> bool {
         false
     }
@@ -201,16 +201,16 @@ pub trait Method: Send + Sync {
     /// [`Error`] for unusable input; [`Error::Interrupted`].
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
 
-    /// Whether it reads a graph as a stream of edges ([`Problem::edges`]) instead of holding it.
+    /// Whether the method can read a graph as a stream of edges ([`Problem::edges`]) instead of holding it.
     fn reads_streams(&self) -> bool {
         false
     }
 
-    /// Whether it can read rows in blocks ([`LowRank::fit_rows`](crate::LowRank::fit_rows)) instead of holding them.
+    /// Whether the method can read rows in blocks ([`LowRank::fit_rows`](crate::LowRank::fit_rows)) instead of holding them.
     fn reads_rows(&self) -> bool {
         false
     }
 
-    /// What a fit of that size will need.
+    /// The plan of a fit of a problem of that size.
     fn plan(&self, size: &ProblemSize) -> Plan;
 }

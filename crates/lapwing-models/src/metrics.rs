@@ -1,4 +1,4 @@
-//! Accuracy and its like, over the rows whose label is known.
+//! Accuracy of predicted classes.
 
 use lapwing_data::UNLABELED;
 

@@ -1,4 +1,4 @@
-//! A fitted model that can be saved, loaded and asked about new rows, from Rust, Python and the shell.
+//! A fitted model: saves, loads and labels new rows, with one file format for Rust, Python and the shell.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ pub struct Model<'a> {
     pub method: String,
     /// Classes.
     pub classes: ClassNames,
-    /// Names of the feature columns, where they had any; new tables are read by them.
+    /// Names of the feature columns, if they had any; columns of new tables are found by these names.
     pub feature_names: Option<Vec<String>>,
-    /// Standardizing to be done on new rows first.
+    /// Standardizes new rows first.
     pub standardizer: Option<Standardizer>,
-    /// From scores to labels.
+    /// Turns scores into labels.
     pub rule: Rule,
-    /// From new rows to scores.
+    /// Gives scores to new rows.
     pub extension: Extension<'a>,
 }
 
-/// Everything of a model but its arrays.
+/// Settings of a model: all but its arrays.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     classes: ClassNames,
@@ -44,7 +44,7 @@ struct Meta {
 }
 
 impl Meta {
-    /// Whether names and standardizing are those of `d` columns; else what is wrong.
+    /// Checks that names and standardizer have `d` columns; the error is what is wrong.
     fn check_columns(&self, d: usize) -> Result<(), String> {
         if let Some(names) = self.feature_names.as_ref().filter(|names| names.len() != d) {
             return Err(format!("it names {} columns and has {d}", names.len()));
@@ -57,13 +57,13 @@ impl Meta {
     }
 }
 
-/// The same of an extension by neighbors; both stand in one object.
+/// Settings of an extension by neighbors, in the same JSON object as [`Meta`].
 #[derive(Serialize, Deserialize)]
 struct NeighborMeta {
     graph: GraphParams,
-    /// σ where all rows share one.
+    /// σ, if it is the same for all rows.
     width: Option<f64>,
-    /// The index of the fitted rows, whose cells are arrays; absent where there is none.
+    /// Numbers of the index of the fitted rows, if there is one; its cells are arrays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     index: Option<IndexMeta>,
 }
@@ -76,7 +76,7 @@ struct IndexMeta {
 }
 
 impl Model<'_> {
-    /// Labels new rows (m, d), in the units of the original features; certified where the labels of the fit were.
+    /// Labels new rows (m, d), in the units of the original features. Labels are certified if those of the fit were.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Value`] for rows that do not fit; [`Error::Interrupted`].
@@ -88,7 +88,7 @@ impl Model<'_> {
         Ok(run.install(|| self.rule.apply_with_errors(extended)))
     }
 
-    /// Labels rows (m, d) that are the nodes of a graph, as models of unfolded networks can.
+    /// Labels rows (m, d) that are the nodes of a given graph; for models of unfolded networks only.
     ///
     /// # Errors
     /// As [`Model::predict`]; [`Error::Param`] for other models; [`Error::Shape`] for a graph of other rows.
@@ -103,9 +103,8 @@ impl Model<'_> {
         Ok(run.install(|| self.rule.apply(Arc::new(scores))))
     }
 
-    /// Saves the model: its settings and what labels new rows, be it fitted features, widths, scores, and the cells of
-    /// their index if it was made ([`Extension::prepare`]), or functions. The file is written under a temporary name,
-    /// synced and renamed.
+    /// Saves the model: its settings and the arrays of its extension, with the cells of the index if it was built
+    /// ([`Extension::prepare`]). The file is written under a temporary name, synced and renamed.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -113,8 +112,7 @@ impl Model<'_> {
         self.stage(path)?.publish()
     }
 
-    /// [`save`](Self::save) up to the renaming, which [`publish_all`](lapwing_data::write::publish_all) does for several files
-    /// together.
+    /// [`save`](Self::save) without the renaming; [`publish_all`](lapwing_data::write::publish_all) renames several files together.
     ///
     /// # Errors
     /// As [`save`](Self::save).
@@ -136,7 +134,7 @@ impl Model<'_> {
         file.stage(path)
     }
 
-    /// Loads a model saved by any face of lapwing; dense features stay in the file, mapped.
+    /// Loads a model that was saved from Rust, Python or the shell. Dense features are memory-mapped.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Format`] for truncated or foreign files, [`Error::Version`] for newer ones.
@@ -169,7 +167,7 @@ impl Model<'_> {
     }
 }
 
-/// Whether shares are at least 0 and sum to 1, as far as rounding lets them.
+/// Whether shares are at least 0 and sum to 1, up to rounding.
 fn is_distribution(shares: &[f64]) -> bool {
     shares.iter().all(|share| *share >= 0.0) && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-5
 }
@@ -183,7 +181,7 @@ fn read_settings<T: DeserializeOwned>(file: &ModelFile) -> Result<T> {
         .map_err(|e| file.error(format!("the settings of the model cannot be read ({e})")))
 }
 
-/// Adds rows of a fit, their scores, and what tells their neighbors to a model.
+/// Adds an extension by neighbors to a model file.
 pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut ModelFile) -> Result<()> {
     let NeighborExtension { features, graph, widths, scores, errors, index } = neighbors;
     let meta = NeighborMeta {
@@ -212,7 +210,7 @@ pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut Mode
     file.insert("scores", &[scores.n_rows(), scores.n_cols()], scores.values().to_vec())
 }
 
-/// Adds rows of a fit to a model.
+/// Adds the fitted features to a model file.
 pub(crate) fn store_features(features: &Features<'_>, file: &mut ModelFile) -> Result<()> {
     let shape = [features.n_rows(), features.n_cols()];
     match features {
@@ -225,7 +223,7 @@ pub(crate) fn store_features(features: &Features<'_>, file: &mut ModelFile) -> R
     }
 }
 
-/// The extension by neighbors of a model of `n_classes` classes.
+/// Reads the extension by neighbors of a model of `n_classes` classes.
 pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<NeighborExtension<'static>> {
     let meta: NeighborMeta = read_settings(file)?;
     let (shape, values) = file.array::<f64>("scores", &[None, None])?;
@@ -236,7 +234,7 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
         Weighting::Gaussian | Weighting::Learned | Weighting::LearnedL2 => {
             meta.width.is_some_and(|width| width > 0.0 && width.is_finite())
         }
-        // One for all rows would be taken in the place of each row's own.
+        // A single width would be used instead of each row's own.
         Weighting::SelfTuning => meta.width.is_none() && file.contains("widths"),
         Weighting::Cosine | Weighting::Binary => true,
     };

@@ -7,8 +7,7 @@ use crate::class_sizes::label_counts;
 use crate::harmonic::CertificateSummary;
 use crate::labeling::largest;
 
-/// Share of the rows above which one class looks as if it had swallowed the others, and the share of the labels it must have for that
-/// to be no surprise.
+/// A warning is given if one class gets more than this share of the rows, but has less than [`MOST_SHARE_OF_LABELS`] of the labels.
 const MOST_SHARE: f64 = 0.95;
 const MOST_SHARE_OF_LABELS: f64 = 0.7;
 
@@ -22,7 +21,7 @@ pub(crate) fn classes(report: &mut Report, targets: &Targets) {
     }
 }
 
-/// The neighbor search missed its target.
+/// A warning if the recall of the neighbor search is below its target.
 pub(crate) fn low_recall(report: &mut Report, target: f64) {
     if let Some(recall) = report.graph.as_ref().and_then(|graph| graph.recall).filter(|recall| *recall < target) {
         report.warnings.push(format!(
@@ -32,7 +31,7 @@ pub(crate) fn low_recall(report: &mut Report, target: f64) {
     }
 }
 
-/// Nearly all rows have one label, though the labels are spread over several classes.
+/// A warning if nearly all rows got one class, though the given labels are of several.
 pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &Targets) {
     let counts = label_counts(targets);
     let mut sizes = vec![0usize; counts.len()];
@@ -52,7 +51,7 @@ pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &T
     }
 }
 
-/// Rows that no label reaches. Only a graph that was built has a number of neighbors to raise.
+/// A warning if no label reaches some rows. Its advice depends on whether the graph was built here or given.
 pub(crate) fn unreached(report: &mut Report) {
     if report.n_unreached > 0 {
         let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
@@ -67,7 +66,7 @@ pub(crate) fn unreached(report: &mut Report) {
     }
 }
 
-/// How a solve went; a warning if it stopped above its tolerance.
+/// Adds the summary of a solve; a warning if it stopped above its tolerance.
 pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64) {
     let solve = report.solve.insert(solve);
     if !solve.converged {
@@ -79,7 +78,7 @@ pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64) {
     }
 }
 
-/// Labels that are undecided for no better reason than that the solver stopped.
+/// A warning if labels are undecided that more iterations might certify.
 pub(crate) fn undecided(report: &mut Report, certificate: &CertificateSummary) {
     if certificate.n_open > 0 && !certificate.is_exhausted {
         let (n_open, n_iter) = (certificate.n_open, certificate.n_iter);

@@ -1,7 +1,7 @@
-//! The methods by name, with the parameters of each.
+//! The list of methods, and the parameters of each by name.
 //!
-//! [`METHODS`] is the one list of methods: the program, the Python package and the documentation read it. [`Settings`] are the
-//! parameters of one method under the names by which users know them; they are made of the structs in [`MethodParams`].
+//! [`METHODS`] is the only list of methods: the program, the Python package and the documentation read it. [`Settings`] holds the
+//! parameters of one method under their public names; the values are in the structs of [`MethodParams`].
 
 use lapwing_data::params::{Condition, Parameter, Parameters, Value, nearest, unknown};
 use lapwing_data::{Error, Result};
@@ -20,7 +20,7 @@ use crate::{
     WithSizes,
 };
 
-/// Parameters of every method; each takes what concerns it.
+/// Parameters of all methods. A method uses the structs that its [`MethodSpec`] lists.
 #[derive(Clone, Debug, Default)]
 pub struct MethodParams {
     /// The graph, for methods that use one.
@@ -43,7 +43,7 @@ pub struct MethodParams {
     pub eigenfunction: EigenfunctionParams,
     /// The nearest labeled row.
     pub nearest_label: NearestLabelParams,
-    /// Sizes of classes, for all methods but harmonic propagation, which has them among its own parameters.
+    /// Class sizes, for all methods except harmonic propagation, whose own parameters include them.
     pub sizing: SizingParams,
 }
 
@@ -59,7 +59,7 @@ pub struct MethodSpec {
     /// Its estimators in Python.
     pub estimators: &'static [&'static str],
     parts: &'static [Part],
-    /// The factor that the method stands for.
+    /// The factor, if the method is low-rank propagation with a fixed one.
     factor: Option<FactorKind>,
 }
 
@@ -68,9 +68,9 @@ pub struct MethodSpec {
 struct Part {
     of: fn(&MethodParams) -> &dyn Parameters,
     of_mut: fn(&mut MethodParams) -> &mut dyn Parameters,
-    /// What the parameters are of, as a heading.
+    /// Heading of these parameters in help and documentation.
     heading: &'static str,
-    /// Names that differ, in the struct and among the method's parameters.
+    /// Parameters whose public name differs: (name in the struct, public name).
     renamed: &'static [(&'static str, &'static str)],
 }
 
@@ -87,7 +87,7 @@ macro_rules! part {
 
 const GRAPH: Part = part!(graph, "Graph");
 const SIZING: Part = part!(sizing, "Class sizes");
-/// The graph of a kernel machine, whose bandwidth is that of the kernel.
+/// The graph of a kernel machine. There `bandwidth` is that of the kernel, so the graph's is `graph_bandwidth`.
 const GRAPH_BESIDE_KERNEL: Part = part!(graph, "Graph", "bandwidth" => "graph_bandwidth");
 
 const fn spec(
@@ -210,12 +210,12 @@ impl MethodSpec {
         })
     }
 
-    /// Whether it is another name for low-rank propagation with one factor.
+    /// Whether the method is another name for low-rank propagation with a fixed factor.
     pub fn is_factor(&self) -> bool {
         self.factor.is_some()
     }
 
-    /// Whether a parameter among its own, with a fixed factor, can ever have an effect; what it needs besides the factor.
+    /// The parameter without its conditions on the factor; `None` if it has no effect with the factor of the method.
     fn kept(&self, mut parameter: Parameter) -> Option<Parameter> {
         let Some(factor) = self.factor else { return Some(parameter) };
         let of_factor = |condition: &Condition| condition.parameter == "factor";
@@ -229,11 +229,11 @@ impl MethodSpec {
     }
 }
 
-/// The parameters of one method by the names that users know.
+/// The parameters of one method by their public names.
 #[derive(Clone, Debug)]
 pub struct Settings {
     spec: &'static MethodSpec,
-    /// The structs that the parameters are in.
+    /// The structs that hold the values.
     pub params: MethodParams,
 }
 
@@ -249,17 +249,17 @@ impl Settings {
         Ok(Self { spec, params })
     }
 
-    /// The method that they are of.
+    /// The method.
     pub fn spec(&self) -> &'static MethodSpec {
         self.spec
     }
 
-    /// What a parameter is of: `Graph`, `Kernel machine`, …; empty if there is none of that name.
+    /// Heading of a parameter: `Graph`, `Kernel machine`, …; empty for an unknown name.
     pub fn heading(&self, name: &str) -> &'static str {
         self.holder(name).map_or("", |part| part.heading)
     }
 
-    /// Whether a parameter says how the graph is built from features.
+    /// Whether a parameter is one of building the graph from features.
     pub fn builds_graph(&self, name: &str) -> bool {
         self.heading(name) == GRAPH.heading
     }
@@ -278,7 +278,7 @@ impl Settings {
         method(self.spec.name, &self.params)
     }
 
-    /// Low-rank propagation with these parameters, if the method is that.
+    /// Low-rank propagation with these parameters; `None` if the method is another one.
     ///
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
@@ -287,14 +287,14 @@ impl Settings {
         is_low_rank.then(|| low_rank_of(self.spec, &self.params)).transpose()
     }
 
-    /// The sizes that the labels of the method are held to after the fit; none for methods that decide by themselves.
+    /// The class sizes to hold after the fit; `None` if there are none, or if the method holds them itself.
     pub fn sizes(&self) -> Option<SizeParams> {
         sizes(self.spec.name, &self.params)
     }
 }
 
 impl Part {
-    /// The name in the struct of a parameter of the method.
+    /// The name in the struct of the parameter with public name `name`.
     fn inner<'n>(&self, name: &'n str) -> Option<&'n str> {
         match self.renamed.iter().find(|(inner, outer)| *inner == name || *outer == name) {
             Some((inner, outer)) if *outer == name => Some(inner),
@@ -316,7 +316,7 @@ impl Parameters for Settings {
     fn list(&self) -> Vec<Parameter> {
         let mut list: Vec<Parameter> = Vec::new();
         for parameter in self.spec.parts.iter().flat_map(|part| part.list(&self.params)) {
-            // A name that several structs have is one parameter, set in all of them.
+            // If several structs have a field of one name, it is one parameter, and `set` sets all of them.
             if !list.iter().any(|known| known.name == parameter.name) {
                 list.extend(self.spec.kept(parameter));
             }
@@ -358,7 +358,7 @@ pub fn method(name: &str, params: &MethodParams) -> Result<Box<dyn Method>> {
 
 fn sizes(name: &str, params: &MethodParams) -> Option<SizeParams> {
     match name {
-        // Harmonic propagation decides by itself.
+        // Harmonic propagation holds the sizes itself.
         "harmonic" | "sparse-harmonic" => None,
         SUBSAMPLING => {
             let HarmonicParams { decision, class_prior, sizes, .. } = &params.harmonic;
@@ -369,7 +369,7 @@ fn sizes(name: &str, params: &MethodParams) -> Option<SizeParams> {
     }
 }
 
-/// Low-rank propagation, under the name of its factor where the method has one.
+/// Low-rank propagation, named after its factor if the method fixes it.
 fn low_rank_of(spec: &MethodSpec, params: &MethodParams) -> Result<LowRank> {
     match spec.factor {
         Some(factor) => LowRank::of_factor(factor, &params.low_rank),
@@ -388,7 +388,7 @@ fn bare_method(spec: &MethodSpec, params: &MethodParams) -> Result<Box<dyn Metho
         UNFOLDED => Box::new(UnfoldedGnn::new(params.unfolded.clone(), graph())?),
         EIGENFUNCTION => Box::new(Eigenfunction::new(params.eigenfunction.clone())?),
         SUBSAMPLING => {
-            // Sizes are those among all rows.
+            // Sizes are held among all rows by `WithSizes`, not among the sample.
             let decision = params.harmonic.decision.without_sizes();
             let harmonic = HarmonicParams { decision, ..params.harmonic.clone() };
             Box::new(Subsampling::new(params.subsampling.clone(), harmonic, graph())?)

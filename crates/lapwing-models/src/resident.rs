@@ -1,28 +1,27 @@
-//! What a process has in memory beside the arrays of a fit: its program, its threads, its input. Part of every plan.
+//! Memory of a process beside the arrays of a fit: its program, its threads, its input. Part of every plan.
 
 use crate::ProblemSize;
 
-/// How far into the program a method goes: pages of it count once they are run.
+/// The parts of the program that a method runs. Only pages that run are in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Program {
-    /// Searches and small dense problems.
+    /// Neighbor searches and small dense problems.
     Search,
-    /// Those, and factors of low rank.
+    /// The same, and low-rank factors.
     Factor,
-    /// Solvers on graphs that are given.
+    /// Solvers on a given graph.
     Solver,
-    /// Graphs that are built, and their solvers.
+    /// Building a graph, and solvers on it.
     Graph,
 }
 
 impl Program {
-    /// That of a method on a graph, which is built where there are features alone.
+    /// The parts that a method on a graph runs; the graph is built if there are features.
     pub(crate) fn on_graph(size: &ProblemSize) -> Self {
         if size.n_features == 0 { Self::Solver } else { Self::Graph }
     }
 
-    /// Pages of the program and of its libraries that a run touches, and what it has allocated before the work: measured on
-    /// 1,000 rows.
+    /// Pages of the program and its libraries that a run touches, plus allocations before the work starts; measured on 1,000 rows.
     const fn bytes(self) -> usize {
         match self {
             Self::Search => 26 << 19,
@@ -33,27 +32,27 @@ impl Program {
     }
 }
 
-/// Stack and buffers of a thread, and its share of the allocator.
+/// Stack, buffers and allocator arena of a thread.
 const THREAD_BYTES: usize = 3 << 18;
-/// Panels that matrix products of rows pack, for each column, and at most: they are cut to fit a cache.
+/// Packed panels of a matrix product of rows: bytes for each column, and the most bytes, since panels are cut to fit a cache.
 const PANEL_BYTES: usize = 8 << 10;
 const MOST_PANELS: usize = 3 << 19;
-/// The same of products in double precision, where the sizes are those of the problem.
+/// Packed panels of a product in double precision; always the most, since these products are large.
 const DOUBLE_PANELS: usize = 1 << 20;
-/// Given labels, one a row; sparse ones take less.
+/// Given labels, for each row; sparse labels take less.
 const LABEL_BYTES: usize = 4;
 
-/// What is there before anything is done, features included.
+/// Bytes in memory when the fit starts: input, process and labels.
 pub(crate) fn base_bytes(program: Program, size: &ProblemSize) -> usize {
     size.input_bytes + process_bytes(program, size) + LABEL_BYTES * size.n_samples
 }
 
-/// The process alone: rows that are read in blocks are not held.
+/// Bytes of the process without input, for rows that are read in blocks.
 pub(crate) fn process_bytes(program: Program, size: &ProblemSize) -> usize {
     program.bytes() + size.threads * (THREAD_BYTES + MOST_PANELS.min(PANEL_BYTES * size.n_features))
 }
 
-/// What products in double precision pack besides.
+/// Bytes of the packed panels of products in double precision.
 pub(crate) fn double_panels(size: &ProblemSize) -> usize {
     size.threads * DOUBLE_PANELS
 }

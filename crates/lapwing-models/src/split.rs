@@ -1,11 +1,12 @@
-//! Which labels to keep and which to hide: stratified draws and folds, the same for any number of threads.
+//! Stratified draws of labels to keep, and stratified folds.
 
 use lapwing_data::{Error, Labels, Result, Run, Stream, UNLABELED};
 use rand::seq::SliceRandom;
 
-/// Keeps `n_labeled` of the given labels, drawn stratified, and hides the others; `draw` numbers the draws.
+/// Keeps `n_labeled` of the given labels, drawn stratified, and hides the others. Draws with another number `draw` are
+/// independent.
 ///
-/// Every class keeps at least one where `n_labeled` allows; beyond that, shares follow the class sizes.
+/// Every class keeps at least one label if `n_labeled` allows; the others are shared in proportion to the class sizes.
 ///
 /// # Errors
 /// [`Error::Param`] unless 0 < `n_labeled` < labeled rows.
@@ -44,7 +45,7 @@ pub fn stratified_folds(labels: &Labels, n_folds: usize, run: &Run) -> Result<Ve
         return Err(Error::param("folds", n_folds, format!("between 2 and {given}, the number of labeled rows")));
     }
     let mut folds = vec![-1; labels.len()];
-    // Going on from class to class keeps the folds of equal size when classes are small.
+    // The fold number runs on from class to class, so that folds are of equal size even if classes are small.
     let mut next = 0;
     for rows in shuffled_by_class(labels, u64::MAX, run) {
         for row in rows {
@@ -71,8 +72,8 @@ fn shuffled_by_class(labels: &Labels, draw: u64, run: &Run) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Splits `total` among classes of those sizes: one each while it lasts (larger classes first), the rest by the method
-/// of largest remainders, never more than a class has.
+/// Splits `total` among classes in proportion to their `sizes`, by the method of largest remainders; a class gets at most its
+/// size, and at least 1 if `total` allows.
 fn shares(sizes: &[usize], total: usize) -> Vec<usize> {
     let all: usize = sizes.iter().sum();
     let mut order: Vec<usize> = (0..sizes.len()).filter(|&class| sizes[class] > 0).collect();
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_are_stratified_and_of_the_size_asked_for() {
+    fn draws_are_stratified_and_have_the_given_size() {
         let run = Run::new(Some(1), 3).unwrap();
         for n in [1, 2, 7, 50, 89] {
             let kept = keep_labels(&labels(), n, 0, &run).unwrap();

@@ -43,7 +43,7 @@ fn marked(processors: &[usize]) -> Vec<u32> {
     marks
 }
 
-/// Processors that this process may run on, if the system tells them.
+/// Processors on which this process may run, if the system reports them.
 fn allowed() -> Option<Vec<usize>> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;

@@ -136,8 +136,8 @@ impl Graph {
         self.degree.iter().sum::<f64>() / self.n_samples().max(1) as f64
     }
 
-    /// The graph with weights near 1, times a power of two, and its exponent: where weights lie at an end of f64, so that their
-    /// sums, squares or inverses might overflow or vanish. `None` where they need not be scaled.
+    /// The graph with all weights multiplied by a power of two, and its exponent, if weights are so near the limits of f64 that
+    /// their sums, squares or inverses might overflow or vanish. `None` if they need not be scaled.
     pub fn moderate(&self) -> Option<(Self, i32)> {
         let exponent = exponent_for(self.adjacency.values());
         (exponent != 0).then(|| {
@@ -152,7 +152,7 @@ impl Graph {
         Components::of(&self.adjacency)
     }
 
-    /// What there is to say about the graph; `components` are its own.
+    /// Summary of the graph, whose components are `components`.
     pub fn summary(&self, components: &Components) -> GraphSummary {
         let mut sizes = components.sizes.clone();
         sizes.sort_unstable_by(|a, b| b.cmp(a));

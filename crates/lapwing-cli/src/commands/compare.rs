@@ -1,4 +1,4 @@
-//! `lapwing compare`: how well each method does with few labels, on data whose labels are known.
+//! `lapwing compare`: accuracy of each method with few labels, on data whose labels are known.
 
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub struct Compare {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = options::count, help_heading = "Comparison")]
     repeats: usize,
 
-    /// Methods, separated by commas [default: all but factors by their names; with --graph, those that need no features]
+    /// Methods, separated by commas [default: all but anchor, nystrom and glnp; with --graph, those that need no features]
     #[arg(long, value_name = "M1,M2,…", value_delimiter = ',', help_heading = "Comparison")]
     #[arg(value_parser = PossibleValuesParser::new(method_names()))]
     methods: Vec<String>,
@@ -52,11 +52,11 @@ pub struct Compare {
     #[command(flatten)]
     params: ParamsOptions,
 
-    /// Write a report with a plot: one file, nothing is loaded from elsewhere
+    /// Write an HTML report with a plot: one file that loads nothing else
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Exit with code 1 if rows are not reached by any label
+    /// Exit with code 1 if no label reaches some rows
     #[arg(long, help_heading = "Output")]
     strict: bool,
 
@@ -98,12 +98,12 @@ impl Compare {
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
-    /// The methods that are compared; where none are named, all that can do with what there is.
+    /// The methods to compare: those of `--methods`, else all that can use the given features or graph.
     fn methods(&self, methods: &[Settings]) -> Result<Vec<Box<dyn Method>>, Failure> {
         let mut kept = Vec::new();
         for settings in methods {
             let mut settings = settings.clone();
-            // Nobody reads in a comparison whether labels are certain.
+            // A comparison does not show certified labels.
             settings.params.harmonic.certify = Certify::Off;
             let method = settings.method()?;
             match self.data.check_method(&*method) {

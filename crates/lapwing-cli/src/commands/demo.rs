@@ -32,7 +32,7 @@ Example:
 The data: Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak (1998), UCI Machine Learning
 Repository, doi 10.24432/C50P49, CC BY 4.0.";
 
-/// Label handwritten digits from five examples of each, to see what it looks like
+/// Label handwritten digits from five examples of each, to try the program
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
@@ -75,7 +75,7 @@ impl Demo {
     }
 }
 
-/// The embedded images and what they show.
+/// The embedded images and their digits.
 fn digits() -> Result<(Features<'static>, Labels), Failure> {
     let broken = |reason: &str| Failure::Library(Error::Internal { reason: format!("embedded digits: {reason}") });
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What `label` and `demo` do with a fit: write labels, model and report together, print the summary.
+//! The end of `label` and `demo`: writes labels, model and report of a fit together, and prints its summary.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ use crate::session::Session;
 use crate::summary::{self, Row, row};
 use crate::text::count;
 
-/// A fit, and what has been made of it so far.
+/// A fit and the files staged for it so far.
 pub struct Finished<'a> {
     session: &'a Session<'a>,
     input: &'a Input,
     given: &'a Labels,
     fitted: Fitted<'static>,
-    /// Class of each row, `None` where it stays empty.
+    /// Class of each row; `None` for rows without a label.
     labels: Vec<Option<usize>>,
     written: Written,
-    /// Accuracy on labels that were hidden, where the truth is known.
+    /// Accuracy on hidden labels, if they are known.
     accuracy: Option<f64>,
 }
 
@@ -43,7 +43,6 @@ impl<'a> Finished<'a> {
         Self { session, input, given, fitted, labels, written: Written::default(), accuracy: None }
     }
 
-    /// Notes the accuracy on hidden labels.
     pub fn set_accuracy(&mut self, accuracy: f64) {
         self.accuracy = Some(accuracy);
     }
@@ -57,7 +56,7 @@ impl<'a> Finished<'a> {
         Ok(())
     }
 
-    /// Stages what labels new rows.
+    /// Stages the model.
     pub fn stage_model(
         &mut self,
         path: &Path,
@@ -77,13 +76,13 @@ impl<'a> Finished<'a> {
             extension,
         };
         let run = &self.session.run;
-        // Made once here rather than by every prediction.
+        // The index is built once here, not in every process that predicts.
         let stage = |_: &mut Report| model.extension.prepare(run).and_then(|()| model.stage(path));
         self.written.add("model", self.fitted.report.time("save model", run, stage)?);
         Ok(())
     }
 
-    /// Stages the page to look at.
+    /// Stages the HTML report.
     pub fn stage_report(&mut self, path: &Path, title: &str, tol: f64) -> Result<(), Failure> {
         let run = &self.session.run;
         run.check()?;
@@ -107,7 +106,7 @@ impl<'a> Finished<'a> {
         Ok(())
     }
 
-    /// Lets all files that were staged appear under their names, or none.
+    /// Gives all staged files their names, or none.
     pub fn publish(&mut self) -> Result<(), Failure> {
         self.session.run.check()?;
         self.written.publish()
@@ -128,7 +127,7 @@ impl<'a> Finished<'a> {
         self.session.print_summary(&self.rows(), to_stderr)
     }
 
-    /// Whether there is something to look at.
+    /// The outcome: with `strict`, [`Outcome::Look`] if the solver did not converge or rows are unreached or undecided.
     pub fn outcome(&self, strict: bool) -> Outcome {
         let report = &self.fitted.report;
         let is_solved = report.solve.as_ref().is_none_or(|solve| solve.converged);

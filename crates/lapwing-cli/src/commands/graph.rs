@@ -41,11 +41,11 @@ pub struct Graph {
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Write a report to look at in a browser: one file, nothing is loaded from elsewhere
+    /// Write an HTML report: one file that loads nothing else
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Exit with code 1 if learning stopped before the gap was reached
+    /// Exit with code 1 if learning a graph stopped before its duality gap was within the tolerance
     #[arg(long, help_heading = "Output")]
     strict: bool,
 
@@ -85,7 +85,7 @@ impl Graph {
 
         session.run.check()?;
         let mut written = Written::default();
-        // What goes to standard output goes there last: it cannot be taken back.
+        // Output to standard output comes last, because it cannot be undone.
         let (first, last) =
             if self.writes_to_stdout() { (None, self.output.as_deref()) } else { (self.output.as_deref(), None) };
         let stage_graph = |path: &Path, report: &mut Report| {
@@ -133,7 +133,7 @@ impl Graph {
     }
 }
 
-/// Puts what there is to say of the graph into the report.
+/// Adds the graph to the report.
 fn describe(report: &mut Report, affinity: &AffinityGraph, params: &GraphParams) {
     if let (Widths::One(width), None, None) = (&affinity.widths, params.bandwidth, &affinity.learned) {
         report.choose("bandwidth", *width);

@@ -78,16 +78,16 @@ pub struct Label {
     run: RunOptions,
 }
 
-/// What only graphs have that are read as a stream.
+/// Options of graphs that are read as a stream.
 #[derive(Args)]
 #[command(next_help_heading = "Sparsifier")]
 struct StreamOptions {
-    /// sparse-harmonic with --graph: nodes of the graph [default: found by reading the edges once more]
+    /// sparse-harmonic with --graph: number of nodes [default: counted in one more pass over the edges]
     #[arg(long, value_name = "N", requires = "graph", value_parser = options::count, hide_short_help = true)]
     nodes: Option<usize>,
 
-    /// sparse-harmonic with --graph, and low-rank: keep in this file what was read so far, and go on from it if it is
-    /// there; removed at the end
+    /// sparse-harmonic with --graph, and low-rank: save the state in this file while reading, and resume from it if it exists;
+    /// removed at the end
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     checkpoint: Option<PathBuf>,
 }
@@ -103,12 +103,12 @@ pub struct OutputOptions {
     #[arg(long)]
     pub probabilities: bool,
 
-    /// What rows get that no label reaches: no label, or the most frequent class of the prior
+    /// Label of rows that no given label reaches: none, or the most frequent class of the prior
     #[arg(long, value_enum, default_value = "empty", hide_possible_values = true, value_name = "empty|prior")]
     #[arg(hide_short_help = true)]
     pub unreached: Unreached,
 
-    /// Write a report to look at in a browser: one file, nothing is loaded from elsewhere
+    /// Write an HTML report: one file that loads nothing else
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 
@@ -116,11 +116,11 @@ pub struct OutputOptions {
     #[arg(long, value_name = "FILE")]
     pub model: Option<PathBuf>,
 
-    /// Exit with code 1 if the solver did not converge, rows are not reached by any label, or labels are undecided
+    /// Exit with code 1 if the solver did not converge, no label reaches some rows, or labels are undecided
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
 
-    /// Print rows, edges, memory and passes over the input, and stop
+    /// Print the number of rows and edges, the memory and the passes over the input that a fit needs, and stop
     #[arg(long)]
     plan: bool,
 }
@@ -142,7 +142,7 @@ impl Label {
         self.run_held(&settings, low_rank.is_some(), ranks)
     }
 
-    /// Whether rows are read in blocks; several processes can do nothing else.
+    /// Whether rows are read in blocks. Refuses several processes if not.
     fn reads_rows(&self, path: &Path, ranks: &Ranks) -> Result<bool, Failure> {
         let in_blocks = are_rows(path) && !self.data.table.standardize && self.outputs.report.is_none();
         if !in_blocks {
@@ -155,7 +155,7 @@ impl Label {
         Ok(in_blocks)
     }
 
-    /// For rows that are read in blocks.
+    /// Labels rows that are read in blocks.
     fn run_rows(
         &self,
         method: &LowRank,
@@ -169,7 +169,7 @@ impl Label {
         LabelRows { method, path, data, labels, outputs, checkpoint, sizes }.run(session)
     }
 
-    /// For everything that is held while it is labeled.
+    /// Labels rows or a graph held in memory.
     fn run_held(&self, settings: &Settings, is_low_rank: bool, ranks: &Ranks) -> Result<Outcome, Failure> {
         ranks.refuse_many(&format!("--method {}", self.method), "low-rank methods run across ranks")?;
         let method = settings.method()?;
@@ -217,7 +217,7 @@ impl Label {
         Ok((input, labels, targets))
     }
 
-    /// Refuses what cannot work before anything is read.
+    /// Refuses options that do not go together, before anything is read.
     fn check(&self) -> Result<(), Failure> {
         check_label_source(&self.data, &self.labels)?;
         if self.outputs.model.is_some() && self.data.data.is_none() {
@@ -229,7 +229,7 @@ impl Label {
         Ok(())
     }
 
-    /// Refuses what edges that are read as a stream cannot have.
+    /// Refuses options of streams for other methods and inputs, and options that a stream of edges cannot have.
     fn check_stream(&self, method: &dyn Method, settings: &Settings) -> Result<(), Failure> {
         let StreamOptions { nodes, checkpoint } = &self.stream;
         let given = [("--nodes", nodes.is_some()), ("--checkpoint", checkpoint.is_some())];
@@ -272,8 +272,8 @@ impl OutputOptions {
         files.write("--report", self.report.as_deref(), REPORT_ENDINGS)
     }
 
-    /// Where labels go: before the other outputs, or after them. What goes to standard output goes there last, since it
-    /// cannot be taken back.
+    /// The path of the labels, as the first or the last output. Output to standard output comes last, because it cannot be
+    /// undone.
     fn labels_first_or_last(&self) -> (Option<&Path>, Option<&Path>) {
         match self.output.as_deref() {
             Some(path) if is_stdout(path) => (None, Some(path)),
@@ -282,7 +282,7 @@ impl OutputOptions {
     }
 }
 
-/// Publishes the files of a run after what it printed: also if the reader of standard output has gone away.
+/// Publishes the files of a run after it printed, even if the reader of standard output has closed it.
 pub fn publish_after(
     printed: Result<(), Failure>,
     publish: impl FnOnce() -> Result<(), Failure>,

@@ -1,5 +1,5 @@
-//! `lapwing label` for methods that read rows in blocks: nothing of the length of the data is held, and several processes
-//! may share the rows.
+//! `lapwing label` for methods that read rows in blocks: memory does not grow with the rows, and several processes may share
+//! them.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::session::Session;
 use crate::summary::{self, row};
 use crate::text::{bytes, count};
 
-/// What is to be labeled, and what is to be left behind.
+/// Inputs, method and outputs of a run.
 pub struct LabelRows<'l> {
     pub method: &'l LowRank,
     pub path: &'l Path,
@@ -29,16 +29,18 @@ pub struct LabelRows<'l> {
     pub labels: &'l LabelOptions,
     pub outputs: &'l OutputOptions,
     pub checkpoint: Option<&'l Path>,
-    /// What class sizes are held to, if they are.
+    /// The class sizes to hold, if any.
     pub sizes: Option<SizeParams>,
 }
 
-/// What was counted while rows were labeled; by class, and what is not.
+/// Counts of labeled rows.
 struct Counts {
+    /// Rows of each class.
     inferred: Vec<u64>,
     unreached: u64,
-    /// Rows without a given label whose class is known, and those of them that were labeled so.
+    /// Rows without a given label whose class is known (generated rows).
     hidden: u64,
+    /// Those of them that got their class.
     right: u64,
 }
 
@@ -58,7 +60,7 @@ impl LabelRows<'_> {
         }
         let mut counts = Counts::new(labels.classes.len());
         let mut written = Written::default();
-        // The model comes before the labels, which may go to standard output and could not be taken back.
+        // The model comes before the labels, which may go to standard output and cannot be undone there.
         let model = session.communicator.is_root().then(|| self.stage_model(&fit, &rows, &labels)).transpose();
         if let Some(model) = self.agree(session, model)?.flatten() {
             written.add("model", model);
@@ -89,7 +91,7 @@ impl LabelRows<'_> {
         Ok(if self.outputs.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
-    /// What this rank did, once all ranks have done theirs; failures of the program are those of the library here.
+    /// Waits until all ranks are done; then the result of this rank, or an error if any rank failed.
     fn agree<T>(&self, session: &Session, done: Result<T, Failure>) -> Result<T, Failure> {
         let mut failure = None;
         let done = done.map_err(|error| match error {
@@ -110,8 +112,8 @@ impl LabelRows<'_> {
         Ok((rows, labels, targets))
     }
 
-    /// Labels all rows and writes them, each rank its own part; the complete table at rank 0. What was labeled is counted
-    /// even where it cannot be written.
+    /// Labels all rows and writes them to one table, each rank its own part. Returns the staged table at rank 0, and counts of
+    /// what was labeled even if writing failed.
     #[allow(clippy::too_many_arguments)]
     fn write(
         &self,
@@ -133,7 +135,7 @@ impl LabelRows<'_> {
             run.check()?;
             return Ok(Some(writer.stage()?));
         }
-        // Rank 0 makes the file, the others open it; no name changes before all have written.
+        // Rank 0 creates the file, the others open it. It is renamed only after all have written.
         let root = communicator.is_root();
         let made = root.then(|| RecordFile::create_shared(path, &labels.classes, n, columns)).transpose();
         let made = agree(communicator, made)?;
@@ -246,14 +248,14 @@ impl Counts {
         let is_right = |row: usize| rows.class(row) == folded[row - first];
         self.hidden += folded.len() as u64;
         self.right += (first..first + folded.len()).filter(|row| is_right(*row)).count() as u64;
-        // Given labels are no guesses.
+        // Rows with a given label do not count as hidden.
         for at in labeled_within(targets, first..first + folded.len()) {
             self.hidden -= 1;
             self.right -= u64::from(is_right(targets.rows()[at] as usize));
         }
     }
 
-    /// Those of all ranks.
+    /// The sums over all ranks.
     fn over(self, communicator: &dyn lapwing::data::Communicator) -> Result<Self, Error> {
         let own = self.inferred.iter().chain([&self.unreached, &self.hidden, &self.right]);
         let own: Vec<u8> = own.flat_map(|count| count.to_le_bytes()).collect();

@@ -1,4 +1,4 @@
-//! `lapwing methods`: what there is to choose from, and the parameters of one method.
+//! `lapwing methods`: lists the methods, or the parameters of one.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;

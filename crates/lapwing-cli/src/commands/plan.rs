@@ -1,4 +1,4 @@
-//! `--plan`: what a fit will need, without doing it.
+//! `--plan`: memory and passes that a fit needs, without doing it.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ use crate::session::Session;
 use crate::summary::{Row, row};
 use crate::text::{bytes, count, summary};
 
-/// Features up to this size are read to know their labels.
+/// Features up to this size are read to count their labels.
 const CHEAP_BYTES: usize = 64 << 20;
 
-/// Prints rows, edges, memory and passes over the input. `may_stream` says that nothing needs all rows; `nodes` are those of a
-/// graph that is read as a stream, where they are known.
+/// Prints rows, edges, memory and passes over the input. `may_stream` is false if an output needs all rows in memory; `nodes`
+/// is the given number of nodes of a streamed graph.
 pub fn print_plan(
     session: &Session,
     data: &DataOptions,
@@ -43,7 +43,7 @@ pub fn print_plan(
         n_labeled: 0,
         threads: session.run.threads(),
     };
-    // Bytes of one pass, and whether labels are known.
+    // Bytes of one pass over the input, and whether labels were counted.
     let (read_bytes, are_counted);
     let plan = match (&data.graph, &data.data) {
         (graph, Some(path)) => {
@@ -62,10 +62,10 @@ pub fn print_plan(
             if data.table.standardize { plan_standardized(method, size) } else { method.plan(&size) }
         }
         _ => {
-            // Edges are counted, whether or not their nodes are known.
+            // Reading counts the edges, whether or not the number of nodes is given.
             let streamed = method.reads_streams().then_some(Streamed { nodes: None });
             let input = session.read(&mut Report::default(), || Input::read(data, streamed, None, &session.run))?;
-            // The bytes of a graph follow from its edges: they are no other input.
+            // `input_bytes` stays 0: the plan adds the bytes of the graph by its edges.
             size.n_samples = input.n_samples().max(nodes.unwrap_or(0));
             let rows = input.edges.as_ref().and_then(|edges| edges.n_edges()).map(|rows| rows as usize);
             size.n_edges = input.graph.as_ref().map(|affinity| affinity.graph.n_edges()).or(rows);
@@ -73,7 +73,7 @@ pub fn print_plan(
             drop(input);
             are_counted = count_labels(session, data, labels, &mut size)?;
             let mut plan = method.plan(&size);
-            // Nodes that are not given are found by reading the edges once more.
+            // One more pass counts the nodes if their number is not given.
             plan.passes += usize::from(is_stream && nodes.is_none());
             let file = data.graph.as_deref().and_then(|path| std::fs::metadata(path).ok());
             read_bytes = file.filter(|file| file.is_file()).map_or(0, |file| file.len());
@@ -93,7 +93,7 @@ pub fn print_plan(
     Ok(Outcome::Done)
 }
 
-/// Bytes of one pass over the features: those of the file where it is read in blocks, else those that are held.
+/// Bytes of one pass over the features: those of the file if it is read in blocks, else those in memory.
 fn pass_bytes(
     path: &Path,
     data: &DataOptions,
@@ -107,7 +107,7 @@ fn pass_bytes(
     Ok(RowFile::open(path, &read_options(&data.table, Some(labels)), &session.run)?.bytes())
 }
 
-/// Counts classes and labels, where that is cheap; else takes round numbers, says so and returns false.
+/// Counts classes and labels if that is cheap. Else assumes round numbers, prints a note and returns false.
 fn count_labels(
     session: &Session,
     data: &DataOptions,
@@ -140,7 +140,7 @@ fn count_labels(
     Ok(true)
 }
 
-/// A plan whose features are a standardized copy in single precision; both are there while it is made.
+/// The plan of a fit on standardized features, which are a copy in single precision.
 fn plan_standardized(method: &dyn Method, mut size: ProblemSize) -> Plan {
     let read_bytes = size.input_bytes;
     size.input_bytes = 4 * size.n_samples * size.n_features;

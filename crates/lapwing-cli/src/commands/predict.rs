@@ -32,9 +32,9 @@ Examples:
 
 /// Label new rows with a saved model
 ///
-/// Columns are found by their names where the model has them; otherwise they are taken in order. Each row gets the
-/// weighted mean of the scores of its nearest fitted rows; with a model of eigenfunctions, their values at the row; with one of landmarks, by its similarities to
-/// these, in blocks, for any number of rows.
+/// Columns are found by their names if the model has names; otherwise they are taken in order. A row gets the weighted mean of
+/// the scores of its nearest fitted rows, or for models of functions (kernel machines, eigenfunctions, low rank) the value of
+/// the function. Models of low-rank propagation read the rows in blocks, so that there may be any number of them.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
@@ -64,12 +64,12 @@ pub struct Predict {
     #[arg(long, help_heading = "Output")]
     probabilities: bool,
 
-    /// What rows get whose neighbors no label reaches: no label, or the most frequent class of the prior
+    /// Label of rows whose neighbors no given label reaches: none, or the most frequent class of the prior
     #[arg(long, value_enum, default_value = "empty", value_name = "empty|prior", help_heading = "Output")]
     #[arg(hide_possible_values = true)]
     unreached: Unreached,
 
-    /// Exit with code 1 if rows are not reached by any label, or labels are undecided
+    /// Exit with code 1 if no label reaches some rows, or labels are undecided
     #[arg(long, help_heading = "Output")]
     strict: bool,
 
@@ -128,7 +128,7 @@ impl Predict {
         Ok(if self.strict && !is_fine { Outcome::Look } else { Outcome::Done })
     }
 
-    /// For models that label rows one by one: in blocks, without holding any.
+    /// Labels rows in blocks, for models of low-rank propagation.
     fn run_rows(
         &self,
         model: &Model<'_>,
@@ -168,7 +168,7 @@ impl Predict {
         Ok(if self.strict && n_unreached > 0 { Outcome::Look } else { Outcome::Done })
     }
 
-    /// The columns to read: those of the model, where they have names.
+    /// The columns to read: by default those that the model names.
     fn table(&self, model: &Model<'_>) -> TableOptions {
         let mut table = TableOptions { columns: self.columns.clone(), drop: self.drop.clone(), standardize: false };
         if table.columns.is_none() && names_columns(&self.data) {
@@ -200,7 +200,7 @@ impl Predict {
     }
 }
 
-/// Columns of a model cannot be left out.
+/// Replaces the advice to drop bad columns: the model needs them.
 fn needed(error: Error) -> Failure {
     match error {
         Error::Columns(bad) => Failure::usage(format!("{}; the model needs these columns", bad.facts())),

@@ -1,4 +1,4 @@
-//! `lapwing sparsify`: a graph of fewer edges in the place of one that may be too large to hold.
+//! `lapwing sparsify`: replaces a graph, which may be too large to hold, by one with fewer edges.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -24,7 +24,7 @@ use crate::text::count;
 const EXAMPLES: &str = "\
 Examples:
   lapwing sparsify edges.parquet -o sparse.npz
-      keep what it takes for cuts and resistances within 1 ± 0.5 of what they were
+      keep enough edges for cuts and resistances within 1 ± 0.5 of those of the whole graph
   lapwing sparsify edges.npy --nodes 1000000 --memory 2G -o sparse.npz --checkpoint sparse.part
       in 2 GiB; the same command goes on where a killed one stopped
   zcat edges.txt.gz | lapwing sparsify - --nodes 1000000 --edge-budget 20000000 -o sparse.npy
@@ -34,9 +34,9 @@ Examples:
 
 /// Replace a graph by one of fewer edges and nearly the same cuts and resistances
 ///
-/// Edges are read once, in blocks: memory depends on the edges kept and the nodes, not on the size of the file. Edges that
-/// stay weigh more, so that the Laplacian is right in the mean; components stay what they were (but for the sampler
-/// kelner-levin). Labels spread over the sparse graph as over the whole one.
+/// Edges are read once, in blocks: memory depends on the edges kept and the nodes, not on the size of the file. Kept edges get
+/// larger weights, so that the expected Laplacian is that of the whole graph. Components do not change (except with the
+/// sampler kelner-levin).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Sparsify {
@@ -51,7 +51,7 @@ pub struct Sparsify {
     #[command(flatten)]
     params: ParamsOptions,
 
-    /// Number of nodes [default: found by reading the file once more]
+    /// Number of nodes [default: counted in one more pass over the file]
     #[arg(long, value_name = "N", value_parser = options::count)]
     nodes: Option<usize>,
 
@@ -69,16 +69,16 @@ struct OutputOptions {
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
-    /// Keep the state in FILE while reading and go on from it if it is there; removed when OUT is written
+    /// Save the state in FILE while reading, and resume from it if it exists; removed when OUT is written
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
 
-    /// Exit with code 1 if resistances were solved less exactly than asked
+    /// Exit with code 1 if a solve for effective resistances did not converge
     #[arg(long)]
     strict: bool,
 }
 
-/// The sparse graph, and the row from which a checkpoint went on.
+/// The sparse graph, and the row at which a checkpoint resumed.
 struct Sparsified {
     graph: AffinityGraph,
     report: SparsifyReport,
@@ -97,7 +97,7 @@ impl Sparsify {
         let (source, checkpoint) = session.unless_interrupted(|| self.open(&mut report, &session))?;
         let mut work = || sparsified(&*source, params.clone(), checkpoint.as_ref(), &mut report, &session);
         let found = match &checkpoint {
-            // Files of checkpoints are to be whole.
+            // Ctrl-C must not end the program while a checkpoint is being written.
             Some(_) => work().inspect_err(|failure| self.tell_how_to_go_on(failure, &session)),
             None => session.unless_interrupted(work),
         }?;
@@ -118,7 +118,7 @@ impl Sparsify {
         Ok(if self.outputs.strict && !found.report.warnings.is_empty() { Outcome::Look } else { Outcome::Done })
     }
 
-    /// Refuses what cannot work before anything is read.
+    /// Refuses options that do not go together, before anything is read.
     fn check(&self) -> Result<(), Failure> {
         let OutputOptions { output, checkpoint, .. } = &self.outputs;
         if is_stdout(output) && self.run.json {
@@ -130,7 +130,7 @@ impl Sparsify {
         }
     }
 
-    /// The edges, and where to keep what was made of them.
+    /// The edges and the checkpoint.
     fn open(
         &self,
         report: &mut Report,
@@ -171,7 +171,7 @@ impl Sparsify {
         }
         let mut rows = vec![row("nodes", count(sparsifier.n_nodes))];
         rows.extend(of_sparsifier(sparsifier));
-        // The edges of the graph are those kept.
+        // The number of kept edges is already in the lines of the sparsifier.
         rows.extend(of_graph(&summary).into_iter().filter(|(what, _)| what != "edges"));
         rows.extend(of_cost(&report.phases, report.peak_bytes));
         rows.extend(written.rows());

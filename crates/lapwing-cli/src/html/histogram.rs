@@ -104,7 +104,7 @@ fn draw(title: &str, caption: &str, bins: &[usize], ends: (f64, f64), log: bool,
     for (i, &n) in bins.iter().enumerate().filter(|(_, n)| **n > 0) {
         let top = y.at(n as f64);
         let tooltip = format!("{} to {}: {} rows", number(edge(i)), number(edge(i + 1)), count(n));
-        // The bar of a single row among thousands stays visible.
+        // A bar is at least so high that a single row among thousands is visible.
         let height = (up.0 - top).max(1.0);
         svg.rect((across.0 + i as f64 * width + 0.5, up.0 - height), (width - 1.0, height), "bar", &tooltip);
     }

@@ -1,4 +1,4 @@
-//! Where rows and labels come from.
+//! Options of the input: features, graph and labels.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -22,9 +22,9 @@ pub struct DataOptions {
     #[arg(value_name = "DATA", help_heading = None::<&str>, required_unless_present = "graph")]
     pub data: Option<PathBuf>,
 
-    /// A graph instead of features, or beside them: edges u, v[, weight] or a sparse matrix
+    /// A graph instead of features, or besides them: edges u, v[, weight] or a sparse matrix
     ///
-    /// Beside features it is the graph of their rows, for methods that need both.
+    /// With features it is the graph of their rows, for methods that need both.
     ///
     /// By the ending: .csv, .parquet or .npy with one edge a line (u, v and, if not 1, a weight; rows count from 0);
     /// .npz with a symmetric sparse matrix saved by scipy.
@@ -36,7 +36,7 @@ pub struct DataOptions {
 }
 
 impl DataOptions {
-    /// Refuses what a graph cannot have.
+    /// Refuses options of feature columns without features.
     pub fn check(&self) -> Result<(), Failure> {
         let table = &self.table;
         if self.data.is_none() && (table.columns.is_some() || !table.drop.is_empty() || table.standardize) {
@@ -45,7 +45,7 @@ impl DataOptions {
         Ok(())
     }
 
-    /// Refuses a graph where the method needs features, and features where it has no use for one of them.
+    /// Refuses a graph without features if the method needs these, and a graph besides features if the method uses none.
     pub fn check_method(&self, method: &dyn Method) -> Result<(), Failure> {
         let name = method.name();
         let reason = match (&self.data, &self.graph) {
@@ -74,7 +74,7 @@ impl DataOptions {
         Ok(())
     }
 
-    /// What is worked on, as the title of a report.
+    /// Name of the input, as the title of a report.
     pub fn title(&self) -> String {
         let path = self.data.as_ref().or(self.graph.as_ref());
         let name = path.and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
@@ -82,12 +82,12 @@ impl DataOptions {
     }
 }
 
-/// Names of columns with commas between; a name that holds a comma stands in quotes.
+/// Names of columns, separated by commas; a name with a comma is in quotes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names(pub Vec<String>);
 
 impl Names {
-    /// All names of an option that is given any number of times.
+    /// All names of an option that may be given several times.
     pub fn all(lists: &[Self]) -> Vec<String> {
         lists.iter().flat_map(|names| names.0.iter().cloned()).collect()
     }
@@ -105,22 +105,22 @@ impl FromStr for Names {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Input")]
 pub struct TableOptions {
-    /// Feature columns, separated by commas: names, or numbers where the file has no names [default: all]
+    /// Feature columns, separated by commas: names, or numbers if the file has no names [default: all]
     ///
-    /// A name that holds a comma stands in quotes: --columns 'width,"height, cm"'.
+    /// Put a name with a comma in quotes: --columns 'width,"height, cm"'.
     #[arg(long, value_name = "A,B,…")]
     pub columns: Option<Vec<Names>>,
 
-    /// Columns that are no features, separated by commas
+    /// Columns that are not features, separated by commas
     #[arg(long, value_name = "A,B,…")]
     pub drop: Vec<Names>,
 
-    /// Scale every feature column to mean 0 and deviation 1 first
+    /// Scale every feature column to mean 0 and standard deviation 1 first
     #[arg(long)]
     pub standardize: bool,
 }
 
-/// Where labels come from.
+/// The given labels.
 #[derive(Args)]
 #[command(next_help_heading = "Labels")]
 pub struct LabelOptions {
@@ -138,7 +138,7 @@ pub struct LabelOptions {
 }
 
 impl LabelOptions {
-    /// Adds the file of labels, if they have one of their own.
+    /// Adds the file of labels, if given.
     pub fn files<'p>(&'p self, files: Files<'p>) -> Files<'p> {
         files.read("--labels", self.labels.as_deref())
     }

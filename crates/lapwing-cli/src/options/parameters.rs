@@ -1,10 +1,10 @@
-//! Options made from declared parameters: one option for each, with its default, its values and its meaning.
+//! Options from declared parameters: one option for each, with its default, values and meaning.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches};
 use lapwing::data::params::{Number, Parameter, Value};
 
-/// The option of a parameter as it is typed.
+/// The option of a parameter, such as `--n-neighbors`.
 pub fn option(parameter: &str) -> String {
     format!("--{}", parameter.replace('_', "-"))
 }
@@ -64,7 +64,7 @@ fn value_name(parameter: &Parameter) -> String {
     }
 }
 
-/// Values that were typed, by the names of their parameters.
+/// Values of the options that were given, by the names of their parameters.
 pub fn typed<'p>(
     matches: &ArgMatches,
     parameters: impl IntoIterator<Item = &'p Parameter>,

@@ -1,10 +1,10 @@
-//! Threads, seed, and how the program speaks.
+//! Options of a run: threads, seed, and what is printed.
 
 use clap::{Args, ValueEnum};
 
 use super::count;
 
-/// Threads, seed, and how the program speaks.
+/// Threads, seed, and what is printed.
 #[derive(Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunOptions {
@@ -28,7 +28,7 @@ pub struct RunOptions {
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Tell the seconds of each phase when it is over
+    /// Print the seconds of each phase at its end
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -1,6 +1,6 @@
-//! What the parameters of a command belong to: a method, several methods, a graph or a sparsifier.
+//! The parameters of a command: those of a method, of several methods, of a graph or of a sparsifier.
 //!
-//! The method is looked for among the arguments before they are parsed, so that `label --method NAME` has the options of that
+//! `--method NAME` is searched in the arguments before they are parsed, so that `label --method NAME` has the options of that
 //! method and no others.
 
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use crate::files::Files;
 /// How a graph is built, or learned.
 pub type GraphSettings = Both<GraphParams, LearnParams>;
 
-/// Method of `label` where none is named.
+/// Default method of `label`.
 const TYPICAL_METHOD: &str = "harmonic";
 /// Name of the option for a file of parameters.
 const PARAMS: &str = "params";
@@ -42,7 +42,7 @@ impl ParamsOptions {
     }
 }
 
-/// What the parameters of a command belong to.
+/// The owner of the parameters of a command.
 #[derive(Debug)]
 pub enum Subject {
     /// A command without parameters.
@@ -60,7 +60,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The subject of these arguments, with the defaults of its parameters; `command` is their subcommand.
+    /// The subject of `arguments` to the subcommand `command`, with default parameters.
     pub fn new(command: &str, arguments: &[OsString]) -> Self {
         let settings = |name: &str| Settings::new(name).ok();
         match command {
@@ -80,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// What has the parameters of every method that a command may run.
+    /// The subject with the parameters of every method that `command` may run.
     pub fn of_all(command: &str) -> Self {
         match command {
             "label" | "compare" => Self::All(method_names().filter_map(|name| Settings::new(name).ok()).collect()),
@@ -88,7 +88,7 @@ impl Subject {
         }
     }
 
-    /// Its parameters, and the heading of each. Of several methods: those that mean the same for all that have them.
+    /// The parameters, each with its heading. For several methods: those with the same meaning in all methods that have them.
     fn list(&self) -> Vec<(Parameter, &'static str)> {
         let under = |list: Vec<Parameter>, heading| list.into_iter().map(|p| (p, heading)).collect::<Vec<_>>();
         match self {
@@ -126,7 +126,7 @@ impl Subject {
         command.args(options.into_iter().map(conflicting))
     }
 
-    /// Takes the values that were given: those of the file, then those of the options.
+    /// Sets the given values: first those of the file, then those of the options.
     pub fn read(&mut self, matches: &ArgMatches) -> Result<(), Failure> {
         let list = self.list();
         let given = typed(matches, list.iter().map(|(parameter, _)| parameter));
@@ -155,7 +155,7 @@ impl Subject {
         }
     }
 
-    /// Why an option that the command does not have is none of its own; `None` if no method has such an option.
+    /// Text for an option that belongs to other methods only; `None` if no method has it.
     pub fn misplaced(&self, argument: &str) -> Option<String> {
         let name = argument.strip_prefix("--")?.split('=').next()?.replace('-', "_");
         let typed = option(&name);
@@ -206,7 +206,7 @@ fn in_words(names: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether a name means different things for these methods.
+/// Whether these methods have parameters of one name with different meanings.
 fn is_ambiguous(methods: &[Settings], name: &str) -> bool {
     let lists: Vec<Vec<Parameter>> = methods.iter().map(Settings::list).collect();
     let mut docs = lists.iter().flatten().filter(|parameter| parameter.name == name).map(|parameter| &parameter.doc);
@@ -223,7 +223,7 @@ fn without_effect(params: &dyn Parameters, given: &[(&'static str, Value)]) -> O
     list.iter().find(idle).and_then(|parameter| Some((parameter.name, parameter.needs(option)?)))
 }
 
-/// Takes the values of several methods.
+/// Sets the given values of several methods.
 fn read_methods(
     methods: &mut [Settings],
     of_file: Option<(&PathBuf, Map<String, Json>)>,
@@ -271,7 +271,7 @@ fn read_object(path: &Path) -> Result<Map<String, Json>> {
     }
 }
 
-/// Gives parameters the values of an object.
+/// Sets parameters to the values of a JSON object.
 fn set_from(params: &mut dyn Parameters, path: &Path, object: &Map<String, Json>) -> Result<()> {
     let in_file = |error: Error| file_error(path, error.to_string());
     let value = |(name, json): (&String, &Json)| Ok((name.clone(), Value::from_json(name, json).map_err(in_file)?));
@@ -279,7 +279,7 @@ fn set_from(params: &mut dyn Parameters, path: &Path, object: &Map<String, Json>
     set_all(params, values.iter().map(|(name, value)| (name.as_str(), value))).map_err(in_file)
 }
 
-/// The value of an option among arguments that are not parsed yet.
+/// The value of `option` in unparsed arguments.
 fn after(option: &str, arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     let equals = words.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));

@@ -69,7 +69,7 @@ macro_rules! choices {
 
 /// Declares a struct of parameters; see [the module](crate::params).
 ///
-/// A field is `name: Type = default`, then, where they apply: `or "word"`, the word for `None`; `in range`; and
+/// A field is `name: Type = default`, then optionally: `or "word"`, the word for `None`; `in range`; and
 /// `if [other: "value", …]`, once for each case in which the parameter has an effect. `parts` are structs of parameters whose
 /// names are listed among its own; `extra` are fields that no name reaches.
 #[macro_export]

@@ -32,17 +32,17 @@ pub const fn at_least(low: f64) -> Range {
 }
 
 impl Range {
-    /// Less the numbers of at least `high`.
+    /// Excludes numbers of at least `high`.
     pub const fn below(self, high: f64) -> Self {
         Self { high: Some((high, false)), ..self }
     }
 
-    /// Less the numbers above `high`.
+    /// Excludes numbers above `high`.
     pub const fn at_most(self, high: f64) -> Self {
         Self { high: Some((high, true)), ..self }
     }
 
-    /// With infinity.
+    /// Includes infinity.
     pub const fn or_infinite(self) -> Self {
         Self { is_infinite_allowed: true, ..self }
     }
@@ -62,7 +62,7 @@ impl Range {
         if bounds.is_empty() { String::new() } else { format!(" {of}{}", bounds.join(" and ")) }
     }
 
-    /// The interval as mathematicians write it; empty where every number is allowed.
+    /// The interval in mathematical notation, such as `(0, 1]`; empty if every number is allowed.
     pub fn interval(&self) -> String {
         if self.low.is_none() && self.high.is_none() {
             return String::new();
@@ -98,13 +98,13 @@ fn plain(x: f64) -> String {
 pub struct Domain {
     /// The kind of numbers, if it takes any.
     pub number: Option<Number>,
-    /// Where numbers must lie; for a list, each of them.
+    /// Range of the numbers; for a list, of each of them.
     pub range: Range,
     /// Whether it takes a list of numbers.
     pub is_list: bool,
     /// Whether it is true or false.
     pub is_flag: bool,
-    /// Words that it takes, with their meanings where they are choices.
+    /// Words that it takes, with their meanings if they are choices.
     pub words: Vec<(&'static str, String)>,
     /// Form of further words, such as `knn:K`.
     pub pattern: Option<&'static str>,
@@ -116,14 +116,14 @@ impl Domain {
         Self { number: Some(number), ..Self::default() }
     }
 
-    /// This with further words.
+    /// Adds words.
     #[must_use]
     pub fn or_words(mut self, words: &[&'static str]) -> Self {
         self.words.extend(words.iter().map(|word| (*word, String::new())));
         self
     }
 
-    /// This with numbers in that range alone.
+    /// Restricts numbers to a range.
     #[must_use]
     pub fn within(self, range: Range) -> Self {
         Self { range, ..self }
@@ -148,7 +148,7 @@ impl Domain {
         }
     }
 
-    /// What is expected, in words: "a number above 0, inf, or auto".
+    /// The domain in words, such as "a number above 0, inf, or auto".
     pub fn expected(&self) -> String {
         let mut text = match (self.is_flag, self.number) {
             (true, _) => return "true or false".into(),

@@ -49,7 +49,7 @@ pub use value::{ParameterType, Value};
 
 use crate::{Error, Result};
 
-/// What one parameter is: the single source of its option, its argument and its row in a table.
+/// Declaration of a parameter, from which its option, its argument and its row in a table are generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Name, in Rust and Python; the option of the program has hyphens for its underscores.
@@ -58,11 +58,11 @@ pub struct Parameter {
     pub doc: String,
     /// Values that it takes.
     pub domain: Domain,
-    /// Value where none is given.
+    /// Value if none is given.
     pub default: Value,
-    /// Cases in which the parameter has an effect; none: in every case.
+    /// Cases in which the parameter has an effect; empty: in every case.
     pub cases: Vec<Vec<Condition>>,
-    /// Parameters that must not be given beside this one.
+    /// Parameters that must not be given together with this one.
     pub excludes: &'static [&'static str],
 }
 
@@ -101,11 +101,11 @@ impl Parameter {
         (!cases.is_empty()).then(|| cases.join(", or "))
     }
 
-    /// Whether the parameter has an effect beside the values of the others, which `get` returns.
+    /// Whether the parameter has an effect, given the values of the others, which `get` returns.
     pub fn has_effect(&self, get: impl Fn(&str) -> Option<Value>) -> bool {
         let holds = |condition: &Condition| match get(condition.parameter) {
             Some(Value::Word(word)) => condition.values.contains(&word.as_str()),
-            // A parameter that the others do not have leaves nothing to hold.
+            // A condition on a parameter that does not exist counts as met.
             None => true,
             Some(Value::None) => false,
             Some(_) => condition.values.contains(&GIVEN),
@@ -152,7 +152,7 @@ pub trait Parameters {
     }
 }
 
-/// Two structs of parameters as one; a name that both have is that of the first.
+/// Two structs of parameters as one; if both have a name, it means that of the first.
 #[derive(Clone, Debug, Default)]
 pub struct Both<A, B>(pub A, pub B);
 

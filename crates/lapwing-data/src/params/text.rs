@@ -2,7 +2,7 @@
 
 /// Largest count: beyond it doubles skip whole numbers.
 const MOST: f64 = (1u64 << 53) as f64;
-/// A number that is not NaN; `inf` is one.
+/// A number except NaN; `inf` is allowed.
 pub fn real(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(x) if !x.is_nan() => Ok(x),
@@ -57,14 +57,14 @@ fn split_unit(text: &str) -> (&str, Option<char>) {
     }
 }
 
-/// A decimal number times a unit, where that is whole.
+/// A decimal number times a unit; `None` if the product is not whole.
 fn scaled(digits: &str, unit: f64) -> Option<u64> {
     let starts_well = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let number = digits.parse::<f64>().ok().filter(|_| starts_well)? * unit;
     (number <= MOST && number.fract() == 0.0).then_some(number as u64)
 }
 
-/// The nearest of the `known` names, if one is near enough to be what was meant.
+/// The most similar of the `known` names, if one is similar enough.
 pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let near = known.iter().map(|known| (strsim::damerau_levenshtein(name, known), *known));
     near.min_by_key(|(distance, _)| *distance).filter(|(distance, known)| distance * 3 <= known.len()).map(|(_, k)| k)

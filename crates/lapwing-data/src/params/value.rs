@@ -1,4 +1,4 @@
-//! Values of parameters, as every face of the library can say them.
+//! Values of parameters, the same for Rust, Python, the command line and JSON.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Left to the method: `null` in JSON, `None` in Python.
+    /// Chosen by the method: `null` in JSON, `None` in Python.
     None,
     /// True or false.
     Flag(bool),
@@ -24,7 +24,7 @@ pub enum Value {
     List(Vec<f64>),
 }
 
-/// A real number, with an exponent where that is shorter.
+/// The text of a real number, with an exponent if that is shorter.
 pub(super) fn real_text(x: f64) -> String {
     let size = x.abs();
     if x != 0.0 && x.is_finite() && !(1e-3..1e15).contains(&size) { format!("{x:e}") } else { format!("{x}") }
@@ -44,10 +44,10 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// A value as it is typed on a command line.
+    /// Parses a value of a command line.
     ///
     /// # Errors
-    /// What was expected, in words.
+    /// The expected values, in words.
     pub fn parse(text: &str, domain: &Domain) -> std::result::Result<Self, String> {
         if domain.has_word(text) {
             return Ok(Self::Word(text.into()));

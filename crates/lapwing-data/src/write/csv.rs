@@ -128,7 +128,7 @@ mod tests {
                 check(value);
             }
         }
-        // Fractions of powers of two, where two texts may be equally near; of ten, and of small numbers.
+        // Multiples of powers of two, of which two texts may be equally near; of powers of ten; and small numbers.
         for m in 0..60 {
             (0..2000u64).for_each(|at| check((at * 131 % (1 << 18)) as f64 / (1u64 << m) as f64));
         }

@@ -66,7 +66,7 @@ type Read = fn(&Bench, &Path, &[u8]) -> Verdict;
 pub struct Target {
     /// Its name in commands and folders.
     pub name: &'static str,
-    /// The name of its files; the ending tells the format.
+    /// The name of its files; the ending determines the format.
     pub file: &'static str,
     /// Reads a file and checks the result.
     pub read: Read,

@@ -1,4 +1,4 @@
-//! Distances of single pairs in the difference form Σ(xᵢ − yᵢ)², on the rows as they were given.
+//! Distances of single pairs as Σ(xᵢ − yᵢ)² in f64, from the given rows.
 //!
 //! The search orders candidates by a matrix product, which loses half the digits between close points; the distances
 //! that are returned are computed here, in f64. The inner product is summed directly.
@@ -22,7 +22,7 @@ pub(crate) struct Distances<'a> {
     right_norms: Cow<'a, [f64]>,
 }
 
-/// Norms of all rows, where distances need them; else empty.
+/// Norms of all rows; empty if distances do not need them.
 pub(crate) fn norms(features: &Features<'_>, metric: Metric) -> Vec<f64> {
     match metric {
         Metric::Euclidean | Metric::InnerProduct => Vec::new(),

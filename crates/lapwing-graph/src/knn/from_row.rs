@@ -1,17 +1,17 @@
-//! Exact distances of one row to many others: for sparse rows by a scattered inner product, certified to be what a walk
-//! over both rows gives.
+//! Exact distances of one row to many others. For sparse rows they come from a scattered inner product, certified to equal the sum
+//! over both rows.
 //!
 //! ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy in f64 and the sum of [`Distances::get`] are within E = 2⁻⁵⁰·(terms + 16)·(‖x‖² + ‖y‖²) of
-//! each other (each is off by a few 2⁻⁵³ for a term, Higham 2002, §3.1). Where both ends of ±E round to one f32, that is
-//! the distance, which needs the entries of y alone; a few of 10⁵ pairs are left, for which both rows are walked. Cost:
-//! the entries of y; 8 bytes a column. Dense rows gain nothing and take [`Distances::get`].
+//! each other (the error of each is a few 2⁻⁵³ for a term, Higham 2002, §3.1). If both ends of ±E round to one f32, that is the
+//! distance, and only the entries of y were read. For a few of 10⁵ pairs they do not, and [`Distances::get`] reads both rows. Cost:
+//! the entries of y; 8 bytes a column. Dense rows would gain nothing and use [`Distances::get`].
 
 use lapwing_data::Csr;
 
 use crate::knn::Metric;
 use crate::knn::distance::Distances;
 
-/// Columns that one row is scattered over; beyond, both rows are walked.
+/// Most columns over which a row is scattered; with more, [`Distances::get`] is used.
 const MOST_COLUMNS: usize = 1 << 22;
 
 /// Exact distances from one row at a time.
@@ -41,7 +41,7 @@ impl<'a> FromRow<'a> {
         from
     }
 
-    /// Distances from `row` from now on.
+    /// Makes `row` the row from which distances are taken.
     pub fn set(&mut self, row: usize) {
         if let Some(Scattered { rows, values, .. }) = &mut self.scattered {
             rows.row(self.row).0.iter().for_each(|&column| values[column as usize] = 0.0);
@@ -60,7 +60,7 @@ impl<'a> FromRow<'a> {
 }
 
 impl Scattered<'_> {
-    /// The distance, where rounding cannot change it.
+    /// The distance; `None` if rounding might change it.
     #[inline]
     fn distance(&self, row: usize, other: usize) -> Option<f32> {
         let (x, y) = (self.norms[row], self.norms[other]);

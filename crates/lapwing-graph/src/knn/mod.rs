@@ -1,8 +1,8 @@
 //! k-nearest-neighbor search for building graphs: exact, by overlapping partitions, and for sparse rows.
 //!
-//! `exact` compares all pairs and certifies what it finds, `partitions` compares rows that are likely near until the
-//! measured recall is reached, `index` answers for new rows through cells that are kept; `kernels` are the inner loops of
-//! all. Cost: n²·d/2 multiplications exactly, about n·3000·d by partitions.
+//! `exact` compares all pairs and certifies the result. `partitions` compares rows that are likely near, until the measured recall
+//! reaches its target. `index` finds neighbors of new rows by cells of fitted rows. `kernels` has their inner loops. Cost: n²·d/2
+//! multiplications for the exact search, about n·3000·d by partitions.
 
 pub(crate) mod distance;
 pub(crate) mod exact;
@@ -35,7 +35,7 @@ pub struct Neighbors {
     pub distances: Vec<f32>,
 }
 
-/// How a search went.
+/// Method and recall of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KnnReport {
     /// `exact` or `partitions`.
@@ -57,9 +57,9 @@ pub struct KnnReport {
 /// not finite; [`Error::Value`] for values that are all too small, or a zero row under the cosine metric; [`Error::Interrupted`].
 ///
 /// # Complexity
-/// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about
-/// 3000·n·d, and one copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of
-/// (entries of the column)².
+/// Exact: n²d multiplications, at the speed of matrix products, and 8·n·k bytes of lists. Partitions: about 3000·n·d, and one
+/// copy of the features, of a byte per value where there are 64 columns or more. Sparse rows: exact, Σ over columns of (entries
+/// of the column)².
 pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Result<(Neighbors, KnnReport)> {
     let zeros = check_rows(features, params, run)?;
     let (n, k) = (features.n_rows(), params.n_neighbors);
@@ -69,7 +69,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
             (exact::sparse_rows::search(sparse, sparse, true, params, run)?, KnnReport::exact())
         }
         Features::Dense(dense) => match params.method.choose(n, dense.n_cols(), k) {
-            // Beside the rows of zeros there are too few rows to search.
+            // Without the rows of zeros there are too few rows to search.
             KnnMethod::Partitions if n - zeros.len() <= k => {
                 exact::search((features, dense), (features, dense), true, params, run)
                     .map(|found| (found, KnnReport::exact()))?
@@ -105,8 +105,8 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
     Ok((neighbors, report))
 }
 
-/// The k nearest of every row among the others, by all distances and a sort of each row: where k is a good part of n, the lists
-/// that [`kneighbors`] keeps cost more than they save.
+/// The k nearest of every row among the others, by all distances and a sort of each row: if k is a large part of n, this is faster
+/// than the lists of [`kneighbors`].
 ///
 /// # Errors
 /// As [`kneighbors`].
@@ -165,7 +165,7 @@ pub fn query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: 
     Ok(neighbors)
 }
 
-/// Refuses lists for which there is no room: keys while they are searched, then ids and distances.
+/// Refuses lists that would not fit in memory: keys during the search, then ids and distances.
 fn check_room(n: usize, k: usize) -> Result<()> {
     let bytes = (n as u64).saturating_mul(k as u64).saturating_mul(16);
     check_memory(
@@ -175,7 +175,7 @@ fn check_room(n: usize, k: usize) -> Result<()> {
     )
 }
 
-/// Checks rows whose neighbors among themselves are searched; returns the rows of zeros that the metric treats apart.
+/// Checks rows for a search among themselves; returns the rows of zeros, if the metric treats these separately.
 ///
 /// # Errors
 /// As [`kneighbors`].
@@ -193,7 +193,7 @@ pub(crate) fn check_rows(features: &Features<'_>, params: &KnnParams, run: &Run)
     zero_rows::find(features, params.metric, params.zero_rows, run)
 }
 
-/// The error of a row whose distances leave f32.
+/// The error for a row whose distances overflow f32.
 pub(crate) fn overflow(row: usize) -> Error {
     Error::Value {
         what: "features".into(),
@@ -204,7 +204,7 @@ pub(crate) fn overflow(row: usize) -> Error {
     }
 }
 
-/// Checks new rows against the fitted ones, which are in order themselves.
+/// Checks new rows against the fitted ones, which have been checked.
 fn check_query(train: &Features<'_>, new: &Features<'_>, params: &KnnParams, run: &Run) -> Result<()> {
     params.validate()?;
     new.check(run)?;
@@ -247,7 +247,7 @@ impl KnnParams {
         self.check_ranges()
     }
 
-    /// Checks the parameters and the rows to be searched, as every query does, where the first query comes later.
+    /// Checks the parameters and the fitted rows as a query would, before the first query.
     ///
     /// # Errors
     /// As [`kneighbors`], whatever the number of rows.
@@ -259,7 +259,7 @@ impl KnnParams {
 }
 
 impl Neighbors {
-    /// Checks that every list is full. It is not where products of values too far apart overflow f32.
+    /// Checks that every list is full. Lists are not if products overflow f32, because values are too far apart.
     fn complete(&self) -> Result<()> {
         match self.indices.chunks_exact(self.n_neighbors).position(|row| row.contains(&u32::MAX)) {
             None => Ok(()),
@@ -283,8 +283,8 @@ impl Neighbors {
         self.distances.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
     }
 
-    /// Checks neighbors that come from elsewhere: among the rows, never the row itself, no row twice, distances that
-    /// are finite and ascending.
+    /// Checks neighbors that the caller provides: they are rows, never the row itself, no row twice, at distances that are finite
+    /// and ascending.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Graph`] naming the first offending row.
@@ -332,8 +332,8 @@ impl KnnReport {
 }
 
 impl KnnMethod {
-    /// The search that `Auto` takes at that size: partitions once all pairs would cost about a second. Very many neighbors
-    /// need the exact search: a leaf has only some hundred rows.
+    /// Replaces `Auto`: partitions if all pairs would take more than about a second. Very many neighbors need the exact search,
+    /// because a leaf of the partitions has only some hundred rows.
     pub fn choose(self, n: usize, d: usize, k: usize) -> Self {
         match self {
             _ if k > memory::MOST_NEIGHBORS => Self::Exact,

@@ -1,11 +1,11 @@
-//! Sums over the columns of two dense rows in f64: the exact part of a search, once per candidate.
+//! Sums over the columns of two dense rows in f64, for the exact distance of each candidate of a search.
 //!
 //! The vector and plain versions are compiled from one source, without fused multiply-add, and add in one order: they
 //! agree to the bit.
 
 use lapwing_simd::dispatch;
 
-/// What is summed over the columns.
+/// Term of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pair {
     /// (x − y)².
@@ -27,7 +27,7 @@ impl Pair {
     }
 }
 
-/// What a column may hold.
+/// Type of the values.
 pub(crate) trait Number: Copy + Into<f64> {}
 
 impl<T: Copy + Into<f64>> Number for T {}

@@ -1,4 +1,4 @@
-//! Recall, measured: exact neighbors of a seeded sample of rows against what a search found.
+//! Measures the recall of a search, against the exact neighbors of a seeded sample of rows.
 //!
 //! Recall is the share of distances found that are at most that of the k-th true neighbor; its standard error is that of the mean
 //! over the rows of the sample. Cost: 500·n·d multiplications.
@@ -17,7 +17,7 @@ use crate::knn::kernels::tile::{PANEL, compare};
 
 /// Rows in the sample.
 pub(crate) const SAMPLE: usize = 500;
-/// Rows that are compared as one piece of work.
+/// Rows that a thread compares at a time.
 const BLOCK: usize = 64 * PANEL;
 
 /// A sample of rows and the distance of each to its k-th true neighbor.

@@ -1,4 +1,4 @@
-//! Rows made ready for the search: f32, centered or of unit length, with half their squared norms.
+//! Rows prepared for the search: f32, centered or of unit length, with half their squared norms.
 //!
 //! Every metric becomes v(x, y) = h(y) − xᵀy, which orders the y of one x as distances do and needs one matrix product
 //! for a block of pairs; 2·(h(x) + v) is the distance in the search's own unit. Euclidean: h(y) = ‖y‖²/2, and the unit
@@ -15,12 +15,12 @@ use crate::knn::exact::certified::lowered;
 /// h of a row of zeros under the cosine metric: larger than that of any other row, so that the search ranks it last.
 pub(crate) const FAR: f32 = 1e30;
 
-/// Where the search puts the origin and its unit of length, so that f32 products neither cancel nor overflow.
+/// Origin and unit of length of the search, such that f32 products neither cancel nor overflow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// Column means under the Euclidean metric; empty under the others.
     pub center: Vec<f64>,
-    /// A power of two that brings the largest deviation near 1; 1 under the cosine metric.
+    /// A power of two that scales the largest deviation to about 1; 1 under the cosine metric.
     pub scale: f64,
     pub metric: Metric,
 }
@@ -56,7 +56,7 @@ impl Frame {
         }
     }
 
-    /// A distance as it is returned, in the unit of the search.
+    /// Converts a plain distance to the unit of the search.
     pub fn in_search(&self, distance: f32) -> f64 {
         let d = f64::from(distance);
         match self.metric {
@@ -67,7 +67,7 @@ impl Frame {
     }
 }
 
-/// The power of two that brings `most` near 1, as far as there is one.
+/// The power of two that scales `most` to about 1, within the range of f64.
 pub(crate) fn unit_scale(most: f64) -> f64 {
     let exponent = if most > 0.0 { -most.log2().floor() } else { 0.0 };
     exponent.clamp(-1022.0, 1023.0).exp2()

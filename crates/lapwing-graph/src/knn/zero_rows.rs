@@ -1,4 +1,4 @@
-//! Rows of zeros under the cosine metric, where they are allowed: at distance 1 from every row.
+//! Rows of zeros under the cosine metric, if they are allowed: they are at distance 1 from every row.
 //!
 //! A search puts them behind all other rows ([`crate::knn::rows::FAR`]). Afterwards they enter the lists of the others, where
 //! distance 1 is near enough, and get lists of their own. Cost: one pass over rows and lists.
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::knn::distance::norm;
 use crate::knn::{Metric, Neighbors, ZeroRows};
 
-/// The rows of zeros that matter under `metric`, ascending; none under any but the cosine one.
+/// The rows of zeros, ascending; empty unless the metric is cosine.
 ///
 /// # Errors
 /// [`Error::Value`] naming the first one unless they are allowed.
@@ -50,7 +50,7 @@ pub(crate) fn without(dense: &Dense<'_>, zeros: &[u32]) -> Result<(Vec<u32>, Fea
     Ok((kept, features))
 }
 
-/// Neighbors among the rows `kept`, by their numbers among all `n`; the lists of the other rows are empty.
+/// Renumbers neighbors among the rows `kept` to numbers among all `n`; the lists of the other rows are empty.
 pub(crate) fn spread(found: &Neighbors, kept: &[u32], n: usize) -> Neighbors {
     let k = found.n_neighbors;
     let mut all = Neighbors { n_neighbors: k, indices: vec![u32::MAX; n * k], distances: vec![f32::INFINITY; n * k] };
@@ -116,7 +116,7 @@ mod tests {
             .collect();
         let dense = Features::from_f32(n, d, values).unwrap();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
-        // Enough neighbors that zero rows are among them.
+        // So many neighbors that zero rows are among them.
         let refused = KnnParams { n_neighbors: 55, metric: Metric::Cosine, ..KnnParams::default() };
         let allowed = KnnParams { zero_rows: ZeroRows::Allow, method: KnnMethod::Exact, ..refused.clone() };
         for features in [&dense, &sparse] {

@@ -1,9 +1,9 @@
-//! The edges of a nearest-neighbor graph that is never held: for k in the thousands, a batch at a time, in any number of
-//! readings.
+//! The edges of a nearest-neighbor graph as a stream that can be read any number of times: the graph, with k in the thousands, is
+//! never held.
 //!
 //! The graph is that of [`affinity_graph`](crate::affinity_graph), edge for edge and bit for bit. One pass over all pairs
-//! finds how far the neighbors of each row reach: O(n) numbers are kept, from which the widths follow. Each reading then
-//! looks at every pair once more and emits those of which one row is a k-neighbor of the other
+//! finds the distance of each row to its last neighbor: O(n) numbers are kept, from which the widths follow. Each reading then
+//! compares every pair once more and emits those of which one row is a k-neighbor of the other
 //! ([`crate::knn::exact::pairs_within`]), by groups of the larger row, and within a group by blocks of the smaller.
 //! Where partitions search, or the neighbors take little room, they are held instead, sorted by row, and weighed while
 //! they are read: 8·n·k bytes, without the other direction and without a matrix.
@@ -31,7 +31,7 @@ use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
 use crate::relation::sort_by_row;
 use crate::sparsify::adjacency;
 
-/// Neighbors are held up to so many bytes.
+/// Most bytes of neighbors that are held.
 const MOST_HELD_BYTES: usize = 256 << 20;
 
 /// The nearest-neighbor graph of some rows as a stream of edges, each undirected edge once.
@@ -70,7 +70,7 @@ pub struct KnnEdges<'a> {
     relation: Relation<'a>,
 }
 
-/// Which rows are k-neighbors of which.
+/// The neighbor relation.
 enum Relation<'a> {
     /// Found again in each reading.
     Pairs { pairs: Box<AllPairs<'a>>, thresholds: Thresholds },
@@ -79,9 +79,9 @@ enum Relation<'a> {
 }
 
 impl<'a> KnnEdges<'a> {
-    /// Finds how far the neighbors of every row of `features` (n, d) reach. The neighbors themselves are held where
-    /// partitions search, and, unless the search is to be exact, where up to 125 for each row take up to 256 MiB. Tells the
-    /// progress of `run` how many rows are done where they are found again.
+    /// Finds the last neighbor of every row of `features` (n, d). The neighbors themselves are held if partitions search, or if the
+    /// search need not be exact and up to 125 neighbors of each row take up to 256 MiB. Otherwise they are found again in each
+    /// reading, and the progress of `run` counts rows.
     ///
     /// # Errors
     /// Those of [`affinity_graph`](crate::affinity_graph).
@@ -152,7 +152,7 @@ impl<'a> KnnEdges<'a> {
         &self.params
     }
 
-    /// How the search went.
+    /// Report of the search.
     pub fn report(&self) -> &KnnReport {
         &self.report
     }
@@ -166,7 +166,7 @@ impl<'a> KnnEdges<'a> {
             return search.max(Self::held_bytes(n, d, n_entries, params, threads) + batch);
         }
         let (rows, own) = compared_bytes(n, d, n_entries);
-        // Bounds and products, and what is selected from.
+        // Bounds, products, and buffers of the selection.
         let tile = 4 * n * (2 * tile_rows(n) + 3) + own;
         rows + (threads * tile).max(batch + threads * own)
     }
@@ -185,7 +185,7 @@ impl<'a> KnnEdges<'a> {
         rows + threads * own
     }
 
-    /// Bytes of the edges that one reader has made and not yet handed out, and of pieces that are joined.
+    /// Bytes of the edges that a reader holds: a batch, and pieces that are being joined.
     pub fn batch_bytes(n: usize, params: &GraphParams) -> usize {
         2 * BATCH_PAIRS.min(n * params.n_neighbors) * size_of::<Edge>()
     }

@@ -1,4 +1,4 @@
-//! Edges in independent pieces, of pairs that are found again and of neighbors that are held.
+//! Computes edges in independent pieces: of pairs that are found again, or of held neighbors.
 //!
 //! Cost: that of [`crate::knn::exact::pairs_within`], or for neighbors that are held n·k searches among k.
 
@@ -11,10 +11,10 @@ use crate::knn::Neighbors;
 use crate::knn::exact::pairs_within::{PairsWithin, Piece, Wanted};
 use crate::{GraphParams, Symmetrize, Weighting};
 
-/// Neighbors that are weighed as one piece of work.
+/// Neighbors in a piece.
 const HELD_PIECE: usize = 1 << 18;
 
-/// What makes an edge of two rows.
+/// Weighs pairs of rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Weigher<'s> {
     pub params: &'s GraphParams,
@@ -22,10 +22,10 @@ pub(crate) struct Weigher<'s> {
 }
 
 impl Weigher<'_> {
-    /// What it takes to weigh a pair.
+    /// What is computed of a pair to weigh it.
     pub fn wanted(&self) -> Wanted {
         match (self.params.weights, self.params.symmetrize) {
-            (Weighting::Binary, _) => Wanted::Names,
+            (Weighting::Binary, _) => Wanted::Nothing,
             (_, Symmetrize::Mutual) => Wanted::MutualDistances,
             _ => Wanted::Distances,
         }
@@ -122,7 +122,7 @@ impl Pieces for Held<'_> {
         for row in piece.clone() {
             for (id, distance) in self.neighbors.row(row) {
                 let other = self.distance(id as usize, row as u32);
-                // Two rows that name each other have one edge.
+                // Two rows that are neighbors of each other have one edge.
                 if other.is_none() || id as usize > row {
                     self.graph.push((row as u32, id), distance, other, &mut out);
                 }

@@ -1,4 +1,4 @@
-//! Pieces of edges as one stream, made a batch at a time.
+//! Joins pieces of edges to one stream, a batch at a time.
 //!
 //! Parallel over the pieces of a batch, read in their order. Memory: a batch, about 64 MiB of edges where every pair is
 //! one, and what vectors grow by; far less for k far below n.
@@ -10,16 +10,16 @@ use rayon::prelude::*;
 
 use crate::knn_edges::pieces::Pieces;
 
-/// Pairs that are looked at for one batch, about.
+/// Approximate number of pairs compared for one batch.
 pub(crate) const BATCH_PAIRS: usize = 1 << 22;
 
 /// Reads pieces a batch at a time.
 pub(crate) struct Reader<P: Pieces> {
     pieces: P,
     next: Option<P::Piece>,
-    /// Edges of pieces that are done, in order.
+    /// Finished pieces, in order.
     ready: VecDeque<Vec<Edge>>,
-    /// Edges of the first of them that were read.
+    /// Number of edges of the first piece that were read.
     at: usize,
 }
 

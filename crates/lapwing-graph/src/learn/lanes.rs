@@ -11,7 +11,7 @@ use super::support::{SquaredDistance, Support};
 
 /// Lanes of a sum.
 const LANES: usize = 8;
-/// Entries by which elements are prefetched.
+/// Elements are prefetched this many entries ahead.
 const AHEAD: usize = 64;
 /// Bytes of a vector above which its elements are prefetched: about the size of the L2 cache.
 const CACHED: usize = 1 << 20;
@@ -28,7 +28,7 @@ pub(super) struct RowSums<'s> {
     pub active: Vec<u32>,
 }
 
-/// Sums over the entries of the rows from `first` on, as many as `out` has places, with what each has in `offsets` (n).
+/// Sums over the entries of the rows from `first` on, as many as `out` has places, with the `offsets` (n) of all rows.
 pub(super) fn row_sums<R: SquaredDistance, O: Offset>(
     support: &Support<R>,
     sparsity: f64,
@@ -102,7 +102,7 @@ fn row_sums_of<const ASKS: bool, R: SquaredDistance, O: Offset>(
         let ahead = if ASKS { ahead(support, row) } else { &[] };
         for (at, (ids, z)) in chunks.iter().zip(z_chunks).enumerate() {
             if ASKS {
-                ask(ahead, at, offsets);
+                prefetch_at(ahead, at, offsets);
             }
             let mut w = [0.0; LANES];
             for lane in 0..LANES {
@@ -156,7 +156,7 @@ fn half_sums_plain(first: usize, diagonal: &[f64], ends: &[u32], entries: &[u32]
         let ahead = if asks { entries.get(start + AHEAD..).unwrap_or(&[]) } else { &[] };
         let mut sums = [0.0; LANES];
         for (at, ids) in chunks.iter().enumerate() {
-            ask(ahead, at, x);
+            prefetch_at(ahead, at, x);
             for lane in 0..LANES {
                 sums[lane] += x[ids[lane] as usize];
             }
@@ -216,7 +216,7 @@ fn advance_plain<R: SquaredDistance>(task: &Step<'_, R>, first: usize, weights: 
         let (w_chunks, w_rest) = weights.as_chunks_mut::<LANES>();
         let ahead = if asks { ahead(task.support, row) } else { &[] };
         for (at, ((ids, z), w)) in chunks.iter().zip(z_chunks).zip(w_chunks).enumerate() {
-            ask(ahead, at, duals);
+            prefetch_at(ahead, at, duals);
             let mut new = [0.0; LANES];
             for lane in 0..LANES {
                 debug_assert!((ids[lane] as usize) < duals.len());
@@ -247,7 +247,7 @@ fn ahead<R: SquaredDistance>(support: &Support<R>, row: usize) -> &[u32] {
 
 /// Prefetches the elements that a later chunk will gather.
 #[inline(always)]
-fn ask<T>(ahead: &[u32], at: usize, values: &[T]) {
+fn prefetch_at<T>(ahead: &[u32], at: usize, values: &[T]) {
     if let Some(next) = ahead.get(LANES * at..LANES * (at + 1)) {
         next.iter().for_each(|&id| prefetch(values, id as usize));
     }

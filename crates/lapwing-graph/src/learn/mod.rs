@@ -1,9 +1,9 @@
 //! Graphs learned from features: weights under which the rows are smooth and every row has neighbors.
 //!
-//! For squared distances Z, `min ‖W ∘ Z‖₁,₁ + f(W)` over symmetric W ≥ 0 with empty diagonal (Kalofolias 2016; Kalofolias & Perraudin
-//! 2019, eq. 2), with f(W) = −α·1ᵀlog(W1) + (β/2)·‖W‖²_F, the log-degree model (eq. 3), or (a/2)·(‖W1‖² + ‖W‖²_F) under
-//! ‖W‖₁,₁ = n, the l2-degree model (eq. 4, whose α is a/2). Since W*(Z, α, β) = δ·W*(θZ, 1, 1) for θ = 1/√(αβ) and
-//! δ = √(α/β) (Proposition 1), the only parameter is the sparsity θ, which follows from the requested number of neighbors
+//! For squared distances Z, `min ‖W ∘ Z‖₁,₁ + f(W)` over symmetric W ≥ 0 with empty diagonal (Kalofolias 2016; Kalofolias &
+//! Perraudin 2019, eq. 2), with f(W) = −α·1ᵀlog(W1) + (β/2)·‖W‖²_F, the log-degree model (eq. 3), or (a/2)·(‖W1‖² + ‖W‖²_F)
+//! under ‖W‖₁,₁ = n, the l2-degree model (eq. 4, whose α is a/2). Since W*(Z, α, β) = δ·W*(θZ, 1, 1) for θ = 1/√(αβ) and δ =
+//! √(α/β) (Proposition 1), the only parameter is the sparsity θ, which follows from the requested number of neighbors
 //! (`sparsity.rs`). Likewise W*(Z, a) = W*(θZ, 1) for θ = 1/a.
 //!
 //! [`learn_graph`] takes the steps in order: neighbors, `support.rs`, `sparsity.rs`, the solver, `repair.rs`. `dual.rs` states
@@ -14,8 +14,8 @@
 //! weights are exact zeros or positive, without a threshold; θ has guards against ties.
 //!
 //! Cost: that of the neighbor search for r·k neighbors, then O(n·r·k) for each of about ten passes. Memory: 20 bytes for
-//! each allowed pair, and 32·n·r·k bytes while the support is made. Take a plain neighbor graph where weights do not matter or
-//! distances tell nothing.
+//! each allowed pair, and 32·n·r·k bytes while the support is made. Take a plain neighbor graph if weights do not matter or
+//! distances carry no information.
 
 mod active;
 mod dual;
@@ -194,7 +194,7 @@ fn learn<R: SquaredDistance>(
         clock.time("learn", || solve(&problem, &params.learn, start, run))
     };
     let (mut arrived, mut n_repaired) = (fit(&support, start, clock)?, 0);
-    // Only multipliers of a solution that converged certify rows.
+    // Rows can be certified only by multipliers of a converged solution.
     while let Some(repair) = repair.as_mut().filter(|_| arrived.converged) {
         let problem = Problem::new(model, &support, sparsity, run);
         let missing = clock.time("repair", || repair.missing(&problem, &arrived.state, &mut reach, run))?;

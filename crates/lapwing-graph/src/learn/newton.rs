@@ -38,7 +38,7 @@ const PATIENCE: usize = 8;
 /// Residual of the first directions.
 const LOOSEST: f64 = 0.1;
 
-/// Steps, and products of conjugate gradients.
+/// Numbers of steps and of products of conjugate gradients.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Spent {
     pub n_iter: usize,
@@ -73,7 +73,7 @@ pub(super) fn newton<R: SquaredDistance>(
 ) -> Result<Arrived> {
     let state = problem.evaluate(start, run)?;
     let mut arrived = climb(problem, state, tol, max_iter.min(PATIENCE), run)?;
-    // Distances of many scales: first sweeps, by which rows agree with their neighbors, then a path without kinks.
+    // If distances have many scales: first sweeps over single rows, then the path of smoothed duals.
     for smooths in [false, true] {
         let left = max_iter.saturating_sub(arrived.spent.n_iter);
         if arrived.converged || left == 0 || problem.model == LearnModel::L2 {

@@ -1,4 +1,4 @@
-//! What a graph is learned with.
+//! Parameters of learned graphs.
 
 use lapwing_data::params::{above, at_least};
 use lapwing_data::{Error, Result, choices, parameters};
@@ -39,7 +39,7 @@ pub enum SparsityMean {
 }
 
 parameters! {
-    /// How a graph is learned, beside the number of neighbors wanted and the model.
+    /// How a graph is learned, besides the number of neighbors and the model.
     pub struct LearnParams {
         /// Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; none
         /// allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).
@@ -54,13 +54,13 @@ parameters! {
         tol: f64 = 1e-8, in above(0.0).below(1.0), if [weights: "learned", "learned-l2"];
         /// Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.
         max_iter: Option<usize> = None, or "auto", in at_least(1.0), if [weights: "learned", "learned-l2"];
-        /// Whether pairs that were not allowed but would carry weight are looked for and added.
+        /// Whether to search for pairs outside the support that would get weight, and add them.
         repair: bool = false, if [weights: "learned", "learned-l2"];
     }
 }
 
 impl LearnParams {
-    /// Those of regularizers α, β > 0 (log-degree) or a = α (l2-degree, β = 1): θ = 1/√(αβ), δ = √(α/β), or θ = 1/a.
+    /// Parameters for regularizers α, β > 0 (log-degree) or a = α (l2-degree, β = 1): θ = 1/√(αβ), δ = √(α/β), or θ = 1/a.
     ///
     /// # Errors
     /// [`Error::Param`] for a value outside its range.
@@ -98,7 +98,7 @@ impl LearnParams {
         })
     }
 
-    /// Neighbors of each of `n` rows, any number of them, that are allowed for `k` wanted.
+    /// Number of allowed neighbors for each of `n` rows if `k` are requested.
     pub(crate) fn n_allowed(&self, k: usize, n: usize) -> usize {
         let most = n.saturating_sub(1);
         self.support_factor.map_or(most, |_| self.n_allowed_of_new(k).min(most))
@@ -106,7 +106,7 @@ impl LearnParams {
 }
 
 impl LearnParams {
-    /// Fitted rows that a new one may be joined to, where the fitted ones wanted `k` neighbors.
+    /// Number of fitted rows to which a new row may be joined, if the graph was learned for `k` neighbors.
     pub(crate) fn n_allowed_of_new(&self, k: usize) -> usize {
         let factor = self.support_factor.or(Self::default().support_factor).unwrap_or(1.0);
         ((factor * k as f64).ceil() as usize).max(k + 1)
@@ -131,8 +131,8 @@ impl GraphParams {
     }
 }
 
-/// Bytes that learning takes beside the features, for `k` allowed neighbors of each of `n` rows: the table, the table
-/// turned around, and the support, two entries a pair.
+/// Bytes that learning takes besides the features, for `k` allowed neighbors of each of `n` rows: the table, the transposed table,
+/// and the support, two entries a pair.
 pub(crate) fn learn_bytes(n: usize, k: usize) -> usize {
     n.saturating_mul(k).saturating_mul(8 + 20 + 16) + n.saturating_mul(120)
 }

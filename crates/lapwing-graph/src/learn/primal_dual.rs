@@ -198,8 +198,8 @@ impl<'a, R: SquaredDistance> Iterate<'a, R> {
         self.degree = sums.into_iter().map(|sum| sum[0]).collect();
     }
 
-    /// Calls `change(first, weights, projected, sums)` for each block of rows, where `first` is its first row; the sums of all rows
-    /// (n), which are zero before.
+    /// Calls `change(first, weights, projected, sums)` for each block of rows, where `first` is its first row and `sums` are
+    /// zero at first. Returns the sums of all rows (n).
     fn sweep(&mut self, change: impl Fn(usize, &mut [f64], &mut [f64], &mut [[f64; 2]]) + Sync) -> Vec<[f64; 2]> {
         let starts = &self.problem.support.starts;
         let mut sums = vec![[0.0; 2]; starts.len() - 1];

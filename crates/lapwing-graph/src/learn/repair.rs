@@ -15,7 +15,7 @@ use super::dual::{Problem, State};
 use super::support::{NeighborTable, SquaredDistance};
 use crate::knn::{KnnParams, NeighborIndex, query};
 
-/// A search for more neighbors.
+/// Searches more neighbors of rows that are not certified.
 pub(super) struct Repair<'a> {
     features: &'a Features<'a>,
     params: KnnParams,

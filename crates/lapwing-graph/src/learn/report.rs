@@ -9,7 +9,7 @@ use super::params::{LearnModel, LearnParams, LearnSolver};
 use super::sparsity::Sparsity;
 use super::support::SquaredDistance;
 
-/// How learning went.
+/// Report on a learned graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LearnReport {
     /// `log` or `l2`.
@@ -54,7 +54,7 @@ pub struct LearnReport {
 const SATURATED: f64 = 0.05;
 
 impl LearnReport {
-    /// What may be wrong with the result, one sentence each.
+    /// Warnings about the result, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.converged {

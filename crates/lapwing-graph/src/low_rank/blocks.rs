@@ -2,7 +2,7 @@
 //! tree.
 //!
 //! Rows are cut into at most 256 blocks by their number alone. The sums of a block, from any thread, process or earlier run,
-//! go into a [`SumTree`]; two sibling nodes that are both there become their parent, always the left one plus the right one.
+//! go into a [`SumTree`]; two sibling nodes are merged into their parent, always the left one plus the right one.
 //! A process that owns consecutive blocks therefore sends only a few nodes, and a checkpoint keeps the tree.
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Blocks {
         (block * self.block_rows).min(self.n_rows)..((block + 1) * self.block_rows).min(self.n_rows)
     }
 
-    /// The blocks of one process: equal numbers but for one, in the order of the processes.
+    /// The blocks of one process. Numbers of blocks differ by at most 1; blocks are in the order of the processes.
     pub fn owned(&self, communicator: &dyn Communicator) -> Range<usize> {
         let (rank, size) = (communicator.rank(), communicator.size());
         rank * self.count() / size..(rank + 1) * self.count() / size
@@ -79,7 +79,7 @@ pub struct SumTree {
 }
 
 impl SumTree {
-    /// None of `n_blocks` blocks done, each to have `n_sums` sums.
+    /// An empty tree for `n_blocks` blocks, each with `n_sums` sums.
     pub fn new(n_blocks: usize, n_sums: usize) -> Self {
         Self { n_blocks, n_sums, nodes: BTreeMap::new() }
     }
@@ -89,7 +89,7 @@ impl SumTree {
         self.insert_at(0, block as u32, sums);
     }
 
-    /// The parent of a node whose sibling would lie behind the last block is that node.
+    /// Inserts a node and merges siblings. A node whose sibling would be after the last block becomes its own parent.
     fn insert_at(&mut self, level: u32, place: u32, sums: Sums) {
         let (mut level, mut place, mut sums) = (level, place, sums);
         while (1 << level) < self.n_blocks {
@@ -134,8 +134,8 @@ impl SumTree {
         self.nodes.get(&(self.top(), 0))
     }
 
-    /// Adds what another tree of the same blocks has and this one has not. Where both have some of the same blocks, one
-    /// node lies within the other, and the larger one has the sums of both.
+    /// Adds the blocks of another tree that this one lacks. If both have some of the same blocks, one node contains the other, and
+    /// the larger one is kept.
     pub fn merge(&mut self, other: Self) {
         for ((level, place), sums) in other.nodes {
             if (level..=self.top()).any(|above| self.nodes.contains_key(&(above, place >> (above - level)))) {
@@ -161,7 +161,7 @@ impl SumTree {
         out
     }
 
-    /// What [`to_bytes`](Self::to_bytes) wrote; `None` for anything else.
+    /// The tree from the bytes of [`to_bytes`](Self::to_bytes); `None` for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (head, mut rest) = bytes.split_at_checked(24)?;
         let [n_blocks, n_sums, n_nodes] =
@@ -256,7 +256,7 @@ mod tests {
                 tree.merge(part(0));
                 assert_eq!(tree.total_over(&Alone).unwrap(), *total);
 
-                // Each part began with blocks that an earlier run had done.
+                // Each part starts with blocks of an earlier run.
                 let begun = |blocks: &mut dyn Iterator<Item = usize>| {
                     let mut tree = SumTree::new(n, 2);
                     (0..n).step_by(3).for_each(|block| tree.insert(block, sums(block)));
@@ -290,14 +290,14 @@ mod tests {
             }
         }
         assert!(SumTree::new(5, 2).total_over(&Alone).is_err());
-        // A block twice, as itself and within a larger one.
+        // A block occurs twice: by itself and within a larger node.
         let twice = |nodes: &[(u32, u32)]| {
             let nodes = nodes.iter().map(|&node| (node, sums(0))).collect();
             SumTree::from_bytes(&SumTree { n_blocks: 5, n_sums: 2, nodes }.to_bytes())
         };
         assert_eq!(twice(&[(0, 1), (1, 0)]), None);
         assert_eq!(twice(&[(0, 0), (3, 0)]), None);
-        // Neighbors that were left apart are added, so that the whole can be reached.
+        // Siblings that were not merged are merged, so that the root can be reached.
         assert!(twice(&[(0, 0), (0, 1), (0, 4), (1, 1)]).unwrap().total().is_some());
     }
 

@@ -3,11 +3,11 @@
 //! Every row i is a vector aᵢ (k) such that the scaled affinity is S = D^(−1/2)·W̃·D^(−1/2) = A·N·Aᵀ for a small matrix N:
 //!
 //! - Nyström: aᵢ = Cᵢ/√dᵢ with dᵢ = max(Cᵢ·v, floor);
-//! - anchor graph (Liu, He & Chang 2010): aᵢ = Zᵢ, the shares of the s nearest landmarks, 2 to the exponents brought to
-//!   sum 1, or of all of them; all degrees are 1.
+//! - anchor graph (Liu, He & Chang 2010): aᵢ = Zᵢ, the shares of the s nearest landmarks or of all: similarities divided by their
+//!   sum. All degrees are 1.
 //!
-//! Of a pass are kept AᵀA, Aᵀ1, and Aᵀ·f0 over the labeled rows: nothing that grows with n. Sums over 1,024 rows are taken
-//! in single precision where all landmarks take part, everything else in double.
+//! A pass returns AᵀA, Aᵀ1, and Aᵀ·f0 over the labeled rows: nothing that grows with n. If rows have shares of all landmarks, sums
+//! over 1,024 rows are in single precision; all other sums are in double precision.
 
 use std::ops::Range;
 
@@ -19,16 +19,16 @@ use super::kernel::{
 };
 use super::passes::Chunk;
 
-/// How exponents become a row of the scaled factor.
+/// Computes rows of the scaled factor from the exponents of similarities.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowFactor {
-    /// Similarities C themselves: for the pass that finds their sums.
+    /// Similarities C themselves, for the pass that sums them.
     Similarities,
     /// Similarities over the root of the degree.
     Nystrom {
         /// v (k): degrees are C·v.
         weights: Vec<f64>,
-        /// Least degree; lesser ones are raised to it.
+        /// Least degree; smaller ones are raised to it.
         floor: f64,
     },
     /// Shares of the `n_nearest` nearest landmarks.
@@ -49,7 +49,7 @@ pub struct FactorSums {
 /// The sums of [`FactorSums`], each by its name in [`Statistics`]; the triangles are packed.
 struct FactorSlices<'s> {
     gram: &'s mut [f64],
-    /// Empty where it is not wanted.
+    /// Empty if not wanted.
     labeled_gram: &'s mut [f64],
     sums: &'s mut [f64],
     cross: &'s mut [f64],
@@ -58,7 +58,7 @@ struct FactorSlices<'s> {
     degrees: &'s mut [f64],
 }
 
-/// What a pass over the rows leaves, for k landmarks and c classes.
+/// Sums of a pass over the rows, for k landmarks and c classes.
 #[derive(Clone, Debug)]
 pub struct Statistics {
     /// AᵀA (k, k).
@@ -69,7 +69,7 @@ pub struct Statistics {
     pub cross: Matrix,
     /// Σ over labeled rows of t·y·√d (c).
     pub mass: Vec<f64>,
-    /// Σ over labeled rows of t·a·aᵀ (k, k), where it is wanted.
+    /// Σ over labeled rows of t·a·aᵀ (k, k), if wanted.
     pub labeled_gram: Option<Matrix>,
     /// Counts of the degrees.
     pub degrees: DegreeCounts,
@@ -113,7 +113,7 @@ impl Default for FactorSpace {
 }
 
 impl FactorSums {
-    /// For k landmarks and c classes; `has_labeled_gram` where AᵀA over the labeled rows is wanted too.
+    /// The layout for k landmarks and c classes; `has_labeled_gram` adds AᵀA over the labeled rows.
     pub fn new(n_landmarks: usize, n_classes: usize, has_labeled_gram: bool) -> Self {
         Self { n_landmarks, n_classes, has_labeled_gram }
     }
@@ -167,7 +167,7 @@ impl FactorSums {
         })
     }
 
-    /// Adds a chunk, whose strips are rows of the factor afterwards where all landmarks take part.
+    /// Adds a chunk. If rows have shares of all landmarks, its strips are replaced by rows of the factor.
     pub fn add(
         &self,
         factor: &RowFactor,
@@ -196,7 +196,7 @@ impl FactorSums {
 }
 
 impl FactorSlices<'_> {
-    /// Adds the rows of a strip to Aᵀ1, and to AᵀA where few landmarks take part.
+    /// Adds the rows of a strip to Aᵀ1, and to AᵀA if rows have shares of few landmarks only.
     fn add_rows(&mut self, factor: &RowFactor, strip: &[f32], n_rows: usize, space: &mut FactorSpace) {
         let k = self.sums.len();
         let Some(s) = factor.few(k) else {
@@ -277,7 +277,7 @@ impl FactorSpace {
 }
 
 impl RowFactor {
-    /// Number of nearest landmarks, where not all take part.
+    /// Number of nearest landmarks; `None` if rows have shares of all.
     fn few(&self, n_landmarks: usize) -> Option<usize> {
         match *self {
             Self::Anchor { n_nearest } => Some(n_nearest).filter(|s| (1..n_landmarks).contains(s)),
@@ -285,8 +285,8 @@ impl RowFactor {
         }
     }
 
-    /// Turns exponents into rows of the factor: in place, with zeros behind `n_rows`, where all landmarks take part, else in
-    /// the work space.
+    /// Computes rows of the factor from exponents. If rows have shares of all landmarks this is in place, with zeros after
+    /// `n_rows`; otherwise the result is in `space`.
     fn turn(&self, strip: &mut [f32], n_rows: usize, space: &mut FactorSpace) {
         let k = strip.len() / STRIP;
         if let Some(s) = self.few(k) {
@@ -315,7 +315,7 @@ impl RowFactor {
         }
     }
 
-    /// Landmarks that take part in a row, with their values.
+    /// Calls `take` with each landmark of a row and its value.
     fn each_of_row(&self, strip: &[f32], row: usize, space: &FactorSpace, mut take: impl FnMut(usize, f64)) {
         let k = strip.len() / STRIP;
         match self.few(k) {
@@ -379,7 +379,7 @@ impl RowFactor {
     }
 }
 
-/// Shares of the nearest landmarks into the work space.
+/// Writes the shares of the nearest landmarks to `space`.
 fn shares_of_nearest(strip: &[f32], s: usize, space: &mut FactorSpace) {
     space.values.resize(s * STRIP, 0.0);
     space.numbers.resize(s * STRIP, 0.0);
@@ -396,7 +396,7 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Takes P (k, c), rounded to single precision: that is what models keep.
+    /// Takes P (k, c), rounded to single precision, as models hold it.
     pub fn new(values: &Matrix) -> Self {
         let single: Vec<f32> = values.values().iter().map(|x| *x as f32).collect();
         Self { n_classes: values.n_cols(), wide: single.iter().map(|x| f64::from(*x)).collect(), single }

@@ -1,5 +1,5 @@
-//! Landmarks: rows drawn at random, or the centers of a few rounds of k-means among a sample of the rows; and the width of the
-//! kernel by a rule from the same sample.
+//! Chooses landmarks, which are rows drawn at random or the centers of a few rounds of k-means on a sample of the rows, and the
+//! width of the kernel, by a rule from the same sample.
 //!
 //! k-means is in `k_means.rs`; a cluster that loses all its rows keeps its center. The sample has max(20,000, 50·k) rows; no
 //! other row is read.
@@ -23,35 +23,35 @@ use serde::{Deserialize, Serialize};
 use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed, nearest};
 use crate::knn::{KnnParams, kneighbors};
 
-/// Largest difference from a mean at least: squares below 1.2e-38 lose digits in single precision, and squares of
-/// differences matter to seven digits.
+/// Smallest allowed value of the largest difference from a mean. Squares below 1.2e-38 lose digits in single precision, and squares
+/// of differences must have seven digits.
 const LEAST_EXTENT: f64 = 4e-16;
 
-/// Least rows of the sample.
+/// Fewest rows of the sample.
 const SAMPLE_ROWS: usize = 20_000;
 /// Rows of the sample for each landmark.
 const ROWS_PER_LANDMARK: usize = 50;
-/// With fewer rows for each landmark, distances between rows count too.
+/// With fewer rows for each landmark, the width also depends on distances between rows.
 const FEW_ROWS_PER_LANDMARK: usize = 5;
-/// Rows of the sample between which the median distance is taken.
+/// Rows whose distances have the median that is taken.
 const MEDIAN_ROWS: usize = 2000;
 
 choices! {
-    /// Where landmarks come from.
+    /// How landmarks are chosen.
     pub enum LandmarkRule("landmarks", default KMeans) {
-        /// Centers of k-means among a sample of the rows; several points more accurate.
+        /// Centers of k-means on a sample of the rows; accuracy is several points higher.
         KMeans = "kmeans",
         /// Rows drawn without replacement.
         Uniform = "uniform",
     }
 }
 
-/// How wide the kernel is.
+/// Rule for the width of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LandmarkBandwidth {
-    /// 0.5·q, or 0.7·q for landmarks that are rows: q the mean distance of sampled rows to their nearest landmark. Of few
-    /// rows at least 0.7 times the mean distance to the nearest other row.
+    /// 0.5·q, or 0.7·q for landmarks that are rows, q the mean distance of sampled rows to their nearest landmark. With few
+    /// rows, at least 0.7 times the mean distance to the nearest other row.
     #[default]
     Auto,
     /// The median distance of sampled rows.
@@ -60,7 +60,7 @@ pub enum LandmarkBandwidth {
     Neighbors(usize),
     /// σ itself, above 0.
     Value(f64),
-    /// No kernel, and a width of 1 that means nothing: for landmarks that are the centers of clusters and nothing else.
+    /// No kernel (the width is 1 and not used), for landmarks that only serve as centers of clusters.
     None,
 }
 
@@ -110,26 +110,26 @@ impl ParameterType for LandmarkBandwidth {
 /// Landmarks, with the center and the width of the kernel.
 #[derive(Clone, Debug)]
 pub struct Landmarks {
-    /// Mean of the sample (d): taken from rows and landmarks before they are multiplied.
+    /// Mean of the sample (d), subtracted from rows and landmarks before they are multiplied.
     pub center: Vec<f32>,
-    /// Landmarks less the center (k, d).
+    /// Landmarks minus the center (k, d).
     pub values: Vec<f32>,
     /// σ of w(x, l) = exp(−|x − l|²/(2σ²)).
     pub width: f64,
     /// Mean distance q of sampled rows to their nearest landmark.
     pub mean_distance: f64,
-    /// Numbers of the landmarks' rows, where they are rows.
+    /// Row numbers of the landmarks, if they are rows.
     pub rows: Option<Vec<u32>>,
 }
 
-/// Rows of the source that were drawn, less their mean.
+/// A random sample of the rows, minus its mean.
 #[derive(Clone, Debug)]
 pub struct RowSample {
     /// Numbers of the rows, ascending.
     pub rows: Vec<u32>,
     /// Mean of these rows (d).
     pub center: Vec<f32>,
-    /// The rows less their mean (rows, d).
+    /// The rows minus their mean (rows, d).
     pub values: Vec<f32>,
 }
 
@@ -145,16 +145,16 @@ impl RowSample {
         let (n, d) = (source.n_rows(), source.n_cols());
         let most = SAMPLE_ROWS.max(n_landmarks.saturating_mul(ROWS_PER_LANDMARK)).min(n);
         let m = n_landmarks.min(n) as u64;
-        // Similarities among landmarks, their factor and what is solved; landmarks and their sums.
+        // Similarities among landmarks, their factor and the system; landmarks and their sums.
         let bytes = (24 * m).saturating_mul(m).saturating_add((12 * m).saturating_mul(d as u64));
         check_memory(&format!("a set of {m} landmarks of {d} columns"), bytes, "take fewer landmarks")?;
         let rows = distinct(n, most, Stream::Landmarks, 0, run);
-        // The mean itself may lie far from the origin: it is found with the first row as the origin.
+        // The mean may be far from the origin, so it is computed relative to the first row.
         let origin = gather_finite(source, &rows[..rows.len().min(1)], &[], run)?;
         let mut values = gather_finite(source, &rows, &origin, run)?;
         let mean = means(&values, d);
         let center: Vec<f32> = origin.iter().zip(&mean).map(|(origin, mean)| origin + *mean as f32).collect();
-        // What the center is after rounding, less the origin, is what rows are moved by.
+        // Rows are moved by the rounded center minus the origin.
         let moved: Vec<f32> = center.iter().zip(&origin).map(|(center, origin)| center - origin).collect();
         for row in values.chunks_exact_mut(d.max(1)) {
             row.iter_mut().zip(&moved).for_each(|(x, moved)| *x -= moved);
@@ -194,7 +194,7 @@ impl RowSample {
         f64::from(self.values.iter().fold(0.0f32, |most, x| most.max(x.abs())))
     }
 
-    /// Landmarks by a rule, and the width by another.
+    /// Landmarks by the rule `rule`, and the width by the rule `bandwidth`.
     ///
     /// # Errors
     /// [`Error::Param`] for no landmark or more than rows in the sample, and where the width would be 0;
@@ -244,7 +244,7 @@ impl RowSample {
         run: &Run,
     ) -> Result<Landmarks> {
         let (_, distances) = self.assign(&values, run)?;
-        // A row that is a landmark is at distance 0, whatever the distances of the others.
+        // Rows that are landmarks are left out: their distance is 0.
         let is_landmark = |row: &u32| rows.as_ref().is_some_and(|rows: &Vec<u32>| rows.binary_search(row).is_ok());
         let others = self.rows.iter().zip(&distances).filter(|(row, _)| !is_landmark(row));
         let (count, sum) = others.fold((0u64, 0.0), |(count, sum), (_, distance)| (count + 1, sum + distance));
@@ -263,7 +263,7 @@ impl RowSample {
             LandmarkBandwidth::Median => (self.median_distance(), "between rows"),
             LandmarkBandwidth::Neighbors(k) => (0.5 * self.neighbor_distance(k, run)?, "to neighbors"),
         };
-        // Rounding leaves a little of a distance of 0.
+        // Rounding may make a distance of 0 slightly positive.
         let least = 1e-6 * self.extent();
         // Every row is a landmark, or equal to one: any positive width separates them.
         let is_moot = width <= least && bandwidth == LandmarkBandwidth::Auto;
@@ -318,11 +318,11 @@ impl RowSample {
         Ok(out.into_iter().unzip())
     }
 
-    /// Median distance of unequal ones among 2,000 rows and those half, a third, … of the sample away; 0 if all are equal.
+    /// Median of the positive distances between 2,000 rows and the rows half, a third, … of the sample further; 0 if there is none.
     fn median_distance(&self) -> f64 {
         let (d, n) = (self.n_features(), self.n_rows());
         let row = |at: usize| &self.values[(at % n) * d..][..d];
-        // Rows are sorted by number: several offsets keep neighbors in the file from being the only pairs.
+        // Rows are sorted by number. Several offsets give pairs that are far apart in the file.
         let offsets = [n / 2, n / 3, n / 5, n / 7].into_iter().filter(|offset| *offset > 0);
         let mut distances: Vec<f64> = offsets
             .flat_map(|offset| (0..n.min(MEDIAN_ROWS)).map(move |at| (at * n.div_ceil(MEDIAN_ROWS), offset)))

@@ -1,5 +1,5 @@
-//! Affinities of low rank: W̃ = F·Fᵀ with a factor F (n, r), r far below n, which is all that propagation needs: from
-//! similarities to landmarks, which are never held, or learned as global linear neighborhoods.
+//! Low-rank affinities W̃ = F·Fᵀ with a factor F (n, r), r far below n: from similarities to landmarks, which are never held, or
+//! learned as global linear neighborhoods. Propagation needs only F.
 
 mod blocks;
 mod factor;

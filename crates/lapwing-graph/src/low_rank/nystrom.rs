@@ -1,15 +1,15 @@
 //! Nyström factor of a Gaussian kernel: W̃ = C·G_r⁺·Cᵀ = F·Fᵀ with F = C·M, M = U_r·Λ_r^(−1/2) (Williams & Seeger 2001).
 //!
-//! C (n, k) are similarities of rows to landmarks, G = U·Λ·Uᵀ (k, k) those among landmarks, of which the eigenvalues above
-//! `rcond` times the largest are kept. M is a factor of the *matrix* root of G⁺; the element-wise root that Petegrosso et
-//! al. (arXiv 1702.08884) name does not give C·G⁺·Cᵀ. F is never made: d = C·v with v = M·Mᵀ·Cᵀ1.
+//! C (n, k) are similarities of rows to landmarks, G = U·Λ·Uᵀ (k, k) those among landmarks. Eigenvalues of G above `rcond`
+//! times the largest are kept. M is a factor of the *matrix* root of G⁺; the element-wise root that Petegrosso et al. (arXiv
+//! 1702.08884) state does not give C·G⁺·Cᵀ. F is never computed; degrees are d = C·v with v = M·Mᵀ·Cᵀ1.
 //!
 //! Everything here is (k, k) and in double precision: O(k²·d + k³) time.
 
 use lapwing_data::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
-/// M, and what it was made of.
+/// The map M.
 #[derive(Clone, Debug)]
 pub struct NystromMap {
     /// M (k, r): similarities to landmarks times M are rows of the factor.
@@ -19,7 +19,7 @@ pub struct NystromMap {
 }
 
 impl NystromMap {
-    /// From landmarks (k, d) and σ. Equal landmarks cost rank, nothing else.
+    /// From landmarks (k, d) and σ. Equal landmarks only lower the rank.
     ///
     /// # Errors
     /// [`Error::Internal`](lapwing_data::Error) if the eigenvalue iteration fails.

@@ -1,7 +1,7 @@
-//! A pass over rows: rows are read, compared with the landmarks, and passed on in chunks.
+//! A pass over rows: reads them, computes exponents of similarities to the landmarks, and passes these on in chunks.
 //!
-//! Parallel over blocks of rows where the source can be read anywhere, else one reader reads them in order. Memory for each
-//! thread: 256 rows (64 of more than 1,024 columns), a chunk of 1,024 × k exponents, and what the visitor keeps.
+//! Parallel over blocks of rows if the source is seekable, else one reader reads them in order. Memory for each thread: 256 rows
+//! (64 of more than 1,024 columns), a chunk of 1,024 × k exponents, and the visitor's own.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ const WIDE: usize = 1024;
 pub struct RowPass<'p> {
     /// The rows.
     pub source: &'p dyn RowSource,
-    /// Taken from every row (d), as it was from the landmarks.
+    /// Subtracted from every row (d), as from the landmarks.
     pub center: &'p [f32],
     /// The landmarks.
     pub kernel: &'p RowKernel,
@@ -34,14 +34,14 @@ pub struct RowPass<'p> {
 pub struct Chunk<'c> {
     /// Number of the first row.
     pub first: usize,
-    /// Number of rows; those behind them, up to whole strips, are arbitrary.
+    /// Number of rows. The last strip is filled up with arbitrary values.
     pub n_rows: usize,
     /// Exponents −log₂(e)·D/(2σ²) as strips (strips, k, 64).
     pub strips: &'c mut [f32],
 }
 
 impl Chunk<'_> {
-    /// The strips with the number of the first of their rows and the number of these.
+    /// Each strip, as (number of its first row, number of rows, values).
     pub(crate) fn each(&mut self, n_landmarks: usize) -> impl Iterator<Item = (usize, usize, &mut [f32])> {
         let (first, n_rows) = (self.first, self.n_rows);
         let strips = self.strips.chunks_exact_mut(n_landmarks * STRIP).enumerate();
@@ -74,8 +74,8 @@ impl<'p> RowPass<'p> {
         2 * SPANS * SPAN_CHUNKS * CHUNK_ROWS
     }
 
-    /// Sums over the blocks `owned` that `tree` does not hold yet, into `tree`. `add` adds a chunk to the sums of its block;
-    /// `state` makes what it keeps between chunks; `done` is called after each block, and may keep the tree.
+    /// Sums over the blocks `owned` that `tree` does not hold yet, into `tree`. `add` adds a chunk to the sums of its block, with a
+    /// state from `state` for each thread. `done` is called after each block and may save the tree.
     ///
     /// # Errors
     /// [`Error::Value`] naming a value that is not finite; what the source or `add` cannot do; [`Error::Interrupted`].
@@ -118,7 +118,7 @@ impl<'p> RowPass<'p> {
             let mut space = space();
             let mut reader = self.source.open(blocks.rows(next).start, self.center, run)?;
             for block in missing {
-                // Blocks that are done already may lie between: their rows are read and dropped.
+                // Rows of blocks that are done already are read and dropped.
                 let between = blocks.rows(next).start..blocks.rows(block).start;
                 self.pass_over(&mut *reader, between, &mut space.0, run)?;
                 sum_block(&mut *reader, &mut space, block)?;
@@ -143,7 +143,7 @@ impl<'p> RowPass<'p> {
         Ok(())
     }
 
-    /// Reads the rows `range`, which come next, and compares them with the landmarks.
+    /// Reads the rows `range`, the next ones of the reader, and computes their exponents.
     fn chunk<'d>(
         &self,
         reader: &mut dyn RowReader,
@@ -170,7 +170,7 @@ impl<'p> RowPass<'p> {
         Ok(Chunk { first, n_rows, strips })
     }
 
-    /// Visits rows `rows` in chunks, several at a time: `visit` makes something of each chunk, and `take` gets these in the
+    /// Visits the rows `rows` in chunks. `visit` gets each chunk, several in parallel; `take` gets the results of `visit` in the
     /// order of the rows, one at a time.
     ///
     /// # Errors
@@ -201,8 +201,8 @@ fn chunks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
 }
 
-/// Opens the rows `rows` of a source, less `center`, for `make` to read them in chunks of up to 1,024, several at a time;
-/// what it makes of each goes to `take` in the order of the rows, one at a time, with the number of the first row.
+/// Opens the rows `rows` of a source, minus `center`. `make` reads them in chunks of up to 1,024, several in parallel; `take`
+/// gets the number of the first row and the result of each chunk, in the order of the rows, one at a time.
 pub(super) fn in_order<S, T: Send>(
     source: &dyn RowSource,
     center: &[f32],
@@ -236,7 +236,7 @@ pub(super) fn in_order<S, T: Send>(
             let mut reader = source.open(start, center, run)?;
             chunks(start..rows.end.min(start + span)).map(|chunk| make_chunk(state, &mut *reader, chunk)).collect()
         });
-        // All of them, so that of several errors it is that of the first row.
+        // All spans are done before errors are looked at, so that the error is that of the first row.
         spans.collect::<Vec<_>>().into_iter().collect()
     };
     let take_window = |start: usize, made: Vec<Vec<T>>| -> Result<()> {
@@ -249,7 +249,7 @@ pub(super) fn in_order<S, T: Send>(
     run.install(|| overlapped(rows.clone().step_by(window), make_window, take_window))
 }
 
-/// Makes something of every start, while what was made of the one before is taken.
+/// Calls `make` for every start, while `take` gets the result of the one before.
 fn overlapped<W: Send>(
     starts: impl Iterator<Item = usize>,
     make: impl Fn(usize) -> Result<W> + Sync,
@@ -266,8 +266,8 @@ fn overlapped<W: Send>(
     before.map_or(Ok(()), |(start, made)| take(start, made))
 }
 
-/// Calls `work` for every item, in parallel, with a state of its thread. Of several errors it returns that of the first
-/// item, which does not depend on the threads; items after a failed one may be left out.
+/// Calls `work` for every item, in parallel, with a state of its thread. If several fail, the error is that of the first item, for
+/// any number of threads; items after a failed one may be skipped.
 pub(super) fn each_in_parallel<I: Send, S>(
     items: impl IndexedParallelIterator<Item = I>,
     state: impl Fn() -> S + Sync + Send,
@@ -293,7 +293,7 @@ const SPAN_CHUNKS: usize = 8;
 const SPANS: usize = 2;
 
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A thread that panicked has inserted a block or has not.
+    // A panic leaves no half-inserted block.
     shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 

@@ -1,4 +1,4 @@
-//! What a sparsifier is asked, and what it says afterwards.
+//! Parameters and report of a sparsifier.
 
 use lapwing_data::params::{
     Domain, Number, Parameter, ParameterType, Parameters, Value, above, at_least, mismatch, unknown,
@@ -12,12 +12,12 @@ choices! {
         /// By leverage score, block by block: an edge is kept with a probability proportional to its weight times its
         /// effective resistance. Safe where few edges hold parts of the graph together.
         Streaming = "streaming",
-        /// The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its errors mended:
+        /// The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its errors corrected:
         /// copies of edges, no spanning forest, no hysteresis.
         KelnerLevin = "kelner-levin",
         /// By leverage score, all edges at once: they must fit in memory.
         Leverage = "leverage",
-        /// All edges alike: no system is solved; for dense graphs without weak cuts.
+        /// Every edge with the same probability: no system is solved; for dense graphs without weak cuts.
         Uniform = "uniform",
         /// By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is solved.
         Degree = "degree",
@@ -35,11 +35,11 @@ choices! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Budget {
-    /// As many as it takes for xᵀL_Hx within (1 ± ε)·xᵀL_Gx, ε in (0, 10), as far as measurements tell.
+    /// So many that xᵀL_Hx is within (1 ± ε)·xᵀL_Gx, ε in (0, 10), by a law from measurements.
     Distortion(f64),
-    /// So many edges in the mean.
+    /// This number of edges in the mean.
     Edges(usize),
-    /// As many as can be worked with in so many bytes.
+    /// So many that the sparsifier fits in this number of bytes.
     Memory(u64),
 }
 
@@ -65,8 +65,8 @@ parameters! {
         /// Probabilities are lowered only by more than this factor, at least 1; default 1.5: estimates are noisy, and a running
         /// minimum would drift down. At most three quarters of capacity over budget count.
         hysteresis: f64 = 1.5,
-        /// Relative residual of the systems solved for resistances, in (0, 1); default 1e-6. Above 1e-4 edges over weak cuts are
-        /// taken for dispensable.
+        /// Relative residual of the systems solved for resistances, in (0, 1); default 1e-6. Above 1e-4, resistances over weak cuts
+        /// come out too small, and their edges may be dropped.
         tol: f64 = 1e-6,
     }
 }
@@ -109,7 +109,7 @@ impl Parameters for Budget {
             Self::Edges(edges) => (BUDGETS[1], Value::Count(*edges as u64)),
             Self::Memory(bytes) => (BUDGETS[2], Value::Count(*bytes)),
         };
-        // The default is what no budget stands for.
+        // No budget counts as given if it is the default.
         let is_given = name == given.0 && *self != Self::default();
         BUDGETS.contains(&name).then(|| if is_given { given.1 } else { Value::Word("none".into()) })
     }
@@ -117,7 +117,7 @@ impl Parameters for Budget {
     fn set(&mut self, name: &str, value: &Value) -> Result<()> {
         let none = Value::Word("none".into());
         if *value == Value::None || *value == none {
-            // The budget of that name is taken back.
+            // Setting a budget to none restores the default.
             if self.get(name).is_some_and(|given| given != none) {
                 *self = Self::default();
             }
@@ -163,7 +163,7 @@ pub struct SparsifyReport {
     pub probe_ratios: Option<[f64; 2]>,
     /// Number of probes.
     pub n_probes: usize,
-    /// What may be wrong with the result, one sentence each.
+    /// Warnings about the result, one sentence each.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a sparsifier reports: counts, the comparison of the probes, and warnings.
+//! Report of a sparsifier: counts, comparison of the probes, warnings.
 
 use lapwing_data::Run;
 

@@ -47,7 +47,7 @@ pub const MOST_EXACT: usize = 10_000;
 pub struct Resistances {
     /// Resistance of every edge u < v (m), row by row of the adjacency matrix.
     pub values: Vec<f64>,
-    /// A system that did not converge: the values are less exact than asked.
+    /// Warnings of systems that did not converge: the values are less exact than requested.
     pub warnings: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Projections {
     pub tol: f64,
     /// ρ ≥ 0 added to the diagonal.
     pub ridge: f64,
-    /// Where the signs come from.
+    /// Key of the hashes that give the signs.
     pub key: u64,
 }
 
@@ -229,7 +229,7 @@ impl Projections {
             let (columns, weights) = graph.adjacency().row(row);
             add_signed(out, row as u32, columns, weights, key);
             if self.ridge > 0.0 {
-                // Over the nodes, where both ends are one.
+                // Signs over the nodes: an "edge" whose ends are one node.
                 add_signed(out, row as u32, &[row as u32], &[self.ridge], key);
             }
         });

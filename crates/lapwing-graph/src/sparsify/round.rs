@@ -25,7 +25,7 @@ use super::samplers::{Rule, Strategy};
 use super::scores::{Network, RejectionBound, Scores};
 use super::sizes::Sizes;
 
-/// What a round depends on besides the edges.
+/// Inputs of a round besides the edges.
 pub(super) struct Round<'a> {
     pub params: &'a SparsifyParams,
     pub strategy: &'static Strategy,
@@ -55,7 +55,7 @@ pub(super) type Outcome = (Option<RejectionBound>, Findings);
 
 /// Edges drawn from one random stream.
 const CHUNK: usize = 4096;
-/// Edges by which prefetching is ahead of the draws.
+/// Edges are prefetched this many places ahead.
 const AHEAD: usize = 12;
 
 impl Round<'_> {

@@ -1,4 +1,4 @@
-//! The samplers: what each of them needs, with what probability it keeps an edge in a round, and what it does between rounds.
+//! The samplers: what each needs, the probability with which it keeps an edge in a round, and what it does between rounds.
 
 use lapwing_data::{Result, Run};
 use lapwing_solve::times_power;
@@ -26,7 +26,7 @@ pub(super) struct Strategy {
     pub rule: Rule,
 }
 
-/// With what probability an edge is kept in a round.
+/// Probability with which an edge is kept in a round.
 pub(super) enum Rule {
     /// Proportional to its score ([`super::scores`]).
     Scores(fn(&Round<'_>, &Network<'_>, &mut Findings, &Run) -> Result<Scores>),

@@ -24,7 +24,7 @@ use crate::Graph;
 /// A sparsifier of a stream of edges. [`add`](Self::add) takes edges, [`snapshot`](Self::snapshot) returns the graph so far, and
 /// [`finish`](Self::finish) the final one.
 ///
-/// Rounds begin when the number of edges says so: the result depends neither on the portions nor on the number of threads.
+/// The number of edges determines when rounds begin: the result depends neither on the portions nor on the number of threads.
 ///
 /// # Example
 /// ```

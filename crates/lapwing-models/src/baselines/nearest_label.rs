@@ -1,14 +1,14 @@
 //! Nearest label: every row takes the label of the nearest labeled row.
 //!
-//! Distances in the features only, no graph: what unlabeled rows know of each other is not used, and what other methods
-//! gain beyond it, they gain from them. Of equally near rows the first decides; a labeled row keeps its label. Scores are
-//! the given labels themselves (one-hot, or shares), so that the confidence of a plain label is 1: it says nothing. Trust
-//! in labels is ignored, but for 0, which makes a row unlabeled.
+//! It uses distances in the features only, no graph and no unlabeled rows: what other methods gain over it, they gain from the
+//! unlabeled rows. Among equally near rows the first decides; a labeled row keeps its label. Scores are the given labels (one-hot,
+//! or shares), so that the confidence of a one-hot label is always 1. Trust in labels is ignored, except that 0 makes a row
+//! unlabeled.
 //!
 //! Cost: l·n·d multiplications for l labeled rows, at the speed of matrix products; a copy of the labeled rows. Parallel
 //! and exact as [`lapwing_graph::query`].
 //!
-//! Take it where every class has labels all over its region; [`Harmonic`](crate::Harmonic) for fewer labels.
+//! Take it if every class has labels all over its region; for fewer labels take [`Harmonic`](crate::Harmonic).
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub struct NearestLabel {
 }
 
 impl NearestLabel {
-    /// Takes the parameters, all of which are possible.
+    /// Takes the parameters; all combinations are valid.
     pub fn new(params: NearestLabelParams) -> Self {
         Self { params }
     }
@@ -79,7 +79,7 @@ impl Method for NearestLabel {
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
         }
-        // The scores are shares already, which need no temperature.
+        // The scores are shares and need no temperature.
         Ok(fitting.decide(Arc::new(scores), Temperature::Fixed(None), Some(extension.into()), None))
     }
 
@@ -92,7 +92,7 @@ impl Method for NearestLabel {
         let base = base_bytes(Program::Search, size) + labeled;
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let steps = vec![step("nearest", query + 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
-        // Read to be checked and to be compared.
+        // Features are read twice: to check and to compare them.
         Plan::of_steps(n, 0, 2, steps)
     }
 }

@@ -7,18 +7,18 @@
 //! f = U·α,   α of least norm among those that minimize Σ over S of cᵢ (Uᵢ·α − yᵢ)²,
 //! ```
 //!
-//! one column for each class, y one-hot or shares, cᵢ the trust in label i. f depends on the span of U alone, not on how
-//! eigenvectors of one eigenvalue are chosen. Singular values of U_S up to 1e-6 of the largest count as zero: eigenvectors
-//! have no more digits.
+//! one column for each class, y one-hot or shares, cᵢ the trust in label i. f depends only on the span of U, not on the choice of
+//! eigenvectors for a multiple eigenvalue. Singular values of U_S up to 1e-6 of the largest count as zero, because eigenvectors
+//! are not more accurate.
 //!
-//! Components of the graph without a label take no part, and their rows are not reached: no eigenvector that lives there
-//! could get a coefficient. Every other component has its own constant vector, so that q is at least their number. The
-//! largest f decides. The paper states O(q⁴) for the least squares; they take O(l·q²).
+//! Components of the graph without a label are left out, and their rows are not reached: eigenvectors on them would get no
+//! coefficient. Every other component has its own constant vector, so that q is at least their number. The largest f decides.
+//! The paper states O(q⁴) for the least squares; they take O(l·q²).
 //!
 //! Cost: the q eigenpairs, see [`lapwing_solve::eigen`]; for the rest O(n·q·c). Memory 8·n·(2q + 56) bytes beside graph
 //! and solver.
 //!
-//! For few labels [`Harmonic`](crate::Harmonic) is the better one, and cheaper: it has no q to choose.
+//! For few labels [`Harmonic`](crate::Harmonic) is more accurate and cheaper, and has no q to choose.
 
 use std::sync::Arc;
 
@@ -37,18 +37,18 @@ use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Proble
 /// Name of the method.
 pub const SIMPLE_HARMONIC: &str = "simple-harmonic";
 
-/// Most eigenvectors that are taken by default.
+/// Most eigenvectors by default.
 const MOST_TYPICAL: usize = 100;
-/// Singular values of U_S this far below the largest are rounding of the eigenvectors.
+/// Singular values of U_S below this share of the largest are rounding errors of the eigenvectors.
 const CUTOFF: f64 = 1e-6;
 
 parameters! {
     /// Parameters of Simple-HFS.
     pub struct SimpleHarmonicParams {
-        /// Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows, but
-        /// at least one for each class.
+        /// Number of eigenvectors q of the graph, at most that of rows. Auto is the least of l/2, 3·√l and 100 for l labeled rows,
+        /// but at least one for each class.
         n_eigenvectors: Option<usize> = None, or "auto", in at_least(1.0);
-        /// Residual ‖Lu − λu‖ / λ of each eigenvector.
+        /// Largest residual ‖Lu − λu‖ / λ of an eigenvector.
         tol: f64 = 1e-8, in above(0.0).below(1.0);
         /// Most steps of the search for eigenvectors.
         max_iter: usize = 1000, in at_least(1.0);
@@ -64,7 +64,7 @@ parameters! {
 /// use lapwing_models::baselines::{SimpleHarmonic, SimpleHarmonicParams};
 /// use lapwing_models::{Method, Problem};
 ///
-/// // Two triangles joined by an edge: the second eigenvector tells them apart.
+/// // Two triangles joined by an edge: the second eigenvector separates them.
 /// let edges = [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0), (3, 5, 1.0), (4, 5, 1.0)];
 /// let graph = AffinityGraph::given(Graph::from_edges(6, &edges)?);
 /// let labels = Labels::from_integers([Some(0), None, None, None, None, Some(1)]);
@@ -91,7 +91,7 @@ impl SimpleHarmonic {
         Ok(Self { params, graph })
     }
 
-    /// Eigenvectors to find for `l` labels of `c` classes, before components have their say.
+    /// Number of eigenvectors for `l` labels of `c` classes, if the graph has one component.
     fn size(&self, l: usize, c: usize) -> usize {
         let most = (3.0 * (l as f64).sqrt()) as usize;
         self.params.n_eigenvectors.unwrap_or_else(|| (l / 2).min(most).min(MOST_TYPICAL).max(c))
@@ -139,7 +139,7 @@ impl SimpleHarmonic {
     }
 }
 
-/// f = U·α on the reached rows, whose eigenvectors `u` are; NaN on the others.
+/// f = U·α on the reached rows, in which order `u` has its rows; NaN on the others.
 fn fitted(u: &Matrix, reached: &[bool], targets: &Targets, run: &Run) -> Result<Matrix> {
     let (q, c) = (u.n_cols(), targets.n_columns());
     let mut place = Vec::with_capacity(reached.len());
@@ -152,7 +152,7 @@ fn fitted(u: &Matrix, reached: &[bool], targets: &Targets, run: &Run) -> Result<
     let mut y = targets.values().clone();
     for (at, (&row, weight)) in targets.rows().iter().zip(targets.weights()).enumerate() {
         let scale = weight.sqrt();
-        // Rows with labels are reached by them.
+        // Labeled rows are always reached.
         let own = u.row(place[row as usize].unwrap_or_default());
         labeled.row_mut(at).iter_mut().zip(own).for_each(|(out, u)| *out = scale * u);
         y.row_mut(at).iter_mut().for_each(|y| *y *= scale);
@@ -197,7 +197,7 @@ impl Method for SimpleHarmonic {
         let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(&self.graph, size);
         let mut step =
             |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
-        // The copy that is solved with; the basis; the blocks of a solve.
+        // The solver's copy of the graph, the basis, and the blocks of a solve.
         let basis = 8 * n * (2 * q + 70);
         step("eigenvectors", held + 16 * n_edges + basis + 8 * 8 * 8 * n + 60 * n);
         step("solve", held + 8 * n * (q + c) + 16 * n);

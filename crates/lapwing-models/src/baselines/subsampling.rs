@@ -1,13 +1,13 @@
-//! Subsampling: the harmonic function on a graph of some of the rows; the others take the answer of the nearest of them.
+//! Subsampling: the harmonic function on a graph of some of the rows; each other row takes the scores of the nearest of them.
 //!
-//! s rows are chosen, all labeled ones and the rest uniformly. They alone are joined into a graph, on which
-//! [`Harmonic`] labels them; every other row takes the scores of its nearest chosen row (the one of lowest number among
-//! equally near ones), and so do new rows. With s = n this is the harmonic function itself.
+//! s rows are chosen: all labeled ones and the rest uniformly. [`Harmonic`] labels them on a graph of these rows only. Every other
+//! row, and every new row, takes the scores of its nearest chosen row (the one of lowest number among equally near ones). With
+//! s = n this is the harmonic function itself.
 //!
 //! Cost: that of [`Harmonic`] for s rows, and s·n·d multiplications; memory for a copy of the chosen rows and n × c
 //! scores. Parallel and exact as [`lapwing_graph::query`]; which rows are chosen depends on the seed alone.
 //!
-//! Take it where the graph of all rows is out of reach and regions are far larger than the distance of chosen rows.
+//! Take it if the graph of all rows is too expensive and regions of a class are far larger than the distances of chosen rows.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
 /// Name of the method.
 pub const SUBSAMPLING: &str = "subsampling";
 
-/// Rows that are chosen by default, as long as they are four for each label: their graph takes moments.
+/// Number of rows by default: so many that their graph takes moments, but at least [`ROWS_PER_LABEL`] for each label.
 const TYPICAL_ROWS: usize = 2000;
 const ROWS_PER_LABEL: usize = 4;
 
@@ -112,7 +112,7 @@ impl Subsampling {
             return Ok(of_chosen.as_ref().clone());
         }
         let mut scores = extension.extend(features, run)?;
-        // Equal rows, and products that favor long ones, may name another.
+        // The nearest row of a chosen row may be another one: an equal row, or, for dot products, a longer one.
         for (&row, values) in chosen.iter().zip(of_chosen.rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
         }
@@ -133,7 +133,8 @@ impl Method for Subsampling {
         problem.check()?;
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let n = features.n_rows();
-        // The graph is one of the chosen rows, which no other method shares. Rows that are not chosen are checked when they are compared, those that are when their graph is built.
+        // The graph of the chosen rows is not shared with other methods. Chosen rows are checked when their graph is built, the
+        // others when they are compared.
         let chosen = self.chosen(targets, run)?;
         let sample = features.select(&chosen)?;
         let place = |row: &u32| chosen.partition_point(|other| other < row) as u32;
@@ -172,12 +173,12 @@ impl Method for Subsampling {
             steps.push(step("nearest", query + 8 * n * c));
         }
         steps.push(step("decide", 2 * 8 * n * c + 48 * n));
-        // Read to be sampled, checked and compared.
+        // Features are read three times: to sample, to check and to compare them.
         Plan::of_steps(n, plan.n_edges, 3, steps)
     }
 }
 
-/// Counts the rows no label reaches among all rows rather than the chosen ones.
+/// Counts the unreached rows again, among all rows instead of the chosen ones.
 fn recount(report: &mut Report, labeling: &Labeling) {
     report.n_unreached = labeling.reached.iter().filter(|reached| !**reached).count();
     if let Some(warning) = report.warnings.iter_mut().find(|warning| warning.starts_with("no label reaches")) {

@@ -1,4 +1,4 @@
-//! What holds for all of the baselines: two blobs, threads, models, refusals; and least squares on dense eigenvectors.
+//! Tests of all baselines: two blobs, threads, models, refusals; and of Simple-HFS against dense eigenvectors.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn models_of_every_baseline_predict_the_same_bits_when_loaded() {
                 (model.predict(features, &run()).unwrap(), loaded.predict(features, &run()).unwrap());
             assert_eq!(expected.label_distributions, found.label_distributions);
             if name != SIMPLE_HARMONIC {
-                // New rows are treated as those of the fit were.
+                // The fitted rows get the same labels as new rows.
                 assert_eq!(found.label_distributions, fitted.labeling.label_distributions, "{name}");
             }
             let text = loaded.predict(&blobs(5, d + 1, 2), &run()).unwrap_err().to_string();
@@ -193,13 +193,13 @@ fn dense_twin(graph: &Graph, targets: &Targets, q: usize) -> Matrix {
 #[test]
 fn least_squares_are_those_on_dense_eigenvectors() {
     for (name, graph) in nasty_graphs() {
-        // Where eigenvalues tie at q, which of their vectors are taken is open: below q there is a gap in these.
+        // If eigenvalues are equal at q, the choice of eigenvectors is arbitrary. For these q there is a gap.
         let sizes: &[usize] = match name {
             "star" => &[1, 19, 20],
             "clique with tail" => &[1, 2, 3, 5],
             "bipartite" => &[1, 15, 16],
             "barbell" => &[1, 2],
-            // Its smooth vectors are beyond the digits of a dense matrix.
+            // Its smooth eigenvectors are too inaccurate in a dense matrix.
             "weights over twelve orders" => &[],
             "two components" => &[2, 3, 4],
             "isolated point" => &[2, 3, 4],

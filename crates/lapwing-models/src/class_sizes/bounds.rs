@@ -1,14 +1,14 @@
-//! Bounds on the sizes of classes: from given shares, or from the labels where these look drawn at random.
+//! Bounds on the sizes of classes: from given shares, or from labels that look drawn at random.
 //!
-//! Labels drawn at random give the Wilson interval at 90 % of the share of each class. Labels of about equal numbers for
-//! every class were chosen so, and say nothing about sizes; [`are_balanced`] tells them apart by Pearson's χ² test.
+//! Labels drawn at random give the 90 % Wilson interval of the share of each class. If every class has about as many labels, they
+//! were chosen that way and say nothing about sizes; [`are_balanced`] detects this by Pearson's χ² test.
 
 use lapwing_data::Targets;
 use lapwing_graph::Components;
 
 use crate::labeling::largest;
 
-/// Normal quantile of the Wilson intervals: 90 % of them hold the true share.
+/// Normal quantile of the Wilson intervals: 90 % of them contain the true share.
 const Z: f64 = 1.645;
 
 /// Least and largest share of each class (c).
@@ -16,12 +16,12 @@ const Z: f64 = 1.645;
 pub(crate) struct SizeBounds {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
-    /// Whether the shares are known rather than estimated.
+    /// Whether the shares are given, not estimated.
     pub is_given: bool,
 }
 
 impl SizeBounds {
-    /// Given shares, more or less; classes without a label get no row, and their shares go to the others.
+    /// Given shares plus or minus `slack`. Classes without a label get no row; the shares of the others are scaled to sum to 1.
     pub(super) fn around(shares: &[f64], slack: f64, counts: &[usize]) -> Self {
         let kept: f64 = shares.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(share, _)| share).sum();
         let share = |(share, count): (&f64, &usize)| if *count > 0 { share / kept } else { 0.0 };
@@ -52,8 +52,8 @@ pub(crate) fn label_counts(targets: &Targets) -> Vec<usize> {
     counts
 }
 
-/// Whether the labels are spread over the components of the graph as random draws are: none has more than four standard
-/// deviations plus three labels above its expected number.
+/// Whether no component of the graph has far more labels than random draws would give it: at most its expected number, plus four
+/// standard deviations, plus three.
 pub(crate) fn are_spread(targets: &Targets, components: &Components) -> bool {
     let mut counts = vec![0usize; components.sizes.len()];
     targets.rows().iter().for_each(|&row| counts[components.id[row as usize] as usize] += 1);
@@ -64,8 +64,8 @@ pub(crate) fn are_spread(targets: &Targets, components: &Components) -> bool {
     })
 }
 
-/// Whether the counts of the classes that have labels are more even than chance makes them: Pearson's χ² against equal
-/// shares is below its 5 % quantile, or no two differ by more than 1.
+/// Whether the counts of the classes that have labels are more even than random draws: Pearson's χ² against equal shares is below
+/// its 5 % quantile, or no two counts differ by more than 1.
 pub(super) fn are_balanced(counts: &[usize]) -> bool {
     let seen: Vec<f64> = counts.iter().filter(|count| **count > 0).map(|&count| count as f64).collect();
     let (least, most) =

@@ -6,11 +6,11 @@
 //! order statistic of max over k ≠ c of (s_ik + b_k) − s_ic. With all bounds equal to shares this is coordinate descent on
 //! the dual Σᵢ max_c (s_ic + b_c) − n Σ_c share_c·b_c. Rows that no label reaches take no part.
 //!
-//! **Where the bounds come from.** Shares that the caller gives, plus or minus a slack; else the Wilson interval at 90 % of each
-//! class's share among the labels, if these look drawn at random. Labels of which there are about as many for every class
-//! were chosen so, and say nothing about sizes.
+//! **Bounds** are shares that the caller gives, plus or minus a slack. Without such shares they are the 90 % Wilson interval of
+//! each class's share among the labels, if the labels look drawn at random. If every class has about as many labels, they were
+//! chosen that way and say nothing about sizes.
 //!
-//! **Refinement.** Where sizes are given, rounds of random walks on the graph improve the labels ([`refine`]).
+//! **Refinement.** If the caller gives shares, rounds of random walks on the graph improve the labels ([`refine`]).
 //! `docs/results/accuracy.md` has figures.
 //!
 //! Cost: O(n·c) for each offset that is changed, typically 2 to 5 for each class; [`refine`] adds O(m·c) for each step of a walk.
@@ -34,14 +34,14 @@ use self::{bounds::are_balanced, offsets::hold_sizes, refine::refine};
 use crate::harmonic::ClassPrior;
 use crate::{Fitted, Labeling, Problem, Rule};
 
-/// Rows of one unit of work.
+/// Rows that a thread works on at a time.
 const BLOCK_ROWS: usize = 2048;
 
 choices! {
     /// How the labeled rows were chosen.
     pub enum LabelsDrawn("labels_drawn", default Auto) {
-        /// Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a component of
-        /// the graph has far more labels than its share of the rows; else random.
+        /// Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if a component
+        /// of the graph has far more labels than its share of the rows; else random.
         Auto = "auto",
         /// At random among all rows, so that their shares estimate the sizes of the classes.
         Random = "random",
@@ -51,12 +51,12 @@ choices! {
 }
 
 parameters! {
-    /// What sizes of classes are held to.
+    /// Slack of class sizes, and how labels were drawn.
     pub struct SizeOptions {
         /// How far the size of a class may be from its given share, as a share of the rows.
         size_slack: f64 = 0.0, in at_least(0.0).below(1.0), if [decision: "sizes"] [class_prior: "given"];
-        /// How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-        /// are given.
+        /// How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+        /// effect if shares are given.
         labels_drawn: LabelsDrawn = LabelsDrawn::Auto;
     }
 }
@@ -64,15 +64,15 @@ parameters! {
 choices! {
     /// How a method that is not harmonic propagation decides.
     pub enum Sizing("decision", default Auto) {
-        /// As the method does by itself.
+        /// The decision of the method itself.
         Auto = "auto",
-        /// Largest score after offsets at which each class has a size within bounds.
+        /// Largest score after an offset for each class, so that class sizes are within bounds.
         Sizes = "sizes",
     }
 }
 
 parameters! {
-    /// Whether the labels of a method are held to sizes of classes, and which.
+    /// Whether the labels of a method are held to class sizes, and to which sizes.
     pub struct SizingParams {
         /// How scores become a class.
         decision: Sizing = Sizing::Auto;
@@ -81,14 +81,14 @@ parameters! {
         class_prior: ClassPrior = ClassPrior::Labeled, if [decision: "sizes"];
         /// How far the size of a class may be from its given share, as a share of the rows.
         size_slack: f64 = 0.0, in at_least(0.0).below(1.0), if [decision: "sizes"] [class_prior: "given"];
-        /// How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-        /// are given.
+        /// How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+        /// effect if shares are given.
         labels_drawn: LabelsDrawn = LabelsDrawn::Auto, if [decision: "sizes"];
     }
 }
 
 impl SizingParams {
-    /// The sizes that labels are held to, if they are.
+    /// The class sizes to hold; `None` unless the decision is `sizes`.
     pub fn sizes(&self) -> Option<SizeParams> {
         let Self { class_prior, size_slack, labels_drawn, .. } = self.clone();
         let options = SizeOptions { size_slack, labels_drawn };
@@ -106,7 +106,7 @@ pub struct SizeParams {
 }
 
 impl LabelsDrawn {
-    /// Never `Auto`: what the counts of the labels (c) say, if it was left to them.
+    /// Replaces `Auto` by what the numbers of labels of each class (c) suggest.
     pub(crate) fn resolved(self, counts: &[usize]) -> Self {
         match self {
             Self::Auto if are_balanced(counts) => Self::Balanced,
@@ -125,7 +125,7 @@ pub struct SizedLabeling {
     pub labeling: Labeling,
     /// Bounds and sizes, for a report.
     pub part: Value,
-    /// Things to look at.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -133,14 +133,16 @@ impl SizeParams {
     /// Checks shares and slack for `n_classes` classes.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) for shares that are not positive, do not add up to 1 or are not one per class; for a slack outside [0, 1).
+    /// [`Error::Param`](lapwing_data::Error::Param) for shares that are not positive, do not add up to 1 or are not one per
+    /// class; for a slack outside [0, 1).
     pub fn validate(&self, n_classes: usize) -> Result<()> {
         self.class_prior.validate()?;
         self.class_prior.shares(&vec![0.0; n_classes])?;
         self.options.check_ranges()
     }
 
-    /// Labels of rows with `scores` (n, c), the offsets of `rule` moved so that every class gets its size; rows of NaN take no part.
+    /// Moves the offsets of `rule` so that every class gets its size, and labels the rows of `scores` (n, c). Rows of NaN are not
+    /// counted.
     ///
     /// # Errors
     /// As [`SizeParams::validate`]; [`Error::Interrupted`](lapwing_data::Error::Interrupted).
@@ -165,7 +167,7 @@ impl SizeParams {
         Ok(SizedLabeling { rule, labeling, part, warnings })
     }
 
-    /// The bounds for classes with so many labels; `None` where nothing is known about sizes.
+    /// The bounds of each class; `None` if the labels say nothing about sizes.
     pub(crate) fn bounds(&self, targets: &Targets) -> Result<Option<SizeBounds>> {
         let counts = label_counts(targets);
         match &self.class_prior {
@@ -181,7 +183,8 @@ impl SizeParams {
     }
 }
 
-/// Labels by sizes, of a fit that is otherwise complete: its rule, labeling and report; refined on the graph where the sizes are given.
+/// Decides a complete fit again, by class sizes: replaces its rule, labeling and report. If the sizes are given, labels are
+/// refined on the graph.
 pub(crate) fn decide<'a>(
     mut fitted: Fitted<'a>,
     problem: &Problem<'_, 'a>,
@@ -195,7 +198,7 @@ pub(crate) fn decide<'a>(
         let mut held = hold_sizes(&mut rule, &fitted.labeling.scores, bounds, run)?;
         let mut labeling = run.install(|| rule.apply(fitted.labeling.scores.clone()));
         let mut rounds = 0;
-        // Scores of the random walk extend to new rows by neighbors only.
+        // The scores of the random walk exist for the fitted rows only: an extension must take means of these.
         let extends = fitted.extension.as_ref().is_none_or(|extension| extension.averages(labeling.labels.len()));
         if let Some(graph) = graph.filter(|_| bounds.is_given && extends) {
             let refined = refine(graph, problem.targets, &labeling.labels, &labeling.reached, bounds, &rule, run)?;
@@ -214,7 +217,7 @@ pub(crate) fn decide<'a>(
     Ok(Fitted { labeling, rule, report, ..fitted })
 }
 
-/// The warning where sizes are wanted and nothing is known about them.
+/// The warning if class sizes are to be held but the labels say nothing about them.
 pub(crate) const NO_SIZES: &str = "labels look chosen evenly, about as many of every class, and say nothing about the \
     sizes of the classes: decided without sizes; give class_prior, or labels_drawn random if they were drawn at random";
 

@@ -1,5 +1,5 @@
 //! Offsets of the scores at which every class gets a number of rows within its bounds: coordinate descent on the dual of an
-//! assignment problem, as the [module above](super) says.
+//! assignment problem; see the [module above](super).
 //!
 //! Cost: O(n·c) for each offset that is changed, typically 2 to 5 for each class. Parallel over blocks of rows; counts and order
 //! statistics do not depend on the number of threads.
@@ -13,12 +13,12 @@ use super::{BLOCK_ROWS, SizeBounds};
 use crate::Rule;
 use crate::labeling::largest;
 
-/// Sizes may miss a bound by this share of the rows.
+/// Share of the rows by which a size may be outside its bounds.
 const SIZE_TOL: f64 = 1e-4;
-/// Offsets changed for each class, at most: on real scores two to five are enough.
+/// Most changes of an offset for each class; on real scores two to five are enough.
 const MOST_CHANGES: usize = 50;
-/// Sizes from labels may cut this many times the edge weights that labels cut without them, and this share of all on top. On 38 cells
-/// of real data with labels drawn at random the first is at most 1.9 where the second does not rule.
+/// Labels held to sizes may cut at most `.0` times the share of edge weight that labels without sizes cut, plus `.1`. On 38
+/// cases of real data with labels drawn at random, the factor was at most 1.9 wherever `.1` was not enough.
 const MOST_CUT: (f64, f64) = (2.0, 0.01);
 
 /// The result of [`hold_sizes`].
@@ -28,9 +28,9 @@ pub(crate) struct Held {
     pub sizes: Vec<usize>,
     /// Rows that a label reaches.
     pub n_reached: usize,
-    /// Rows by which the size farthest outside its bounds misses them.
+    /// Rows by which the worst class is outside its bounds; 0 if all are within.
     pub miss: usize,
-    /// The class that misses its size by so many.
+    /// The worst class.
     pub class: usize,
 }
 
@@ -46,7 +46,7 @@ impl Held {
         })
     }
 
-    /// What is said if a size is missed by more than 1 % of the rows.
+    /// A warning if a size is outside its bounds by more than 1 % of the rows.
     pub(super) fn warning(&self, targets: &Targets) -> Option<String> {
         let Self { miss, n_reached, class, .. } = self;
         (*miss as f64 > 0.01 * *n_reached as f64).then(|| {
@@ -59,10 +59,10 @@ impl Held {
     }
 }
 
-/// Changes the offsets of `rule` so that the sizes of the classes among the rows of `scores` (n, c) lie within `bounds`; rows of NaN
-/// take no part.
+/// Changes the offsets of `rule` so that the class sizes among the rows of `scores` (n, c) are within `bounds`. Rows of NaN are not
+/// counted.
 ///
-/// Sizes that no offsets reach, because many rows have equal scores, stay as near as they come: see [`Held::miss`].
+/// If many rows have equal scores, no offsets may reach the bounds. The best offsets found are taken; see [`Held::miss`].
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -93,8 +93,8 @@ pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, 
     Ok(held)
 }
 
-/// The rule with offsets that hold the sizes, and the sizes; `None` where such labels cut through dense parts of the graph, so that the
-/// labels that the bounds come from can hardly have been drawn at random.
+/// The rule with offsets that hold the sizes, and the sizes. `None` if the resulting labels cut through dense parts of the graph
+/// ([`MOST_CUT`]): then the given labels, from which the bounds come, were hardly drawn at random.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -116,7 +116,7 @@ pub(crate) fn hold_unless_cut(
     Ok((after <= MOST_CUT.0 * before + MOST_CUT.1).then_some((sized, held)))
 }
 
-/// Share of the edge weights that join rows of different labels.
+/// Share of the total edge weight on edges between rows of different labels.
 fn cut_share(graph: &Graph, labels: &[u32]) -> f64 {
     let n = labels.len();
     let blocks: Vec<(f64, f64)> = (0..n.div_ceil(BLOCK_ROWS))
@@ -162,13 +162,13 @@ fn class_counts(rule: &Rule, scores: &Matrix) -> Vec<usize> {
     counts
 }
 
-/// Moves the offset of `class` so that it is the largest in `wanted` rows; whether that changed it.
+/// Moves the offset of `class` so that the class is the largest in `wanted` rows. Returns whether the offset changed.
 fn shift_to(rule: &mut Rule, scores: &Matrix, class: usize, wanted: usize) -> bool {
     let c = scores.n_cols();
     if rule.scale[class] <= 0.0 {
         return false;
     }
-    // What the class lacks in each row to be the largest.
+    // Amount by which the class is below the largest other class, in each row.
     let mut lacks: Vec<f64> = scores
         .values()
         .par_chunks((BLOCK_ROWS * c).max(1))
@@ -193,7 +193,7 @@ fn shift_to(rule: &mut Rule, scores: &Matrix, class: usize, wanted: usize) -> bo
     true
 }
 
-/// A number above exactly `wanted` of the values, as far as ties allow: midway to the next one.
+/// A number above exactly `wanted` of the values (ties aside), midway between two of them.
 fn between(values: &mut [f64], wanted: usize) -> f64 {
     let n = values.len();
     if n == 0 {
@@ -203,7 +203,7 @@ fn between(values: &mut [f64], wanted: usize) -> f64 {
     let (below, next, _) = values.select_nth_unstable_by(at, f64::total_cmp);
     let last = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     match (wanted >= n, last.is_finite()) {
-        // All of them: just above the largest.
+        // Above all values: just above the largest.
         (true, _) => *next + next.abs().max(f64::MIN_POSITIVE) * 1e-9,
         (false, true) => last + (*next - last) / 2.0,
         (false, false) => *next - next.abs().max(f64::MIN_POSITIVE) * 1e-9,

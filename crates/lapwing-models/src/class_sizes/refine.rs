@@ -1,7 +1,7 @@
-//! Refinement of labels on the graph where the sizes of classes are given: volume-constrained auction dynamics (Jacobs,
-//! Merkurjev & Esedoḡlu 2018; PoissonMBO, Calder, Cook, Thorpe & Slepčev 2020), started from the labels of another method.
+//! Refinement of labels on the graph for given class sizes: volume-constrained auction dynamics (Jacobs, Merkurjev & Esedoḡlu 2018;
+//! PoissonMBO, Calder, Cook, Thorpe & Slepčev 2020), started from the labels of another method.
 //!
-//! A round takes the one-hot matrix U of the present labels, does [`WALKS`] steps U ← D⁻¹W·U with the given labels held, and
+//! A round takes the one-hot matrix U of the current labels, does [`WALKS`] steps U ← D⁻¹W·U with the given labels fixed, and
 //! decides by offsets that hold the sizes. Rounds end when no label changes, after [`ROUNDS`] at most.
 //!
 //! Cost: O(m·c) for each step. Parallel over blocks of rows, the same bits for any number of threads.
@@ -16,7 +16,7 @@ use super::{BLOCK_ROWS, SizeBounds};
 use crate::Rule;
 use crate::labeling::typical_temperature;
 
-/// Rounds of refinement; they end sooner when no label changes.
+/// Most rounds.
 const ROUNDS: usize = 20;
 /// Steps of the random walk in each round.
 const WALKS: usize = 7;
@@ -25,14 +25,14 @@ const WALKS: usize = 7;
 pub(super) struct Refined {
     /// Shares of the random walk (n, c), NaN where no label reaches.
     pub scores: Matrix,
-    /// The rule that holds the sizes of these scores.
+    /// The rule whose offsets hold the sizes with these scores.
     pub rule: Rule,
     pub held: Held,
     /// Rounds done.
     pub rounds: usize,
 }
 
-/// Volume-constrained rounds from `labels` (n); scores are the random walk's shares, NaN where no label reaches.
+/// Does the rounds, starting from `labels` (n).
 pub(super) fn refine(
     graph: &Graph,
     targets: &Targets,
@@ -87,7 +87,7 @@ fn hold_labels(scores: &mut Matrix, targets: &Targets) {
         .for_each(|(&row, y)| scores.row_mut(row as usize).copy_from_slice(y));
 }
 
-/// One step of the random walk, U ← D⁻¹W·U = U − D⁻¹L·U; given labels and rows without edges stay.
+/// One step of the random walk, U ← D⁻¹W·U = U − D⁻¹L·U. Labeled rows and rows without edges do not change.
 fn walk(laplacian: &SddMatrix<'_>, degree: &[f64], targets: &Targets, scores: &mut Matrix, product: &mut [f64]) {
     let c = scores.n_cols();
     laplacian.product(scores.values(), product, c);

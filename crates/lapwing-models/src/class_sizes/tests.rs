@@ -163,7 +163,7 @@ fn two_groups() -> (AffinityGraph, Targets) {
 fn refinement_finds_groups_of_the_given_sizes() {
     let (affinity, targets) = two_groups();
     let bounds = SizeBounds::around(&[0.25, 0.75], 0.0, &[1, 1]);
-    // From a start that is wrong for every fifth row.
+    // Every fifth label of the start is wrong.
     let labels: Vec<u32> = (0..120).map(|row| u32::from(row >= 30) ^ u32::from(row % 5 == 0)).collect();
     let refined = |threads: usize| {
         let run = Run::new(Some(threads), 0).unwrap();

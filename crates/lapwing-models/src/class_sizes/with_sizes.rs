@@ -1,4 +1,4 @@
-//! [`WithSizes`]: any method that has scores, its labels held to class sizes.
+//! [`WithSizes`] holds the labels of any method with scores to class sizes.
 
 use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Result, Run};
@@ -20,7 +20,7 @@ impl std::fmt::Debug for WithSizes {
 }
 
 impl WithSizes {
-    /// The method `inner`, its labels held to the sizes of `params`.
+    /// Holds the labels of `inner` to the sizes of `params`.
     ///
     /// # Errors
     /// [`Error::Param`] for shares that do not add up to 1, a slack outside its range, or a method without scores.

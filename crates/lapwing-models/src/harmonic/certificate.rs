@@ -1,13 +1,13 @@
-//! Which labels are those of the exact harmonic function of the graph, and how far off values may be.
+//! Certifies labels to be those of the exact harmonic function of the graph, and bounds the errors of values.
 //!
-//! A solve comes with bounds on the error of every row and of every difference of columns ([`lapwing_solve::Certificate`]). A row of the
-//! class a is certified if its standing s = (score − offset)·scale exceeds that of every other class b by more than the error of the
-//! difference may be: s_a − s_b > √vᵢ·E_ab/λ. Rows that do not pass keep their label and are called undecided; ties always are. Where
-//! the mean score over the rows of a component is taken off first, it is off as well, by at most the mean of the bounds of these rows:
-//! √vᵢ + mean √v then stands for √vᵢ. The certificate says that a label equals that of the exact solution on this graph, its weights
-//! taken as they are in f64; not that it is correct.
+//! A solve comes with bounds on the error of every row and of every difference of columns ([`lapwing_solve::Certificate`]). The
+//! standing of a class is s = (score − offset)·scale. Row i with label a is certified if s_a exceeds the standing of every other
+//! class b by more than the bound on the error of the difference: s_a − s_b > √vᵢ·E_ab/λ. Other rows keep their label and are
+//! called undecided; ties always are. If the mean score of a component was subtracted, its error is at most the mean of the
+//! bounds of its rows, so √vᵢ + mean √v takes the place of √vᵢ. A certified label is that of the exact solution on this graph,
+//! with its weights as they are in f64; it need not be correct.
 //!
-//! Cost: O(n·c) and O(c²·s²) for each system.
+//! Cost: O(n·c) and O(c²·s²) for each system; n rows, c classes, s columns solved for.
 
 use lapwing_data::{Matrix, choices};
 use lapwing_graph::Components;
@@ -18,14 +18,14 @@ use serde::Serialize;
 use super::Decision;
 use crate::Rule;
 
-/// Roundings of scores and standings, for each class.
+/// Relative rounding error of a difference of standings, for each class.
 const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
 choices! {
     /// Whether labels are certified to be those of the exact solution of the graph.
     pub enum Certify("certify", default Auto) {
-        /// The solve goes on until its residual is within the tolerance and every label is certified, or no more can be. Off
-        /// for a tolerance above 1e-4.
+        /// The solve ends once its residual is within the tolerance and no more labels can be certified. Off for a tolerance
+        /// above 1e-4.
         Auto = "auto",
         /// The solve ends as soon as every label is certified, whatever its residual.
         First = "first",
@@ -34,7 +34,7 @@ choices! {
     }
 }
 
-/// Bounds on the errors of a harmonic function, one system after the other.
+/// Bounds on the errors of a harmonic function, for each of its systems.
 #[derive(Clone, Debug, Default)]
 pub struct Certificate {
     systems: Vec<System>,
@@ -43,19 +43,19 @@ pub struct Certificate {
 /// Bounds on the errors of one system.
 #[derive(Clone, Debug)]
 struct System {
-    /// Its rows among all; all rows where `None`.
+    /// Its rows; `None` for all rows of the graph.
     rows: Option<Vec<u32>>,
     bounds: lapwing_solve::Certificate,
     is_last_implied: bool,
     n_iter: usize,
-    /// Rounding of the means that scores are compared with, where they are means over rows.
+    /// Rounding error of the mean over the rows, if it was subtracted from the scores.
     mean_rounding: Option<f64>,
 }
 
-/// What a certificate says of labels.
+/// Summary of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CertificateSummary {
-    /// Rows that a label reaches and that are undecided.
+    /// Reached rows that are undecided.
     pub n_open: usize,
     /// Probability that the bounds do not hold.
     pub failure: f64,
@@ -63,7 +63,7 @@ pub struct CertificateSummary {
     pub lambda: f64,
     /// Largest bound on the error of a score.
     pub largest_radius: Option<f64>,
-    /// Whether the open rows have no other reason than ties, or margins too small for f64.
+    /// Whether all undecided rows are ties or have margins too small for f64, so that no further iteration would help.
     pub is_exhausted: bool,
     /// Iterations until the residual was within the tolerance.
     pub n_iter_residual: usize,
@@ -88,7 +88,7 @@ impl Certificate {
         self.systems.extend(other.systems);
     }
 
-    /// Numbers rows as those of the whole, where `whole` has the number of each.
+    /// Renumbers the rows: `whole` gives the number in the whole graph of a row of the part.
     pub(super) fn placed(mut self, whole: impl Fn(u32) -> u32, n: usize) -> Self {
         for system in &mut self.systems {
             let rows = system.rows.take().unwrap_or_else(|| (0..n as u32).collect());
@@ -97,8 +97,8 @@ impl Certificate {
         self
     }
 
-    /// Takes into account that the mean score over the rows of its component was taken off each row, where `is_centered` says so of
-    /// the component. `scores` (n, c) are those before.
+    /// Adds the error of the mean to the bounds of the rows of components with `is_centered`, from whose scores the mean of the
+    /// component is subtracted. `scores` (n, c) are those before the subtraction.
     pub(super) fn center(&mut self, scores: &Matrix, components: &Components, is_centered: &[bool]) {
         let component = |row: usize| components.id[row] as usize;
         // A mean of m values is off by no more than the rounding of the sum of their sizes.
@@ -110,7 +110,7 @@ impl Certificate {
             let mut means = vec![0.0; components.sizes.len()];
             system.rows().for_each(|(row, deviation)| means[component(row)] += deviation);
             means.iter_mut().zip(&components.sizes).for_each(|(mean, &rows)| *mean /= rows as f64);
-            // Labels that are kept exactly are no rows of the system, but compared with the mean as well.
+            // Rows with labels that are kept exactly are not in the system, but the mean is subtracted from them too.
             let mut deviations: Vec<f64> = (0..scores.n_rows())
                 .map(|row| if is_centered[component(row)] { means[component(row)] } else { 0.0 })
                 .collect();
@@ -121,7 +121,7 @@ impl Certificate {
         }
     }
 
-    /// Bound on the error of each score (n): the largest over the classes; 0 where scores are exact, infinite where nothing is known.
+    /// Bound on the error of each row's scores (n), the largest over the classes; 0 for exact scores, infinite without a bound.
     pub fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
         let mut radii = vec![0.0; n];
         for system in &self.systems {
@@ -133,7 +133,7 @@ impl Certificate {
         radii
     }
 
-    /// Whether each of the `labels` (n) is certain, given `scores` (n, c) and the rule that decided.
+    /// Whether each of the `labels` (n) is certified, given `scores` (n, c) and the decision rule.
     pub fn certified(&self, scores: &Matrix, labels: &[u32], rule: &Rule, decision: Decision) -> Vec<bool> {
         let c = scores.n_cols();
         let mut certified: Vec<bool> = scores.rows().map(|row| !row.iter().any(|s| s.is_nan())).collect();
@@ -162,8 +162,8 @@ impl Certificate {
         certified
     }
 
-    /// What the difference of two standings of each row may be off by (n): the largest over pairs of classes, with the rounding of a
-    /// mean over `n_neighbors` of them. None for class masses, whose factors are off as well.
+    /// Bound on the error of a difference of two standings in each row (n): the largest over pairs of classes, plus the rounding
+    /// of a mean over `n_neighbors` rows. `None` for class mass normalization, whose factors have errors too.
     pub fn standing_errors(
         &self,
         scores: &Matrix,
@@ -185,14 +185,14 @@ impl Certificate {
         }
         for (error, row) in errors.iter_mut().zip(scores.rows()) {
             let size = size(row) + offset;
-            // Rows that no label reaches take no part in means.
+            // Rows that no label reaches are left out of means over neighbors.
             *error = if size.is_nan() { f64::INFINITY } else { *error + rounding * size };
         }
         Some(errors)
     }
 
-    /// Relative errors of the masses of the classes, Σ (score − offset) over all rows; infinite for all if one that bars its class may
-    /// be positive.
+    /// Relative errors of the class masses Σ (score − offset) over all rows. A mass of 0 or less excludes its class; if its exact
+    /// value may be positive, all errors are infinite.
     fn mass_errors(&self, scores: &Matrix, rule: &Rule) -> Vec<f64> {
         let (offset, c) = (&rule.offset, rule.offset.len());
         let (mut mass, mut sizes) = (vec![0.0; c], vec![0.0; c]);
@@ -221,7 +221,7 @@ impl Certificate {
         (0..c).map(|class| if is_barred(class) { 0.0 } else { absolute[class] / mass[class] }).collect()
     }
 
-    /// What it says of labels of which `n_open` are undecided.
+    /// The summary, with the number of undecided labels and the bounds `radii`.
     pub fn summary(&self, n_open: usize, radii: &[f64]) -> CertificateSummary {
         let systems = || self.systems.iter();
         let largest = radii.iter().fold(0.0f64, |most, &radius| most.max(radius));
@@ -240,7 +240,7 @@ impl Certificate {
 }
 
 impl System {
-    /// Its rows and their √vᵢ.
+    /// Row numbers, each with √vᵢ.
     fn rows(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let place = |at: usize| self.rows.as_ref().map_or(at, |rows| rows[at] as usize);
         self.bounds.deviations.iter().enumerate().map(move |(at, &deviation)| (place(at), deviation))
@@ -256,7 +256,7 @@ impl System {
     }
 }
 
-/// The last column is minus the sum of the others where it was not solved for.
+/// Error of Σ w_c·score_c. If the last column was not solved for, its score is minus the sum of the others.
 pub(super) fn error_of_classes(errors: &ErrorBounds, weights: &[f64], is_last_implied: bool) -> RowError {
     match weights.split_last() {
         Some((last, others)) if is_last_implied => {
@@ -277,7 +277,7 @@ pub(super) fn size(values: &[f64]) -> f64 {
     values.iter().map(|value| value.abs()).sum()
 }
 
-/// What the difference of the standings of two classes may be off by.
+/// Bounds on the error of the difference of the standings of two classes.
 pub(super) struct Pairs {
     scale: Vec<f64>,
     /// Relative errors of the scales.
@@ -301,7 +301,7 @@ impl Pairs {
         Self { scale: scale.to_vec(), widening: widening.to_vec(), errors }
     }
 
-    /// What no pair is off by more than.
+    /// A bound for every pair.
     fn largest(&self) -> RowError {
         self.errors.iter().fold(RowError { slope: 0.0, constant: 0.0 }, |most, pair| RowError {
             slope: most.slope.max(pair.slope),
@@ -309,7 +309,7 @@ impl Pairs {
         })
     }
 
-    /// Whether the class `best` stands above all others for certain; `rounding` is the size of what was rounded.
+    /// Whether the standing of `best` is certainly the largest; `rounding` is the sum of the absolute values that were rounded.
     pub fn is_settled(&self, standing: &[f64], best: usize, deviation: f64, rounding: f64) -> bool {
         let c = standing.len();
         (0..c).filter(|&other| other != best && self.scale[other] > 0.0).all(|other| {

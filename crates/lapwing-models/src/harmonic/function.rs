@@ -4,19 +4,19 @@
 //! c_tot = Σ cᵢ, ȳ = Σ cᵢyᵢ / c_tot:
 //!
 //! - **plain** (Belkin, Matveeva & Niyogi 2004): minimize (1/c_tot) Σ_S cᵢ(fᵢ − yᵢ)² + γ fᵀLf, that is A f = C y with
-//!   A = γ·c_tot·L + C. Solved as A g = C(y − ȳ), f = g + ȳ, with every direction kept A-orthogonal to the constant
-//!   vector, the one that ruins the conditioning.
+//!   A = γ·c_tot·L + C. Solved as A g = C(y − ȳ), f = g + ȳ. The constant vector alone makes the conditioning bad, so every
+//!   direction is kept A-orthogonal to it.
 //! - **hard** (Zhu, Ghahramani & Lafferty 2003): f = y on S and L_UU f_U = −L_US y_S on the others.
 //! - **stable** (Stable-HFS, Calandriello et al. 2015, eq. 1): the plain objective over f with zero mean, for centered
 //!   targets ỹ = C(y − ȳ): f = (P A P)⁺ ỹ, P = I − 11ᵀ/n. The paper writes (P A)⁺ỹ, which is not that minimizer, and
 //!   an un-centered variant that differs; here targets are always centered. γ = ∞ gives f = L⁺ỹ.
 //!
 //! Components of the graph without a label are left out of the system; their rows are NaN. In the stable form every labeled
-//! component is a problem of its own, with its own mean of labels and zero mean over its own rows: one constraint over all of
-//! them would shift every other row by the surplus of one class in a small component. A component whose labels agree needs no
-//! system: its rows get their label less ȳ.
+//! component is a problem of its own, with its own mean of labels and zero mean over its own rows. One constraint over all
+//! components would not do: a small component with labels of one class would shift all other rows. A component whose labels
+//! are equal needs no system: its rows get this label minus ȳ.
 //!
-//! Where target rows sum to one number (one-hot, soft labels) the last column follows from the others.
+//! If all target rows sum to 1 (one-hot, soft labels), the last column follows from the others and is not solved for.
 //!
 //! Cost: one system with c − 1 right-hand sides; see [`LaplacianSolver`] for how it is solved, in what time and memory, and what is
 //! parallel.
@@ -48,17 +48,17 @@ pub struct HarmonicFunction {
     pub form: Form,
     /// How the solve went.
     pub solve: SolveSummary,
-    /// How far it was refined, where it was solved on a sparsified graph.
+    /// Passes and residuals of the refinement, if it was solved on a sparsified graph.
     pub refinement: Option<Refinement>,
-    /// What each label does to its own row, where that was asked for.
+    /// How much each label changes the score of its own row, if [`Solving::influence`] is set.
     pub(super) influence: Option<Influence>,
-    /// Bounds on the errors of the scores, where they were asked for.
+    /// Bounds on the errors of the scores; none if `certify` is off.
     pub certificate: Option<Certificate>,
 }
 
 /// Harmonic function of `targets` on `graph`: regression, or the scores of a classification.
 ///
-/// [`Form::Auto`] is plain here for targets of several columns, or clamped hard; stable for one column.
+/// [`Form::Auto`] is plain here for several columns or hard clamping, and stable otherwise.
 ///
 /// # Errors
 /// [`Error::Param`] for a parameter outside its range, [`Error::Shape`] for targets of another number of rows,
@@ -91,10 +91,10 @@ pub fn harmonic(graph: &Graph, targets: &Targets, params: &HarmonicParams, run: 
     solve(&Solving { graph, components: &graph.components(), targets, params, refiner: None, influence: false }, run)
 }
 
-/// γ for "auto", in units of the inverse mean degree d̄. Plain: 0.01. Stable: c / c_tot for classes, 1 / (labels per class),
-/// for with few labels each must be heard far away, with many each counts for its surroundings; 0.1 in regression. Auto:
-/// (c / c_tot)^(3/2), at least 0.01; cubed where labels look drawn at random, which tell more of the sizes of classes the less
-/// they are smoothed. From measurements, see `docs/results/accuracy.md`.
+/// γ for "auto", times the mean degree: 0.01 for the plain form, 0.1 for a regression. With m labels per class, the stable form
+/// takes 1 / m: few labels have to reach far, many only their surroundings. Form auto takes m^(−3/2), or m^(−3) for labels that
+/// look drawn at random, whose shares per class then survive the smoothing; at least 0.01. From measurements, see
+/// `docs/results/accuracy.md`.
 pub(super) fn default_graph_reg(form: Form, mean_degree: f64, targets: &Targets) -> f64 {
     let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
     let rarity = targets.n_columns() as f64 / targets.rows().len() as f64;
@@ -110,22 +110,23 @@ pub(super) fn default_graph_reg(form: Form, mean_degree: f64, targets: &Targets)
     }
 }
 
-/// Seed of the columns that certify and of the labels that are left out.
+/// Seed of the random columns of a certificate, and of the choice of labels that are left out.
 const PROBE_SEED: u64 = 0x6c61_7077_696e_6721;
 
-/// What is to be solved.
+/// A problem and how to solve it.
 pub(super) struct Solving<'a> {
     pub graph: &'a Graph,
     pub components: &'a Components,
     pub targets: &'a Targets,
     pub params: &'a HarmonicParams,
     pub refiner: Option<&'a Refiner<'a>>,
-    /// Whether to find the influence of each label as well, for the plain form with soft labels.
+    /// Whether to compute [`Influence`] as well; for the plain form with soft clamping.
     pub influence: bool,
 }
 
-/// Weights at an end of f64 are first taken to its middle; γ is in the inverse unit of the weights. With γ = ∞ scores stay in
-/// the other unit, in which they are finite. Refined solutions read the edges as they are.
+/// Solves. Edge weights near the limits of f64 are first scaled by a power of 2, and γ by its inverse. With γ = ∞ the scores
+/// are those of the scaled graph, since the others may overflow. With refinement nothing is scaled, because the refiner reads the
+/// original edges.
 pub(super) fn solve(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> {
     let Some((graph, exponent)) = solving.graph.moderate().filter(|_| solving.refiner.is_none()) else {
         return solve_as_given(solving, run);
@@ -145,12 +146,12 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     let reached: Vec<bool> = components.id.iter().map(|&id| holds[id as usize]).collect();
     let mean = targets.mean();
     let mut scores = Matrix::filled(reached.len(), mean.len(), f64::NAN);
-    // Where no system is left to solve, everything is known.
+    // If no part needs a system, the result is exact.
     let mut solved =
         Solved { summary: SolveSummary { converged: true, ..SolveSummary::default() }, ..Solved::default() };
     let is_last_implied = is_last_implied(targets);
     let settling = match solving.refiner {
-        // Refined on other edges than those of the solve.
+        // A certificate would hold for the sparsified graph, not for the one that refinement solves.
         Some(_) => None,
         None => Settling::of(params, targets, &mean, is_last_implied)?,
     };
@@ -182,7 +183,7 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     Ok(HarmonicFunction { scores, reached, mean, graph_reg, form, solve: summary, refinement, influence, certificate })
 }
 
-/// The form, which is never auto, and γ.
+/// The form (never auto) and γ.
 fn resolved(solving: &Solving<'_>) -> (Form, f64) {
     let Solving { graph, targets, params, .. } = *solving;
     if params.clamp == Clamp::Hard {
@@ -192,7 +193,7 @@ fn resolved(solving: &Solving<'_>) -> (Form, f64) {
         Form::Auto if targets.n_columns() == 1 => Form::Stable,
         _ => params.resolved_form(),
     };
-    // The weight of `Form::Auto` is for classes.
+    // The default γ of `Form::Auto` is for classes only.
     let is_auto = params.form == Form::Auto && targets.n_columns() > 1;
     let weighted = if is_auto { Form::Auto } else { form };
     (form, params.graph_reg.unwrap_or_else(|| default_graph_reg(weighted, graph.mean_degree(), targets)))
@@ -203,7 +204,7 @@ fn is_last_implied(targets: &Targets) -> bool {
     targets.n_columns() > 1 && targets.values().rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= 1e-12)
 }
 
-/// What is added to the scores of a part (c), whose targets were centered by `center`; `mean` is that of all targets.
+/// Vector (c) to add to the scores of a part whose targets had `center` subtracted; `mean` is that of all targets.
 fn level(form: Form, center: &[f64], mean: &[f64]) -> Vec<f64> {
     match form {
         // In regression the level of a component is that of its values.
@@ -213,7 +214,7 @@ fn level(form: Form, center: &[f64], mean: &[f64]) -> Vec<f64> {
     }
 }
 
-/// What the systems of all parts say together.
+/// Summary of the systems of all parts.
 #[derive(Default)]
 struct Solved {
     summary: SolveSummary,
@@ -223,7 +224,7 @@ struct Solved {
 }
 
 impl Solved {
-    /// The slowest system gives the number of iterations and the curve, the least exact one the residual.
+    /// Adds the solution of a part. Iterations and residual curve are those of the slowest system, the residual is the largest.
     fn add(&mut self, solution: Solution, part: &Part<'_>) {
         let Solution { info, refinement, influence, certificate, .. } = solution;
         let one = info.summary();
@@ -247,7 +248,7 @@ impl Solved {
 
 struct System<'a> {
     part: &'a Part<'a>,
-    /// What targets are centered by (c).
+    /// Mean that is subtracted from the targets (c).
     mean: &'a [f64],
     settling: Option<&'a Settling>,
     is_last_implied: bool,
@@ -306,7 +307,7 @@ impl System<'_> {
         let params = LaplacianParams { tol, max_iter, zero_mean, ..LaplacianParams::default() };
         let mut solver = LaplacianSolver::new(graph, diagonal, params, self.run)?;
         if let Some(goal) = self.settling {
-            // One seed for all: a fit without a seed of its own comes to the same bits.
+            // A fixed seed, so that fits without a seed give the same bits each time.
             let run = self.run.with_seed(PROBE_SEED);
             let (x, info, bounds) = solver.solve_certified(b, goal, &run)?;
             let mut certificate = Certificate::default();
@@ -327,7 +328,7 @@ impl System<'_> {
         Ok(Solution { x, info, refinement, influence, certificate: None })
     }
 
-    /// The influence of the labels, which are the diagonal, where it was asked for.
+    /// The influence of the labels, if [`Solving::influence`] is set; `diagonal` holds their weights.
     fn influence(&self, solver: &mut LaplacianSolver, diagonal: Option<&[f64]>) -> Result<Option<Influence>> {
         match diagonal.filter(|_| self.solving.influence) {
             Some(weights) => {
@@ -343,7 +344,8 @@ impl System<'_> {
         self.solve_regularized(graph_reg, &self.label_weights(), true)
     }
 
-    /// A g = ỹ with cᵀg = 0, the identity of exact solutions, restored at the end; what is certified stays as it is.
+    /// A g = ỹ. Exact solutions have cᵀg = 0; this is restored at the end, except for certified solutions, whose bounds hold
+    /// for g as solved.
     fn plain(&self, graph_reg: f64) -> Result<Solution> {
         let c = self.label_weights();
         let mut solution = self.solve_regularized(graph_reg, &c, false)?;
@@ -362,8 +364,7 @@ impl System<'_> {
         Ok(solution)
     }
 
-    /// L⁺ỹ (label weights as they are given): the solver brings the targets into the range of L, whose null space has one
-    /// vector per component.
+    /// L⁺ỹ, with the label weights as given, not as shares. The solver projects the targets on the range of L.
     fn pseudo_inverse(&self) -> Result<Solution> {
         let mut b = self.centered_targets();
         let total: f64 = self.solving.targets.weights().iter().sum();

@@ -7,17 +7,19 @@
 //! ```
 //!
 //! and the mean over the n_k rows of its component becomes mean(f) − gᵢ(yᵢ − Lᵢ), gᵢ = tᵢ(A⁻¹1)ᵢ/n_k (rank-one update). The
-//! second form of kᵢ, the flow out of the row, keeps its digits where a label holds its row fast and kᵢ is small. Scores of a harmonic
-//! function lie between its labels, so Lᵢ is cut to that range. Each label takes a column of H: estimates of the diagonal by random
-//! signs are too rough where scores differ by a few percent of what one label does to its own row.
+//! second form of kᵢ, the flow out of the row, is used: 1 − Hᵢᵢ loses digits if kᵢ is small, that is, if the label nearly fixes
+//! the score of its row. Scores of a harmonic function lie between its labels, so Lᵢ is clipped to that range. Each label needs
+//! its column of H. Estimates of the diagonal from random signs are too rough: scores of classes may differ by only a few
+//! percent of the influence of a label on its own row.
 //!
-//! **What they decide.** Plain scores are far from 0 or 1 wherever labels are far: there they differ little from a constant, and
-//! the constant is arbitrary. Scores above their mean over the rows are safe then. Where labels reach far, scores above the mean
-//! of the labels are better, above all for small classes. The second is taken only if it gets more labels right than the first
-//! by [`SIGNIFICANT`] standard deviations of a coin (sign test).
+//! **What they decide.** Far from all labels, plain scores are nearly constant, and the constant says nothing. There it is safe to
+//! compare scores with their mean over the rows. If labels reach far, it is better to compare them with the mean of the labels,
+//! above all for small classes. The mean of the labels is chosen only if it gets more labels right than the mean of the rows, by
+//! [`SIGNIFICANT`] standard deviations of a fair coin (sign test).
 //!
-//! Cost: one solve of a column for each label left out to a residual of [`TOL`]. At most [`MOST_LABELS`] labels, drawn at random, are
-//! left out, and at most [`MOST_VALUES`] values solved for; where that allows fewer than [`FEWEST_LABELS`], none is.
+//! Cost: one solve with a column for each label that is left out, to a residual of [`TOL`]. At most [`MOST_LABELS`] labels, drawn
+//! at random, are left out, with at most [`MOST_VALUES`] values in their columns. If that allows fewer than [`FEWEST_LABELS`], no
+//! label is left out.
 
 use lapwing_data::{Matrix, Result, Run, Stream, Targets};
 use lapwing_graph::Components;
@@ -31,20 +33,20 @@ use crate::labeling::largest;
 
 /// Labels that are left out, at most.
 const MOST_LABELS: usize = 128;
-/// Labels left out where rows are many: fewer say little.
+/// Fewest labels to leave out: fewer decide nothing reliably.
 pub(super) const FEWEST_LABELS: usize = 16;
-/// Values of their columns, at most: leaving out is to cost little beside the solve, and nothing where there are many rows.
+/// Most values (rows × columns) to solve for, so that leaving out costs little beside the solve itself.
 const MOST_VALUES: usize = 1 << 20;
 /// Relative residual of the columns.
 const TOL: f64 = 1e-4;
-/// Standard deviations by which one level has to win.
+/// Standard deviations by which the mean of the labels has to be better.
 const SIGNIFICANT: f64 = 2.0;
-/// Labels of each class, in the mean, from which on leaving one out says something.
+/// Fewest labels per class, on average, to leave one out.
 pub(super) const LEAST_PER_CLASS: usize = 2;
-/// Labels of each class, in the mean, from which on the temperature is fitted to them.
+/// Fewest labels per class, on average, to fit the temperature to their leave-one-out scores.
 const LEAST_TO_FIT: usize = 5;
 
-/// What some labels do to the scores.
+/// Influence of labels on the scores.
 #[derive(Clone, Debug)]
 pub(super) struct Influence {
     /// Positions of these labels among all, ascending (q).
@@ -55,7 +57,7 @@ pub(super) struct Influence {
     reach: Vec<f64>,
 }
 
-/// What plain scores are compared with.
+/// The value with which plain scores are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// Their mean over the rows of the component.
@@ -64,17 +66,17 @@ pub(super) enum Level {
     LabeledMean,
 }
 
-/// What leaving out each label says.
+/// Level, held-out scores and accuracy from leaving out each label.
 pub(super) struct Verdict {
     pub level: Level,
-    /// Standing of each label's row without it, and its class; none where labels are too few to fit a temperature.
+    /// Leave-one-out scores above the level, and the class, of each label; empty if labels are too few to fit a temperature.
     pub held_out: Vec<(Vec<f64>, usize)>,
-    /// Share of labels that are right without themselves, at this level; `None` where labels are too few.
+    /// Share of labels that the leave-one-out scores get right at this level; `None` if labels are too few.
     pub accuracy: Option<f64>,
 }
 
 impl Influence {
-    /// The influence of labels of a plain system with the diagonal `weights` (n): one part that holds all labels.
+    /// The influence of labels in a plain system with the diagonal `weights` (n). `part` holds all labels.
     pub fn find(
         solver: &mut LaplacianSolver,
         part: &Part<'_>,
@@ -111,12 +113,12 @@ impl Influence {
     }
 }
 
-/// Labels that may be left out of a graph of n rows.
+/// Most labels that may be left out on a graph of n rows.
 pub(super) fn most_labels(n: usize) -> usize {
     MOST_LABELS.min(MOST_VALUES / n.max(1))
 }
 
-/// Whether there are labels enough to leave one out, each of one class.
+/// Whether every label is of one class and there are enough labels to leave one out.
 pub(super) fn applies(targets: &Targets) -> bool {
     let is_soft = |y: &[f64]| y.iter().any(|share| *share != 0.0 && *share != 1.0);
     if targets.values().rows().any(is_soft) {
@@ -128,12 +130,12 @@ pub(super) fn applies(targets: &Targets) -> bool {
 }
 
 impl Verdict {
-    /// Without labels to leave out.
+    /// The default for too few labels.
     pub fn of_few() -> Self {
         Self { level: Level::RowMean, held_out: Vec::new(), accuracy: None }
     }
 
-    /// What the labels say when each is left out of the plain `function`.
+    /// Leaves each label out of the plain `function`.
     pub fn of(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
         let all: Vec<usize> = targets.values().rows().map(largest).collect();
         let classes: Vec<usize> = influence.labels.iter().map(|&at| all[at]).collect();
@@ -159,7 +161,7 @@ impl Verdict {
         let n_classes = label_counts(targets).iter().filter(|count| **count > 0).count();
         let held_out = match l >= LEAST_TO_FIT * n_classes {
             true => {
-                // The only label of its class leaves nothing to measure its score by.
+                // Without its only label, a class has no score.
                 let found = standings.into_iter().zip(classes).filter_map(|(standing, class)| Some((standing?, class)));
                 found.filter(|(standing, class)| standing[*class].is_finite()).collect()
             }
@@ -193,7 +195,7 @@ impl Tally {
         Self { home, counts }
     }
 
-    /// Classes that label `at`, of `class`, leaves in its component.
+    /// Number of classes with labels in the component of label `at`, of `class`, once it is left out.
     fn n_classes_without(&self, at: usize, class: usize) -> usize {
         let counts = &self.counts[self.home[at]];
         counts.iter().enumerate().filter(|(k, count)| **count > usize::from(*k == class)).count()
@@ -212,8 +214,8 @@ struct LeftOut<'a> {
 }
 
 impl LeftOut<'_> {
-    /// The scores (c) of the label at a `place` among those left out, of `class`, without itself less the level; `None` if no other
-    /// label reaches the row.
+    /// Leave-one-out scores minus the level (c) of the label at `place` among those left out, of class `class`; `None` if no
+    /// other label reaches its row.
     fn standing(&self, place: usize, class: usize, level: Level) -> Option<Vec<f64>> {
         let at = self.influence.labels[place];
         let row = self.targets.rows()[at] as usize;
@@ -246,7 +248,7 @@ impl LeftOut<'_> {
     }
 }
 
-/// Mean score of each component (k, c); of no meaning where no label reaches.
+/// Mean score of each component (k, c); NaN for components without labels.
 pub(super) fn component_means(scores: &Matrix, components: &Components) -> Matrix {
     let mut means = Matrix::filled(components.sizes.len(), scores.n_cols(), 0.0);
     for (row, &id) in scores.rows().zip(&components.id) {
@@ -258,8 +260,8 @@ pub(super) fn component_means(scores: &Matrix, components: &Components) -> Matri
     means
 }
 
-/// Takes the level off plain scores: their mean over the rows of each component whose labels are of several classes, the mean of the
-/// labels (`function.mean`) elsewhere.
+/// Subtracts the level from plain scores: the mean over the rows in components with labels of several classes, the mean of
+/// the labels (`function.mean`) in the others.
 pub(super) fn center_rows(function: &mut HarmonicFunction, components: &Components, targets: &Targets) {
     let mut means = component_means(&function.scores, components);
     let mut first: Vec<Option<usize>> = vec![None; components.sizes.len()];
@@ -290,7 +292,7 @@ mod tests {
     use crate::harmonic::function::{Solving, solve};
     use crate::{Form, HarmonicParams};
 
-    /// Rings with chords: one of 40 rows, one of 10, and rows of random weights between.
+    /// Two rings with chords, of 40 rows and of 10, with varying weights.
     fn graph() -> Graph {
         let mut edges = Vec::new();
         for (first, size) in [(0u32, 40u32), (40, 10)] {
@@ -356,7 +358,7 @@ mod tests {
                     let level = if n_left > 1 { level } else { Level::LabeledMean };
                     let expected = by_brute_force(&graph, &targets, graph_reg, at, level);
                     for (f, e) in found.iter().zip(&expected) {
-                        // The columns are solved to a residual of 1e-3.
+                        // The columns are solved to a residual of `TOL` only.
                         assert!((f - e).abs() < 0.02, "γ {graph_reg}, label {at}, {level:?}: {found:?} {expected:?}");
                     }
                 }

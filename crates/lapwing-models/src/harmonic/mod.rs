@@ -49,15 +49,16 @@ pub struct Harmonic {
     graph: GraphParams,
 }
 
-/// What both faces of the method share: the function, the graph it lives on and what was noted on the way.
+/// The solved function and its graph: classification and regression both start from it.
 struct Solved {
     function: HarmonicFunction,
-    /// What the labels say when each is left out, for [`Decision::Auto`].
+    /// What leave-one-out scores decide, for [`Decision::Auto`].
     verdict: Option<Verdict>,
     /// Whether the scores have zero mean over the rows of each component.
     is_centered: bool,
-    /// Whether labels are spread over the components as labels drawn at random are.
+    /// Whether no component has far more labels than its share of the rows.
     is_spread: bool,
+    /// The graph, if it was built here.
     built: Option<AffinityGraph>,
 }
 
@@ -105,7 +106,7 @@ impl Harmonic {
         }
     }
 
-    /// The harmonic function on a graph that is there, at the level that its decision asks for.
+    /// The harmonic function on the graph `affinity`, with the level (mean of rows or of labels) that the decision needs.
     fn solve_on(
         &self,
         affinity: &AffinityGraph,
@@ -148,14 +149,14 @@ impl Harmonic {
         Ok(Solved { function, verdict, is_centered, is_spread, built: None })
     }
 
-    /// Whether the level that scores are compared with is left to the labels.
+    /// Whether leave-one-out scores choose the level that scores are compared with.
     fn chooses_level(&self, targets: &Targets) -> bool {
         let HarmonicParams { form, clamp, decision, .. } = &self.params;
         let is_auto = *form == Form::Auto && self.params.resolved_form() == Form::Plain && *clamp == Clamp::Soft;
         targets.n_columns() > 1 && is_auto && matches!(decision, Decision::Auto | Decision::Sizes)
     }
 
-    /// From a function to labels.
+    /// Labels, extension and certificates from the solved function.
     fn decided<'a>(&self, mut fitting: Fitting<'_, '_, 'a>, mut solved: Solved) -> Result<Fitted<'a>> {
         let Fitting { problem, ref mut report, run } = fitting;
         let targets = problem.targets;
@@ -189,7 +190,7 @@ impl Harmonic {
         Ok(fitted)
     }
 
-    /// Bounds of the class sizes that the decision holds them to.
+    /// Bounds on the class sizes, if the decision uses any.
     fn size_bounds(&self, targets: &Targets, is_spread: bool, report: &mut Report) -> Result<Option<SizeBounds>> {
         let params = SizeParams { class_prior: self.params.class_prior.clone(), options: self.params.sizes.clone() };
         match self.params.decision {
@@ -206,7 +207,7 @@ impl Harmonic {
                     drawn => drawn.resolved(&label_counts(targets)),
                 };
                 report.choose("labels_drawn", if drawn == LabelsDrawn::Random { "random" } else { "balanced" });
-                // A prior of the caller's is what rows that no label reaches get, here.
+                // Here a prior given by the caller is only for rows that no label reaches: sizes follow from the labels.
                 let options = SizeOptions { labels_drawn: drawn, ..params.options };
                 let of_labels = SizeParams { class_prior: ClassPrior::Labeled, options };
                 of_labels.bounds(targets)
@@ -258,7 +259,8 @@ impl Harmonic {
         Ok(rule)
     }
 
-    /// Marks the labels that are certain: those decided on the `scores` that were solved for, not on refined ones.
+    /// Marks the certified labels. The bounds are those of the solved `scores`: if class sizes changed the scores, no label is
+    /// marked.
     fn certify(
         &self,
         function: &HarmonicFunction,
@@ -286,7 +288,7 @@ impl Harmonic {
         })
     }
 
-    /// Bounds on the errors of scores; notes what the certificate says of labels, of which `n_open` are open.
+    /// Bounds on the errors of scores. Reports the certificate, of which `n_open` labels are undecided.
     fn radii(&self, function: &HarmonicFunction, n_open: usize, report: &mut Report) -> Result<Option<Vec<f64>>> {
         let Some(certificate) = &function.certificate else { return Ok(None) };
         let mut radii = certificate.radii(function.reached.len(), function.mean.len());
@@ -303,7 +305,8 @@ impl Harmonic {
         built: Option<&AffinityGraph>,
         scores: &Arc<Matrix>,
     ) -> Option<Extension<'a>> {
-        // A graph that was built elsewhere from these features has their widths; a bare one cannot be extended.
+        // A graph that the caller built from these features holds kernel widths, so that it can be extended. A graph from
+        // bare edges cannot.
         let affinity = built.or(problem.graph)?;
         NeighborExtension::of_graph(problem, affinity, &self.graph, scores).map(Extension::from)
     }

@@ -13,8 +13,8 @@ const PRIOR_TOL: f64 = 1e-6;
 choices! {
     /// Which harmonic function.
     pub enum Form("form", default Auto) {
-        /// Classification: plain, with a weight of smoothness for the number of labels and how they were drawn. Regression of 5
-        /// values or more: chosen together with the weight of smoothness by cross-validation; of fewer, stable.
+        /// Classification: plain, with a smoothness weight that depends on the number of labels and how they were drawn.
+        /// Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
         Auto = "auto",
         /// Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al. 2015).
         Stable = "stable",
@@ -36,8 +36,8 @@ choices! {
 choices! {
     /// How scores become a class.
     pub enum Decision("decision", default Auto) {
-        /// For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class sizes
-        /// within what the labels allow where these look drawn at random. For other forms: centered.
+        /// For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If labels look
+        /// drawn at random, class sizes are also held within bounds that follow from the labels. For other forms: centered.
         Auto = "auto",
         /// Largest score above the mean of the labels.
         Centered = "centered",
@@ -47,12 +47,12 @@ choices! {
         Argmax = "argmax",
         /// Largest score after class mass normalization to the prior (plain form only).
         Mass = "mass",
-        /// Largest score after offsets at which each class has a size within bounds.
+        /// Largest score after an offset for each class, so that class sizes are within bounds.
         Sizes = "sizes",
     }
 }
 
-/// Shares of the classes: what rows no label reaches are given, and what the decisions `mass` and `sizes` aim at.
+/// Shares of the classes. Rows that no label reaches get this distribution, and the decisions `mass` and `sizes` aim at it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassPrior {
@@ -67,8 +67,8 @@ parameters! {
     /// Parameters of the harmonic methods.
     pub struct HarmonicParams {
         /// Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-        /// units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-        /// auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+        /// units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
+        /// form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.
         graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
         /// Which harmonic function.
         form: Form = Form::Auto;
@@ -94,7 +94,7 @@ parameters! {
 }
 
 impl Decision {
-    /// The same, `Auto` for `Sizes`.
+    /// The decision, with `Sizes` replaced by `Auto`.
     pub(crate) fn without_sizes(self) -> Self {
         if self == Self::Sizes { Self::Auto } else { self }
     }

@@ -1,4 +1,4 @@
-//! The systems of a harmonic function: which rows of the graph are solved for together, and which labels these rows hold.
+//! Divides a harmonic problem into linear systems: the rows of the graph that are solved together, and their labels.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use lapwing_graph::{Components, Graph};
 
 use super::Form;
 
-/// Rows that are one system, and the labels among them.
+/// The rows of one system and their labels.
 pub(super) struct Labeled {
-    /// The rows, ascending; `None` for all that a label reaches.
+    /// The rows, ascending; `None` for all reached rows.
     rows: Option<Vec<u32>>,
     /// Whether these are all rows of the graph.
     is_whole: bool,
@@ -40,13 +40,12 @@ pub(super) fn by_component(components: &Components, targets: &Targets) -> Vec<La
 }
 
 impl Labeled {
-    /// All rows that a label reaches, together.
+    /// All reached rows in one system.
     pub fn of_all(reached: &[bool], targets: &Targets) -> Self {
         let is_whole = reached.iter().all(|reached| *reached);
         Self { rows: None, is_whole, labels: (0..targets.rows().len()).collect() }
     }
 
-    /// The rows.
     pub fn rows<'a>(&'a self, reached: &'a [bool]) -> Box<dyn Iterator<Item = usize> + 'a> {
         match &self.rows {
             Some(rows) => Box::new(rows.iter().map(|&row| row as usize)),
@@ -54,7 +53,7 @@ impl Labeled {
         }
     }
 
-    /// The value of all labels, if they agree, which leaves a stable function nothing to tell apart.
+    /// The common value of the labels if they are all equal and the form is stable: then the solution is this value.
     pub fn only_value<'t>(&self, targets: &'t Targets, form: Form) -> Option<&'t [f64]> {
         let (first, rest) = self.labels.split_first().filter(|_| form == Form::Stable)?;
         let value = targets.values().row(*first);
@@ -73,9 +72,9 @@ impl Labeled {
     }
 }
 
-/// Rows of the graph that are one system.
+/// The subgraph of one system.
 pub(super) struct Part<'a> {
-    /// Their numbers in the whole; `None` if they are all of it.
+    /// Row numbers in the whole graph; `None` if the part is the whole graph.
     pub rows: Option<Vec<u32>>,
     pub graph: Cow<'a, Graph>,
     /// Labeled rows, by their number in the part.
@@ -109,12 +108,13 @@ impl<'a> Part<'a> {
         self.graph.n_samples()
     }
 
-    /// Number in the whole of a row of the part.
+    /// Number in the whole graph of row `row` of the part.
     pub fn whole(&self, row: usize) -> usize {
         self.rows.as_ref().map_or(row, |rows| rows[row] as usize)
     }
 
-    /// Writes the scores of the part's rows: `centered` plus `level`, the last column completed if it was left out.
+    /// Writes the scores of the part's rows, `centered` plus `level`. If the last column was not solved for, it is minus the sum
+    /// of the others.
     pub fn spread(&self, centered: &Matrix, level: &[f64], is_last_implied: bool, scores: &mut Matrix) {
         let solved = centered.n_cols();
         for (row, values) in centered.rows().enumerate() {

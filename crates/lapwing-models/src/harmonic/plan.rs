@@ -1,4 +1,4 @@
-//! What a harmonic fit will need, added up from what it allocates.
+//! Plan of a harmonic fit: peak memory by phase, added up from its allocations.
 
 use lapwing_graph::sparsify::SparsifyParams;
 use lapwing_graph::{GraphParams, KnnEdges, graph_bytes};
@@ -9,12 +9,12 @@ use super::leave_one_out::{FEWEST_LABELS, LEAST_PER_CLASS, most_labels};
 use crate::resident::{Program, base_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
 
-/// The part of a plan that makes the graph.
+/// Plan of reading or building the graph.
 pub(crate) struct PlannedGraph {
     pub steps: Vec<PlanStep>,
-    /// Undirected edges, estimated where the graph is still to be built.
+    /// Undirected edges; an estimate if the graph is built.
     pub n_edges: usize,
-    /// Bytes that are held from then on.
+    /// Bytes of the graph, held until the end.
     pub held_bytes: usize,
 }
 
@@ -39,28 +39,28 @@ pub(super) fn plan(graph: &GraphParams, size: &ProblemSize) -> Plan {
         |name: &str, bytes: usize| steps.push(PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 });
     step("solve", held + solve_bytes(size, n_edges));
     step("decide", held + decide_bytes(size));
-    // The features are read to be checked, to be centered and to be searched.
+    // Features are read three times: to check, to center and to search them.
     let passes = if size.n_edges.is_some() { 1 } else { 3 };
     Plan::of_steps(size.n_samples, n_edges, passes, steps)
 }
 
-/// Bytes of the equations on a graph of so many edges: the copy that is solved with, 8 bytes for each direction of an edge; what
-/// belongs to a row; and the larger of two systems.
+/// Bytes of a solve on a graph of `n_edges`: the solver's copy of the graph, 8 bytes for each direction of an edge; vectors; and
+/// the larger of two systems, that of the scores and that of the labels left out.
 fn solve_bytes(size: &ProblemSize, n_edges: usize) -> usize {
     let (n, c) = (size.n_samples, size.n_classes.max(2));
-    // Scores, and one column less of the centered targets, right-hand side, solution and its copy. Two columns that certify ride
-    // along: residual and product twice while they are set side by side, preconditioned residual, and half of the direction.
+    // Scores (c columns); centered targets, right-hand side, solution and its copy (c − 1 columns); working blocks of conjugate
+    // gradients (c + 1 columns: two more for the certificate).
     let own = c + 4 * (c - 1) + CG_HALVES * (c + 1) / 2;
-    // Those that came before stay: labels are left out of a system that is solved.
+    // The solution and its right-hand side are still held while labels are left out.
     let left_out = 3 * c + left_out_columns(size);
     16 * n_edges + 8 * n * own.max(left_out) + 60 * n
 }
 
-/// Halves of blocks of f64 that conjugate gradients work on at a time, besides right-hand side and solution: residual, product and
-/// preconditioned residual, a residual that is set beside others, and a direction in single precision.
+/// Working blocks of conjugate gradients in units of half an f64 block, besides right-hand side and solution: residual, product,
+/// preconditioned residual and a copy of the residual (2 each), and the direction in f32 (1).
 const CG_HALVES: usize = 9;
 
-/// Scores and distributions; class, confidence and mark of each row, twice while they are taken apart.
+/// Bytes of scores and distributions, and twice of class, confidence and mark of each row, which are copied once.
 fn decide_bytes(size: &ProblemSize) -> usize {
     2 * 8 * size.n_samples * size.n_classes.max(2) + 48 * size.n_samples
 }
@@ -77,7 +77,7 @@ fn left_out_columns(size: &ProblemSize) -> usize {
     2 * n_columns + 6 * LaplacianSolver::block_width(n_columns)
 }
 
-/// The same on a sparsified graph.
+/// Plan of a fit on a sparsified graph.
 pub(super) fn plan_sparse(
     graph: &GraphParams,
     sparsify: &SparsifyParams,
@@ -87,12 +87,12 @@ pub(super) fn plan_sparse(
     let (n, d, c) = (size.n_samples, size.n_features, size.n_classes.max(2));
     let base = base_bytes(Program::on_graph(size), size);
     let entries = size.sparse.then_some(size.input_bytes / 8);
-    // What makes the edges, what is held of it, and what reading them takes.
+    // Number of edges; bytes to set up their source, bytes it holds, and bytes of a batch while edges are read.
     let (n_edges, source, held, batch) = match size.n_edges {
         Some(n_edges) => (n_edges, 0, 0, 0),
         None => {
             let plan = graph.plan(n, d, entries, size.threads);
-            // Learned weights are found for all edges together, and the graph is held.
+            // Learned weights are computed for all edges together, so the graph is held.
             if graph.weights.model().is_some() {
                 (plan.n_edges, plan.search_bytes.max(plan.weigh_bytes), plan.graph_bytes, 0)
             } else {
@@ -105,8 +105,8 @@ pub(super) fn plan_sparse(
     let sparsified = sparsify.plan(n, n_edges);
     let kept = graph_bytes(n, sparsified.n_kept);
     let solve = solve_bytes(size, sparsified.n_kept);
-    // What was never thinned is solved. Else solution, direction, preconditioned residual, two residuals, product and right-hand
-    // side, while edges are read again.
+    // A graph that was not thinned needs no refinement. Refinement holds 7 blocks: solution, direction, preconditioned residual,
+    // two residuals, product and right-hand side.
     let is_thinned = sparsified.n_kept < n_edges;
     let refine =
         if is_thinned && refinements > 0 { batch + 16 * sparsified.n_kept + 7 * 8 * n * (c - 1) + 60 * n } else { 0 };
@@ -123,8 +123,8 @@ pub(super) fn plan_sparse(
     .filter(|(_, bytes)| *bytes > 0)
     .map(|(name, bytes)| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 })
     .collect();
-    // Edges are read once, and by every refinement of what was thinned. Neighbors that are held are checked, centered and searched
-    // once; those that are found again take a pass for each reading.
+    // Edges are read once, and once more by every refinement. Features are read three times to check, center and search them. If
+    // neighbors are not held, each reading of the edges searches again.
     let readings = 1 + if is_thinned { refinements } else { 0 };
     let passes = match size.n_edges {
         Some(_) => readings,

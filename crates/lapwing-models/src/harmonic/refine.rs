@@ -1,9 +1,9 @@
-//! From the solution on a sparsified graph H to that on the graph G itself, by reading G's edges a few more times.
+//! Refines the solution on a sparsified graph H to the solution on the graph G itself, by a few passes over G's edges.
 //!
-//! Conjugate gradients for A_G·x = b, with A_H⁻¹ as preconditioner: A_G's condition number is then (1 + ε)/(1 − ε) for a
-//! sparsifier of distortion ε, so that a few steps bring all digits that labels need (Calandriello et al. 2015 stop at x =
-//! A_H⁻¹b, which is the first direction here). A product with A_G is one pass over the edges, for all columns at once, and
-//! nothing of G is held. Inner systems are solved to a tolerance only, so that the iteration is a flexible one.
+//! Conjugate gradients for A_G·x = b, with A_H⁻¹ as preconditioner. The condition number is then (1 + ε)/(1 − ε) for a
+//! sparsifier of distortion ε, so that a few steps give all digits that labels need. (Calandriello et al. 2015 stop at x =
+//! A_H⁻¹b, the first direction here.) A product with A_G is one pass over the edges, for all columns at once; nothing of G is
+//! held. Systems on H are solved only to a tolerance, so the iteration is a flexible one.
 //!
 //! Cost: one pass over the edges and one solve on H for each step; memory: 7 blocks (n, s). In a pass every thread has
 //! rows of its own and reads all edges: sums are taken in the order of the stream, by any number of threads.
@@ -17,7 +17,7 @@ use lapwing_solve::{CgParams, LaplacianSolver, Operator, Projection, column_dots
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// How far a solution was refined.
+/// Passes and residuals of a refinement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Refinement {
     /// Passes over the edges.
@@ -28,7 +28,7 @@ pub struct Refinement {
     pub energy_ratios: [f64; 2],
 }
 
-/// Reads a graph again.
+/// Refinement by passes over the edges of the whole graph.
 pub(super) struct Refiner<'a> {
     pub source: &'a dyn EdgeSource,
     pub passes: usize,
@@ -37,7 +37,7 @@ pub(super) struct Refiner<'a> {
 /// The system on the sparsified graph.
 pub(super) struct Sparsified<'a> {
     pub solver: &'a LaplacianSolver,
-    /// Its rows in the whole; all where `None`.
+    /// Its row numbers in the whole graph; `None` for all rows.
     pub rows: Option<&'a [u32]>,
     pub diagonal: Option<&'a [f64]>,
     /// Whether solutions add up to zero.
@@ -110,7 +110,7 @@ impl Preconditioner for Inner<'_> {
 }
 
 impl Sparsified<'_> {
-    /// Where each of `n` nodes is among the rows; `u32::MAX` for those that are not.
+    /// Position of each of `n` nodes among the rows; `u32::MAX` for nodes outside.
     fn places(&self, n: usize) -> Option<Vec<u32>> {
         let rows = self.rows?;
         let mut places = vec![u32::MAX; n];
@@ -165,7 +165,7 @@ impl Operator for Product<'_> {
 }
 
 impl Product<'_> {
-    /// Adds Σ w·(xᵤ − x_v) for the rows from `first` on that `y` has.
+    /// Adds Σ w·(xᵤ − x_v) of `edges` to `y`, which holds the rows from `first` on.
     fn add(&self, edges: &[Edge], x: &[f64], y: &mut [f64], (first, s): (usize, usize)) {
         let rows = first..first + y.len() / s;
         let place = |node: u32| self.places.as_ref().map_or(node, |places| places[node as usize]) as usize;

@@ -1,13 +1,13 @@
-//! Folds of the labeled rows, and a temperature fitted to those that were held out.
+//! Folds of the labeled rows, and a temperature fitted to held-out rows.
 
 use lapwing_data::{Run, Stream};
 use rand::seq::SliceRandom;
 
 use crate::labeling::largest;
 
-/// Folds.
 pub(crate) const FOLDS: usize = 5;
-/// Fold of each labeled row: those of a class, shuffled, go round, so that every fold has its share of each.
+
+/// Fold of each labeled row. The shuffled rows of a class are dealt out in turn, so that every fold has its share of each class.
 pub(crate) fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
     let mut folds = vec![0; classes.len()];
     for class in 0..c {
@@ -18,18 +18,18 @@ pub(crate) fn folds(classes: &[usize], c: usize, run: &Run) -> Vec<usize> {
     folds
 }
 
-/// Whether the class stands highest; never in a row that no label reached.
+/// Whether `class` has the highest standing; false for a row that no label reached.
 fn is_right(standing: &[f64], class: usize) -> bool {
     !standing.iter().any(|s| s.is_nan()) && largest(standing) == class
 }
 
 /// T minimizing the mean −log softmax(standing / T)[class]: golden-section search over log T, where the loss is unimodal.
 ///
-/// Held-out rows that are all right say nothing of how wrong others may be: T is raised until the mean confidence is at
-/// most (right + 1) / (rows + 2), Laplace's estimate.
+/// If all held-out rows are right, the minimizer is T = 0, full confidence. So T is raised until the mean confidence is at most
+/// (right + 1) / (rows + 2), Laplace's estimate of the accuracy.
 pub(crate) fn fitted_temperature(held_out: &[(Vec<f64>, usize)]) -> f64 {
     let rows: Vec<&(Vec<f64>, usize)> = held_out.iter().filter(|(s, _)| !s.iter().any(|s| s.is_nan())).collect();
-    // −log share of the class, and the share of the highest.
+    // −log share of the class, and the largest share.
     let terms = |row: &(Vec<f64>, usize), t: f64| {
         let (standing, class) = row;
         let top = standing.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,11 +1,11 @@
-//! Choosing form and γ of a regression by cross-validation: squared errors of values that are held out.
+//! Chooses form and γ of a regression by cross-validation on squared errors.
 //!
-//! The default of the stable form comes first and stays unless another candidate is better by more than half a standard error of
-//! the difference. On thirteen sets (medical, physics, text, terrain, digits, synthetic, noise) with 5 to 200 values the choice came
-//! within 0.02 in R² of the best candidate on average, and lost at most 0.04 to the default. A whole standard error kept the
-//! default of 5 values where the plain form explained twice as much.
+//! The default (stable form) stays unless another candidate is better by more than half a standard error of the difference. On
+//! thirteen sets (medical, physics, text, terrain, digits, synthetic, noise) with 5 to 200 values the choice was on average
+//! within 0.02 in R² of the best candidate, and at most 0.04 worse than the default. With a whole standard error, 5 values kept
+//! the default on sets where the plain form explained twice as much.
 //!
-//! Cost: a coarse solve of one column for each candidate and fold.
+//! Cost: for each candidate and fold, one solve of one column to [`TRIAL_TOL`].
 
 use lapwing_data::{Report, Result, Run, Stream, Targets};
 use lapwing_graph::Graph;
@@ -18,18 +18,18 @@ use crate::held_out::choose;
 
 /// Relative residual of the trial solves.
 const TRIAL_TOL: f64 = 1e-4;
-/// Values below which there is nothing to choose by.
+/// Fewest values to choose by.
 const FEWEST: usize = 5;
-/// Values up to which each is held out by itself; beyond, so many folds.
+/// Most values that are held out one by one; more values are divided into [`FOLDS`].
 const ONE_BY_ONE: usize = 10;
 const FOLDS: usize = 5;
 /// Standard errors by which a candidate must be better than the default.
 const ERRORS: f64 = 0.5;
-/// γ that are tried, times the mean degree.
+/// Candidates for γ, times the mean degree.
 const STABLE: [f64; 1] = [0.01];
 const PLAIN: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
 
-/// The parameters to solve with; those given where there are too few values.
+/// The chosen parameters; `params` itself if there are too few values.
 pub(super) fn select(
     graph: &Graph,
     targets: &Targets,
@@ -59,7 +59,7 @@ pub(super) fn select(
             let offset = if function.form == Form::Stable { mean } else { 0.0 };
             for at in (0..l).filter(|&at| folds[at] == fold) {
                 let score = function.scores.row(targets.rows()[at] as usize)[0];
-                // A part of the graph that loses its only value gets the mean of the others.
+                // A component whose only value is held out gets the mean of the other values.
                 let value = if score.is_nan() { mean } else { score + offset };
                 losses[at] = targets.weights()[at] * (value - targets.values().row(at)[0]).powi(2);
             }
@@ -75,7 +75,7 @@ pub(super) fn select(
     Ok(candidates[choose(&losses, ERRORS)].clone())
 }
 
-/// The default first.
+/// Form and γ to try, the default first.
 fn candidates(params: &HarmonicParams, mean_degree: f64, targets: &Targets) -> Vec<HarmonicParams> {
     let degree = if mean_degree > 0.0 { mean_degree } else { 1.0 };
     let with = |form, graph_reg| HarmonicParams { form, graph_reg: Some(graph_reg), ..params.clone() };

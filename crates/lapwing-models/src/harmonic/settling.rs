@@ -1,4 +1,4 @@
-//! When a solve may end: every label is certified, or every value of a regression is known well enough.
+//! Stopping rule of a certified solve: every label is certified, or the error of every regression value is small enough.
 
 use lapwing_data::{Matrix, Result, Targets};
 use lapwing_solve::{ErrorBounds, Goal, Settled};
@@ -9,19 +9,19 @@ use crate::labeling::{largest, present};
 
 /// Residuals above which certificates are not worth their cost.
 const MOST_TOL: f64 = 1e-4;
-/// Share of the range of targets that is small enough an error of a regression.
+/// Error of a regression value that is small enough, as a share of the range of the targets.
 const SMALL_ERROR: f64 = 1e-4;
 
-/// How scores compare.
+/// Offset and scale by which the scores of classes are compared.
 struct Standing {
     offset: Vec<f64>,
     scale: Vec<f64>,
-    /// Whether the offset is the mean over the rows, and so as uncertain as these.
+    /// Whether the offset is the mean over the rows, which has an error too.
     is_row_mean: bool,
 }
 
 impl Standing {
-    /// The best class, and the standing of each.
+    /// The best class, and (score − offset)·scale of each class.
     fn of(&self, scores: &[f64]) -> (usize, Vec<f64>) {
         let compared = scores.iter().zip(&self.offset).zip(&self.scale);
         let standing: Vec<f64> = compared
@@ -31,20 +31,20 @@ impl Standing {
     }
 }
 
-/// Every label certain, or every value known well enough: what a solve goes on for.
+/// The goal of a solve, from the decision rule.
 pub(super) struct Settling {
     decision: Decision,
-    /// Weighted mean of the targets (c): scores are what is solved for, above it.
+    /// Weighted mean of the targets (c). The solution holds scores minus this mean.
     mean: Vec<f64>,
     prior: Vec<f64>,
     is_last_implied: bool,
     is_first: bool,
-    /// Largest error that a regression is content with.
+    /// Error of a regression value that is small enough.
     radius: f64,
 }
 
 impl Settling {
-    /// What to settle, if anything.
+    /// The goal; `None` if nothing is to be certified.
     pub fn of(params: &HarmonicParams, targets: &Targets, mean: &[f64], is_last_implied: bool) -> Result<Option<Self>> {
         let is_first = params.certify == Certify::First;
         let is_coarse = params.tol > MOST_TOL && !is_first;
@@ -62,7 +62,7 @@ impl Settling {
         Ok(Some(Self { decision, mean, prior, is_last_implied, is_first, radius: SMALL_ERROR * range }))
     }
 
-    /// Offsets and scales of what is solved for, by the scores so far: all that the decision may come to.
+    /// Every offset and scale that the decision may end up with, given the solution `x` so far.
     fn rules(&self, x: &Matrix) -> Vec<Standing> {
         let c = self.mean.len();
         let present = present(&self.mean);
@@ -71,7 +71,8 @@ impl Settling {
         match self.decision {
             Decision::Centered => vec![labeled_mean()],
             Decision::RowMean => vec![row_mean()],
-            // The level is chosen when scores are known; offsets that hold sizes are near it.
+            // The level is chosen after the solve, so both are kept. Offsets for class sizes are unknown here; they are near
+            // the level.
             Decision::Auto | Decision::Sizes => vec![labeled_mean(), row_mean()],
             Decision::Argmax => {
                 let offset = self.mean.iter().map(|m| -m).collect();
@@ -108,7 +109,7 @@ impl Settling {
         Standing { scale: (0..c).map(scale).collect(), offset, is_row_mean: false }
     }
 
-    /// The scores of all classes from those solved for.
+    /// Copies the solved columns and adds the last one if it was left out.
     fn complete(&self, row: &[f64], scores: &mut [f64]) {
         scores[..row.len()].copy_from_slice(row);
         if self.is_last_implied {

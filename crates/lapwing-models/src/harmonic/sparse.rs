@@ -1,8 +1,8 @@
 //! Sparse-HFS: harmonic functions on graphs too large to hold (Calandriello, Lazaric, Valko & Koutis 2015).
 //!
 //! A sparsifier ([`lapwing_graph::sparsify`]) reads the edges once, and the harmonic function is solved on the edges it keeps.
-//! Where the edges can be read again, the solution is refined on the graph itself ([`Refiner`]), which the paper does not do.
-//! From features, the nearest-neighbor graph is made a batch at a time ([`KnnEdges`]) and never held: k may be in the thousands.
+//! If the edges can be read again, the solution is refined on the graph itself ([`Refiner`]), which the paper does not do.
+//! From features, the nearest-neighbor graph is built in batches ([`KnnEdges`]) and never held: k may be in the thousands.
 //!
 //! Cost: that of the sparsifier, of a solve on its edges, and of a pass over all edges for each refinement.
 
@@ -21,8 +21,8 @@ use crate::{Fitted, Method, Plan, Problem, ProblemSize};
 parameters! {
     /// Parameters of harmonic propagation on a sparsified graph, besides those of the function and the graph.
     pub struct SparseHarmonicParams {
-        /// Passes over the edges that refine the labels on the whole graph. Auto is 3 where the edges can be read again, else 0.
-        /// From features the pairs within reach are found anew in each.
+        /// Passes over the edges that refine the labels on the whole graph. Auto is 3 if the edges can be read again, else 0.
+        /// For a graph of features, each pass searches the neighbors again.
         refinements: Option<usize> = None, or "auto", in at_least(0.0);
     }
     parts {
@@ -30,15 +30,15 @@ parameters! {
         sparsify: SparsifyParams
     }
     extra {
-        /// File that keeps the sparsifier while it reads, to go on from after the process was stopped; default none. For edges
-        /// that can be read again. It stays when the fit has ended, for the caller to remove.
+        /// File in which the sparsifier is saved while it reads, so that a stopped fit can be resumed; default none. For edges
+        /// that can be read again. The fit does not remove the file.
         #[serde(skip)]
         checkpoint: Option<PathBuf> = None
     }
 }
 
-/// Passes for edges that can be read again. On the spam mails of `docs/results/sparse-hfs.md` two bring a loss of 1.5 points
-/// to 0.6.
+/// Passes for edges that can be read again. On the spam mails of `docs/results/sparse-hfs.md` two passes reduce the loss of
+/// accuracy from 1.5 points to 0.6.
 const REFINEMENTS: usize = 3;
 
 /// Harmonic classifier on a sparsified graph: parameters, checked.
@@ -93,7 +93,7 @@ impl SparseHarmonic {
         }
     }
 
-    /// Refinements of edges that can be read again.
+    /// Number of passes if the edges can be read again.
     fn planned_refinements(&self) -> usize {
         let default = if self.harmonic.params.clamp == Clamp::Soft { REFINEMENTS } else { 0 };
         self.params.refinements.unwrap_or(default)
@@ -127,7 +127,7 @@ impl Source<'_, '_> {
         }
     }
 
-    /// The sparse `graph` with the widths and reports of the graph it replaces, which may be `given`.
+    /// The sparse `graph` with the kernel widths and reports of the graph that it replaces: that of the neighbors, or `given`.
     fn affinity(&self, graph: Graph, given: Option<&AffinityGraph>) -> AffinityGraph {
         let affinity = AffinityGraph::given(graph);
         match (self, given) {
@@ -148,7 +148,7 @@ impl Method for SparseHarmonic {
         "sparse-harmonic"
     }
 
-    /// Parameters of a graph that several methods share, which is then held; this method alone holds no graph.
+    /// Parameters of the graph. It is held only if several methods share it; this method alone never holds it.
     fn graph_params(&self) -> Option<&GraphParams> {
         Some(&self.harmonic.graph)
     }
@@ -162,7 +162,7 @@ impl Method for SparseHarmonic {
         self.harmonic.check_prior(problem)?;
         let is_built = problem.edges.is_none() && problem.graph.is_none() && problem.features.is_some();
         if is_built && self.harmonic.graph.weights.model().is_some() {
-            // Learned weights are computed for all edges together: they are no stream.
+            // Learned weights are computed for all edges together, so the edges cannot be streamed.
             let built = fitting.graph(&self.harmonic.graph)?;
             let mut fitted = self.fit(&Problem { graph: Some(&built), ..*problem }, run)?;
             fitted.report.phases.splice(0..0, fitting.report.phases);
@@ -180,7 +180,7 @@ impl Method for SparseHarmonic {
         if self.params.sparsify.sampler == Sampler::Auto {
             report.choose("sampler", sparsified.sampler.as_str());
         }
-        // Without a round, the sparsifier is the graph itself.
+        // Without a round nothing was thinned: the solved graph is the whole graph.
         let refiner = (passes > 0 && sparsified.rounds > 0).then_some(Refiner { source: edges, passes });
         let affinity = source.affinity(graph, problem.graph.filter(|_| problem.edges.is_none()));
         let solved = self.harmonic.solve_on(&affinity, refiner.as_ref(), &mut fitting)?;

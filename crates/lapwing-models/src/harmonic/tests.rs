@@ -24,7 +24,7 @@ fn hard() -> HarmonicParams {
 /// (Grassmann, Taksar & Heyman 1985), which loses no digits however far the weights are apart.
 fn eliminate(mut weights: Vec<Vec<f64>>, mut excess: Vec<f64>, b: &Matrix) -> Matrix {
     let n = excess.len();
-    // Positive and negative parts of b are carried apart: nothing is subtracted before the end.
+    // Positive and negative parts of b are eliminated separately, so that nothing is subtracted before the end.
     let c = b.n_cols();
     let mut sides: Vec<Vec<f64>> =
         (0..n).map(|i| b.row(i).iter().flat_map(|v| [v.max(0.0), (-v).max(0.0)]).collect()).collect();
@@ -54,7 +54,7 @@ fn eliminate(mut weights: Vec<Vec<f64>>, mut excess: Vec<f64>, b: &Matrix) -> Ma
     Matrix::new(n, c, sides.iter().flat_map(|row| row.chunks(2).map(|pair| pair[0] - pair[1])).collect()).unwrap()
 }
 
-/// Dense closed forms on the rows that a label reaches; the others are NaN. The stable form component by component.
+/// Dense closed forms on the reached rows, for the stable form component by component; the other rows are NaN.
 fn dense_twin(graph: &Graph, targets: &Targets, params: &HarmonicParams) -> Matrix {
     let components = graph.components();
     let holds = components.holding(targets.rows());
@@ -91,7 +91,7 @@ fn dense_part(graph: &Graph, rows: &[usize], targets: &Targets, params: &Harmoni
     }
     let first = own.values().row(0);
     if params.form == Form::Stable && own.values().rows().all(|row| row == first) {
-        // Nothing to tell apart: the label itself.
+        // All labels are equal: the solution is the label.
         let score: Vec<f64> = first.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
         return Matrix::new(n, c, score.repeat(n)).unwrap();
     }
@@ -104,7 +104,7 @@ fn dense_part(graph: &Graph, rows: &[usize], targets: &Targets, params: &Harmoni
     f
 }
 
-/// f = A⁻¹ỹ − μ·A⁻¹1 with the μ of the stable form, or 0; plain functions get the mean back, which they commute with.
+/// f = A⁻¹ỹ − μ·A⁻¹1, with μ such that f has zero mean for the stable form, and μ = 0 plus the mean for the plain form.
 fn dense_soft(mut weights: Vec<Vec<f64>>, targets: &Targets, place: &[usize], form: Form, scale: f64) -> Matrix {
     let (n, c, mean) = (weights.len(), targets.n_columns(), targets.mean());
     weights.iter_mut().flatten().for_each(|w| *w *= scale);
@@ -331,11 +331,11 @@ fn without_a_label_term_the_solution_is_the_pseudo_inverse() {
     assert_close(&far, &limit, 1e-5, "large graph_reg");
 }
 
-/// The table of decision rules on the 1797 digits: what must not collapse does not, what collapses does.
+/// The table of decision rules on the 1797 digits: centered decisions must not collapse to one class; the others do.
 #[test]
 fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
     let Some((features, labels)) = digits() else { return };
-    // The weights of that table are Zelnik-Manor's.
+    // The table was measured with the weights of Zelnik-Manor & Perona.
     let params = GraphParams { n_neighbors: 10, bandwidth: Some(1.0), ..GraphParams::default() };
     let affinity = affinity_graph(&features, &params, &run()).unwrap();
     let by_class = labels.rows_by_class();
@@ -368,7 +368,7 @@ fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
     assert!(accuracy(stable, Decision::Argmax, 1.0) < 0.2, "adding the mean back brings the collapse back");
 }
 
-/// The digits that the program carries for its demonstration.
+/// The digits of `lapwing demo`.
 fn digits() -> Option<(lapwing_data::Features<'static>, Labels)> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../lapwing-cli/data/digits.csv.gz");
     let options = lapwing_data::read::ReadOptions { label_column: Some("digit".into()), ..Default::default() };
@@ -440,7 +440,7 @@ fn the_default_says_what_it_chose_and_asked_forms_are_kept() {
     assert_eq!(*fitted.labeling.scores, harmonic(&graph, &targets, &stable, &run()).unwrap().scores);
 }
 
-/// Groups of rows, `sizes[g]` in group g, each a dense ring; all joined in a chain by `bridge`, where it is above 0.
+/// Groups of rows, `sizes[g]` in group g, each a dense ring. If `bridge` is above 0, edges of this weight join them in a chain.
 fn groups(sizes: &[u32], bridge: f64) -> AffinityGraph {
     let (mut edges, mut first) = (Vec::new(), 0);
     for &size in sizes {
@@ -455,7 +455,7 @@ fn groups(sizes: &[u32], bridge: f64) -> AffinityGraph {
     AffinityGraph::given(Graph::from_edges(first as usize, &edges).unwrap())
 }
 
-/// A surplus of labels of one class in a small part does not take the other rows, whatever joins the parts.
+/// Many labels of one class in a small part do not take the rows of other parts, whether the parts are joined or not.
 #[test]
 fn parts_and_nearly_separate_parts_keep_their_own_labels() {
     for bridge in [0.0, 1e-9, 1e-4] {
@@ -466,7 +466,7 @@ fn parts_and_nearly_separate_parts_keep_their_own_labels() {
         let labels = Labels::from_integers((0..700).map(|row| is_labeled(row).then(|| truth(row))));
         let targets = Targets::one_hot(&labels, None).unwrap();
         let problem = Problem { graph: Some(&affinity), ..Problem::new(&targets) };
-        // Labels crowd in a small component: they were not drawn at random. Where it hangs by an edge, that has to be said.
+        // A small component has too many labels to be drawn at random. This is detected only if no edge joins it to the rest.
         let labels_drawn = if bridge > 0.0 { LabelsDrawn::Balanced } else { LabelsDrawn::Auto };
         let sizes = SizeOptions { labels_drawn, ..SizeOptions::default() };
         let wrong = |params: HarmonicParams| {
@@ -494,7 +494,7 @@ fn a_class_that_swallows_the_others_is_said() {
         let params = HarmonicParams { decision: Decision::Sizes, class_prior, ..HarmonicParams::default() };
         Harmonic::new(params, GraphParams::default()).unwrap().fit(&problem, &run()).unwrap().report.warnings
     };
-    // Balanced labels say nothing about sizes: that is said, and nothing is lost.
+    // Balanced labels say nothing about sizes: there is a warning, and no class is lost.
     assert!(warnings(ClassPrior::Labeled).iter().all(|text| text.contains("labels look chosen evenly")));
     assert!(warnings(ClassPrior::Given(vec![0.5, 0.5])).is_empty());
     // Scores that all favor one class.
@@ -509,7 +509,7 @@ fn a_class_that_swallows_the_others_is_said() {
     );
 }
 
-/// A path whose nodes hold what `value` says; every sixth of them is known.
+/// A path whose node i has the value `value(i)`; every sixth value is given.
 fn path_of_values(n: usize, value: impl Fn(usize) -> f64) -> (AffinityGraph, Targets) {
     let edges: Vec<(u32, u32, f64)> = (1..n as u32).map(|i| (i - 1, i, 1.0)).collect();
     let known: Vec<f64> = (0..n).map(|i| if i % 6 == 0 { value(i) } else { f64::NAN }).collect();

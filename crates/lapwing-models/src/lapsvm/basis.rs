@@ -17,9 +17,9 @@ use super::params::{
     EXACT_ROWS, GramPrecision, KernelKind, KernelLandmarks, LapSvmParams, MOST_WEIGHTS, TYPICAL_LANDMARKS,
 };
 
-/// Most rows whose Gram matrix is kept in double precision unless asked for.
+/// Most rows whose Gram matrix is held in double precision by default.
 const DOUBLE_ROWS: usize = 4096;
-/// Validation rows whose similarities are made at a time.
+/// Validation rows whose similarities are computed at a time.
 const CROSS_ROWS: usize = 64;
 /// Eigenvalues of the landmarks' kernel below this share of the largest are left out: Z is in single precision.
 const RCOND: f64 = 1e-7;

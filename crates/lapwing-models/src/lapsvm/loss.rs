@@ -32,7 +32,7 @@ pub(super) struct Loss {
     terms: Vec<Term>,
 }
 
-/// What the terms that are active at some values o say of their second-order model.
+/// Second-order model of the loss terms that are active at some values o.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Active {
     /// aᵢ, weight of the active terms of each labeled row (l).
@@ -56,8 +56,8 @@ pub(super) fn positive_classes(n_classes: usize) -> std::ops::Range<usize> {
 }
 
 impl Loss {
-    /// The problems of `targets`: one for each class against the rest, one where there are two classes (the second is
-    /// positive), or one of values in a regression, told by `is_regression`.
+    /// The problems of `targets`: one for each class against the rest; a single one for two classes (the second is positive), or
+    /// for the values of a regression (`is_regression`).
     pub fn problems(targets: &Targets, kind: LossKind, is_regression: bool) -> Vec<Self> {
         positive_classes(targets.n_columns()).map(|class| Self::of(targets, kind, class, is_regression)).collect()
     }

@@ -19,7 +19,7 @@ use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
 use crate::labeling::largest;
 
-/// Most rows for which Newton's factorization is taken unless another solver is asked for.
+/// Most rows for which Newton's method, by factorization, is the default solver.
 const NEWTON_ROWS: usize = 3000;
 /// γ_A by rule, as a share of the mean of k(x, x): on digits, objects, letters and clouds with one to three labels of a
 /// class, 1e-2 lost up to ten points against it.

@@ -33,7 +33,7 @@ choices! {
 choices! {
     /// How the problem of a kernel machine is solved.
     pub enum KernelSolver("solver", default Auto) {
-        /// Newton where a factorization is cheap, conjugate gradients elsewhere.
+        /// Newton if a factorization is cheap, else conjugate gradients.
         Auto = "auto",
         /// Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
         Newton = "newton",
@@ -47,7 +47,7 @@ choices! {
 choices! {
     /// When conjugate gradients stop.
     pub enum Stopping("stopping", default Stability) {
-        /// When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
+        /// When hardly any unlabeled row changes its side or class any more, and the objective hardly falls.
         Stability = "stability",
         /// When the error on a validation set no longer falls.
         Validation = "validation",
@@ -70,20 +70,20 @@ choices! {
     }
 }
 
-/// Landmarks of a kernel of low rank.
+/// Number of landmarks of a low-rank kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelLandmarks {
     /// All rows up to [`EXACT_ROWS`], [`TYPICAL_LANDMARKS`] beyond (rbf and poly), and always for low-rank.
     #[default]
     Auto,
-    /// So many.
+    /// This number.
     Count(usize),
-    /// None: the kernel itself, whatever it costs.
+    /// None: the exact kernel, for any number of rows.
     All,
 }
 
-/// Most rows whose kernel is not approximated unless asked for.
+/// Most rows whose kernel is exact by default.
 pub const EXACT_ROWS: usize = 30_000;
 /// Landmarks that are taken by default.
 pub const TYPICAL_LANDMARKS: usize = 500;
@@ -98,20 +98,20 @@ parameters! {
         bandwidth: Option<f64> = None, or "auto", in above(0.0), if [kernel: "rbf", "low-rank"];
         /// Degree of the polynomial kernel.
         degree: u32 = 3, in at_least(1.0).at_most(100.0), if [kernel: "poly"];
-        /// Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows and
-        /// 500 beyond.
+        /// Number of landmarks that approximate the kernel. None takes the exact kernel for any number of rows; auto is none up to
+        /// 30,000 rows and 500 beyond.
         n_landmarks: KernelLandmarks = KernelLandmarks::Auto, if [kernel: "rbf", "poly", "low-rank"];
-        /// Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-        /// labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
+        /// Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation if every class has two
+        /// labels; otherwise it is 1e-4 of the mean similarity of a row with itself.
         ambient_reg: Option<f64> = None, or "auto", in above(0.0);
-        /// Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation where
-        /// every class has two labels, and is the number of labels over the number of rows elsewhere.
+        /// Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation if
+        /// every class has two labels; otherwise it is the number of labels divided by the number of rows.
         graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
         /// Laplacian of the graph.
         laplacian: LaplacianKind = LaplacianKind::Normalized;
         /// Power p of the Laplacian.
         laplacian_power: usize = 1, in at_least(1.0).at_most(100.0);
-        /// Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
+        /// Whether a bias is fitted. It is neither in the norm nor smoothed.
         bias: bool = false;
         /// How the problem is solved.
         solver: KernelSolver = KernelSolver::Auto;
@@ -122,16 +122,17 @@ parameters! {
         stability_tol: f64 = 0.015, in above(0.0).below(1.0), if [stopping: "stability", "mixed"] [solver: "auto", "cg"];
         /// Iterations θ between checks. Auto is √n / 2 for n rows, the paper's.
         check_every: Option<usize> = None, or "auto", in at_least(1.0), if [solver: "auto", "cg"];
-        /// Share of the labels that is held back for validation where no rows are given for it.
+        /// Share of the labels that is held out for validation if no validation rows are given.
         validation_share: f64 = 0.2, in above(0.0).below(1.0), if [stopping: "validation", "mixed"] [solver: "auto", "cg"];
-        /// Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition is
-        /// violated by more than √tol.
+        /// Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
+        /// condition is violated by more than √tol.
         tol: f64 = 1e-8, in above(0.0).below(1.0);
         /// Most iterations.
         max_iter: usize = 10_000, in at_least(1.0);
         /// Precision in which the Gram matrix is stored.
         precision: GramPrecision = GramPrecision::Auto;
-        /// Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+        /// Most bytes for the Gram matrix. A larger one is computed block by block in every product; auto is half of the free
+        /// memory.
         memory: Option<u64> = None, or "auto", in at_least(0.0);
     }
 }
@@ -174,7 +175,7 @@ impl LapSvmParams {
     }
 }
 
-/// Most landmarks: an eigenproblem of them is solved.
+/// Most landmarks, whose eigenproblem is solved.
 const MOST_LANDMARKS: usize = 2048;
 /// Most weights of a factor for which matrices of them are formed.
 pub(super) const MOST_WEIGHTS: usize = 8192;

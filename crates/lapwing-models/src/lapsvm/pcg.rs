@@ -1,12 +1,12 @@
 //! Preconditioned conjugate gradients on the primal problem, with exact line search (Melacci & Belkin 2011, algorithm 1).
 //!
-//! The preconditioner is the Gram matrix: of the gradient K·g, the iteration knows g = r + γ_A·α + γ_I·L·f without a product,
-//! and K·d of the direction d by the recurrence of d itself. An iteration takes one product with K, for all problems at once,
-//! and one with L; problems that stopped leave the block. Memory beside: nine vectors of n numbers for each problem, and
-//! two for those that go on.
+//! The preconditioner is the Gram matrix. Of the gradient K·g, the vector g = r + γ_A·α + γ_I·L·f needs no product, and K·d follows
+//! from the recurrence of the direction d. An iteration takes one product with K, for all problems at once, and one with L;
+//! problems that have stopped leave the block. Memory besides: nine vectors of n numbers for each problem, and two for each that
+//! still iterates.
 //!
-//! f = K·α, h = L·f and K·d are recurrences; f and h are computed anew every fifty iterations, so that rounding does not
-//! gather. Directions are those of Polak and Ribière, begun anew where they would turn back.
+//! f = K·α, h = L·f and K·d are recurrences; f and h are recomputed every fifty iterations, so that rounding does not accumulate.
+//! Directions are those of Polak and Ribière, restarted from the gradient when their factor would be negative.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
@@ -17,12 +17,12 @@ use super::objective::{Objective, Solution, dot};
 use super::smoothness::Smoothness;
 use super::stopping::{Memory, Rule, Standing};
 
-/// Relative gradient at which an iteration that finds no way down has arrived.
+/// Relative gradient at which an iteration without a descent direction counts as converged.
 const STALLED: f64 = 1e-3;
-/// Iterations after which f is computed anew.
+/// Iterations after which f is recomputed.
 const RENEW: usize = 50;
 
-/// One problem on its way.
+/// State of the iteration for one problem.
 struct Column<'p> {
     loss: &'p Loss,
     alpha: Vec<f64>,
@@ -30,7 +30,7 @@ struct Column<'p> {
     /// f = K·α and h = L·f.
     f: Vec<f64>,
     h: Vec<f64>,
-    /// Negative gradient before K and its part for the bias, now and one iteration ago; K·g.
+    /// g, where K·g is the negative gradient, and its part for the bias; the same of the previous iteration; K·g.
     g: Vec<f64>,
     g_bias: f64,
     g_old: Vec<f64>,
@@ -68,7 +68,7 @@ pub(super) fn solve(
     let n = objective.gram.n();
     let mut columns: Vec<Column<'_>> = losses.iter().map(|loss| Column::new(loss, n)).collect();
     begin(objective, &mut columns, run)?;
-    // Gradients are measured against that of zero, wherever the iteration starts.
+    // Gradients are relative to that at zero, for any start.
     each(&mut columns, run, |column| column.first = column.now);
     if let Some(start) = start {
         for (column, (alpha, bias)) in columns.iter_mut().zip(start) {
@@ -116,8 +116,8 @@ pub(super) fn solve(
     Ok(columns.into_iter().map(Column::finish).collect())
 }
 
-/// Whether almost no unlabeled row changed its class, the highest of all problems, since the last check; the first check says no. One
-/// problem has its sides alone.
+/// Whether almost no unlabeled row changed its class, that of the highest value, since the last check; false at the first check.
+/// True for a single problem, whose classes are the sides.
 fn has_settled(columns: &[Column<'_>], rule: &Rule<'_>, classes: &mut Vec<u32>, run: &Run) -> bool {
     if columns.len() == 1 {
         return true;
@@ -136,7 +136,7 @@ fn has_settled(columns: &[Column<'_>], rule: &Rule<'_>, classes: &mut Vec<u32>, 
     !is_first && rule.is_few(changed)
 }
 
-/// The gradient where all problems stand, and the first direction.
+/// Computes the gradients of all problems, and the first directions.
 fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Result<()> {
     each(columns, run, |column| column.look(objective));
     multiply(objective.gram, columns, |c| &c.g, |c| &mut c.kg, run)?;
@@ -144,7 +144,7 @@ fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Re
     check_definite(columns)
 }
 
-/// Refuses a matrix that no kernel has.
+/// Refuses a matrix that is not positive semidefinite.
 fn check_definite(columns: &[Column<'_>]) -> Result<()> {
     if columns.iter().any(|column| column.is_indefinite) {
         return Err(Error::param("the Gram matrix", "not positive semidefinite", "one of a kernel, which is"));
@@ -152,7 +152,7 @@ fn check_definite(columns: &[Column<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Does something to every problem that goes on.
+/// Calls a function for every problem that has not stopped.
 fn each<'p>(columns: &mut [Column<'p>], run: &Run, work: impl Fn(&mut Column<'p>) + Sync + Send) {
     run.install(|| columns.par_iter_mut().filter(|column| !column.is_done).for_each(work));
 }
@@ -166,7 +166,7 @@ fn renew(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Re
     }
 }
 
-/// A vector of each problem that goes on ← K times another.
+/// A vector of each problem that has not stopped ← K times another one.
 fn multiply<'p>(
     gram: &Gram<'_>,
     columns: &mut [Column<'p>],
@@ -184,7 +184,7 @@ fn multiply<'p>(
     Ok(())
 }
 
-/// A vector of each problem that goes on ← L times another.
+/// A vector of each problem that has not stopped ← L times another one.
 fn smooth<'p>(
     smoothness: &Smoothness<'_>,
     columns: &mut [Column<'p>],
@@ -194,7 +194,7 @@ fn smooth<'p>(
 ) -> Result<()> {
     let mut going: Vec<&mut Column<'p>> = columns.iter_mut().filter(|column| !column.is_done).collect();
     let s = going.len();
-    // The numbers of a row lie together.
+    // Row-major: the numbers of a row are side by side.
     let mut block = vec![0.0; s * smoothness.n()];
     for (at, column) in going.iter().enumerate() {
         block[at..].iter_mut().step_by(s).zip(from(column)).for_each(|(out, value)| *out = *value);
@@ -268,7 +268,7 @@ impl<'p> Column<'p> {
         self.now = product + self.g_bias * self.g_bias;
     }
 
-    /// Goes to the minimum along the direction.
+    /// Steps to the minimum along the direction.
     fn step(&mut self, objective: &Objective<'_>) {
         let o = objective.at_labeled(&self.f, self.bias);
         let q = objective.at_labeled(&self.kd, self.d_bias);
@@ -277,7 +277,8 @@ impl<'p> Column<'p> {
         let curvature = ambient * dot(&self.d, &self.kd) + graph * dot(&self.kd, &self.lkd);
         let s = self.loss.step(&o, &q, slope, curvature);
         if s <= 0.0 {
-            // No way down but by rounding: the end, if most of the way is gone.
+            // The direction descends by no more than rounding: the iteration ends, and counts as converged if the gradient is
+            // small.
             (self.is_done, self.converged) = (true, self.residual() < STALLED);
             return;
         }
@@ -289,7 +290,7 @@ impl<'p> Column<'p> {
         self.n_iter += 1;
     }
 
-    /// The next direction, once K·g is known; the end by the gradient.
+    /// Computes the next direction from K·g, or ends the iteration if the gradient is small.
     fn turn(&mut self, rule: &Rule<'_>) {
         let before = self.now;
         self.measure();
@@ -386,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Twenty classes, every row on the far side of each: what the highest score says may change all the same.
+    /// Twenty classes, with every row on the negative side of each: no row changes sides, but the highest score may change.
     #[test]
     fn classes_have_settled_when_the_highest_score_stays() {
         let (run, n) = (Run::new(Some(2), 0).unwrap(), 100);

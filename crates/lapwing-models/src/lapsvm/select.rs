@@ -6,9 +6,9 @@
 //! Q = B·(γ_A·I + γ_I·Θ)⁻¹·Bᵀ,   B = Z_l·U (l, r)
 //! ```
 //!
-//! is at hand, and the least-squares machine without label i has at that row the value yᵢ − ρᵢ / Pᵢᵢ, where P is the inverse of
-//! A⁻¹ + Q (its part orthogonal to 1 where there is a bias) and ρ = P·y: exact, for all classes at once. Both losses take what
-//! that says. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each of the pairs.
+//! needs no further eigenproblem. The least-squares machine without label i has the value yᵢ − ρᵢ / Pᵢᵢ at row i, where P is the
+//! inverse of A⁻¹ + Q (its part orthogonal to 1 if there is a bias) and ρ = P·y: exact, for all classes at once. Machines of either
+//! loss take the γ chosen this way. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each of the pairs.
 
 use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
 use lapwing_solve::Lu;

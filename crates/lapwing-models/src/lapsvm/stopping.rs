@@ -96,8 +96,8 @@ impl Rule<'_> {
         }
     }
 
-    /// Whether since the last check almost no unlabeled row changed sides, nor its class, and the objective hardly fell; the first
-    /// check says no.
+    /// Whether, since the last check, almost no unlabeled row changed sides or class, and the objective hardly fell; false at the
+    /// first check.
     fn is_stable(&self, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
         let Standing { f, bias, objective, .. } = *at;
         let sides: Vec<bool> = run.install(|| {

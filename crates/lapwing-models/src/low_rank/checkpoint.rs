@@ -1,8 +1,7 @@
-//! Sums of a fit, kept in files while it lasts: another run goes on from them to the same bytes, with any number of
-//! processes.
+//! Checkpoints of a fit: files with its sums, from which another run continues to the same bytes, with any number of processes.
 //!
-//! Every process keeps the sums of its own blocks, rank 0 in the file that was named, rank r in the same with `.r` behind it.
-//! A run that finds such files takes all their sums. The container is that of model files, of the kind `low-rank-sums`.
+//! Every process writes the sums of its own blocks, rank 0 to the given path, rank r to the same path with `.r` appended. A run
+//! that finds such files reads all of them. The format is that of model files, with kind `low-rank-sums`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -16,30 +15,31 @@ use serde_json::json;
 
 const KIND: &str = "low-rank-sums";
 
-/// Share of the time that writing may take.
+/// Writing may take at most one part in so many of the time.
 const SHARE: u32 = 20;
-/// Least time between two writings.
+/// Least time between two writes.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Where the sums of a fit are kept, and those that were found there.
+/// Writes the sums of a fit to a file, and holds the sums read from files at the start.
 #[derive(Debug)]
 pub(super) struct Keeper {
     path: PathBuf,
     rank: usize,
-    /// What the sums are of: another fit must not take them.
+    /// Identity of the fit. Files of another fit are refused.
     of: String,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// By pass.
+    /// Sums of each pass.
     trees: Vec<Option<SumTree>>,
+    /// When the file was last written, and how long that took.
     written: Option<(Instant, Duration)>,
 }
 
 impl Keeper {
-    /// Takes what files there are; `of` tells this fit from others.
+    /// Reads all existing files; `of` identifies this fit.
     ///
     /// # Errors
     /// [`Error::Format`] for a file of another fit, or damaged; [`Error::Io`].
@@ -50,7 +50,7 @@ impl Keeper {
         Ok(Self { path: path.to_owned(), rank: communicator.rank(), of, state })
     }
 
-    /// The sums of a pass that were found, if they are of that many blocks and sums.
+    /// The sums of a pass, if there are any with that many blocks and sums.
     pub fn tree(&self, pass: usize, n_blocks: usize, n_sums: usize) -> Option<SumTree> {
         let tree = lock(&self.state).trees.get(pass)?.clone()?;
         (tree.n_blocks() == n_blocks && tree.n_sums() == n_sums).then_some(tree)
@@ -59,11 +59,11 @@ impl Keeper {
     /// Writes the file, unless that would take more than a twentieth of the time.
     ///
     /// # Errors
-    /// [`Error::Io`]; the file of before is left as it was.
+    /// [`Error::Io`]; the previous file is unchanged.
     pub fn keep(&self, pass: usize, tree: &Mutex<SumTree>) -> Result<()> {
         let is_due =
             |state: &State| state.written.is_none_or(|(when, took)| when.elapsed() >= (took * SHARE).max(LEAST));
-        // One thread writes; the others go on.
+        // While one thread writes, the others do not wait.
         let Ok(mut state) = self.state.try_lock() else { return Ok(()) };
         if !is_due(&state) {
             return Ok(());
@@ -72,7 +72,7 @@ impl Keeper {
         self.write(pass, tree, &mut state)
     }
 
-    /// Writes the file now: a pass is over.
+    /// Writes the file at the end of a pass.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -99,7 +99,7 @@ impl Keeper {
     }
 }
 
-/// Removes the files: the fit has come to its end.
+/// Removes the files of all ranks, after the fit.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -108,7 +108,7 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Trees are replaced whole.
+    // A panic in another thread leaves no half-written tree: trees are replaced as a whole.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -121,7 +121,7 @@ fn own(path: &Path, rank: usize) -> PathBuf {
     name.into()
 }
 
-/// The files that are there, of all ranks of whatever run wrote them.
+/// All existing files, of any rank and any run.
 fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -196,7 +196,7 @@ mod tests {
         keeper.keep_now(1, &tree(&[0, 2])).unwrap();
         let second = Keeper { rank: 1, ..Keeper::open(&path, "a".into(), &Alone).unwrap() };
         second.keep_now(1, &tree(&[4])).unwrap();
-        std::fs::write(folder.path().join("sums.old"), "of somebody else").unwrap();
+        std::fs::write(folder.path().join("sums.old"), "another program's").unwrap();
 
         let found = Keeper::open(&path, "a".into(), &Alone).unwrap();
         assert_eq!(found.tree(0, 5, 1).unwrap().total().unwrap().added, [10.0]);

@@ -1,4 +1,4 @@
-//! Scores of any rows from the landmarks: what a model keeps, whose size does not grow with n.
+//! Scores of rows from landmarks or a learned factor. The size of such a model does not grow with n.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use serde_json::json;
 use super::learned::LearnedFactor;
 use super::{FactorKind, LOW_RANK};
 
-/// What scores rows: f(x) = a(x)·P for rows a(x) of the scaled factor, which are made of similarities to landmarks, or
-/// found by non-negative least squares where the factor was learned.
+/// Scores rows by f(x) = a(x)·P. The row a(x) of the scaled factor follows from similarities to landmarks, or for a learned factor
+/// from non-negative least squares.
 ///
-/// An unlabeled row of the fit has the same score as it was given there, but for learned factors. A row so far from all
-/// landmarks that every similarity is 0 in single precision has no evidence: its scores are NaN.
+/// Except for learned factors, an unlabeled row of the fit gets the same score as in the fit. A row so far from all landmarks that
+/// every similarity is 0 in single precision has no evidence: its scores are NaN.
 #[derive(Clone, Debug)]
 pub struct LowRankExtension {
     factor: Factor,
     coefficients: Coefficients,
 }
 
-/// How a row of features becomes one of the factor.
+/// Computes rows of the factor from rows of features.
 #[derive(Clone, Debug)]
 enum Factor {
     Landmarks(LandmarkFactor),
@@ -38,20 +38,20 @@ struct LandmarkFactor {
     kernel: RowKernel,
 }
 
-/// Everything but the arrays.
+/// Settings in the model file: all but the arrays.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Meta {
     /// Width σ, for landmarks.
     #[serde(skip_serializing_if = "Option::is_none")]
     width: Option<f64>,
-    /// Landmarks nearest to a row, for anchors.
+    /// Number of nearest landmarks, for anchors.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_nearest: Option<usize>,
     /// Least degree, for Nyström and learned factors.
     #[serde(skip_serializing_if = "Option::is_none")]
     floor: Option<f64>,
-    /// Taken from every value, for learned factors.
+    /// Subtracted from every feature value, for learned factors.
     #[serde(skip_serializing_if = "Option::is_none")]
     shift: Option<f64>,
 }
@@ -94,7 +94,7 @@ impl LowRankExtension {
         self.coefficients.n_classes()
     }
 
-    /// Which factor it is.
+    /// Kind of the factor.
     pub fn factor(&self) -> FactorKind {
         match &self.factor {
             Factor::Learned(_) => FactorKind::Glnp,
@@ -113,7 +113,7 @@ impl LowRankExtension {
         Some(out)
     }
 
-    /// Landmarks that a row is a mixture of, 0 for all; `None` for a factor that is not of anchors.
+    /// Number of landmarks that a row is a mixture of, 0 for all; `None` unless the factor is that of anchors.
     pub fn n_nearest(&self) -> Option<usize> {
         match &self.factor {
             Factor::Landmarks(LandmarkFactor { rows: RowFactor::Anchor { n_nearest }, .. }) => Some(*n_nearest),
@@ -149,14 +149,14 @@ impl LowRankExtension {
         );
         match copied {
             Ok(()) => Ok(out),
-            // A stream knows one bad value; features know all.
+            // The pass stops at one bad value. The check of the features names all bad columns.
             Err(error @ Error::Value { .. }) => Err(new.check(run).err().unwrap_or(error)),
             Err(error) => Err(error),
         }
     }
 
-    /// Scores the rows `rows` of a source in blocks: `make` makes something of the first row of a block and its scores
-    /// (block, c), several blocks at a time, and `take` gets it with that row, in the order of the rows.
+    /// Scores the rows `rows` of a source in blocks. `make` gets the first row of a block and its scores (block, c), for several
+    /// blocks in parallel. `take` gets the first row and what `make` returned, in the order of the rows.
     ///
     /// # Errors
     /// As [`extend`](Self::extend), and what `make` and `take` return.
@@ -183,7 +183,7 @@ impl LowRankExtension {
                     |space, chunk| {
                         let mut scores = vec![0.0; chunk.n_rows * c];
                         factor.rows.scores(chunk, &self.coefficients, space, &mut scores);
-                        tell_unreached(&mut scores, c);
+                        mark_unreached(&mut scores, c);
                         make(chunk.first, scores)
                     },
                     take,
@@ -195,7 +195,7 @@ impl LowRankExtension {
                 run,
                 |first, rows| {
                     let mut scores = factor.scores(rows, &self.coefficients);
-                    tell_unreached(&mut scores, c);
+                    mark_unreached(&mut scores, c);
                     make(first, scores)
                 },
                 take,
@@ -203,7 +203,7 @@ impl LowRankExtension {
         }
     }
 
-    /// All of it as bytes, for [`from_bytes`](Self::from_bytes).
+    /// The extension as bytes, for [`from_bytes`](Self::from_bytes).
     ///
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
@@ -213,7 +213,7 @@ impl LowRankExtension {
         Ok(file.to_bytes())
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made bytes of.
+    /// The extension from the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
     /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
@@ -225,7 +225,7 @@ impl LowRankExtension {
         Self::stored(&file, n_classes)
     }
 
-    /// Adds its arrays to a model.
+    /// Adds the extension to a model file.
     ///
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
@@ -259,7 +259,7 @@ impl LowRankExtension {
         file.insert("coefficients", &[k, c], self.coefficients.values().to_vec())
     }
 
-    /// The same from a model of `n_classes` classes.
+    /// Reads the extension from the file of a model of `n_classes` classes.
     ///
     /// # Errors
     /// [`Error::Format`] for arrays that are missing or do not fit together.
@@ -309,8 +309,8 @@ fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> 
     Ok(LandmarkFactor::of(center, landmarks.as_slice().to_vec(), width, rows))
 }
 
-/// Scores of rows without evidence (rows, c) are NaN.
-pub(super) fn tell_unreached(scores: &mut [f64], n_classes: usize) {
+/// Sets the scores (rows, c) of rows without evidence to NaN.
+pub(super) fn mark_unreached(scores: &mut [f64], n_classes: usize) {
     for row in scores.chunks_exact_mut(n_classes) {
         if row.iter().all(|score| *score == 0.0) {
             row.fill(f64::NAN);

@@ -1,4 +1,4 @@
-//! The passes of a fit: from rows, landmarks and labels to coefficients.
+//! The passes of a fit over the rows, and the solve for coefficients from their sums.
 
 use std::sync::Mutex;
 
@@ -15,17 +15,17 @@ use super::{Balance, DegreePolicy, FactorKind, Head, LowRankParams};
 
 /// Least degree, in units of the mean.
 pub(super) const FLOOR: f64 = 1e-3;
-/// Share of rows of degree 0 or less above which the width cannot be right.
+/// Share of rows of degree 0 or less above which the bandwidth is refused.
 const MOST_NONPOSITIVE: f64 = 0.2;
-/// The same, for a warning.
+/// Share of rows of degree 0 or less above which there is a warning.
 const MANY_NONPOSITIVE: f64 = 0.01;
-/// Above this the largest eigenvalue is worth a warning.
+/// Largest eigenvalue without a warning.
 const TOLERATED: f64 = 1.0 + 1e-6;
 
-/// Rows, landmarks, and who sums over the rows.
+/// Rows, labels and landmarks of a fit, and the processes and checkpoint that take part in its sums.
 pub(super) struct Fit<'f> {
     pub source: &'f dyn RowSource,
-    /// Taken from the rows (d), as it was from the landmarks; empty where it was taken before.
+    /// Subtracted from the rows (d), as from the landmarks; empty if the rows are centered already.
     pub center: &'f [f32],
     pub landmarks: &'f Landmarks,
     pub targets: &'f Targets,
@@ -33,7 +33,7 @@ pub(super) struct Fit<'f> {
     pub keeper: Option<&'f Keeper>,
 }
 
-/// How rows become rows of the factor, what these sum to, and the map N from landmarks to the factor.
+/// The factor, the sums over its rows, and the map N from landmarks to the factor.
 pub(super) struct Summed<F = RowFactor> {
     pub factor: F,
     pub statistics: Statistics,
@@ -42,17 +42,17 @@ pub(super) struct Summed<F = RowFactor> {
     pub passes: usize,
 }
 
-/// A fit as it was solved.
+/// The solution of a fit.
 pub(super) struct Solved {
     /// Coefficients (k, c) of rows of the factor, (1−α) included.
     pub coefficients: Matrix,
-    /// What is added to the score of a labeled row, times trust and target (c).
+    /// Factor (c) of trust times target, which a labeled row adds to its own score.
     pub own: Vec<f64>,
     pub largest_eigenvalue: f64,
     pub how: Propagated,
 }
 
-/// What the report says of the factor.
+/// The entry `low_rank` of the report.
 #[derive(Serialize)]
 struct FactorSummary {
     n_landmarks: usize,
@@ -69,14 +69,14 @@ struct FactorSummary {
 }
 
 impl Fit<'_> {
-    /// One pass, over the blocks of all processes.
+    /// Pass `number` over the rows: this process sums its blocks, and the sums of all processes are added.
     fn pass(&self, number: usize, factor: &RowFactor, sums: FactorSums, run: &Run) -> Result<Sums> {
         let kernel = RowKernel::new(&self.landmarks.values, self.landmarks.center.len(), self.landmarks.width);
         let pass = RowPass { source: self.source, center: self.center, kernel: &kernel };
         let blocks = Blocks::new(self.source.n_rows());
         let kept = self.keeper.and_then(|keeper| keeper.tree(number, blocks.count(), sums.count()));
         let tree = Mutex::new(kept.unwrap_or_else(|| SumTree::new(blocks.count(), sums.count())));
-        // The communicator stays with this thread.
+        // The closures run on other threads; they may not hold the communicator.
         let (targets, keeper) = (self.targets, self.keeper);
         let done = pass.sum(
             blocks,
@@ -99,7 +99,7 @@ impl Fit<'_> {
         Ok(total)
     }
 
-    /// The passes that a factor takes.
+    /// All passes of a factor of this kind.
     pub fn sum(&self, kind: FactorKind, params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Summed> {
         let k = self.landmarks.values.len() / self.landmarks.center.len().max(1);
         let blocks = Blocks::new(self.source.n_rows()).owned(self.communicator).len() as u64;
@@ -164,7 +164,7 @@ impl Fit<'_> {
     }
 }
 
-/// Factors (c) that label columns are scaled by, for masses Σ t·y·√d (c); 0 for classes without a label.
+/// Factors (c) of the label columns, for masses Σ t·y·√d (c); 0 for classes without a label, except [`Balance::Raw`].
 pub(super) fn column_scale(mass: &[f64], balance: Balance, prior: &[f64]) -> Vec<f64> {
     let balanced = |class: usize| if mass[class] > 0.0 { 1.0 / mass[class] } else { 0.0 };
     (0..mass.len())
@@ -177,7 +177,7 @@ pub(super) fn column_scale(mass: &[f64], balance: Balance, prior: &[f64]) -> Vec
 }
 
 impl<F> Summed<F> {
-    /// Scales columns and solves. `share` is the part of all rows that was summed over.
+    /// Scales the label columns and solves. `share` is that of the summed rows among all.
     pub fn solve(&self, params: &LowRankParams, prior: &[f64], share: f64) -> Result<Solved> {
         let Statistics { gram, cross, mass, .. } = &self.statistics;
         let scale = column_scale(mass, params.balance, prior);
@@ -201,10 +201,10 @@ impl<F> Summed<F> {
         Ok(Solved { coefficients, own, largest_eigenvalue, how })
     }
 
-    /// Notes what was found; of `n` rows, by `landmarks` where the factor is made of them.
+    /// Adds the factor of `n` rows to the report, with warnings. `landmarks` is `None` for a learned factor.
     pub fn note(&self, landmarks: Option<&Landmarks>, solved: &Solved, n: usize, report: &mut Report) -> Result<()> {
         let degrees = self.statistics.degrees;
-        // The degrees of anchors are 1.
+        // The degrees of anchors are all 1 and not reported.
         let has_degrees = self.nystrom.is_some() || landmarks.is_none();
         let unused = if has_degrees { 0 } else { self.statistics.sums.iter().filter(|sum| **sum <= 0.0).count() };
         report.add_part(

@@ -1,11 +1,11 @@
-//! Fits of a factor that is learned from the rows (GLNP): F ≥ 0 (n, k) is held, new rows get theirs by non-negative least
+//! Fits by a factor that is learned from the rows (GLNP). F ≥ 0 (n, k) is held; new rows get rows of F by non-negative least
 //! squares.
 //!
-//! Rows of the scaled factor are A = F/√d with the degrees d = F·Fᵀ1, raised where they are tiny; none is negative. All else
-//! is as for the other factors, with the identity for N. Rows of the fit keep the scores of their own rows of F, which is
-//! more accurate than what a new row gets.
+//! Rows of the scaled factor are A = F/√d with the degrees d = F·Fᵀ1, of which tiny ones are raised; none is negative. The rest is
+//! as for the other factors, with the identity as N. Rows of the fit are scored by their own rows of F, which is more accurate
+//! than the least squares for new rows.
 //!
-//! A factor is learned by every process for itself, from all the rows it is fitted on: the same one everywhere.
+//! Every process learns the factor by itself from all rows of the fit, and gets the same.
 //!
 //! Cost: a pass of O(n·(d·k + k²)) an iteration; memory three arrays (n, k) of 8 bytes each.
 
@@ -27,18 +27,18 @@ use super::{LowRankExtension, LowRankParams};
 /// Rows that are summed at a time.
 const CHUNK_ROWS: usize = 4096;
 
-/// How a row of F becomes a row of the scaled factor, and how new rows come to theirs.
+/// A learned factor: gives new rows their rows of F, and rows of F their scale.
 #[derive(Clone, Debug)]
 pub(super) struct LearnedFactor {
     pub rows: GlnpExtension,
     /// Fᵀ1 (k): degrees are f·Fᵀ1.
     pub weights: Vec<f64>,
-    /// Least degree; lesser ones are raised to it.
+    /// Least degree; smaller ones are raised to it.
     pub floor: f64,
 }
 
 impl LearnedFactor {
-    /// Root of the degree of a row of F, not below the least.
+    /// Root of the degree of a row of F, after raising.
     fn root(&self, f: &[f64]) -> f64 {
         self.degree(f).max(self.floor).sqrt()
     }
@@ -61,12 +61,12 @@ impl LearnedFactor {
     }
 }
 
-/// A fit by one process.
+/// A fit by a learned factor.
 pub(super) struct LearnedFit {
     pub params: LowRankParams,
     pub extension: LowRankExtension,
     pub solved: Solved,
-    /// Scores of the rows it was fitted on (rows, c), without what labels add.
+    /// Scores of the rows of the fit (rows, c), without what labeled rows add to their own.
     pub scores: Matrix,
     /// Temperature as a multiple of the typical one.
     pub sharpness: Option<f64>,
@@ -123,7 +123,7 @@ pub(super) fn fit(
         let blocks = scores.values_mut().par_chunks_mut(CHUNK_ROWS * c).zip(rows.values().par_chunks(CHUNK_ROWS * k));
         blocks.for_each(|(scores, rows)| scores.copy_from_slice(&summed.factor.scores(rows, &coefficients)));
     });
-    super::extension::tell_unreached(scores.values_mut(), c);
+    super::extension::mark_unreached(scores.values_mut(), c);
     let extension = LowRankExtension::learned(summed.factor, coefficients);
     Ok(LearnedFit { params, extension, solved, scores, sharpness: selected.sharpness })
 }
@@ -154,7 +154,7 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
     let volume: f64 = weights.iter().map(|x| x * x).sum();
     let mut factor = LearnedFactor { rows: extension, weights, floor: FLOOR * volume / n as f64 };
     if factor.floor <= 0.0 {
-        // All rows are 0: nothing is like anything.
+        // All rows of F are 0. Any positive floor avoids a division by 0.
         factor.floor = 1.0;
     }
     let grams = |rows: &[f64], sums: &mut [f64]| {

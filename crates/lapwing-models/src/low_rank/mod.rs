@@ -1,25 +1,25 @@
-//! Low-rank label propagation: local and global consistency (Zhou et al. 2003) on an affinity W ≈ F·Fᵀ that is never made,
+//! Low-rank label propagation: local and global consistency (Zhou et al. 2003) on an affinity W ≈ F·Fᵀ that is never computed,
 //! for any number of rows (Petegrosso, Zhang, Li, Saad & Kuang, arXiv 1702.08884).
 //!
 //! 1. landmarks and the width of the kernel, from a sample of the rows;
-//! 2. α and the kind of factor, by cross-validation on the sample, where there are labels for it (`select.rs`);
+//! 2. α, head and number of nearest landmarks, by cross-validation on the sample, if there are enough labels (`select.rs`);
 //! 3. sums over all rows: AᵀA and Aᵀf0 for rows A (n, k) of the scaled factor; one pass for anchors, two for Nyström
 //!    (`fit.rs`);
 //! 4. propagation on matrices (k, k) (`solve.rs`);
 //! 5. scores A·P of all rows: one more pass (`extension.rs`).
 //!
-//! Departures from the paper: the root of G⁺ is that of the matrix; degrees of 0 or less are raised and the affinity is
-//! scaled to a largest eigenvalue of at most 1; label columns are balanced, which allows an α of 0.9 in place of 0.01; nothing
-//! of length n is ever exchanged between processes or held, as the iteration lives on (k, c).
+//! Departures from the paper: the root of G⁺ is the matrix root, not the element-wise one; degrees of 0 or less are raised and
+//! the affinity is scaled to a largest eigenvalue of at most 1; label columns are balanced, which allows an α of 0.9 instead of
+//! 0.01; the iteration is on (k, c), so that nothing of length n is held or exchanged between processes.
 //!
-//! Cost: passes · O(n·k·d + n·k²) time for a factor of all landmarks, O(n·k·d) for anchors of few; memory a few MB for
-//! each thread, k²·8 bytes for each block that waits for its neighbor, and the sample. Rows are read by all threads at
-//! once; sums meet in a fixed tree of at most 256 blocks, so that any number of threads or processes gives the same bits.
+//! Cost: passes · O(n·k·d + n·k²) time for a factor of all landmarks, O(n·k·d) for anchors with few nearest landmarks. Memory: a
+//! few MB for each thread, k²·8 bytes for each block whose sums are not yet merged, and the sample. All threads read rows at
+//! once. Sums are added in a fixed tree of at most 256 blocks, so that any number of threads or processes gives the same bits.
 //!
-//! A factor that is learned instead (GLNP) is another way from rows to sums (`learned.rs`).
+//! A learned factor (GLNP) has sums of its own (`learned.rs`).
 //!
-//! With a fixed number of landmarks the scores soon stop to change as rows are added: [`LowRankParams::fit_rows`] fits on a
-//! part of the rows, which then takes one pass over all.
+//! With a fixed number of landmarks, more rows hardly change the scores beyond some number. [`LowRankParams::fit_rows`] fits on
+//! that many rows; then the only pass over all rows is that of the scores.
 
 mod checkpoint;
 mod extension;
@@ -56,7 +56,8 @@ use select::Selected;
 use sharing::{Part, Setup, identity, share_model};
 use solve::Propagated;
 
-/// Widths from the mean beyond which exponents are noise: distances have an error of 6e-8 of the square.
+/// Largest distance of a row from the mean, in widths. Beyond it the exponents D/(2σ²) are noise: rounding makes an error of 6e-8
+/// of the squared distance to the mean.
 const MOST_WIDTHS: f64 = 1500.0;
 /// Name of the method.
 pub const LOW_RANK: &str = "low-rank";
@@ -64,7 +65,7 @@ pub const LOW_RANK: &str = "low-rank";
 /// Classifier by low-rank label propagation: parameters, checked.
 ///
 /// # Example
-/// A hundred thousand rows that are made as they are read, thirty labels, and two passes over the rows:
+/// A hundred thousand rows that are generated while they are read, thirty labels, and two passes over the rows:
 /// ```
 /// use lapwing_data::{Alone, GeneratedRows, Labels, Run, Targets};
 /// use lapwing_models::{LowRank, LowRankParams};
@@ -101,7 +102,7 @@ impl LowRank {
         Ok(Self { name: LOW_RANK, params, given: None })
     }
 
-    /// The method under the name of one factor, which takes the place of the one in the parameters.
+    /// The method with a fixed `factor` instead of that of the parameters, named after it.
     ///
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
@@ -114,7 +115,7 @@ impl LowRank {
         &self.params
     }
 
-    /// Takes landmarks (k, d) instead of choosing them; `n_landmarks` and `landmarks` of the parameters then mean nothing.
+    /// Takes landmarks (k, d) instead of choosing them; `n_landmarks` and `landmarks` of the parameters then have no effect.
     #[must_use]
     pub fn with_landmarks(mut self, landmarks: Features<'static>) -> Self {
         self.params.n_landmarks = landmarks.n_rows();
@@ -122,7 +123,7 @@ impl LowRank {
         self
     }
 
-    /// Fits on rows that are read and not held, by this process or several; all of them return the same.
+    /// Fits on rows that are read and not held, in one process or several; all return the same.
     ///
     /// # Errors
     /// [`Error::Shape`] for targets of another number of rows, [`Error::Value`] naming a value that is not finite,
@@ -161,7 +162,7 @@ impl LowRank {
         Ok(fit)
     }
 
-    /// Learns a factor, as every process does for itself.
+    /// Learns a factor. Every process learns all of it, and gets the same.
     fn learn(
         &self,
         source: &dyn RowSource,
@@ -183,7 +184,7 @@ impl LowRank {
         Ok(RowFit { extension: fit.extension, rule, report, own: fit.solved.own, scores })
     }
 
-    /// Sums over the rows of all processes, and solves.
+    /// Fits by sums over the rows of all processes.
     fn stream(
         &self,
         source: &dyn RowSource,
@@ -205,7 +206,7 @@ impl LowRank {
         Ok(RowFit { extension, rule, report, own: solved.own, scores: None })
     }
 
-    /// At rank 0: sample, landmarks, width, and what cross-validation says.
+    /// At rank 0: sample, landmarks, width, and parameters chosen by cross-validation.
     fn set_up(
         &self,
         source: &dyn RowSource,
@@ -229,7 +230,7 @@ impl LowRank {
             Ok((sample, landmarks))
         })?;
         if params.factor == FactorKind::Glnp {
-            // A learned factor chooses α by its own sums, which do not exist yet.
+            // For a learned factor, α is chosen later, from sums over that factor.
             return Ok(Some(Setup { landmarks, params: params.clone(), sharpness: None, sample: None }));
         }
         let Selected { params, widening, sharpness } = report
@@ -269,7 +270,7 @@ impl LowRank {
         count
     }
 
-    /// Sums over the rows, and the share of all rows that was summed over.
+    /// Sums over the rows of the fit, and their share of all rows.
     fn sum(
         &self,
         source: &dyn RowSource,
@@ -282,14 +283,14 @@ impl LowRank {
         let Setup { landmarks, params, .. } = setup;
         let n = source.n_rows();
         if let Some(rows) = params.fit_rows.filter(|rows| *rows < n) {
-            // These are so few that every process takes all of them.
+            // So few rows that every process sums over all of them.
             let part = agree(communicator, Part::draw(source, targets, &landmarks.center, rows, run))?;
             let (source, targets) = (&part.rows, &part.targets);
             let fit = Fit { source, center: &[], landmarks, targets, communicator: &Alone, keeper: None };
             let summed = agree(communicator, fit.sum(params.factor, params, report, run))?;
             return Ok((summed, source.n_rows() as f64 / n as f64));
         }
-        // The path is that of this rank's own parameters: those of rank 0 are sent without paths.
+        // The path is in this rank's own parameters: rank 0 sends its parameters without paths.
         let keeper = match &self.params.checkpoint {
             Some(path) => Some(Keeper::open(path, identity(source, targets, setup, communicator, run)?, communicator)?),
             None => None,
@@ -322,7 +323,7 @@ impl LowRank {
         Ok((summed, solved))
     }
 
-    /// At rank 0: the model, with the temperature that the sample asks for where none was fitted.
+    /// At rank 0: the model. Its temperature is typical of the scores of the sample, times the fitted sharpness.
     #[allow(clippy::too_many_arguments)]
     fn finish(
         &self,
@@ -348,7 +349,7 @@ impl LowRank {
     }
 }
 
-/// Refuses coefficients that single precision, in which a model keeps them, does not hold.
+/// Refuses coefficients that overflow or vanish in single precision, in which a model holds them.
 fn check_solved(solved: &Solved) -> Result<()> {
     let largest =
         solved.coefficients.values().iter().fold(0.0f64, |most, x| if x.is_nan() { *x } else { most.max(x.abs()) });
@@ -359,13 +360,13 @@ fn check_solved(solved: &Solved) -> Result<()> {
     Err(Error::param("label weights", format!("such that coefficients reach {largest:.1e}"), expected))
 }
 
-/// Notes how the propagation went.
+/// Adds the propagation to the report.
 fn note_solve(report: &mut Report, solved: &Solved, tol: f64) {
     let Propagated { n_iter, residual, converged } = solved.how;
     notes::solved(report, SolveSummary { n_iter, residual, converged, ..SolveSummary::default() }, tol);
 }
 
-/// How scores become labels, by the temperature that is typical of `scores`, times the sharpness where that is known.
+/// The decision rule, with the typical temperature of `scores`, times the sharpness if it was fitted.
 fn rule(
     params: &LowRankParams,
     targets: &Targets,
@@ -383,7 +384,7 @@ fn rule(
     Ok(Rule { temperature: Some(temperature), ..rule })
 }
 
-/// Checks that rows and targets fit together, before anything is read.
+/// Checks that rows and targets match, before anything is read.
 fn check(source: &dyn RowSource, targets: &Targets) -> Result<()> {
     if source.n_rows() == 0 || source.n_cols() == 0 {
         let size = format!("{} rows and {} columns", source.n_rows(), source.n_cols());

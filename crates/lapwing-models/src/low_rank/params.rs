@@ -9,14 +9,14 @@ use lapwing_graph::low_rank::{GlnpParams, GlnpSolver, GlnpStart, LandmarkBandwid
 use crate::ClassPrior;
 
 choices! {
-    /// Which factor stands for the affinity.
+    /// Factor F of the affinity F·Fᵀ.
     pub enum FactorKind("factor", default Anchor) {
         /// Shares of the nearest landmarks (anchor graph): one pass to fit, all degrees 1.
         Anchor = "anchor",
         /// Nyström approximation of a Gaussian kernel: two passes to fit.
         Nystrom = "nystrom",
-        /// Global linear neighborhoods (GLNP): learned from the rows so that each is a combination of the others. A pass for
-        /// each of its iterations, and k numbers held for each row of the fit.
+        /// Global linear neighborhoods (GLNP): learned so that each row is a combination of the others. Each iteration is a pass
+        /// over the rows, and k numbers are held for each row of the fit.
         Glnp = "glnp",
     }
 }
@@ -24,9 +24,9 @@ choices! {
 choices! {
     /// How label columns are scaled before they are propagated.
     pub enum Balance("balance", default Balanced) {
-        /// Each class over the sum of √d of its labels: no class gains by having more labels.
+        /// Each class divided by the sum of √d of its labels, so that no class gains from having more labels.
         Balanced = "balanced",
-        /// One-hot rows as they are.
+        /// Not scaled.
         Raw = "raw",
         /// Balanced, times the class prior.
         Prior = "prior",
@@ -34,7 +34,7 @@ choices! {
 }
 
 choices! {
-    /// How scores are made from landmarks.
+    /// How scores are computed from landmarks.
     pub enum Head("head", default Propagation) {
         /// Propagation (local and global consistency).
         Propagation = "propagation",
@@ -46,9 +46,9 @@ choices! {
 choices! {
     /// Whether parameters are chosen by cross-validation.
     pub enum Select("select", default Auto) {
-        /// Where every class has two labels: the given values, unless others are better by more than a standard error.
+        /// Chosen if every class has two labels. The given values stay unless others are better by more than a standard error.
         Auto = "auto",
-        /// The given values are kept.
+        /// The given values stay.
         Off = "off",
     }
 }
@@ -64,11 +64,11 @@ choices! {
 }
 
 choices! {
-    /// What becomes of degrees of the Nyström factor that are 0, negative or tiny.
+    /// Treatment of degrees of the Nyström factor that are tiny, 0 or negative.
     pub enum DegreePolicy("degree_policy", default Floor) {
         /// They are raised to a thousandth of the mean.
         Floor = "floor",
-        /// The first of 0 or less is an error.
+        /// A degree of 0 or less is an error.
         Error = "error",
     }
 }
@@ -76,16 +76,16 @@ choices! {
 parameters! {
     /// Parameters of low-rank label propagation (Petegrosso et al., arXiv 1702.08884), with defaults of our measurements.
     pub struct LowRankParams {
-        /// Landmarks k. More are more accurate and take longer; of fewer rows all are taken, with a warning.
+        /// Number of landmarks k. More are more accurate and take longer. If there are fewer rows, all are taken, with a warning.
         n_landmarks: usize = 100, in at_least(1.0).at_most(65536.0);
-        /// Factor that stands for the affinity.
+        /// Factor F of the affinity F·Fᵀ.
         factor: FactorKind = FactorKind::Anchor;
-        /// Where landmarks come from.
+        /// How landmarks are chosen.
         landmarks: LandmarkRule = LandmarkRule::KMeans;
-        /// Nearest landmarks s that each row is a mixture of. 0 means all.
+        /// Number of nearest landmarks that each row is a mixture of. 0 means all.
         n_nearest: usize = 3, in at_least(0.0), if [factor: "anchor"];
-        /// Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto goes by the distances of rows to their nearest
-        /// landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.
+        /// Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
+        /// nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.
         bandwidth: LandmarkBandwidth = LandmarkBandwidth::Auto;
         /// Share α that a row takes from the others.
         alpha: f64 = 0.9, in at_least(0.0).below(1.0);
@@ -94,36 +94,36 @@ parameters! {
         /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
         /// takes the frequencies of the given labels. For balance prior, and for rows without evidence.
         class_prior: ClassPrior = ClassPrior::Labeled;
-        /// How scores are made from landmarks.
+        /// How scores are computed from landmarks.
         head: Head = Head::Propagation, if [factor: "anchor"];
         /// Weight γ of smoothness in the regression.
         graph_reg: f64 = 0.01, in at_least(0.0), if [head: "regression"] [factor: "anchor"];
         /// Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
         select: Select = Select::Auto;
-        /// How the propagation is solved; both agree.
+        /// How the propagation is solved; both give the same.
         solver: PropagationSolver = PropagationSolver::Closed;
         /// Largest change, relative to the largest value, at which the iteration stops.
         tol: f64 = 1e-10, in above(0.0).below(1.0), if [solver: "iterative"];
         /// Most iterations.
         max_iter: usize = 10_000, in at_least(1.0), if [solver: "iterative"];
-        /// Share of the largest eigenvalue of the landmarks' kernel below which eigenvalues are left out. Sums are in single
-        /// precision, so that less than 1e-8 means nothing.
+        /// Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision, so
+        /// that less than 1e-8 would be noise.
         rcond: f64 = 1e-6, in at_least(1e-8).below(1.0), if [factor: "nystrom"];
-        /// What becomes of tiny and negative degrees.
+        /// Treatment of tiny and negative degrees.
         degree_policy: DegreePolicy = DegreePolicy::Floor, if [factor: "nystrom"];
         /// How a factor is learned.
         glnp_solver: GlnpSolver = GlnpSolver::AcceleratedGradient, if [factor: "glnp"];
         /// Where a learned factor starts.
         glnp_start: GlnpStart = GlnpStart::KMeans, if [factor: "glnp"];
-        /// Most iterations of learning a factor, each of which reads all rows. 100 usually end it.
+        /// Most iterations of learning a factor, each of which reads all rows. It usually converges within 100.
         glnp_max_iter: usize = 100, in at_least(0.0), if [factor: "glnp"];
-        /// Share of the squared norm of the rows by which five iterations must lower the objective. Less ends the iteration.
+        /// Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows.
         glnp_tol: f64 = 1e-5, in at_least(0.0).below(1.0), if [factor: "glnp"];
-        /// Rows drawn at random to fit on, beside the labeled ones.
+        /// Number of rows to fit on, drawn at random, besides the labeled ones.
         fit_rows: Option<usize> = None, or "all", in at_least(1.0);
     }
     extra {
-        /// File that keeps the sums of a fit while it lasts, from which another run goes on; default none.
+        /// File in which the sums are saved during a fit, so that a stopped fit can be resumed; default none.
         #[serde(skip)]
         checkpoint: Option<PathBuf> = None
     }
@@ -150,7 +150,7 @@ impl LowRankParams {
         Ok(())
     }
 
-    /// What is asked of a factor that is learned.
+    /// Parameters of learning the factor.
     pub(super) fn glnp(&self) -> GlnpParams {
         GlnpParams {
             rank: self.n_landmarks,
@@ -158,7 +158,7 @@ impl LowRankParams {
             start: self.glnp_start,
             max_iter: self.glnp_max_iter,
             tol: self.glnp_tol,
-            // More would end the process, or the machine.
+            // Beyond this the system would end the process.
             memory: available_memory_bytes(),
         }
     }

@@ -1,4 +1,4 @@
-//! What a fit will need: passes, and memory that does not grow with the rows but for what is returned.
+//! Plan of a fit: passes, and memory, which grows with the rows only by what is returned.
 
 use lapwing_graph::low_rank::{Blocks, GlnpParams, RowPass};
 
@@ -7,57 +7,57 @@ use super::{FactorKind, LowRankParams};
 use crate::resident::{Program, base_bytes, process_bytes};
 use crate::{Plan, PlanStep, ProblemSize};
 
-/// The plan of a fit, of rows that are held or read in blocks.
+/// The plan of a fit on rows that are held or read in blocks.
 pub(super) fn plan(params: &LowRankParams, size: &ProblemSize) -> Plan {
     let (n, c) = (size.n_samples, size.n_classes.max(2));
     let passes = match (params.fit_rows, params.factor) {
         (Some(_), _) => 1,
         (None, FactorKind::Anchor) => 2,
         (None, FactorKind::Nystrom) => 3,
-        // At most, and but for steps that are tried again.
+        // The most, except for steps that are repeated.
         (None, FactorKind::Glnp) => params.glnp_max_iter + 2,
     };
     let fitted = fit_bytes(params, size);
     let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: bytes as u64 };
     if size.streamed {
         let base = process_bytes(Program::Factor, size) + 32 * size.n_labeled;
-        // Scores and distributions of the rows that are labeled and written at a time, their class, confidence and mark.
+        // Scores, distributions, class, confidence and mark of the rows that are labeled and written at a time.
         let rows = (size.threads * RowPass::held_rows()).min(n);
-        let labeled = rows * (2 * 8 * c + 24) + size.threads * desk_bytes(params, size);
+        let labeled = rows * (2 * 8 * c + 24) + size.threads * scratch_bytes(params, size);
         let steps = vec![step("fit", base + fitted), step("write", base + kept_bytes(params, size) + labeled)];
         return Plan::of_steps(n, 0, passes, steps);
     }
     let base = base_bytes(Program::Factor, size);
-    let apply = kept_bytes(params, size) + size.threads * desk_bytes(params, size) + 2 * 8 * n * c + 24 * n;
+    let apply = kept_bytes(params, size) + size.threads * scratch_bytes(params, size) + 2 * 8 * n * c + 24 * n;
     let steps = vec![step("fit", base + fitted), step("apply", base + apply)];
-    // Beside these, all values are read once to be checked.
+    // One more pass checks all values.
     Plan::of_steps(n, 0, passes + 1, steps)
 }
 
-/// Rows of a learned factor.
+/// Number of rows of a learned factor.
 fn fitted_rows(params: &LowRankParams, size: &ProblemSize) -> usize {
     params.fit_rows.map_or(size.n_samples, |rows| (rows + size.n_labeled).min(size.n_samples))
 }
 
-/// What labels rows: landmarks and their coefficients; scores of the rows of the fit where the factor was learned.
+/// Bytes of the fitted model: landmarks and coefficients; for a learned factor, also the scores of the rows of the fit.
 fn kept_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
     let learned = if params.factor == FactorKind::Glnp { 8 * fitted_rows(params, size) * c } else { 0 };
     2 * 4 * k * d + 8 * k * (k + c) + learned
 }
 
-/// Buffers of one thread.
-fn desk_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
+/// Bytes of the buffers of one thread.
+fn scratch_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     RowPass::scratch_bytes(size.n_features, params.n_landmarks.min(size.n_samples))
 }
 
-/// Matrices of landmarks (k, k) at a time: two of sums, the map, the system, its copies and factor, and those that selection
-/// compares with, fold by fold.
+/// Matrices (k, k) that are held at a time: two of sums, the map, the system, its copies and factor, and those of the folds of
+/// selection.
 const SQUARES: usize = 11;
-/// The same with a least-squares problem by singular values, for systems that are not definite, as where all rows are landmarks.
+/// The same if the system is solved by singular values, because it is not definite; for example if all rows are landmarks.
 const SINGULAR_SQUARES: usize = 20;
 
-/// Bytes of a fit whose rows are not held: the sample, and for each thread its buffers and the sums of a block.
+/// Bytes of a fit beside its rows: the sample, and for each thread its buffers and the sums of a block.
 fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     let (k, d, c) = (params.n_landmarks.min(size.n_samples), size.n_features, size.n_classes.max(2));
     if params.factor == FactorKind::Glnp {
@@ -68,11 +68,11 @@ fn fit_bytes(params: &LowRankParams, size: &ProblemSize) -> usize {
     }
     let sample = (50 * k).max(20_000).max(params.fit_rows.unwrap_or(0)).min(size.n_samples);
     let sums = 8 * (k * (k + 1) / 2 + k * (1 + c));
-    // A thread's own, and nodes of the tree that wait for their neighbors, one of each height.
+    // Sums of each thread, and of nodes of the tree that are not yet merged, one for each height.
     let waiting = size.threads + Blocks::new(size.n_samples).count().max(1).ilog2() as usize + 2;
     let squares = if size.n_samples < 2 * k { SINGULAR_SQUARES } else { SQUARES };
-    let summing = waiting * sums + 3 * 8 * k * k + size.threads * desk_bytes(params, size);
-    // Labeled rows that are selected by, their rows of the factor, and copies of those without a fold.
+    let summing = waiting * sums + 3 * 8 * k * k + size.threads * scratch_bytes(params, size);
+    // Labeled rows for selection, their rows of the factor, and copies of these without a fold.
     let l = size.n_labeled.min(MOST_LABELED);
     2 * 4 * sample * d + 4 * l * d + 3 * 8 * l * k + summing.max(8 * squares * k * k)
 }

@@ -1,4 +1,4 @@
-//! A fit that has seen all rows: their labels, in blocks, and the sizes of the classes.
+//! The result of a fit on rows that are not held: labels rows in blocks, and holds class sizes.
 
 use std::sync::Arc;
 
@@ -8,31 +8,31 @@ use lapwing_graph::low_rank::labeled_within;
 use super::LowRankExtension;
 use crate::{Labeling, Rule, SizeParams};
 
-/// Rows labeled at a time where their scores are held.
+/// Rows that are labeled at a time if their scores are held.
 const LABEL_ROWS: usize = 1 << 16;
-/// Rows whose sizes stand for those of all.
+/// Rows from which class sizes are estimated.
 const SIZED_ROWS: usize = 1 << 17;
 
-/// A fit that has seen all rows and holds none.
+/// A fit that holds none of its rows.
 #[derive(Clone, Debug)]
 pub struct RowFit {
-    /// What scores rows.
+    /// Gives scores to rows.
     pub extension: LowRankExtension,
     /// How scores become labels.
     pub rule: Rule,
-    /// What was built, chosen and spent.
+    /// Choices, solves, times and memory of the fit.
     pub report: Report,
-    /// What a labeled row adds to its own score, times trust and target (c).
+    /// Factor (c) of trust times target, which a labeled row adds to its own score.
     pub(super) own: Vec<f64>,
-    /// Scores of all rows (n, c), where a factor was learned from all of them.
+    /// Scores of all rows (n, c), if a factor was learned from all of them.
     pub(super) scores: Option<Matrix>,
 }
 
 impl RowFit {
-    /// Moves the offsets of the rule so that every class gets its size, in one more pass over the rows; sizes are those of
-    /// at most 131,072 rows, drawn at random, which estimate a share of all rows to within 0.3 %.
+    /// Moves the offsets of the rule so that every class gets its size, in one more pass over the rows. Sizes are estimated on at
+    /// most 131,072 rows, drawn at random; the share of a class among them is that among all rows to within 0.3 %.
     ///
-    /// Every one of several processes reads all rows, and comes to the same rule.
+    /// With several processes, each reads all rows and gets the same rule.
     ///
     /// # Errors
     /// As [`SizeParams::validate`] and [`LowRankExtension::each`].
@@ -69,14 +69,14 @@ impl RowFit {
         Ok(())
     }
 
-    /// Hands labels of the rows `rows` to `take`, in blocks in the order of the rows: the first row of the block, and its
-    /// labeling. `targets` are those of the fit.
+    /// Labels the rows `rows` in blocks and calls `take` with the first row of each block and its labeling, in the order of the
+    /// rows. `targets` are those of the fit.
     ///
     /// # Errors
     /// As [`LowRankExtension::each`].
     ///
     /// # Complexity
-    /// One pass; none where a factor was learned from all rows.
+    /// One pass; none if a factor was learned from all rows.
     pub fn label_rows(
         &self,
         source: &dyn RowSource,
@@ -111,7 +111,7 @@ impl RowFit {
         Ok(())
     }
 
-    /// Counts the rows that were left without evidence, for the report.
+    /// Warns of rows without evidence, counted in `report.n_unreached`.
     pub fn note_unreached(report: &mut Report) {
         if report.n_unreached > 0 {
             let n = report.n_samples;

@@ -1,12 +1,13 @@
-//! Choosing factor, head and α by cross-validation over the labeled rows, on the sample that the landmarks came from.
+//! Chooses number of nearest landmarks, width, head and α by cross-validation over the labeled rows, with sums over the sample
+//! that the landmarks came from.
 //!
-//! Candidates for anchors: the shares as given, of the 3 nearest landmarks, of all, and of all with twice the width; for each
-//! the propagation with α as given and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström and factors that are learned:
-//! α. What is given stays unless the best of them is right more often by more than one standard error √(p(1−p)/l) of the l
-//! labeled rows: with few labels the best of many candidates is mostly the luckiest.
+//! Candidates for anchors: the given `n_nearest`, 3, all landmarks, and all with twice the width; for each of these, propagation
+//! with the given α and 0.01, 0.5, 0.9, 0.99, and the regression. For Nyström and learned factors only α is chosen. The given
+//! values stay unless the best candidate has an accuracy above theirs by more than one standard error √(p(1−p)/l) over the l
+//! labeled rows: with few labels, the best of many candidates is mostly the luckiest.
 //!
-//! Sums over rows are those of the sample, of a learned factor those of the fit; every fold then costs O(l·k·c) for l
-//! labeled rows, and the regression O(l·k² + k³). At most 20,000 labeled rows are looked at.
+//! A learned factor uses the sums of the fit itself. A fold costs O(l·k·c) for l labeled rows, and O(l·k² + k³) for the
+//! regression. At most 20,000 labeled rows are used.
 
 use lapwing_data::{Alone, Features, Matrix, Report, Result, RowSource, Run, Targets, gather_finite};
 use lapwing_graph::low_rank::{FactorSpace, Landmarks, RowFactor, RowKernel, RowPass, RowSample};
@@ -20,42 +21,41 @@ use crate::Rule;
 use crate::harmonic::{fitted_temperature, folds};
 use crate::labeling::{largest, typical_temperature};
 
-/// Labels every class needs before there is anything to choose by.
+/// Fewest labels of each class to choose by.
 const LABELS_PER_CLASS: usize = 2;
-/// Labels every class needs before held-out rows say how sure to be.
+/// Fewest labels of each class to fit the temperature on held-out rows.
 const LABELS_FOR_CONFIDENCE: usize = 5;
-/// Most labeled rows that are looked at.
+/// Most labeled rows that are used.
 pub(super) const MOST_LABELED: usize = 20_000;
-/// Folds.
 const FOLDS: usize = 5;
-/// α of the candidates.
+/// Candidates for α.
 const ALPHAS: [f64; 4] = [0.01, 0.5, 0.9, 0.99];
 
-/// What was chosen.
+/// The chosen parameters.
 pub(super) struct Selected {
     pub params: LowRankParams,
     /// Factor on the width.
     pub widening: f64,
-    /// Temperature fitted on held-out rows, as a multiple of the typical one of their scores: scores of the fit are of
-    /// another size, which depends on the rows that were summed over.
+    /// Temperature fitted on held-out rows, divided by the typical temperature of their scores. It is relative because the size
+    /// of scores depends on the rows that were summed over.
     pub sharpness: Option<f64>,
 }
 
-/// How rows become rows of a factor.
+/// Parameters of a candidate that change the factor.
 #[derive(Clone, Copy, PartialEq)]
 struct View {
     n_nearest: usize,
     widening: f64,
 }
 
-/// A way from a view to scores.
+/// Head of a candidate, with the α of propagation.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Propagate(f64),
     Regress,
 }
 
-/// One candidate and the scores of the rows that were held out.
+/// A candidate, with scores and class of each held-out row.
 struct Trial {
     view: View,
     way: Way,
@@ -82,7 +82,7 @@ impl Trial {
     }
 }
 
-/// Labeled rows as the folds see them.
+/// Rows of the factor that have labels.
 pub(super) struct Known {
     /// Rows of the factor (l, k).
     pub rows: Matrix,
@@ -90,19 +90,19 @@ pub(super) struct Known {
     pub roots: Vec<f64>,
 }
 
-/// Labels to choose by.
+/// The labels that candidates are compared on, in folds.
 pub(super) struct Judges {
-    /// All labels, or every so many of them.
+    /// All labels, or every s-th if there are more than [`MOST_LABELED`].
     pub targets: Targets,
     classes: Vec<usize>,
-    /// The fold that each is held out of.
+    /// The fold in which each label is held out.
     folds: Vec<usize>,
-    /// Labels of the class that has fewest.
+    /// Number of labels of the rarest class.
     fewest: usize,
 }
 
 impl Judges {
-    /// `None` where there is nothing to choose, or not enough to choose by.
+    /// `None` if nothing is to be chosen or labels are too few.
     pub fn of(targets: &Targets, select: Select, run: &Run) -> Result<Option<Self>> {
         let c = targets.n_columns();
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
@@ -117,7 +117,7 @@ impl Judges {
         Ok(Some(Self { targets, classes, folds, fewest }))
     }
 
-    /// What was given, which is the first trial, or what is better by more than a standard error.
+    /// The best trial if it is better than the first, that of the given parameters, by more than a standard error; else the first.
     fn choose(&self, trials: &[Trial], params: &LowRankParams, report: &mut Report, run: &Run) -> Result<Selected> {
         let accuracies: Vec<f64> = trials.iter().map(Trial::accuracy).collect();
         let Some(standard) = accuracies.first().copied() else { return Ok(Selected::given(params)) };
@@ -184,7 +184,7 @@ pub(super) fn select(
     judges.choose(&trials, params, report, run)
 }
 
-/// The same where sums and labeled rows are those of the fit itself.
+/// Chooses α only, with sums and labeled rows of the fit itself.
 pub(super) fn select_alpha<F>(
     summed: &Summed<F>,
     known: &Known,
@@ -198,7 +198,8 @@ pub(super) fn select_alpha<F>(
     judges.choose(&trials, params, report, run)
 }
 
-/// Sums over the sample, and the labeled rows. A factor that fails on the sample is no candidate.
+/// Sums over the sample, and rows of the factor that have labels. The inner error is a factor that fails on the sample: its
+/// candidates are skipped.
 fn summed(
     sampled: &Features<'_>,
     landmarks: &Landmarks,
@@ -207,7 +208,7 @@ fn summed(
     targets: &Targets,
     run: &Run,
 ) -> Result<Result<(Summed, Known)>> {
-    // Labels do not stand among the rows of the sample: they are added fold by fold.
+    // These sums contain no labels: labels are added fold by fold.
     let none = Targets::new(sampled.n_rows(), vec![0], Matrix::filled(1, targets.n_columns(), 0.0), vec![1.0])?;
     let fit = Fit { source: sampled, center: &[], landmarks, targets: &none, communicator: &Alone, keeper: None };
     let summed = match fit.sum(params.factor, params, &mut Report::default(), &run.quiet()) {
@@ -238,7 +239,7 @@ fn known(labeled: &Features<'_>, landmarks: &Landmarks, factor: &RowFactor, run:
     Ok(Known { rows: Matrix::new(labeled.n_rows(), k, rows)?, roots })
 }
 
-/// All ways from one view, each with the scores of the rows that every fold held out.
+/// Trials of all heads and α with one view.
 fn trials_of<F>(
     view: View,
     summed: &Summed<F>,
@@ -252,13 +253,13 @@ fn trials_of<F>(
     run.check()?;
     let spectrum = Spectrum::of(&summed.map, &summed.statistics.gram)?;
     run.check()?;
-    // Coordinates along the eigenvectors: then each α costs a scaling.
+    // Coordinates along the eigenvectors, in which propagation with another α is only another scaling.
     let along = times(&known.rows, &spectrum.basis);
     let ways = ways(view, params).into_iter();
     let mut trials: Vec<Trial> = ways.map(|way| Trial { view, way, held_out: Vec::new() }).collect();
     let prior = params.class_prior.shares(&targets.mean())?;
     let gram_of = |places: &[usize]| weighted_gram(known, targets, places);
-    // Once for all labels; of each fold what it holds out is taken away again.
+    // The Gram matrix of all labeled rows is computed once. For each fold that of the held-out rows is subtracted.
     let is_regressed = trials.iter().any(|trial| trial.way == Way::Regress);
     let all: Vec<usize> = (0..classes.len()).collect();
     let labeled_gram = is_regressed.then(|| gram_of(&all));
@@ -293,7 +294,7 @@ fn trials_of<F>(
     Ok(trials)
 }
 
-/// The ways to try from a view, the given one first.
+/// The heads and α to try with a view, the given one first.
 fn ways(view: View, params: &LowRankParams) -> Vec<Way> {
     let is_first = view == View { n_nearest: params.n_nearest, widening: 1.0 };
     let mut ways = match (is_first, params.head) {
@@ -317,7 +318,7 @@ fn weighted_gram(known: &Known, targets: &Targets, places: &[usize]) -> Matrix {
     transposed_times(&rows, &rows)
 }
 
-/// Labels `start` (k, c) along the eigenvectors, propagated with the share `alpha`.
+/// Propagates `start` (k, c), label sums along the eigenvectors, with the share `alpha`.
 fn propagated(spectrum: &Spectrum, start: &Matrix, alpha: f64) -> Matrix {
     let mut solved = start.clone();
     let damped = spectrum.damped(alpha);
@@ -328,7 +329,7 @@ fn propagated(spectrum: &Spectrum, start: &Matrix, alpha: f64) -> Matrix {
     solved
 }
 
-/// Trust times target of the kept rows, columns scaled as the fit will scale them (kept, c).
+/// Trust times target of the kept rows, with columns scaled as in the fit (kept, c).
 fn scaled_labels(kept: &[usize], known: &Known, targets: &Targets, params: &LowRankParams, prior: &[f64]) -> Matrix {
     let c = targets.n_columns();
     let (mut out, mut mass) = (Matrix::filled(kept.len(), c, 0.0), vec![0.0; c]);

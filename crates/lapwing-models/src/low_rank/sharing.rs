@@ -1,4 +1,4 @@
-//! What rank 0 chooses and every process of a fit gets: landmarks and parameters, the identity of a checkpoint, the model.
+//! Sends what rank 0 chooses to all processes of a fit: landmarks and parameters, the identity of a checkpoint, the model.
 
 use lapwing_data::communicator::agree;
 use lapwing_data::model_file::ModelFile;
@@ -15,11 +15,11 @@ pub(super) struct Setup {
     pub params: LowRankParams,
     /// Temperature as a multiple of the typical one.
     pub sharpness: Option<f64>,
-    /// At rank 0.
+    /// The sample; at rank 0 only.
     pub sample: Option<RowSample>,
 }
 
-/// What tells a fit from others: rows, labels, landmarks, parameters and seed. Rank 0 looks at the rows for all.
+/// Text that identifies a fit: hash of labels, landmarks, parameters and seed, and identity of the rows. Rank 0 computes it.
 pub(super) fn identity(
     source: &dyn RowSource,
     targets: &Targets,
@@ -42,7 +42,7 @@ fn identity_here(source: &dyn RowSource, targets: &Targets, setup: &Setup, run: 
     Ok(format!("{all:016x} of {rows}, {} x {}", source.n_rows(), source.n_cols()))
 }
 
-/// Rows that were drawn to be fitted on, with all that have labels.
+/// Rows that are fitted on: some drawn at random, and all labeled ones.
 pub(super) struct Part {
     pub rows: Features<'static>,
     pub targets: Targets,
@@ -75,7 +75,7 @@ impl Setup {
         Ok(file)
     }
 
-    /// What rank 0 chose, at all ranks.
+    /// Sends the setup of rank 0 to all ranks.
     pub fn share(own: Option<Self>, communicator: &dyn Communicator) -> Result<Self> {
         if communicator.size() == 1
             && let Some(own) = own
@@ -105,7 +105,7 @@ impl Setup {
     }
 }
 
-/// The model of rank 0, at all ranks.
+/// Sends the model of rank 0 to all ranks.
 pub(super) fn share_model(
     own: Option<(LowRankExtension, Rule)>,
     n_classes: usize,

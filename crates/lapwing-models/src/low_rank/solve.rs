@@ -1,12 +1,12 @@
-//! Propagation through a factor of low rank: local and global consistency (Zhou et al. 2003) on matrices (k, k).
+//! Propagation through a low-rank factor: local and global consistency (Zhou et al. 2003) on matrices (k, k).
 //!
 //! With the scaled affinity S = A·N·Nᵀ·Aᵀ for rows A (n, k) and a map N (k, r), the fixed point of
 //! f ← α·S·f + (1−α)·f0 is, by Woodbury's identity,
 //!
 //! > f = (1−α)·(f0 + A·P),  P = α·N·(I − α·H)⁻¹·R,  H = Nᵀ(AᵀA)N,  R = Nᵀ(Aᵀf0).
 //!
-//! All eigenvalues of H are found: the largest is 1 where no degree was raised, more where some were or the kernel was cut,
-//! and then α is divided by it. Iteration runs on g = Nᵀ·Aᵀ·f (r, c): g ← α·H·g + (1−α)·R, and never touches rows.
+//! All eigenvalues of H are computed. The largest is 1, or more if degrees were raised or eigenvalues of the kernel left out;
+//! then α is divided by it. The iteration is g ← α·H·g + (1−α)·R on g = Nᵀ·Aᵀ·f (r, c), without the rows.
 //!
 //! Anchor graph regularization (Liu, He & Chang 2010): scores A·P with P = (Z_lᵀZ_l + γ·L̃)⁻¹·Z_lᵀ·y, where
 //! L̃ = ZᵀZ − ZᵀZ·Λ⁻¹·ZᵀZ.
@@ -17,12 +17,12 @@ use lapwing_solve::products::{times, transposed_times};
 
 use super::{LowRankParams, PropagationSolver};
 
-/// Landmarks that no row has a share of are told by a sum this small.
+/// A landmark whose sum over the rows is not above this has a share of no row.
 const LEAST_SUM: f64 = 1e-300;
 /// Added to the diagonal of the regression, in units of its mean.
 const RIDGE: f64 = 1e-10;
 
-/// H by its eigenvectors, brought back to landmarks.
+/// Eigenvalues and eigenvectors of H.
 pub(super) struct Spectrum {
     /// N·Q (k, r): rows times this are coordinates along the eigenvectors of H.
     pub basis: Matrix,
@@ -30,7 +30,7 @@ pub(super) struct Spectrum {
     pub values: Vec<f64>,
 }
 
-/// How the propagation went.
+/// Iterations and residual of a propagation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Propagated {
     pub n_iter: usize,
@@ -48,10 +48,10 @@ pub(super) fn anchor_map(sums: &[f64]) -> Matrix {
 }
 
 impl Spectrum {
-    /// Of H = Nᵀ·gram·N.
+    /// The spectrum of H = Nᵀ·gram·N.
     pub fn of(map: &Matrix, gram: &Matrix) -> Result<Self> {
         let mut h = transposed_times(map, &times(gram, map));
-        // Products of both orders round differently; the eigenvalue iteration takes one triangle.
+        // Rounding leaves H slightly asymmetric, but the eigenvalue iteration reads one triangle only.
         for a in 0..h.n_rows() {
             for b in 0..a {
                 let mean = (h.row(a)[b] + h.row(b)[a]) / 2.0;
@@ -92,7 +92,7 @@ impl Spectrum {
         (out, how)
     }
 
-    /// g ← α·H·g + (1−α)·R from R; then α·g/(1−α).
+    /// Iterates g ← α·H·g + (1−α)·R from g = R; returns α·g/(1−α).
     fn iterate(&self, start: &Matrix, alpha: f64, params: &LowRankParams) -> (Matrix, Propagated) {
         let mut g = start.clone();
         let mut how = Propagated { n_iter: 0, residual: f64::INFINITY, converged: false };
@@ -107,7 +107,7 @@ impl Spectrum {
             }
             how.n_iter += 1;
             how.residual = if largest > 0.0 { change / largest } else { 0.0 };
-            // What is still to come is a geometric series of ratio α at most.
+            // The changes still to come are at most a geometric series of ratio α.
             how.converged = how.residual <= params.tol * (1.0 - alpha);
         }
         g.values_mut().iter_mut().for_each(|x| *x *= alpha / (1.0 - alpha));
@@ -136,7 +136,7 @@ pub(super) fn regress(
             *x = labeled_gram.row(l)[m] + graph_reg * (gram.row(l)[m] - *x);
         }
     }
-    // Landmarks that no label reaches are left at 0: the right-hand side is in the range of the matrix.
+    // Landmarks that no label reaches get 0: the right-hand side is in the range of the matrix, and the ridge makes it definite.
     let ridge = RIDGE * (0..k).map(|l| system.row(l)[l]).sum::<f64>() / k as f64;
     (0..k).for_each(|l| system.row_mut(l)[l] += ridge);
     solve_spd(&system, cross).or_else(|_| least_squares(&system, cross, 1e-12))
@@ -209,7 +209,7 @@ mod tests {
                 assert!((left - cross.row(l)[class]).abs() < 1e-7);
             }
         }
-        // A landmark of no row has no part in it.
+        // A landmark without rows gets no coefficient and changes no other.
         let mut lonely = sums.clone();
         lonely.push(0.0);
         let wide = |a: &Matrix, rows: usize, cols: usize| {

@@ -209,7 +209,7 @@ fn a_learned_factor_is_propagated_as_it_is_defined() {
         assert!((found - expected).abs() < 1e-5 * largest, "{found} {expected}");
     }
 
-    // New rows are placed by the basis, and a model keeps that.
+    // New rows get their rows of the factor from the basis, which a model saves.
     let extension = fit.extension.unwrap();
     let again = extension.extend(&features, &run).unwrap();
     let rule = Rule { temperature: Some(1.0), ..fit.rule.clone() };
@@ -243,7 +243,7 @@ fn a_factor_that_is_learned_from_a_part_labels_all() {
     let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
     let text = LowRank::new(few).unwrap().fit(&problem, &Run::new(Some(1), 7).unwrap()).unwrap_err().to_string();
     assert!(text.starts_with("fit_rows is 13; expected at least 40"), "{text}");
-    // Rows of nothing but zeros are like no other: they have no evidence, and all others have.
+    // Rows of zeros are similar to no other row: they have no evidence, and all others have.
     let mut values = dense_values(&features);
     values[..20].fill(0.0);
     values[200..220].fill(0.0);
@@ -272,7 +272,7 @@ fn an_outlier_without_evidence_is_told() {
     let params = LowRankParams {
         n_landmarks: 12,
         factor: FactorKind::Nystrom,
-        // Of k-means the outlier would be a landmark itself.
+        // With k-means the outlier would be a landmark.
         landmarks: LandmarkRule::Uniform,
         bandwidth: LandmarkBandwidth::Value(1.0),
         ..LowRankParams::default()
@@ -291,8 +291,7 @@ fn an_outlier_without_evidence_is_told() {
     assert!(text.starts_with("row 1199 of features holds what gives it a degree of 0 or less"), "{text}");
 }
 
-/// Nearly all rows lie beyond the second of two landmarks, a few before the first: what the kernel of the landmarks says of
-/// these is a degree below 0.
+/// Nearly all rows are beyond the second of two landmarks, and a few before the first: these get a degree below 0.
 #[test]
 fn negative_degrees_are_raised_and_counted() {
     let n = 1000;
@@ -315,10 +314,10 @@ fn negative_degrees_are_raised_and_counted() {
             assert!(number("least_degree") < -0.01 * number("mean_degree"), "{part}");
             assert_eq!((number("n_nonpositive_degrees"), number("n_floored_degrees")), (5.0, 5.0));
         } else {
-            // One eigenvalue is left, whose vector has no sign.
+            // Only one eigenvalue is kept, whose eigenvector has entries of one sign, so that no degree is negative.
             assert_eq!((number("rank"), number("n_nonpositive_degrees")), (1.0, 0.0));
         }
-        // Raised degrees do away with the stationary vector: what exceeds 1 is divided by, and told.
+        // Raised degrees make the largest eigenvalue exceed 1: α is divided by it, with a warning.
         let is_told = fit.report.warnings.iter().any(|text| text.contains("largest eigenvalue"));
         assert_eq!(is_told, number("largest_eigenvalue") > 1.0 + 1e-6);
         assert!(number("largest_eigenvalue").is_finite() && fit.report.n_unreached == 0);
@@ -333,7 +332,8 @@ fn negative_degrees_are_raised_and_counted() {
     assert!(text.starts_with("row 7 of features holds what gives it a degree of 0 or less"), "{text}");
 }
 
-/// The temperature is fitted to scores of another size than those of the rows: what is said of them must not show it.
+/// The temperature is fitted to scores of the sample, which have another size than those of all rows. Confidences must not depend
+/// on that.
 #[test]
 fn confidence_does_not_depend_on_the_number_of_rows() {
     let run = Run::new(Some(2), 7).unwrap();
@@ -377,7 +377,7 @@ fn bad_values_are_named_by_their_row() {
     let targets = Targets::one_hot(&Labels::from_integers((0..n).map(known)), None).unwrap();
     let run = Run::new(Some(2), 7).unwrap();
     for params in variants().into_iter().chain([learned(), LowRankParams { fit_rows: Some(59_990), ..learned() }]) {
-        // Labeled, and most likely not in the sample.
+        // The bad row is labeled, and most likely not in the sample.
         let text = LowRank::new(params).unwrap().fit_rows(&rows, &targets, &Alone, &run).unwrap_err().to_string();
         assert!(text.starts_with("row 55555 of features holds NaN (column 1)"), "{text}");
     }
@@ -434,7 +434,7 @@ fn edge_cases_give_labels() {
     assert!(more.report.warnings[0].starts_with("n_landmarks is 61, but there are only 60 rows"));
 }
 
-/// The width cannot come from rows that are landmarks themselves.
+/// With few rows all are landmarks, so that the width cannot follow from distances to landmarks.
 #[test]
 fn few_rows_are_labeled_with_the_defaults() {
     for n in [48, 84, 96, 132] {
@@ -470,7 +470,7 @@ fn balanced_columns_do_not_favor_the_class_with_more_labels() {
     assert!(accuracy(Balance::Raw, 0.999) < accuracy(Balance::Balanced, 0.999));
 }
 
-/// Everything behind the similarities, in double precision, against another program's figures.
+/// Every step after the similarities, in double precision, against figures of another program.
 #[test]
 fn the_nystrom_propagation_is_that_of_the_oracle() {
     let get = |name: &str| golden("lp_nystrom_500.npz", name);

@@ -101,7 +101,7 @@ fn new_rows_are_certified_where_the_fit_was() {
     let path = folder.path().join("model.lapwing");
     certified.save(&path).unwrap();
     assert_eq!(Model::load(&path).unwrap().predict(&new, &run).unwrap().certified, found.certified);
-    // What is known of scores is not known of others in their place.
+    // Bounds on errors do not hold for scores that replace the certified ones.
     let mut changed = certified;
     let Extension::Neighbors(neighbors) = &changed.extension else { panic!("harmonic models have neighbors") };
     let scores = Arc::new((*neighbors.scores).clone());

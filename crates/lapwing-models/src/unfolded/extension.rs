@@ -268,7 +268,7 @@ impl<'a> UnfoldedExtension<'a> {
 /// Kind of the bytes.
 const KIND: &str = "unfolded-network";
 
-/// Hidden states over the roots of their degrees: what neighbors of new nodes are asked for.
+/// Hidden states divided by the roots of the degrees, as new nodes need them of their neighbors.
 pub(super) fn per_root(scores: &Matrix, adjacency: &Csr<f64>, self_loop: f64) -> Matrix {
     let mut out = scores.clone();
     for row in 0..out.n_rows() {

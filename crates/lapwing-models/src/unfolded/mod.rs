@@ -9,11 +9,11 @@
 //! f is linear, with a constant beside the features, or has a hidden layer (`network.rs`). Sums, not means: ρ is not divided by
 //! the number of labels. [`lapwing_solve::Propagator`] is H⁻¹, or its unfolding into finitely many steps.
 //!
-//! **Training.** A linear f meets the graph through Q = H⁻¹X alone. Routes (`routes.rs` says what each costs, and `Auto` takes the
-//! cheapest): Q at the labeled nodes is stored and a linear model fitted to it (`Direct`); a rough Q makes a preconditioner for
-//! iterations on the graph (`RoughPcg`), from a sparsified graph and a sketch as published (`Herta`, `HertaMixed`); or norms of
-//! columns do (`MatrixFree`). Squares are minimized by block conjugate gradients, cross-entropy by L-BFGS. Gradient descent and
-//! Adam are there as in the authors' programs.
+//! **Training.** For a linear f the loss depends on the graph only through Q = H⁻¹X. There are several routes; `routes.rs` has
+//! their costs, and `Auto` takes the cheapest. `Direct` stores Q at the labeled nodes and fits a linear model to it. The others
+//! iterate on the graph, with a preconditioner from a rough Q (`RoughPcg`), from a sparsified graph and a sketch as published
+//! (`Herta`, `HertaMixed`), or from norms of columns (`MatrixFree`). Squares are minimized by block conjugate gradients,
+//! cross-entropy by L-BFGS. Gradient descent and Adam are those of the authors' programs.
 //!
 //! Departures from the papers: losses over the labeled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
 //! the direct route; block conjugate gradients; systems D + λL, which are diagonally dominant where H is not.
@@ -75,7 +75,7 @@ const MOST_FAINT: f64 = 1e-3;
 /// use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 /// use lapwing_models::{Method, Problem, UnfoldedGnn, UnfoldedParams};
 ///
-/// // Two rings of ten nodes; a feature that tells them apart, wrong at every fifth node. One label in each.
+/// // Two rings of ten nodes, a feature that separates them except at every fifth node, and one label in each.
 /// let ring = |first: u32| (0..10).map(move |i| (first + i, first + (i + 1) % 10, 1.0));
 /// let edges: Vec<_> = ring(0).chain(ring(10)).collect();
 /// let graph = AffinityGraph::given(Graph::from_edges(20, &edges)?);

@@ -6,7 +6,7 @@ use lapwing_solve::PropagatorParams;
 use serde::{Deserialize, Serialize};
 
 choices! {
-    /// What is minimized over the labeled nodes.
+    /// Loss over the labeled nodes.
     pub enum NodeLoss("loss", default CrossEntropy) {
         /// Σ mᵤ·(logsumexp zᵤ − yᵤᵀzᵤ).
         CrossEntropy = "cross-entropy",
@@ -22,15 +22,14 @@ choices! {
         Auto = "auto",
         /// Features are smoothed once, one solve for each column or labeled node, and a linear model is fitted to them.
         Direct = "direct",
-        /// Features are smoothed roughly, for a preconditioner; iterations on the graph itself.
+        /// Iterations on the graph, with a preconditioner from roughly smoothed features.
         RoughPcg = "rough-pcg",
-        /// HERTA: features are smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations on the
-        /// graph itself.
+        /// HERTA: iterations on the graph, with a preconditioner from features that are roughly smoothed on a sparsified graph and
+        /// sketched.
         Herta = "herta",
-        /// HERTA, with iterations on the sparsified graph first, as long as they bring the weights nearer (the mixed strategy of
-        /// the paper).
+        /// HERTA, with iterations on the sparsified graph first, as long as they make progress (the mixed strategy of the paper).
         HertaMixed = "herta-mixed",
-        /// Iterations on the graph, with estimates of the diagonal for a preconditioner.
+        /// Iterations on the graph, with an estimate of the diagonal as preconditioner.
         MatrixFree = "matrix-free",
         /// Gradient descent.
         Gd = "gd",
@@ -40,7 +39,7 @@ choices! {
 }
 
 choices! {
-    /// What iterates where there is a preconditioner.
+    /// Iteration of solvers with a preconditioner.
     pub enum LayerOptimizer("optimizer", default Auto) {
         /// Conjugate gradients for squares, L-BFGS for cross-entropy.
         Auto = "auto",
@@ -55,16 +54,16 @@ choices! {
     }
 }
 
-/// Rows of the Hadamard sketch that a preconditioner is made from.
+/// Number of rows of the Hadamard sketch from which a preconditioner is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SketchSize {
-    /// Sixteen for each column where that is less than half the labeled rows; else none.
+    /// Sixteen for each column if that is less than half the labeled rows; else no sketch.
     #[default]
     Auto,
     /// No sketch.
     None,
-    /// So many.
+    /// This number.
     Rows(usize),
 }
 
@@ -110,21 +109,21 @@ impl NodeLoss {
 }
 
 parameters! {
-    /// How an unfolded graph network is made and trained.
+    /// Parameters of an unfolded graph network and its training.
     pub struct UnfoldedParams {
         /// Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and 20
-        /// for labels that are held out, and 10 where a class has fewer than three labels.
+        /// for labels that are held out, and 10 if a class has fewer than three labels.
         graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
-        /// What is added to every degree (Yang et al. 2021 have 1).
+        /// Number added to every degree (1 in Yang et al. 2021).
         self_loop: f64 = 1.0, in above(0.0);
-        /// What is minimized over the labeled nodes.
+        /// Loss over the labeled nodes.
         loss: NodeLoss = NodeLoss::CrossEntropy;
         /// Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1 for
         /// cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.
         l2_reg: Option<f64> = None, or "auto", in at_least(0.0);
         /// How the weights are found.
         solver: LayerSolver = LayerSolver::Auto;
-        /// What iterates in solvers with a preconditioner.
+        /// Iteration of solvers with a preconditioner.
         optimizer: LayerOptimizer = LayerOptimizer::Auto;
         /// Steps of the unfolding. Exact solves the propagation instead.
         steps: Option<usize> = None, or "exact", in at_least(0.0);
@@ -135,15 +134,15 @@ parameters! {
         /// Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
         /// keeps the weights.
         attention: Option<f64> = None, or "none", in above(0.0).below(2.0);
-        /// Whether there is a constant column beside the features.
+        /// Whether a constant column is added to the features.
         bias: bool = true;
         /// Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam.
         learning_rate: Option<f64> = None, or "auto", in above(0.0), if [solver: "gd", "adam"], if [optimizer: "gd", "adam"],
             if [hidden: "given"];
-        /// Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all.
+        /// Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges if that is less than half of all, else all.
         edges: Option<f64> = None, or "auto", in above(0.0).at_most(1.0), if [solver: "auto", "herta", "herta-mixed"];
-        /// Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
-        /// none.
+        /// Number of rows of the Hadamard sketch of HERTA. Auto is 16 for each column if that is less than half the labeled rows;
+        /// else there is no sketch.
         sketch_size: SketchSize = SketchSize::Auto, if [solver: "auto", "herta", "herta-mixed"];
         /// Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten steps
         /// together lower the loss by less than √tol of it.
@@ -199,5 +198,5 @@ impl UnfoldedParams {
     }
 }
 
-/// λ that are tried where none is given, the default first: the one for few labels, where there is nothing to choose by.
+/// Candidates for λ. The first is the default, which is taken if labels are too few to choose by.
 pub(super) const CANDIDATES: [f64; 5] = [10.0, 1.0, 2.0, 5.0, 20.0];

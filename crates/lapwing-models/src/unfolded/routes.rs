@@ -187,13 +187,12 @@ impl Sizes<'_, '_> {
     }
 }
 
-/// Residual of features that are smoothed once and for all: the loss that they tell is off by about as much, the optimum by its
-/// square.
+/// Residual for features that are smoothed once. The loss has a relative error of about this residual, the optimum of its square.
 pub(super) fn column_tol(tol: f64) -> f64 {
     (1e-2 * tol.sqrt()).clamp(1e-6, 1e-3)
 }
 
-/// Residual of solves of whole weights and residuals: the loss is off by about as much.
+/// Residual of the solves in iterations on the graph. The loss has a relative error of about this residual.
 pub(super) fn inner_tol(tol: f64) -> f64 {
     (0.5 * tol).clamp(1e-12, 1e-5)
 }

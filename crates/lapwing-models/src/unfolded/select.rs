@@ -1,12 +1,12 @@
-//! Choosing λ by cross-validation.
+//! Chooses λ by cross-validation.
 //!
-//! Labels are held out in five folds, each with its share of every class. What counts is the loss that training minimizes, on the
-//! labels that are held out. λ = 10 stays unless another is better by more than a standard error of the difference: on citation
-//! and purchase graphs it is within 0.02 of the best accuracy for 3 labels a class to half of all rows, and the loss tells
-//! values apart with fewer labels than the number of errors does.
+//! Labels are held out in five folds, each with its share of every class. Values of λ are compared by the loss of training on the
+//! held-out labels, which needs fewer labels than the number of errors. λ = 10 stays unless another is better by more than a
+//! standard error of the difference: on citation and purchase graphs it is within 0.02 of the best accuracy for 3 labels a class
+//! to half of all rows.
 //!
 //! **Few labels or few columns.** For each λ the features are smoothed once, Q = H⁻¹X at the labeled nodes, by columns or by nodes,
-//! whichever are fewer. Labels have no part in Q: the folds share it, and each fits a linear model to its rows of it.
+//! whichever are fewer. Q does not depend on labels: the folds share it, and each fits a linear model to its rows of Q.
 //!
 //! **Otherwise** the weights are trained for each λ without the labels of a fold, by the fastest route and to few digits.
 //!
@@ -237,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    /// Three classes, a ring each, features that tell little, and labels at every `step`-th node.
+    /// Three classes, each on a ring, with noisy features and labels at every `step`-th node.
     fn problem(n: usize, step: usize) -> (Features<'static>, Graph, Targets) {
         let mut rng = Run::new(Some(1), 0).unwrap().rng(Stream::Synthetic, 0);
         let values = (0..4 * n).map(|at| rng.random_range(-1.0..1.0) + f64::from(u8::from(at / 4 % 3 == at % 4)));

@@ -167,7 +167,7 @@ fn cross_entropy_of_many_features_ends_where_it_says() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
     let targets = cora.targets(false);
     let problem = Problem { features: Some(&cora.features), graph: Some(&cora.graph), ..Problem::new(&targets) };
-    // Little weight: classes are told apart, and the curvature is far below that of squares.
+    // With a small weight classes are separated, and the curvature is far below that of squares.
     let fit = |solver, tol| {
         let params = UnfoldedParams { l2_reg: Some(1e-3), solver, tol, ..UnfoldedParams::default() };
         let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();

@@ -1,5 +1,5 @@
-//! The training of a linear model: from features, graph and labels to weights. A route says which matrices are stored, which
-//! preconditioner is made, and which optimizer iterates.
+//! Trains the weights of a linear model from features, graph and labels. A route determines which matrices are stored, which
+//! preconditioner is built, and which optimizer iterates.
 
 use std::time::Instant;
 
@@ -337,8 +337,8 @@ impl Training<'_, '_> {
         Ok(Trained { weights, trace, summary })
     }
 
-    /// The mixed strategy: minimizes on the sparsified graph, digit by digit, as long as the gradient on the whole graph says that
-    /// what is left is not that of the missing edges. None where the sparsifier leads nowhere.
+    /// The mixed strategy: minimizes on the sparsified graph, digit by digit, until the gradient on the whole graph is mainly
+    /// that of the missing edges. `None` if the sparsified graph makes no progress.
     fn on_sparsifier(
         &self,
         thin: &Propagator,
@@ -378,8 +378,8 @@ impl Training<'_, '_> {
         mut summary: Summary,
         report: &mut Report,
     ) -> Result<Trained> {
-        // The root of what the norms of columns say of the diagonal, which the smoothing has not: all of it would damp frequent
-        // words, which lead.
+        // The root of the diagonal that the norms of columns predict. Smoothing is not in these norms: with the whole diagonal,
+        // frequent words, which matter most, would be damped too much.
         let scale = spread / squares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let inverse = |x: &f64| {
             let value = (x * scale + ridge).sqrt();

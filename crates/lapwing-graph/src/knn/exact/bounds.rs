@@ -1,15 +1,15 @@
-//! Passes over the lower bounds of one row: which rows are certainly nearer than a value, and which may be.
+//! Passes over the lower bounds of one row: find the rows that are certainly nearer than a value, and those that may be.
 //!
 //! Cost: one reading of the bounds each.
 
 use lapwing_simd::dispatch;
 
-/// Below this, a value in the unit of the search is below `value` as a distance in f32, too.
+/// A value in the unit of the search below this is also below `value` as a distance in f32.
 pub(crate) fn before(value: f32) -> f32 {
     value - 8.0 * f32::EPSILON * value.abs()
 }
 
-/// Above this, a value in the unit of the search is above `value` as a distance in f32, too.
+/// A value in the unit of the search above this is also above `value` as a distance in f32.
 pub(crate) fn after(value: f32) -> f32 {
     value + 8.0 * f32::EPSILON * value.abs()
 }
@@ -26,14 +26,14 @@ pub(crate) fn unordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits })
 }
 
-/// Values between which bounds do not decide.
+/// The range of values in which bounds do not decide.
 #[derive(Clone, Copy)]
 pub(crate) struct Band {
     /// s of the row.
     pub own: f32,
-    /// A bound and its slacks below this come before.
+    /// A row comes before if its bound plus the slacks is below this.
     pub before: f32,
-    /// A bound above this comes after.
+    /// A row comes after if its bound is above this.
     pub after: f32,
 }
 

@@ -1,5 +1,5 @@
-//! Exact neighbors, certified: lists by lower bounds of distances in f32, exact distances in f64 of the listed rows, and a
-//! second search for the rows whose lists do not rule out all other rows.
+//! Exact neighbors, certified: lists of candidates by lower bounds in f32, exact distances in f64 of the listed rows, and a second
+//! search for rows whose lists do not rule out all other rows.
 //!
 //! A product of d terms in f32 is off by at most γ·‖x‖‖y‖ ≤ γ·(‖x‖² + ‖y‖²)/2 with γ = d·2⁻²⁴, in whatever order it was
 //! summed (Higham 2002, §3.1). Subtracting that error from both h makes 2·(h(x) + h(y) − xᵀy) a lower bound of the distance.
@@ -25,17 +25,17 @@ use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer, shared_
 use crate::knn::rows::{Frame, Rows, half_squared};
 use crate::knn::{KnnParams, Metric, Neighbors, list_width};
 
-/// h less the error that products of a row with any other may have; the row has `terms` values other than zero.
+/// h minus a bound on the error of products of a row with any other; the row has `terms` values other than zero.
 ///
-/// Rows of a and b terms have products of min(a, b) ≤ √(ab) terms, so that each may take the error of its own.
+/// A product of rows with a and b terms has min(a, b) ≤ √(ab) terms, so that each row can bound its share by its own terms.
 pub(crate) fn lowered(half_norm: f32, terms: usize, half_squared: f32) -> f32 {
-    // Twenty more terms cover the rounding of the stored values, of h, and of the sums that make a distance of them; the
+    // Twenty more terms cover the rounding of the stored values, of h, and of the sums for the distance; the
     // constant covers underflow.
     half_norm - (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01 * half_squared - 1e-36
 }
 
-/// Most that 2·(h(x) + h(y) − xᵀy) exceeds a distance above its lower bound, the share of one row: `half_norm` is its
-/// lowered h, `terms` as in [`lowered`].
+/// Share of one row in the slack: a distance exceeds its lower bound 2·(h(x) + h(y) − xᵀy) by at most the slacks of both rows.
+/// `half_norm` is the lowered h of the row, `terms` as in [`lowered`].
 pub(crate) fn slack(half_norm: f32, terms: usize, metric: Metric) -> f32 {
     let share = (terms as f32 + 20.0) * (f32::EPSILON / 2.0) * 1.01;
     let error = match metric {
@@ -56,7 +56,7 @@ impl Rows {
     }
 }
 
-/// No row whose lower bound is beyond this, in the unit of the search, is as near as `distance`.
+/// A row whose lower bound, in the unit of the search, is above this is farther than `distance`.
 pub(crate) fn reach(frame: &Frame, distance: f32) -> f64 {
     let last = frame.in_search(distance);
     // Distances are compared as they are returned, in f32.
@@ -85,14 +85,14 @@ pub(crate) struct Reranker<'a> {
 /// A row whose list does not rule out all other rows, and its exact keys so far.
 type Open = (u32, Vec<u64>);
 
-/// Exact keys of a row, (distance, row), ascending; and whether they are certainly the nearest.
+/// Exact keys (distance, row) of a row, ascending, and whether they are certified to be the nearest.
 pub(crate) struct Reranked {
     pub keys: Vec<u64>,
     pub is_certain: bool,
 }
 
 impl Reranker<'_> {
-    /// Exact distances of what a list holds, until a lower bound rules out the rest of the `others` rows it was offered.
+    /// Computes exact distances of the rows of a list, until a lower bound rules out the rest of the `others` compared rows.
     pub fn rerank(&self, row: usize, list: &[u64], others: usize) -> Reranked {
         let mut keys = vec![EMPTY; self.k];
         let mut listed = 0;
@@ -111,7 +111,7 @@ impl Reranker<'_> {
         offer(keys, key(self.distances.get(row, id as usize), id));
     }
 
-    /// No row whose lower bound is beyond this can come before the last of `keys`.
+    /// A row whose lower bound is above this cannot come before the last of `keys`.
     fn reach(&self, keys: &[u64]) -> f64 {
         reach(self.frame, distance_of(keys[self.k - 1]))
     }
@@ -256,7 +256,7 @@ impl CertifiedSearch<'_> {
         self.reranker.rerank(row, list, self.target.side.head.n - usize::from(self.same))
     }
 
-    /// Every row within the last distance of an open list is evaluated.
+    /// Evaluates every row within the last distance of each open list.
     fn look_again(&self, mut open: Vec<Open>) -> Result<Vec<Open>> {
         // Rows with k equal ones are done early: sorted together, they end whole tiles early.
         open.sort_by_key(|(row, keys)| (distance_of(keys[self.reranker.k - 1]) != 0.0, *row));

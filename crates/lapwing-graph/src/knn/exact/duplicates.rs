@@ -1,4 +1,4 @@
-//! Groups of more than k equal rows, found by hashing, not by searching.
+//! Groups of more than k equal rows, found by hashing.
 //!
 //! The k neighbors of such a row are the first of its group, all at distance 0. Bounds could not rule out the rest of the
 //! group, so that a search would evaluate all of it. Cost: one pass over the features, 12 bytes per row and a sort of them.
@@ -39,7 +39,7 @@ impl DuplicateGroups {
         Self { members, groups }
     }
 
-    /// The k first rows equal to `row`, where there are as many.
+    /// The first k other rows equal to `row`; `None` if there are fewer.
     pub fn neighbors(&self, row: u32) -> Option<impl Iterator<Item = u32> + '_> {
         let at = self.members.binary_search_by_key(&row, |member| member.0).ok()?;
         let group = &self.groups[self.members[at].1 as usize];

@@ -47,7 +47,7 @@ pub(crate) fn search(
     search.neighbors()
 }
 
-/// Rows ready to be compared with each other, and the frame they are in.
+/// Prepares rows to be compared with each other; returns their frame too.
 ///
 /// # Errors
 /// [`lapwing_data::Error::TooLarge`] for sparse rows of too many columns.

@@ -1,7 +1,7 @@
-//! Pairs of rows of which one is a k-neighbor of the other, from thresholds instead of lists.
+//! Finds pairs of rows of which one is a k-neighbor of the other, by thresholds instead of lists.
 //!
 //! The key (distance, row) of the last neighbor of every row x is given: y is a k-neighbor of x iff (d(x, y), y) ≤ last(x).
-//! Each pair is looked at once, and only pairs whose lower bound is within a limit of x or y need more than a product.
+//! Each pair is compared once, and only pairs whose lower bound is within the limit of x or y need more than a product.
 //! Cost: n²/2 products, and one exact distance for each pair that is found, unless bounds decide and the distance is not
 //! wanted. Pieces are independent: they may be found in parallel and read in their order.
 
@@ -18,21 +18,21 @@ use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::exact::thresholds::AllPairs;
 use crate::knn::from_row::FromRow;
 
-/// Pairs in a piece, about.
+/// Approximate number of pairs in a piece.
 const PIECE_PAIRS: usize = 1 << 19;
 
-/// The last neighbor of every row, and the limits of bounds that follow from it.
+/// The last neighbor of every row, and limits that follow from it.
 pub(crate) struct Thresholds {
     /// [`key`] of the last neighbor of each row (n).
     pub last: Vec<u64>,
-    /// Largest v that may be within (n).
+    /// A row at a larger v is certainly not a neighbor (n).
     limits: Vec<f32>,
-    /// A distance below this, in the unit of the search, is within (n).
+    /// A row at a smaller distance, in the unit of the search, is certainly a neighbor (n).
     sure: Vec<f32>,
 }
 
 impl Thresholds {
-    /// Those of rows whose last neighbors have the keys `last`.
+    /// The thresholds of rows whose last neighbors have the keys `last`.
     pub fn new(pairs: &AllPairs<'_>, last: Vec<u64>) -> Self {
         let rows = last.iter().zip(&pairs.side.head.half_norms);
         let limits = rows.map(|(&last, &h)| rounded_up(reach(&pairs.frame, distance_of(last)), h)).collect();
@@ -68,11 +68,11 @@ pub(crate) struct PairsWithin<'a> {
     wanted: Wanted,
 }
 
-/// What is wanted of a pair, beside which row is a k-neighbor of the other.
+/// What is computed of a pair besides which row is a k-neighbor of the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wanted {
     /// Nothing.
-    Names,
+    Nothing,
     /// Its distance.
     Distances,
     /// Its distance if each row is a k-neighbor of the other.
@@ -80,11 +80,11 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    fn is_distance_of(self, a_names: bool, b_names: bool) -> bool {
+    fn is_distance_of(self, a_has_b: bool, b_has_a: bool) -> bool {
         match self {
-            Self::Names => false,
-            Self::Distances => a_names || b_names,
-            Self::MutualDistances => a_names && b_names,
+            Self::Nothing => false,
+            Self::Distances => a_has_b || b_has_a,
+            Self::MutualDistances => a_has_b && b_has_a,
         }
     }
 }
@@ -160,16 +160,16 @@ impl<'a> PairsWithin<'a> {
         pass(products, bounds, &mut |at| {
             let (product, other) = (products[at], first + at);
             let upper = 2.0 * ((others[at] - product) + own) + (self.pairs.slacks[row] + self.pairs.slacks[other]);
-            let names = self.known(row, upper, others[at] - product);
-            let is_named = self.known(other, upper, own - product);
-            if let Some(pair) = self.reranker(from, (row, names), (other, is_named)) {
+            let has = self.known(row, upper, others[at] - product);
+            let is_had = self.known(other, upper, own - product);
+            if let Some(pair) = self.reranker(from, (row, has), (other, is_had)) {
                 found(pair);
             }
             (limit, all[at])
         });
     }
 
-    /// Whether another row at v, no further than `upper`, is a k-neighbor of `row`; `None` where bounds do not decide.
+    /// Whether another row, at v and at most at the distance `upper`, is a k-neighbor of `row`; `None` if bounds do not decide.
     #[inline(always)]
     fn known(&self, row: usize, upper: f32, v: f32) -> Option<bool> {
         if upper < self.thresholds.sure[row] {
@@ -181,23 +181,24 @@ impl<'a> PairsWithin<'a> {
         }
     }
 
-    /// Which row is a k-neighbor of the other; by exact distance where bounds do not decide or the distance is wanted.
+    /// Which row is a k-neighbor of the other. The exact distance is computed if bounds do not decide or it is wanted; `a_has_b`
+    /// is whether b is a k-neighbor of a, if bounds decide.
     #[inline(always)]
     fn reranker(
         &self,
         from: &FromRow<'_>,
-        (a, a_names): (usize, Option<bool>),
-        (b, b_names): (usize, Option<bool>),
+        (a, a_has_b): (usize, Option<bool>),
+        (b, b_has_a): (usize, Option<bool>),
     ) -> Option<Found> {
-        let (distance, a_names, b_names) = match (a_names, b_names) {
-            (Some(a_names), Some(b_names)) if !self.wanted.is_distance_of(a_names, b_names) => (0.0, a_names, b_names),
+        let (distance, a_has_b, b_has_a) = match (a_has_b, b_has_a) {
+            (Some(a_has_b), Some(b_has_a)) if !self.wanted.is_distance_of(a_has_b, b_has_a) => (0.0, a_has_b, b_has_a),
             _ => {
                 let distance = from.get(b);
-                let names = |row: usize, other: usize| key(distance, other as u32) <= self.thresholds.last[row];
-                (distance, a_names.unwrap_or_else(|| names(a, b)), b_names.unwrap_or_else(|| names(b, a)))
+                let has = |row: usize, other: usize| key(distance, other as u32) <= self.thresholds.last[row];
+                (distance, a_has_b.unwrap_or_else(|| has(a, b)), b_has_a.unwrap_or_else(|| has(b, a)))
             }
         };
-        let rows = if a_names { (a as u32, b as u32) } else { (b as u32, a as u32) };
-        (a_names || b_names).then_some(Found { rows, distance, is_mutual: a_names && b_names })
+        let rows = if a_has_b { (a as u32, b as u32) } else { (b as u32, a as u32) };
+        (a_has_b || b_has_a).then_some(Found { rows, distance, is_mutual: a_has_b && b_has_a })
     }
 }

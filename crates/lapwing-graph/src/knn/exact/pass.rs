@@ -1,11 +1,11 @@
-//! A pass over a row of products that finds the few within a limit: sixteen at a time are compared and mostly skipped.
+//! Finds the few products of a row that are within a limit: sixteen are compared at a time, and mostly skipped.
 //!
 //! With v = h(y) − xᵀy, a pair is a hit where v is within the limit of x, or h(x) − xᵀy within that of y. Cost: one reading
 //! of the products.
 
 use lapwing_simd::dispatch;
 
-/// What one pair may go into.
+/// Limits of both rows of a pair.
 pub(crate) struct Limits<'a> {
     /// h of the rows on the right, as many as products.
     pub half_norms: &'a [f32],
@@ -13,7 +13,7 @@ pub(crate) struct Limits<'a> {
     pub row: f32,
     /// h of the row on the left.
     pub half_norm: f32,
-    /// Largest h(x) − xᵀy that the lists of the rows on the right would take; empty where they have none.
+    /// Largest h(x) − xᵀy that the lists of the rows on the right would take; empty if these rows have no lists.
     pub columns: &'a mut [f32],
 }
 

@@ -1,4 +1,4 @@
-//! Tiles of products between a few rows and a block of others: what exact searches are made of, dense and sparse.
+//! Tiles of products between a few rows and a block of others, dense and sparse: the main work of exact searches.
 //!
 //! A row is a dense head, which goes into a matrix product, and for sparse rows a tail of the rarer columns, whose products
 //! are added entry by entry through an inverted index of the block. Frequent columns hold most of the multiplications of

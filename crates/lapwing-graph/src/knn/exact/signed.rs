@@ -1,10 +1,10 @@
 //! Keys of candidates as in [`crate::knn::kernels::lists`], for distances of either sign: lower bounds and negative products.
 //!
-//! The keys of one list are all of this kind or all of the other.
+//! A list never mixes keys of the two kinds.
 
 use crate::knn::kernels::lists::EMPTY;
 
-/// Key of row `id` at `distance`, in whatever unit the list is kept.
+/// Key of row `id` at `distance`, in any unit that is the same for the whole list.
 #[inline]
 pub(crate) fn key(distance: f32, id: u32) -> u64 {
     // −0 and 0 are one distance. Bits of positive floats ascend, those of negative ones descend.

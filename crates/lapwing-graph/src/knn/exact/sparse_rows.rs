@@ -1,7 +1,7 @@
-//! Exact neighbors of sparse rows: frequent columns multiplied as dense ones, the others through an inverted index.
+//! Exact neighbors of sparse rows: frequent columns are multiplied as dense ones, the others through an inverted index.
 //!
-//! h(y) − xᵀy as for dense rows, where xᵀy touches only columns both rows use. A column that c of n rows use costs c²
-//! additions one by one, or n² at some eight times the speed of a matrix product: the frequent ones become a dense head.
+//! The search is by h(y) − xᵀy as for dense rows; xᵀy needs only columns that both rows use. A column used by c of n rows costs c²
+//! single additions, or n² operations of a matrix product, each about eight times as fast. So frequent columns become a dense head.
 //! Cost: n²·(head columns)/2 multiplications, and Σ c²/2 over the other columns for rows among themselves; memory the
 //! head (at most 32 bytes per entry), one transposed copy of the tail, and the lists of [`crate::knn::exact::certified`].
 
@@ -48,7 +48,7 @@ pub(crate) fn search(
 /// # Errors
 /// [`Error::TooLarge`] for columns beyond counting.
 pub(crate) fn ready(train: &Csr<f32>, same: bool, metric: Metric, run: &Run) -> Result<(Frame, Layout, Side)> {
-    // Columns are counted, used or not.
+    // The layout holds a number for every column, used or not.
     if train.n_cols() > (64 * train.nnz()).max(1 << 27) {
         let bytes = 8 * train.n_cols() as u64;
         let what = format!("an index of {} columns", train.n_cols());
@@ -69,12 +69,12 @@ pub(crate) struct Layout {
     n_tail: usize,
 }
 
-/// Where a column goes.
+/// Place of a column.
 #[derive(Clone, Copy)]
 enum Place {
     Head(u32),
     Tail(u32),
-    /// No two rows share it.
+    /// Left out, because no two rows share the column.
     Nowhere,
 }
 

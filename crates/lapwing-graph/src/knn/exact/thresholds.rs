@@ -1,11 +1,12 @@
-//! How far the k nearest rows of every row reach, exactly, without keeping them: for k in the thousands.
+//! Exact distance of the k-th neighbor of every row, without holding the neighbors: for k in the thousands.
 //!
 //! A row is compared with all others by the lower bounds b of [`crate::knn::exact::certified`], which are off by at most
 //! s(x) + s(y). With L the k-th smallest b and U the largest b + s(x) + s(y) where b ≤ L, the k-th distance lies in
 //! [L, U]: rows with b + s(x) + s(y) < L come before it, rows with b > U after it, and exact distances rank the few
 //! between. Cost: n² products and a selection among n values for each row; memory O(n), and a tile of up to 64 rows × n
-//! f32 for each thread. Parallel over tiles; each row is found by itself, so that threads cannot show. Where products
-//! say nothing (n rows equal, or far closer to each other than to the origin) exact distances of all pairs are taken.
+//! f32 for each thread. Parallel over tiles; each row is computed by itself, so that the result does not depend on threads. If
+//! bounds rule out nothing (all rows equal, or far closer to each other than to the origin), the distances of all pairs are
+//! computed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,24 +25,24 @@ use crate::knn::from_row::FromRow;
 use crate::knn::rows::{FAR, Frame};
 use crate::knn::{KnnParams, Metric, check_rows, overflow};
 
-/// Values of a tile of bounds, where rows are many.
+/// Most values of a tile of bounds.
 const TILE_VALUES: usize = 1 << 23;
 
 /// Most reports of progress.
 const UPDATES: u64 = 200;
 
-/// Rows ready to be compared with each other, all with all.
+/// Rows prepared to be compared, all with all.
 pub(crate) struct AllPairs<'a> {
     features: Features<'a>,
     pub frame: Frame,
     pub side: Side,
-    /// Euclidean norms (n), where distances need them or rows are sparse; else empty.
+    /// Euclidean norms (n); empty if distances do not need them and rows are dense.
     norms: Vec<f64>,
-    /// s of each row: what a lower bound may lack (n).
+    /// s of each row (n): a distance exceeds its lower bound by at most the sum of both rows' s.
     pub slacks: Vec<f32>,
 }
 
-/// How far the neighbors of a row reach.
+/// Nearest and last neighbor of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Reached {
     /// [`key`] of the last neighbor.
@@ -66,20 +67,20 @@ impl<'a> Scratch<'a> {
     }
 }
 
-/// Rows of a tile whose bounds lie side by side.
+/// Rows of a tile.
 pub(crate) fn tile_rows(n: usize) -> usize {
     (TILE_VALUES / n.max(1)).clamp(8, TILE_ROWS)
 }
 
 impl<'a> AllPairs<'a> {
-    /// Checks `features` and makes them ready.
+    /// Checks and prepares `features`.
     ///
     /// # Errors
     /// As [`crate::kneighbors`].
     pub fn new(features: &Features<'a>, params: &KnnParams, run: &Run) -> Result<Self> {
         let zeros = check_rows(features, params, run)?;
         let (frame, mut side) = ready(features, params.metric, run)?;
-        // Here all rows are compared: those of zeros, too, at their distance 1.
+        // Rows of zeros are compared too, at distance 1: their h is that of other rows.
         zeros.iter().for_each(|&row| side.head.half_norms[row as usize] = lowered(0.5, 0, 0.5));
         debug_assert!(side.head.half_norms.iter().all(|&h| h < FAR));
         let terms = |row: usize| match features {
@@ -90,7 +91,7 @@ impl<'a> AllPairs<'a> {
         let slacks = half_norms.map(|(row, &h)| slack(h, terms(row), params.metric)).collect();
         let norms = run.install(|| match features {
             Features::Dense(_) => distance::norms(features, params.metric),
-            // Those of the cosine metric are plain norms.
+            // `norms` of the cosine metric are plain Euclidean norms.
             Features::Sparse(_) => distance::norms(features, Metric::Cosine),
         });
         Ok(Self { features: features.clone(), frame, side, norms, slacks })
@@ -116,7 +117,7 @@ impl<'a> AllPairs<'a> {
         FromRow::new(distances, &self.norms)
     }
 
-    /// How far the `k` nearest rows of every row reach.
+    /// Nearest and `k`-th neighbor of every row.
     ///
     /// # Errors
     /// [`lapwing_data::Error::Value`] for distances that overflow; [`lapwing_data::Error::Interrupted`].
@@ -133,7 +134,7 @@ impl<'a> AllPairs<'a> {
                 tile.select(at * rows, scratch, out, run)?;
                 let before = done.fetch_add(out.len() as u64, Ordering::Relaxed);
                 let now = before + out.len() as u64;
-                // A few hundred times, however many tiles there are.
+                // At most [`UPDATES`] times, for any number of tiles.
                 if now * UPDATES / n as u64 > before * UPDATES / n as u64 {
                     run.progress().update(now, "rows");
                 }
@@ -147,7 +148,7 @@ impl<'a> AllPairs<'a> {
     }
 }
 
-/// What tiles have in common.
+/// Inputs of all tiles.
 struct Tile<'a> {
     pairs: &'a AllPairs<'a>,
     target: &'a Target<'a>,
@@ -178,7 +179,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// How far the rows from `first` on reach, by the bounds of a tile.
+    /// Nearest and last neighbor of the rows from `first` on, by the bounds of a tile.
     fn select(&self, first: usize, scratch: &mut Scratch<'_>, out: &mut [Reached], run: &Run) -> Result<()> {
         let Scratch { from, bounds, order, keys, .. } = scratch;
         for (at, (out, bounds)) in out.iter_mut().zip(bounds.chunks_exact_mut(self.pairs.n())).enumerate() {

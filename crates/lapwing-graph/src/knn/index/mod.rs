@@ -1,4 +1,4 @@
-//! Neighbors of new rows through cells of near rows, which are found once and kept.
+//! Neighbors of new rows by an index: cells of near rows, which are found once and kept.
 //!
 //! Rows are carved into disjoint cells ([`crate::knn::partitions::carve`]) and lie in memory cell after cell. A new row is
 //! compared with the centroids of all cells, by one matrix product for many new rows, and then with the rows of the few cells
@@ -34,21 +34,21 @@ use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
 
 /// Fitted rows whose true neighbors decide how many cells are visited.
 const SAMPLE: usize = 500;
-/// Most new rows of one piece of work: many, so that several visit one cell.
+/// Most new rows that a thread works on at a time: many, so that several visit the same cell.
 const BATCH: usize = 4096;
-/// Number of the carving among those of a search.
+/// Round number of the carving, apart from the rounds of a search by partitions.
 const ROUND: u64 = u64::MAX;
 
-/// The part of an index from which, with the features, the index can be made again.
+/// The part of an index that a model saves; with the features, the index can be built again from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cells {
     /// Rows, cell after cell (n).
     pub ids: Vec<u32>,
     /// First place of each cell in `ids`, and the end of the last (cells + 1).
     pub starts: Vec<u64>,
-    /// Cells a new row visits.
+    /// Number of cells that a new row visits.
     pub n_probes: usize,
-    /// Share of true neighbors found that way, measured on a sample of fitted rows.
+    /// Share of true neighbors that are found, measured on a sample of fitted rows.
     pub recall: f64,
     /// Standard error of the recall.
     pub recall_error: f64,
@@ -63,14 +63,14 @@ pub struct NeighborIndex {
     rows: Rows,
     /// Means of the cells.
     centroids: Rows,
-    /// Norms of the fitted rows, where the metric needs them.
+    /// Norms of the fitted rows, if the metric needs them.
     norms: Vec<f64>,
     /// Fitted rows of zeros under the cosine metric.
     zeros: Vec<u32>,
 }
 
 impl NeighborIndex {
-    /// Whether an index costs less than it saves: where [`crate::knn::kneighbors`] searches by partitions.
+    /// Whether an index saves time: if [`crate::knn::kneighbors`] searches by partitions.
     pub fn pays(features: &Features<'_>, params: &KnnParams) -> bool {
         let Features::Dense(dense) = features else { return false };
         params.method.choose(dense.n_rows(), dense.n_cols(), params.n_neighbors) == KnnMethod::Partitions
@@ -261,7 +261,7 @@ impl Cells {
         self.starts[cell] as usize..self.starts[cell + 1] as usize
     }
 
-    /// At least `n_probes` cells, and so many that any of them together hold `k` rows.
+    /// The least number of cells, at least `n_probes`, such that any so many cells hold `k` rows.
     fn enough(&self, n_probes: usize, k: usize) -> usize {
         let mut sizes: Vec<usize> = (0..self.len()).map(|cell| self.range(cell).len()).collect();
         sizes.sort_unstable();

@@ -1,4 +1,4 @@
-//! New rows visit cells: which cells, the rows compared there, and the exact answer among those.
+//! Queries of an index: chooses the cells that new rows visit, and finds the exact neighbors within these cells.
 //!
 //! A batch is compared with the means of all cells by a matrix product, then cell by cell with the queries that visit it.
 //! Cost: for each query d multiplications for every mean and for every row of the cells visited.
@@ -20,7 +20,7 @@ pub(crate) const ROUTE_ROWS: usize = 64;
 /// Centroids of one matrix product.
 const ROUTE_CELLS: usize = 2048;
 
-/// What is visited.
+/// The index.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'a> {
     pub cells: &'a Cells,
@@ -30,7 +30,7 @@ pub(crate) struct Places<'a> {
     pub centroids: &'a Rows,
 }
 
-/// Who visits.
+/// A query of new rows.
 pub(crate) struct Visits<'a> {
     pub places: Places<'a>,
     pub new: &'a Dense<'a>,
@@ -72,7 +72,7 @@ impl Visits<'_> {
         list_width(self.reranker.k, self.places.rows.n)
     }
 
-    /// 1 if `row` is a fitted row that lies in one of `cells` itself.
+    /// 1 if `row` is a fitted row and one of `cells` holds it.
     fn own_among(&self, row: usize, cells: &[u32]) -> usize {
         let meets = |&cell: &u32| self.places.cells.ids[self.places.cells.range(cell as usize)].contains(&(row as u32));
         usize::from(self.same && cells.iter().any(meets))

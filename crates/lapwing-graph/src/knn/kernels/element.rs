@@ -1,4 +1,4 @@
-//! What the words of a row are, and the operations on sixteen pairs of rows from which every search kernel is made.
+//! The words of a row, and the operations on sixteen pairs of rows that all search kernels use.
 //!
 //! Rows are sequences of 32-bit words: one f32 value ([`Floats`]) or four signed bytes ([`Bytes`]). A kernel multiplies
 //! one word of a row on the left with the same word of sixteen rows on the right, sums over words, and turns the sums
@@ -23,7 +23,7 @@ pub(crate) trait Element: Send + Sync + Sized + 'static {
     fn to_right(word: Self::Word) -> Self::Word;
     /// Norm of a row as it enters a search distance on the left and on the right.
     fn norms(row: &[Self::Word]) -> (Self::Norm, Self::Norm);
-    /// Sums of nothing.
+    /// Sums of zero.
     fn zero<S: Simd>(simd: S) -> Self::Lanes<S>;
     /// Sixteen words.
     fn load<S: Simd>(simd: S, words: &[Self::Word; LANES]) -> Self::Lanes<S>;
@@ -152,7 +152,7 @@ impl Element for Bytes {
             }
         }
         for (left, right) in left_rest.chunks(LANES).zip(right_rest.chunks(LANES)) {
-            // Words behind the end are zero on the left, whatever they are on the right.
+            // Words after the end are zero on the left, so that those on the right do not count.
             let right = simd.load_ints_part(right).xor(signs);
             sums[0] = sums[0].add_byte_products(simd.load_ints_part(left), right);
         }

@@ -1,8 +1,8 @@
 //! Sorted candidate lists: the kk nearest rows seen so far for every row.
 //!
 //! A candidate is one 64-bit key, distance bits above row number: distances are not negative, so keys order by
-//! (distance, row). A row appears once, with the smallest distance seen. The content of a list is therefore the kk
-//! smallest of all candidates offered, in whatever order they came: it does not depend on the threads.
+//! (distance, row). A row appears once, with the smallest distance seen. A list therefore holds the kk smallest of all candidates
+//! offered, in whatever order they were offered, and does not depend on threads.
 
 use lapwing_simd::{DOUBLES, LockedRows, Simd};
 
@@ -38,7 +38,7 @@ pub(crate) fn offer(list: &mut [u64], candidate: u64) {
     if candidate >= list[last] {
         return;
     }
-    // The same row may be there with another rounding of its distance: the smaller one stays.
+    // The list may hold the row with another rounding of its distance: the smaller one stays.
     let end = match list.iter().position(|&k| id_of(k) == id_of(candidate) && k != EMPTY) {
         Some(at) if list[at] <= candidate => return,
         Some(at) => at,
@@ -49,7 +49,7 @@ pub(crate) fn offer(list: &mut [u64], candidate: u64) {
     list[at] = candidate;
 }
 
-/// [`offer`] to a list of whole vectors: looks for the row in all places at once; it is rarely there.
+/// [`offer`] to a list of whole vectors. The row, which is rarely in the list, is searched in whole vectors of places.
 #[inline(always)]
 pub(crate) fn offer_with<S: Simd>(simd: S, list: &mut [u64], candidate: u64) {
     if candidate >= list[list.len() - 1] {

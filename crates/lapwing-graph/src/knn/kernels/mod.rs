@@ -1,6 +1,6 @@
 //! The search kernels: rows as words, sixteen pairs at a time, and the sorted lists their distances go into.
 //!
-//! [`element`] has the operations, [`tile`] the loops made of them, [`points`] the rows, [`lists`] the results.
+//! [`element`] has the operations, [`tile`] the loops over them, [`points`] the rows, [`lists`] the results.
 
 pub(crate) mod element;
 pub(crate) mod lists;

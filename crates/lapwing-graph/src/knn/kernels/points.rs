@@ -11,10 +11,10 @@ use crate::knn::kernels::element::{Bytes, Element, Floats};
 use crate::knn::kernels::tile::PANEL;
 use crate::knn::rows::Frame;
 
-/// Rows handled as one piece of work.
+/// Rows that a thread works on at a time.
 const BLOCK: usize = 1024;
 
-/// Where rows come from, one at a time.
+/// A source of rows.
 pub(crate) trait Source: Sync {
     type Element: Element;
     fn n_rows(&self) -> usize;
@@ -45,14 +45,14 @@ impl Source for FloatSource<'_> {
     }
 }
 
-/// Rows of bytes as they are.
+/// Rows of bytes, not scaled.
 pub(crate) struct ByteSource<'a> {
     values: &'a [u8],
     n_cols: usize,
 }
 
 impl<'a> ByteSource<'a> {
-    /// None unless the rows are bytes, few enough to a row.
+    /// `None` unless the rows are bytes and have few enough columns.
     pub fn from_dense(dense: &'a Dense<'a>) -> Option<Self> {
         match dense.values() {
             DenseValues::U8(values) if dense.n_cols() <= Bytes::MOST_COLUMNS => {

@@ -1,8 +1,8 @@
-//! The search kernels: blocks of pairs whose distances are compared where they are made, without being written.
+//! The search kernels: compute distances of blocks of pairs and compare them with limits, without writing them to memory.
 //!
-//! A tile is a few rows on the left times two vectors of rows on the right. Its search distances are compared with the
-//! limits of both sides while they are in registers, and only the rare pair within one of them is looked at again. What a
-//! matrix product would write and read back, four bytes for each pair, never leaves the processor.
+//! A tile is a few rows on the left times two vectors of rows on the right. Its search distances are compared with the limits of
+//! both sides while they are in registers; only the rare pairs within a limit need more work. A matrix product would write and read
+//! back four bytes for each pair.
 //! Cost: one multiplication for each pair and column, sixteen at a time (sixty-four of bytes), and an insertion for each pair
 //! that is near enough.
 
@@ -78,10 +78,10 @@ fn each_bit(mut bits: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// Rows by which memory is prefetched.
+/// Memory is prefetched this many rows ahead.
 const AHEAD: usize = 8;
 
-/// What joining a leaf needs, kept from leaf to leaf.
+/// Scratch of [`join`], used again for the next leaf.
 pub(crate) struct Leaf<E: Element> {
     panels: Panels<E>,
     /// Distance a candidate of each row must not exceed.
@@ -114,7 +114,7 @@ impl<E: Element> Leaf<E> {
 }
 
 dispatch! {
-    /// Compares all pairs of the rows `ids`: each row's list takes the others that are nearer than what it has.
+    /// Compares all pairs of the rows `ids`; each row's list takes the rows that are nearer than its entries.
     pub(crate) fn join[E: Element](leaf: &mut Leaf<E>, points: &Points<E>, ids: &[u32], lists: &SharedLists) = join_with(simd)
 }
 
@@ -141,7 +141,7 @@ fn join_with<S: Simd, E: Element>(simd: S, leaf: &mut Leaf<E>, points: &Points<E
                     let limit = simd.splat(limits[at]).max(simd.load(lanes(limits, base)));
                     found |= values.at_most(limit) << (half * LANES);
                 }
-                // Each pair once, and only rows that exist.
+                // Each pair is compared once, and padding of the panel is left out.
                 found &= is_there;
                 if at >= first {
                     found &= u32::MAX.checked_shl((at + 1 - first) as u32).unwrap_or(0);
@@ -181,7 +181,7 @@ dispatch! {
 
 #[inline(always)]
 fn assign_with<S: Simd, E: Element>(simd: S, points: &Points<E>, ids: &[u32], panels: &Panels<E>, nearest: &mut [u16]) {
-    /// Rows by which their words are prefetched.
+    /// Rows are prefetched this many rows ahead.
     const ROWS_AHEAD: usize = 24;
     let (width, fanout) = (points.width, nearest.len() / ids.len());
     let mut best = vec![f32::INFINITY; nearest.len()];
@@ -219,7 +219,7 @@ fn assign_with<S: Simd, E: Element>(simd: S, points: &Points<E>, ids: &[u32], pa
     }
 }
 
-/// Takes the leaders `leaders` whose bits are set in `found` among the nearest, by (distance, number).
+/// Adds the leaders whose bits are set in `found` to the nearest ones, ordered by (distance, number).
 #[inline(always)]
 fn choose(
     distances: &[f32; LANES],
@@ -243,7 +243,7 @@ fn choose(
 
 dispatch! {
     /// Compares every row of `queries` with every row of `panels`, which are the rows `first..` of all; the lists (queries,
-    /// kept) take those that are nearer than what they have. No pair may be compared twice.
+    /// kept) take those that are nearer than their entries. No pair may be compared twice.
     pub(crate) fn compare[E: Element](queries: &Points<E>, panels: &Panels<E>, first: usize, lists: &mut [u64]) = compare_with(simd)
 }
 

@@ -14,9 +14,9 @@ use rand::RngExt;
 use rand::seq::index;
 use rayon::prelude::*;
 
-/// Rows assigned to leaders as one piece of work.
+/// Rows that a thread assigns to leaders at a time.
 const BLOCK: usize = 512;
-/// Levels after which sets are cut by row number: only leaders that hardly divide their rows lead so deep.
+/// Levels after which sets are cut by row number. Trees get this deep only if leaders hardly divide their rows.
 const DEEPEST: usize = 24;
 
 /// How finely rows are carved.
@@ -33,7 +33,7 @@ pub(crate) struct CarveParams {
 /// Most leaders a row may join at one level.
 pub(crate) const MOST_FANOUT: usize = 4;
 
-/// Rows that can find the nearest of some leaders, which is all that carving needs of them.
+/// Assigns rows to their nearest leaders. Carving needs nothing else of the rows.
 pub(crate) trait Assign: Sync {
     /// Number of rows.
     fn n_rows(&self) -> usize;
@@ -50,7 +50,7 @@ pub(crate) struct Partition {
     pub nodes: Vec<Node>,
     /// Rows that lead, node after node.
     pub leaders: Vec<u32>,
-    /// Where each leader leads to. Several leaders may lead to the same place.
+    /// Child of each leader. Several leaders may share one.
     pub children: Vec<Child>,
     /// First place of each leaf in `ids`, and the end of the last (leaves + 1).
     pub starts: Vec<usize>,
@@ -67,7 +67,7 @@ pub(crate) struct Node {
     pub end: usize,
 }
 
-/// What lies below a leader.
+/// Node or leaf below a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Child {
     Node(u32),
@@ -194,7 +194,7 @@ impl<R: Assign> Carving<'_, R> {
         }
     }
 
-    /// Leaders of a set, the piece each leads to, and the pieces, joined where they hold fewer rows than `small`.
+    /// Leaders of a set, the piece of each, and the pieces; pieces of fewer rows than `small` are joined.
     fn pieces(&self, set: &Set, fanout: usize, small: usize, path: u64) -> Result<(Vec<u32>, Vec<u32>, Vec<Set>)> {
         let mut rng = self.run.rng(Stream::Leaders, path);
         let ids = &set.ids;
@@ -254,7 +254,7 @@ fn gather(set: &Set, nearest: &[u16], fanout: usize, piece_of: &[u32], n_pieces:
     for (at, (id, leaders)) in rows().enumerate() {
         for (choice, &leader) in leaders.iter().enumerate() {
             let piece = piece_of[leader as usize];
-            // A row may join the same piece by two of its leaders.
+            // Two leaders of a row may have the same piece.
             let is_there = leaders[..choice].iter().any(|&other| piece_of[other as usize] == piece);
             if !is_there && (choice > 0 || at >= set.n_home) {
                 pieces[piece as usize].ids.push(id);

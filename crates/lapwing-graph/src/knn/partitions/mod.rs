@@ -1,7 +1,7 @@
 //! Approximate neighbors by overlapping partitions: ball carving, all pairs within the leaves, neighbors of neighbors.
 //!
-//! 1. Rows become words for the kernels ([`crate::knn::kernels::element`]): bytes as they are, long rows rounded to bytes where that
-//!    hardly changes their order, f32 otherwise.
+//! 1. Rows become words for the kernels ([`crate::knn::kernels::element`]): bytes stay bytes, long rows are rounded to bytes if that
+//!    hardly changes the order of neighbors, others are f32.
 //! 2. Carving ([`crate::knn::partitions::carve`]): each row joins a few leaves of some hundred rows near it. Rows are then renumbered by
 //!    the leaf they are at home in, so that neighbors lie side by side in memory in the later steps.
 //! 3. In each leaf all pairs are compared ([`crate::knn::kernels::tile`]).
@@ -36,7 +36,7 @@ use crate::knn::recall::Truth;
 use crate::knn::rows::Frame;
 use crate::knn::{KnnParams, KnnReport, Metric, Neighbors, exact};
 
-/// Rows a leaf may hold, unless very many neighbors are wanted.
+/// Most rows of a leaf, unless very many neighbors are wanted.
 const LEAF: usize = 440;
 /// Most neighbors for which partitions are made: leaves hold eight times as many rows.
 pub(crate) const MOST_NEIGHBORS: usize = 125;
@@ -46,14 +46,14 @@ const LEADERS: usize = 280;
 const ROUNDED_COLUMNS: usize = 16;
 /// Most rounding error of a distance, as a share of the distance to the last neighbor.
 const ROUNDED_ERROR: f64 = 0.02;
-/// Leaves each row joins at the first two levels. More leaves would cost more than a round over neighbors saves; with fewer, a
-/// round has too much to find.
+/// Leaves that each row joins at the first two levels. With more, the leaves cost more than they save in rounds over neighbors;
+/// with fewer, a round has too many neighbors to find.
 pub(crate) const FANOUT: [usize; 2] = [4, 2];
 /// Above this recall, lists of rounded distances need more places: rounding may swap rows at the end of a list.
 const HIGH_RECALL: f64 = 0.96;
 /// Share of missing neighbors up to which a first round over a few neighbors finds enough.
 const SMALL_GAP: f64 = 0.05;
-/// Most multiplications of an exact search in place of partitions that miss their recall: some minutes. Where it would take
+/// Most multiplications of an exact search, some minutes, that replaces partitions below their target recall. If it would take
 /// more, the result of the partitions stays, with its recall in the report.
 const MOST_EXACT_WORK: f64 = 2e13;
 /// Most repetitions.
@@ -92,7 +92,7 @@ pub(crate) fn search(
     let is_affordable = n as f64 * n as f64 * dense.n_cols() as f64 <= MOST_EXACT_WORK;
     match found {
         Some((neighbors, report)) if report.recall >= params.recall_target || !is_affordable => Ok((neighbors, report)),
-        // The intrinsic dimension is so high that partitions do not pay.
+        // Partitions do not pay, because the intrinsic dimension is too high.
         _ => Ok((exact::search((features, dense), (features, dense), true, params, run)?, KnnReport::exact())),
     }
 }
@@ -144,7 +144,7 @@ impl<E: Element> Assign for Points<E> {
     }
 }
 
-/// Neighbors and how they were found; none where some row has too few.
+/// Neighbors and report of the search; `None` if a row has too few neighbors.
 type Found = Option<(Neighbors, KnnReport)>;
 
 struct PartitionSearch<'a, S> {
@@ -173,7 +173,7 @@ impl<S: Source> PartitionSearch<'_, S> {
             self.join(&points, &joined, &lists, report.repetitions, run)?;
             drop(joined);
             self.polish(&points, &mut lists, &order, &mut report, &mut snapshot, run)?;
-            // Each repetition gains less than the one before: stop where five more like this one would not suffice.
+            // Each repetition gains less than the one before: stop if five more like this one would not reach the target.
             let is_in_sight = report.recall - before >= (target - report.recall) / 5.0;
             if report.recall < target && is_in_sight && report.repetitions < REPETITIONS {
                 partition = Some(Partition::carve(&points, &self.carving(), report.repetitions as u64 + 1, run)?);
@@ -190,7 +190,7 @@ impl<S: Source> PartitionSearch<'_, S> {
         CarveParams { leaf, fanout: FANOUT.to_vec(), leaders: LEADERS }
     }
 
-    /// The first partition, and the order of rows it gives; its leaves hold places in that order.
+    /// The first partition and the order of rows by its leaves. The leaves then hold places in that order, not row numbers.
     fn first_partition(&self, run: &Run) -> Result<(Partition, Order)> {
         let points = Points::prepare(&self.source, None, run)?;
         let mut partition = Partition::carve(&points, &self.carving(), 1, run)?;

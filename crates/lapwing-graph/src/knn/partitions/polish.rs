@@ -16,11 +16,11 @@ use crate::knn::kernels::element::Element;
 use crate::knn::kernels::lists::{EMPTY, SharedLists, distance_of, id_of, key};
 use crate::knn::kernels::points::Points;
 
-/// Rows between two looks at whether to stop.
+/// Rows between two checks for an interruption.
 const CHECK: usize = 1 << 16;
 /// Parts of the rows that each go through all lists.
 const MOST_PARTS: usize = 8;
-/// Rows handled as one piece of work.
+/// Rows that a thread works on at a time.
 const BLOCK: usize = 512;
 /// Places of the table of rows already seen: a power of two well above the most candidates of a row,
 /// (forward + back)² of the largest degrees and the list itself.
@@ -43,7 +43,7 @@ impl Degrees {
         Self { forward: k.min(MOST_FORWARD), back: (k.div_ceil(2) + 2).min(MOST_BACK) }
     }
 
-    /// For a first round where few neighbors are missing: half the edges find half of those for a quarter of the work.
+    /// For a first round if few neighbors are missing: half the edges find half of those for a quarter of the work.
     pub fn few(k: usize) -> Self {
         let full = Self::full(k);
         Self { forward: full.forward.div_ceil(2), back: full.back.div_ceil(4) }
@@ -52,13 +52,13 @@ impl Degrees {
 
 /// A snapshot of the lists as a graph of limited degree.
 pub(crate) struct Snapshot {
-    /// Neighbors a row may have.
+    /// Most neighbors of a row.
     most: usize,
     /// Neighbors of each row (n).
     lens: Vec<u8>,
     /// (n, most).
     ids: Vec<u32>,
-    /// Which of them the snapshot before did not have, one bit each (n).
+    /// One bit for each neighbor: set if the previous snapshot did not have it (n).
     fresh: Vec<u64>,
 }
 
@@ -266,7 +266,7 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let points = line(3000);
         let mut lists = shared_lists(3000, 8);
-        // Each row knows the next one only.
+        // Each list holds the next row only.
         (0..2999).for_each(|row| lists.lock(row)[0] = key(0.5, row as u32 + 1));
         let graph = Snapshot::new(&mut lists, Degrees::full(4), None, &run).unwrap();
         assert_eq!(graph.near(7), [8, 6]);
@@ -304,7 +304,7 @@ mod tests {
     fn snapshots_keep_to_their_degrees() {
         let run = Run::new(Some(1), 0).unwrap();
         let mut lists = shared_lists(100, 8);
-        // Everyone's nearest is row 0.
+        // The nearest of every row is row 0.
         (1..100).for_each(|row| lists.lock(row)[0] = key(row as f32, 0));
         let graph = Snapshot::new(&mut lists, Degrees::full(6), None, &run).unwrap();
         let back = Degrees::full(6).back;

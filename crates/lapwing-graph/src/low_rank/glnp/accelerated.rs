@@ -10,9 +10,10 @@
 //!         if ⟨Y − F⁺, F⁺ − F⟩ > 0:  t = 1, Y = F⁺;  else  Y = F⁺ + (t − 1)/t⁺·(F⁺ − F), t = t⁺
 //!         F = F⁺; L = 0.9·L
 //! ```
-//! Q is not convex, and falls all the same: a step from F itself lowers it by the bound, and any other is thrown away where
-//! it does not. It ends where five iterations have lowered Q by no more than tol·‖X‖², where L·‖F⁺ − Y‖, the norm of the
-//! projected gradient while nothing is cut off, is below 1e-8 of the first, or where nothing lowers Q but rounding.
+//! Q is not convex, but it falls in every iteration: a step from F itself lowers it by the bound, and other steps that do not
+//! lower it are discarded. The iteration ends if five iterations lowered Q by no more than tol·‖X‖² together, if L·‖F⁺ − Y‖ (the
+//! norm of the projected gradient, if no entry is cut off at 0) is below 1e-8 of the first one, or if no step lowers Q by more
+//! than rounding.
 //!
 //! Cost: one pass for each step tried, about 1.1 of them an iteration; three arrays (n, k). What is parallel, and sums, as
 //! in [`step`](super::step).
@@ -27,7 +28,7 @@ use super::rows::Rows;
 use super::step::{Found, Point, step};
 use super::{Course, Iterate, Trace};
 
-/// Rounding that the upper bound forgives, as a share of ‖X‖².
+/// Rounding that is allowed in the upper bound, as a share of ‖X‖².
 const SLACK: f64 = 1e-12;
 /// Share of the first gradient at which the norm of the gradient counts as 0.
 const GRADIENT_TOL: f64 = 1e-8;
@@ -36,7 +37,7 @@ const RELAX: f64 = 0.9;
 /// Doublings of L for one step, after which no step lowers Q.
 const DOUBLINGS: usize = 60;
 
-/// Steps until Q settles.
+/// Iterates from `start` until one of the conditions above holds.
 pub(super) fn accelerated(rows: &Rows<'_>, start: Iterate, course: Course) -> Result<(Iterate, Trace)> {
     let mut trace = course.begin(&start);
     let mut descent = Descent::new(start)?;
@@ -90,7 +91,7 @@ impl Descent {
         Ok(Self { before, next, cross, momentum: 1.0, beta: 0.0, bound, now: start })
     }
 
-    /// One iteration; none where no step lowers Q.
+    /// One iteration; `None` if no step lowers Q.
     fn advance(&mut self, rows: &Rows<'_>, squared_norm: f64) -> Result<Option<Taken>> {
         let now = self.now.moments.objective(squared_norm);
         loop {

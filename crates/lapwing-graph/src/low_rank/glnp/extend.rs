@@ -1,4 +1,4 @@
-//! Rows that were not factored: f(x) = argmin over f ≥ 0 of ‖x − E·f‖² with E = XᵀF, non-negative least squares on EᵀE and
+//! Rows of the factor for new rows: f(x) = argmin over f ≥ 0 of ‖x − E·f‖² with E = XᵀF, by non-negative least squares on EᵀE and
 //! Eᵀx.
 //!
 //! In the fit, row i of X is approximated by E·fᵢ; a new row gets the f of least error. Unconstrained least squares with
@@ -15,7 +15,7 @@ use lapwing_solve::products::{add_transposed_product, product};
 
 use crate::low_rank::passes::{bad_value, in_order};
 
-/// What gives new rows their row of a factor, without the rows of the fit.
+/// Computes rows of the factor for new rows, without the rows of the fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GlnpExtension {
     basis: Matrix,
@@ -60,8 +60,8 @@ impl GlnpExtension {
         &self.gram
     }
 
-    /// What is subtracted from every value of a row, in the unit of the features; 0 but for multiplicative updates on
-    /// features with negative values, where it is the least of them.
+    /// Number subtracted from every value of a row, in the unit of the features. For multiplicative updates on features with
+    /// negative values it is the least value, otherwise 0.
     pub fn shift(&self) -> f64 {
         self.shift
     }
@@ -90,8 +90,8 @@ impl GlnpExtension {
         Ok(out)
     }
 
-    /// The same for the rows `rows` in blocks: `make` makes something of the first row of a block and its part of the factor
-    /// (block, k), several blocks at a time, and `take` gets it with that row, in the order of the rows.
+    /// Does the same for the rows `rows` in blocks. `make` gets the first row of a block and its part of the factor (block, k), for
+    /// several blocks in parallel. `take` gets the first row and what `make` returned, in the order of the rows.
     ///
     /// # Errors
     /// As [`extend`](Self::extend), and what `make` and `take` return.
@@ -143,14 +143,14 @@ impl GlnpExtension {
         let start = factor.len();
         factor.resize(start + right.len(), 0.0);
         for (f, b) in factor[start..].chunks_exact_mut(k).zip(right.chunks_exact(k)) {
-            // Short of the optimum by rounding alone, where it is short at all.
+            // Whether the solver converged is ignored: if it did not, only rounding is missing.
             solver.solve(b, f);
         }
         Ok(())
     }
 }
 
-/// Rows whose products are found at a time, and between two looks at whether to stop.
+/// Rows whose products are computed at a time, and between two checks for an interruption.
 const TILE_ROWS: usize = 64;
 /// Most columns: EᵀE is held.
 const MOST_COLUMNS: usize = 1 << 16;

@@ -1,7 +1,7 @@
-//! Global linear neighborhoods (GLNP): a factor F ≥ 0 (n, k) with F·Fᵀ·X close to X, every row a combination of all others
-//! with weights F·Fᵀ.
+//! Global linear neighborhoods (GLNP): a factor F ≥ 0 (n, k) with F·Fᵀ·X close to X, so that every row is nearly a combination
+//! of all rows with weights F·Fᵀ.
 //!
-//! Q(F) = ‖X − F·Fᵀ·X‖² is brought down over F ≥ 0 (Tian & Kuang 2012, "Global linear neighborhoods for efficient label
+//! Q(F) = ‖X − F·Fᵀ·X‖² is minimized over F ≥ 0 (Tian & Kuang 2012, "Global linear neighborhoods for efficient label
 //! propagation"; accelerated and at scale in Petegrosso, Zhang, Li, Saad & Kuang 2017, "Low-rank label propagation for
 //! semi-supervised learning with 100 millions samples", arXiv:1702.08884). W̃ = F·Fᵀ is the affinity: no negative entry, no
 //! negative degree, rank k.
@@ -18,17 +18,17 @@
 //!    algorithm (`paper.rs`), the first and the last by the fused pass of `step.rs`;
 //! 3. new rows by non-negative least squares on E (`extend.rs`).
 //!
-//! Departures: the start. Uniform in [0, 1] and unscaled, as published, Q starts at 10⁷ to 10⁹ times ‖X‖², growing as
-//! (n·k)², and thousands of steps of length 1 are spent on the way back; scaled it is near a saddle still. Data is shifted
-//! for multiplicative updates alone. Do not center or standardize features for this method: lines through the origin are
-//! what it looks for.
+//! Departures: the start. With the published start, uniform in [0, 1] and not scaled, Q is 10⁷ to 10⁹ times ‖X‖² at first,
+//! growing as (n·k)², and thousands of steps of length 1 are needed to come down from it; scaled, this start is still near a
+//! saddle. Data is shifted for multiplicative updates only. Do not center or standardize features for this method: it finds
+//! lines through the origin.
 //!
 //! Cost: 4·n·d·k + 6·n·k² operations and one pass over X for each step tried; passes of rows come from a stream and are not
 //! held. Memory 8·n·k bytes times three (one for multiplicative updates, four for the published algorithm), which is what
 //! bounds n: of more rows, fit a sample and extend it. Parallel over blocks of 1,024 rows, products by blocks in f64; what a block
 //! adds to which partial sum, and in which order, depends on n, d and k alone (`rows.rs`).
 //!
-//! Where rows are far more than memory or k is to be large, take landmarks instead: their factor is a function of the row.
+//! If there are far more rows than fit in memory, or k is large, take landmarks instead: their factor is a function of the row.
 
 mod accelerated;
 mod extend;
@@ -50,24 +50,24 @@ use moments::Moments;
 use multiplicative::Exponent;
 use rows::Rows;
 
-/// Iterations over which a decrease of Q is judged.
+/// Iterations over which the decrease of Q is compared with the tolerance.
 const WINDOW: usize = 5;
 
-/// A factor, and how it came about.
+/// A factor, with the course of its iteration.
 #[derive(Clone, Debug)]
 pub struct GlnpFactor {
-    /// F (n, k), none below 0; a row of zeros is a row that nothing reaches.
+    /// F (n, k), at least 0; a row of zeros has no neighbors.
     pub factor: Matrix,
     /// E = XᵀF, EᵀE and the shift, which give new rows their f.
     pub extension: GlnpExtension,
-    /// Q at the start and after each iteration, in squared units of the features; falls from one to the next, but for the
-    /// published algorithm, whose best F is returned.
+    /// Q at the start and after each iteration, in squared units of the features. It falls in each iteration, except with the
+    /// published algorithm, of which the best F is returned.
     pub objective: Vec<f64>,
-    /// ‖X‖² of the shifted features, which Q is to be compared with.
+    /// ‖X‖² of the shifted features, to compare Q with.
     pub squared_norm: f64,
     /// Iterations.
     pub n_iter: usize,
-    /// Whether Q has settled, rather than iterations run out.
+    /// Whether Q converged before the iterations ran out.
     pub converged: bool,
     /// Passes over the rows, those before the first iteration included.
     pub n_passes: usize,
@@ -155,7 +155,7 @@ fn start(rows: &mut Rows<'_>, centers: Option<GlnpCenters<'_>>, params: &GlnpPar
     })
 }
 
-/// An F with what Q needs of it.
+/// F with its moments.
 #[derive(Clone, Debug)]
 struct Iterate {
     /// F (n, k), row-major.
@@ -182,7 +182,7 @@ struct Course {
 }
 
 impl Course {
-    /// Nothing done yet; X = 0 leaves nothing to do.
+    /// The trace before the first iteration. X = 0 counts as converged.
     fn begin(&self, at: &Iterate) -> Trace {
         let objective = vec![at.moments.objective(self.squared_norm)];
         Trace { objective, n_iter: 0, converged: self.squared_norm == 0.0 }
@@ -201,7 +201,7 @@ impl Course {
     }
 }
 
-/// The way an iteration has come.
+/// Course of an iteration so far.
 #[derive(Clone, Debug)]
 struct Trace {
     objective: Vec<f64>,

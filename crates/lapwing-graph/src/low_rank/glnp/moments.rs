@@ -1,7 +1,7 @@
-//! What Q and its gradient need of F: E = XᵀF, T = FᵀF, P = EᵀE, and of two iterates what lies between them.
+//! The moments E = XᵀF, T = FᵀF and P = EᵀE of F, from which Q and its gradient follow; also those between two iterates.
 //!
-//! Q(F) = ‖X‖² − 2·tr P + ⟨P, T⟩ and ∇Q(F) = X·E·(2T − 4I) + 2·F·P: nothing of size n × d but X is ever held, and with E
-//! linear in F the point Y = F + β(F − F′) costs no pass over X:
+//! Q(F) = ‖X‖² − 2·tr P + ⟨P, T⟩ and ∇Q(F) = X·E·(2T − 4I) + 2·F·P: nothing of size n × d is held besides X. E is linear in F, so
+//! that the moments of Y = F + β(F − F′) need no pass over X:
 //! E_Y = (1 + β)E − βE′, T_Y = (1 + β)²T − β(1 + β)(C + Cᵀ) + β²T′ for C = FᵀF′.
 //!
 //! Cost: O(d·k²) time on the calling thread; memory 8·(d·k + 2k²) bytes for each.
@@ -29,7 +29,7 @@ impl Moments {
         Self { k, basis, gram, outer }
     }
 
-    /// Those of F + β(F − F′) from those of F and F′ and C = FᵀF′.
+    /// The moments of F + β(F − F′), from those of F and F′ and C = FᵀF′.
     pub fn beyond(now: &Self, before: &Self, cross: &[f64], beta: f64) -> Self {
         if beta == 0.0 {
             return now.clone();
@@ -51,13 +51,13 @@ impl Moments {
         squared_norm - 2.0 * self.trace() + dot(&self.outer, &self.gram)
     }
 
-    /// t that minimizes Q(tF): √(tr P/⟨P, T⟩); 1 where XᵀF = 0 and all t are alike.
+    /// t that minimizes Q(tF): √(tr P/⟨P, T⟩); 1 if XᵀF = 0, when Q does not depend on t.
     pub fn best_scale(&self) -> f64 {
         let scale = (self.trace() / dot(&self.outer, &self.gram)).sqrt();
         if scale.is_finite() && scale > 0.0 { scale } else { 1.0 }
     }
 
-    /// Those of tF.
+    /// Turns the moments of F into those of tF.
     pub fn scale(&mut self, t: f64) {
         self.basis.iter_mut().for_each(|e| *e *= t);
         self.gram.iter_mut().chain(&mut self.outer).for_each(|value| *value *= t * t);

@@ -1,9 +1,9 @@
 //! Multiplicative updates: F ← F ∘ (2B/(F·P + B·T))^½ with B = X·E (Tian & Kuang 2012, with the exponent under which Q falls).
 //!
-//! F stays above 0 where X is not negative, Q falls in every iteration, and F and tF have the same successor: the fast first
-//! drop of a start that is badly scaled is the change of scale alone. Departures: the paper's exponent of 1 diverges or
-//! swings from such starts; ½ and ⅓ do not. Data with negative values is shifted by its minimum, *subtracted*: added, as
-//! printed, it makes the data more negative.
+//! If X is not negative, F stays positive and Q falls in every iteration. F and tF have the same successor, so that the fast first
+//! decrease from a badly scaled start is only a change of scale. Departures: with the paper's exponent of 1 the iteration diverges
+//! or oscillates from such starts; with ½ and ⅓ it does not. The minimum of data with negative values is *subtracted*: added, as
+//! printed, it would make the data more negative.
 //!
 //! Cost: one pass, 4·n·d·k + 6·n·k² operations an iteration; F is changed in place. Parallel over blocks of rows, sums in
 //! the order of [`rows`](super::rows).
@@ -16,7 +16,7 @@ use super::moments::{MomentSums, Moments};
 use super::rows::Rows;
 use super::{Course, Iterate, Trace};
 
-/// Below it a denominator counts as it.
+/// Least denominator.
 const TINY: f64 = f64::MIN_POSITIVE;
 
 /// The exponent of an update.
@@ -24,12 +24,12 @@ const TINY: f64 = f64::MIN_POSITIVE;
 pub(super) enum Exponent {
     /// ½.
     Half,
-    /// ⅓: slower, and kept to be compared with.
+    /// ⅓: slower; for comparison.
     #[cfg(test)]
     Third,
 }
 
-/// Updates until Q settles.
+/// Updates until Q converges.
 pub(super) fn multiplicative(
     rows: &Rows<'_>,
     mut at: Iterate,

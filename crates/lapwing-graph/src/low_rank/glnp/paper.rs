@@ -1,13 +1,13 @@
 //! The accelerated projected gradient of the paper on low-rank label propagation (Petegrosso, Zhang, Li, Saad & Kuang 2017,
-//! arXiv:1702.08884), for comparison: its errors are mended, its rule for the step is as printed.
+//! arXiv:1702.08884), for comparison, with its errors corrected and its step rule as printed.
 //!
-//! From Y the step goes along the projected gradient brought to length 1, by α = 1, 0.1, 0.01, … until
+//! The step from Y is along the projected gradient, scaled to length 1, by α = 1, 0.1, 0.01, … until
 //! Q(F⁺) ≤ Q(Y) + 0.01·⟨∇Q(Y), F⁺ − Y⟩; then Y = F⁺ + (t − 1)/t⁺·(F⁺ − F).
 //!
-//! Mended: the objective is that of X − F·Fᵀ·X; the gradient is normalized by √Σg², not by √Σg; the number of the iteration
-//! and the momentum t, which starts at 1, are two variables; a step is accepted by comparison with Q(Y); the stop test
-//! compares accepted objectives of two iterates; the gradient is projected as ∇Q where Y > 0 and min(∇Q, 0) elsewhere.
-//! Where no α is accepted the momentum ends, and the iteration where that does not help. Q is not monotone, and the best F is
+//! Corrected: the objective is that of X − F·Fᵀ·X; the gradient is normalized by √Σg², not by √Σg; the number of the iteration
+//! and the momentum t, which starts at 1, are two variables; a step is accepted by comparison with Q(Y); the stop test compares
+//! accepted objectives of two iterates; the gradient is projected as ∇Q where Y > 0 and min(∇Q, 0) elsewhere. If no α is
+//! accepted, the momentum is reset; if then none is accepted either, the iteration ends. Q is not monotone, and the best F is
 //! returned.
 //!
 //! max(Y − s·g, 0) is the same for a gradient and its projection wherever the entry of Y is not above 0, so that the pass of
@@ -31,7 +31,7 @@ const SHRINK: f64 = 0.1;
 /// Values of α that are tried.
 const TRIALS: usize = 16;
 
-/// Steps until Q changes no more.
+/// Steps until Q no longer changes.
 pub(super) fn paper(rows: &Rows<'_>, start: Iterate, course: Course) -> Result<(Iterate, Trace)> {
     let mut trace = course.begin(&start);
     let empty = || Iterate { factor: vec![0.0; start.factor.len()], moments: start.moments.clone() };
@@ -63,7 +63,7 @@ pub(super) fn paper(rows: &Rows<'_>, start: Iterate, course: Course) -> Result<(
     Ok((best, trace))
 }
 
-/// The first α that lowers Q enough; none where none does, or where the gradient is 0.
+/// The step with the first α that lowers Q enough; `None` if none does, or if the gradient is 0.
 fn search(rows: &Rows<'_>, from: &Point<'_>, squared_norm: f64, next: &mut Iterate) -> Result<Option<Found>> {
     let norm = step(rows, from, 0.0, next)?.gradient.sqrt();
     let objective = from.moments.objective(squared_norm);

@@ -10,21 +10,21 @@ choices! {
     pub enum GlnpSolver("glnp_solver", default AcceleratedGradient) {
         /// Accelerated projected gradient with a quadratic upper bound and restarts: lowest Q for the passes spent.
         AcceleratedGradient = "apgd",
-        /// Multiplicative updates: a third of the memory and no step to choose, but slow after the first few. Negative data
-        /// is moved up by its minimum, which makes it another problem.
+        /// Multiplicative updates: a third of the memory and no step size, but slow after the first few. The minimum of negative
+        /// data is subtracted first, which changes the problem.
         Multiplicative = "mu",
-        /// The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for comparison.
+        /// The published accelerated gradient (Petegrosso et al. 2017) with its errors corrected, for comparison.
         PaperGradient = "apgd-paper",
     }
 }
 
 choices! {
-    /// Where a learned factor F starts.
+    /// Start of a learned factor F.
     pub enum GlnpStart("glnp_start", default KMeans) {
-        /// At the clusters of k-means: Q starts at their inertia.
+        /// The clusters of k-means: Q starts at their inertia.
         KMeans = "kmeans",
-        /// Uniform in (0, 1], scaled: close to a saddle where all columns are alike, which takes tens of iterations to leave;
-        /// a large tolerance ends there.
+        /// Uniform in (0, 1], scaled: close to a saddle with equal columns, which takes tens of iterations to leave. With a large
+        /// tolerance the iteration ends there.
         Uniform = "uniform",
     }
 }
@@ -32,16 +32,16 @@ choices! {
 parameters! {
     /// Parameters of global linear neighborhoods.
     pub struct GlnpParams {
-        /// k, columns of the factor F. At most the number of rows.
+        /// Number of columns k of the factor F, at most that of rows.
         rank: usize = 100, in at_least(1.0);
         /// How the objective is minimized.
         solver: GlnpSolver = GlnpSolver::AcceleratedGradient;
-        /// Where the factor starts.
+        /// Start of the factor.
         start: GlnpStart = GlnpStart::KMeans;
         /// Most iterations. 0 leaves the factor at its start.
         max_iter: usize = 100, in at_least(0.0);
-        /// Share of ‖X‖² by which the last five iterations together must lower the objective, or by which one iteration of the
-        /// published algorithm must change it. Less ends the iteration.
+        /// The iteration ends once the last five iterations together lower the objective by less than this share of ‖X‖², or one
+        /// iteration of the published algorithm changes it by less.
         tol: f64 = 1e-5, in at_least(0.0).below(1.0);
         /// Most bytes that may be allocated.
         memory: Option<u64> = None, or "none", in at_least(1.0);
@@ -63,14 +63,14 @@ impl GlnpParams {
         let sums = d.saturating_mul(k).saturating_add(2 * k.saturating_mul(k));
         let slots = n_slots(n_samples, n_features, self.rank) as u64;
         let tile = n.min(tile_rows(n_features) as u64) * (12 * d + 16 * k);
-        // Rows that cannot be sought are read a block for each thread ahead.
+        // Of sources that are not seekable, one block for each thread is read ahead.
         let ahead = (4 * d).saturating_mul(n.min(BLOCK_ROWS as u64));
         let held = (arrays * 8 * n).saturating_mul(k).max(clusters + (8 * n).saturating_mul(k));
         let working = threads.min(n.div_ceil(BLOCK_ROWS as u64));
         held.saturating_add((8 * sums).saturating_mul(slots + 8)).saturating_add(working * (tile + ahead))
     }
 
-    /// Checks the parameters against the rows to be factored.
+    /// Checks the parameters against the number of rows and columns.
     pub(super) fn fit_to(&self, n: usize, d: usize, threads: usize) -> Result<()> {
         self.check_ranges()?;
         if n == 0 || d == 0 {

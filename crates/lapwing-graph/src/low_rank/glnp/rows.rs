@@ -1,5 +1,4 @@
-//! Passes over the rows of X: blocks in parallel, in f64, each with what belongs to its rows, and sums over all rows in an
-//! order that is always the same.
+//! Passes over the rows of X in f64, parallel over blocks, with sums over all rows in a fixed order.
 //!
 //! Block b of 1,024 rows adds to slot b mod s, one of at most 64 partial sums; within a slot blocks follow one another in
 //! order, and in the end the slots are added in theirs. s depends on n, d and k alone, so that any number of threads gives
@@ -18,9 +17,9 @@ use rayon::prelude::*;
 
 use crate::low_rank::passes::{bad_value, each_in_parallel};
 
-/// Rows that are one unit of parallel work and have a stream of random numbers of their own.
+/// Rows of a block: the unit of parallel work, with its own stream of random numbers.
 pub(super) const BLOCK_ROWS: usize = 1024;
-/// Slots at most, and at least where they are large.
+/// Most slots, and fewest if slots are large.
 const SLOTS: usize = 64;
 const FEWEST_SLOTS: usize = 8;
 /// Bytes that all slots together should not exceed.
@@ -41,7 +40,7 @@ pub(super) fn n_slots(n: usize, d: usize, k: usize) -> usize {
     (SLOT_BYTES / each.max(1)).clamp(FEWEST_SLOTS, SLOTS).min(n.div_ceil(BLOCK_ROWS)).max(1)
 }
 
-/// X (n, d), less one number.
+/// X (n, d), minus one number.
 pub(super) struct Rows<'a> {
     values: Values<'a>,
     pub n: usize,
@@ -53,11 +52,11 @@ pub(super) struct Rows<'a> {
     spaces: Mutex<Vec<Space>>,
 }
 
-/// Where the values come from.
+/// Source of the values.
 #[derive(Clone, Copy)]
 enum Values<'a> {
     Source(&'a dyn RowSource),
-    /// Golden figures are those of rows in double precision, which no source has.
+    /// Rows in double precision, for golden figures; sources have none.
     #[cfg(test)]
     Double(&'a lapwing_data::Matrix),
 }
@@ -68,11 +67,11 @@ pub(super) struct Tile<'t> {
     pub first: usize,
     /// Values, row-major (rows, d).
     pub x: &'t [f64],
-    /// Work space of any size and content.
+    /// Scratch of any size and content.
     pub scratch: &'t mut Vec<f64>,
 }
 
-/// Work space of a thread; handed on from one to the next, and without influence on results.
+/// Scratch of a thread, used again for later blocks.
 #[derive(Default)]
 struct Space {
     raw: Vec<f32>,
@@ -100,7 +99,7 @@ impl<'a> Rows<'a> {
     }
 
     /// One pass: `work` on every tile, with the slot it adds to and the part of `out` that belongs to its rows. `out` has
-    /// n·w values, w for each row; `slots` as many as one likes.
+    /// n·w values, w for each row; `slots` may have any length.
     ///
     /// # Errors
     /// Those of the source; [`Error::Value`](lapwing_data::Error::Value) for the first value that is not finite;
@@ -168,7 +167,7 @@ impl<'a> Rows<'a> {
         Ok(sum_of_parts(zero(), &slots))
     }
 
-    /// The tiles of one block, from `read` where the rows are there already.
+    /// The tiles of one block; `read` holds its rows if they were read ahead.
     fn block<O, S>(
         &self,
         first: usize,
@@ -223,7 +222,7 @@ impl<'a> Rows<'a> {
         Err(bad_value(&raw[row * self.d..][..self.d], first + row))
     }
 
-    /// A reader ahead of the work, for sources that cannot be sought.
+    /// A reader ahead of the work, for sources that are not seekable.
     fn ahead(&self, slots: usize) -> Result<Option<Ahead<'a>>> {
         match self.values {
             Values::Source(source) if !source.is_seekable() => {
@@ -235,7 +234,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Of the bits of an f32, those of the exponent: all of them are set where the value is not finite.
+/// The exponent bits of an f32. All of them are set if the value is not finite.
 const EXPONENT: u32 = 0x7F80_0000;
 
 dispatch! {

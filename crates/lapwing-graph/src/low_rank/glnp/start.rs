@@ -1,8 +1,8 @@
-//! Where F starts: at clusters, F_ig = 1/√n_g for the cluster g of row i and 0.05·u/√n more everywhere, or uniform; u in
-//! (0, 1]. No entry is 0, because multiplicative updates never leave 0.
+//! The start of F. At clusters: F_ig = 1/√n_g for the cluster g of row i, plus 0.05·u/√n everywhere with random u in (0, 1]. Or
+//! uniform in (0, 1]. No entry is 0, because multiplicative updates never leave 0.
 //!
-//! A cluster indicator of columns 1/√n_g has F·Fᵀ·X = the mean of the cluster in each row, and so Q = the inertia of the
-//! clusters. A uniform F is near the saddle where every column is the mean, wherever it is scaled to.
+//! For the cluster indicator alone, each row of F·Fᵀ·X is the mean of its cluster, so that Q is the inertia of the clusters. A
+//! uniform F is near a saddle with equal columns, however it is scaled.
 //!
 //! Cost: one pass and O(n·d·k) for clusters, one pass and O(n·(d·k + k²)) for the sums of the start. Parallel over blocks of
 //! rows, each with a random stream of its own.
@@ -22,14 +22,14 @@ pub(super) const NOISE: f64 = 0.05;
 /// Centers of clusters, one for each column of F.
 #[derive(Clone, Copy, Debug)]
 pub struct GlnpCenters<'a> {
-    /// Row-major (k, d), less `shift`.
+    /// Row-major (k, d), minus `shift`.
     pub values: &'a [f32],
-    /// What was subtracted from every row (d), or empty for nothing.
+    /// Vector that was subtracted from every row (d); empty if none was.
     pub shift: &'a [f32],
 }
 
 impl GlnpCenters<'_> {
-    /// The centers as they are, in f64 (k, d).
+    /// The centers with the shift added back, in f64 (k, d).
     fn unshifted(&self, k: usize, d: usize) -> Result<Vec<f64>> {
         if self.values.len() != k * d {
             return Err(Error::shape("centers", format!("{k} × {d} values"), format!("{} values", self.values.len())));
@@ -52,7 +52,7 @@ impl GlnpCenters<'_> {
     }
 }
 
-/// The center nearest to each row, the first of several, and the least value of X; one pass.
+/// The nearest center of each row (the first of equally near ones), and the least value of X; one pass.
 pub(super) fn clusters(rows: &Rows<'_>, centers: GlnpCenters<'_>, k: usize) -> Result<(Vec<u32>, f64)> {
     let d = rows.d;
     let centers = centers.unshifted(k, d)?;
@@ -81,7 +81,7 @@ pub(super) fn minimum(rows: &Rows<'_>) -> Result<f64> {
     Ok(least.into_iter().fold(f64::INFINITY, f64::min))
 }
 
-/// F (n, k) at the clusters `nearest` (n) of rows, and up to `noise`/√n more.
+/// F (n, k) at the clusters `nearest` (n) of the rows, plus up to `noise`/√n.
 pub(super) fn at_clusters(rows: &Rows<'_>, nearest: &[u32], k: usize, noise: f64) -> Vec<f64> {
     let mut sizes = vec![0usize; k];
     nearest.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
@@ -103,7 +103,7 @@ pub(super) fn uniform(rows: &Rows<'_>, k: usize, most: f64) -> Vec<f64> {
     factor
 }
 
-/// An F with its moments, and ‖X‖²; one pass.
+/// Computes the moments of `factor`, and ‖X‖²; one pass.
 pub(super) fn begin(rows: &Rows<'_>, mut factor: Vec<f64>, k: usize) -> Result<(Iterate, f64)> {
     let zero = || (MomentSums::zero(rows.d, k), 0.0);
     let (sums, squared_norm) = rows.sum(k, &mut factor, zero, |(sums, norm), tile, f| {

@@ -1,5 +1,5 @@
-//! One pass of a projected gradient step: F⁺ = max(Y − s·∇Q(Y), 0) from Y = F + β(F − F′), with the sums that decide about s
-//! and the next Y.
+//! One pass of a projected gradient step: F⁺ = max(Y − s·∇Q(Y), 0) from Y = F + β(F − F′), with the sums from which s and the
+//! next Y follow.
 //!
 //! A block needs its rows of X, F and F′ and the moments of Y; it computes its rows of the gradient and of F⁺ and adds to
 //! XᵀF⁺, F⁺ᵀF⁺, F⁺ᵀF and four numbers. So a step costs one pass over X whether it is accepted or not, and neither Y nor the
@@ -20,14 +20,14 @@ use super::rows::Rows;
 /// Y = F + β(F − F′).
 pub(super) struct Point<'p> {
     pub now: &'p Iterate,
-    /// F′ (n, k); anything finite where β = 0.
+    /// F′ (n, k); any finite values if β = 0.
     pub before: &'p [f64],
     pub beta: f64,
-    /// Those of Y.
+    /// The moments of Y.
     pub moments: &'p Moments,
 }
 
-/// What a step found besides F⁺ and its moments.
+/// Results of a step besides F⁺ and its moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Found {
     /// C = F⁺ᵀF (k, k).
@@ -36,7 +36,7 @@ pub(super) struct Found {
     pub slope: f64,
     /// ‖F⁺ − Y‖².
     pub moved: f64,
-    /// ⟨Y − F⁺, F⁺ − F⟩: above 0 where the momentum leads uphill.
+    /// ⟨Y − F⁺, F⁺ − F⟩: above 0 if the momentum leads uphill.
     pub uphill: f64,
     /// Squared norm of the projected gradient at Y: ∇Q where Y > 0, else min(∇Q, 0).
     pub gradient: f64,

@@ -107,7 +107,7 @@ fn the_objective_and_its_gradient_are_those_of_their_definition() {
         let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
         assert!((gradient[entry] - difference).abs() < 1e-6 * largest, "{entry}");
     }
-    // What a pass of a step says, from a point with momentum.
+    // The results of a step from a point with momentum.
     let mut scaled = at.clone();
     scaled.scale(&run);
     let cross: Vec<f64> =

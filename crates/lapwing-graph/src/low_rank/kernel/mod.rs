@@ -1,9 +1,9 @@
 //! Similarities of rows to landmarks, and sums over rows: the inner loops of the low-rank methods.
 //!
-//! Rows come in strips of 64, transposed so that sixteen rows fill a vector: products with landmarks, exponentials, sums over
-//! landmarks and choices among them are then all plain operations on full vectors, whatever the number of landmarks. Lanes
-//! are rows and never mix but in sums over rows, so that every level of processors gives the same bits. Squared distances are |x|² + |l|² − 2·x·l in single precision, of rows and landmarks from which a common
-//! center was taken.
+//! Rows are in strips of 64, transposed so that sixteen rows fill a vector. Products with landmarks, exponentials, sums over
+//! landmarks and choices among them are then operations on full vectors, for any number of landmarks. Lanes are rows and are
+//! mixed only in sums over rows, so that every level of processors gives the same bits. Squared distances are |x|² + |l|² −
+//! 2·x·l in single precision, after a common center was subtracted from rows and landmarks.
 //!
 //! A strip of similarities is (k, 64), landmark by landmark; [`CHUNK_STRIPS`] of them are a chunk.
 
@@ -15,11 +15,11 @@ pub(crate) use sums::{add_gram, add_weighted, combine, degrees, nearest, packed,
 
 /// Rows of a strip.
 pub(crate) const STRIP: usize = 64;
-/// Vectors that they fill.
+/// Vectors of a strip, for each landmark.
 const VECTORS: usize = STRIP / LANES;
 /// Strips of a chunk.
 pub(crate) const CHUNK_STRIPS: usize = 16;
-/// Rows of a chunk: over them sums are taken in single precision, lane by lane, beyond in double.
+/// Rows of a chunk. Sums within a chunk are in single precision, lane by lane; sums over chunks are in double precision.
 pub(crate) const CHUNK_ROWS: usize = STRIP * CHUNK_STRIPS;
 /// Most landmarks of a tile.
 const WIDEST: usize = 6;
@@ -52,7 +52,7 @@ pub(crate) struct Transposed {
 }
 
 impl RowKernel {
-    /// Landmarks (k, d), less the center that will be taken from rows too, and the width σ > 0 of
+    /// Landmarks (k, d), minus the center that is subtracted from rows too, and the width σ > 0 of
     /// w(x, l) = exp(−|x − l|²/(2σ²)).
     pub fn new(landmarks: &[f32], n_features: usize, width: f64) -> Self {
         let d = n_features.max(1);

@@ -10,7 +10,7 @@ pub(crate) fn packed(k: usize, a: usize, b: usize) -> usize {
     a * (2 * k - a - 1) / 2 + b
 }
 
-/// Entries of that triangle.
+/// Number of entries of that triangle.
 pub(crate) fn packed_len(k: usize) -> usize {
     k * (k + 1) / 2
 }
@@ -39,7 +39,7 @@ fn gram_tiles<S: Simd, const T: usize>(simd: S, strips: &[Vectors], k: usize, su
                 gram_tile::<S, T>(simd, strips, k, (g, h), sums);
                 continue;
             }
-            // What is left at the edges, a pair at a time.
+            // The rest at the edges, one pair at a time.
             for a in g..(g + T).min(k) {
                 (h.max(a)..k).for_each(|b| gram_tile::<S, 1>(simd, strips, k, (a, b), sums));
             }
@@ -103,7 +103,7 @@ fn scaled_with<S: Simd>(simd: S, strip: &mut [f32], factors: &[f32]) {
 }
 
 dispatch! {
-    /// Shares in place of exponents: 2ᵗ of every row of a strip (k, 64) brought to sum 1.
+    /// Replaces exponents by shares: 2ᵗ of every row of a strip (k, 64), divided by the sum over the row.
     pub(crate) fn soften(strip: &mut [f32]) = softened_with(simd)
 }
 
@@ -223,8 +223,8 @@ fn nearest_with<S: Simd>(simd: S, exponents: &[f32], s: usize, values: &mut [f32
     }
 }
 
-/// What stands at place `here` of a descending list after `new` was inserted: `here` itself, `new`, or the entry `before`.
-/// Equal entries stay where they are.
+/// The entry at one place of a descending list after `new` is inserted: the entry `here`, `new`, or the entry `before` this place.
+/// Equal entries stay in their order.
 #[inline(always)]
 fn shifted<F: Floats>(new: (F, F), before: Option<(F, F)>, here: (F, F)) -> (F, F) {
     let place = (here.0.select_less(new.0, new.0, here.0), here.0.select_less(new.0, new.1, here.1));
@@ -254,7 +254,7 @@ fn nearest_few<S: Simd, const N: usize>(
     }
 }
 
-/// The same with lists in memory.
+/// [`nearest`] with lists in memory instead of registers.
 #[inline(always)]
 fn nearest_many<S: Simd>(simd: S, exponents: &[Vectors], values: &mut [Vectors], numbers: &mut [Vectors]) {
     values.as_flattened_mut().as_flattened_mut().fill(f32::NEG_INFINITY);

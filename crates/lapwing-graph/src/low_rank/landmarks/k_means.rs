@@ -43,7 +43,7 @@ impl RowSample {
             });
             let total: f64 = block_sums.iter().sum();
             let chosen = drawn(&squared, &block_sums, rng.random::<f64>() * total);
-            // Where all rows are seeds or equal to one, any row that is not yet a seed will do.
+            // If all rows are equal to seeds, the first row that is not a seed is taken.
             let unused = || (0..self.n_rows() as u32).find(|row| !seeds.contains(row));
             match chosen.filter(|_| total > 0.0).or_else(unused) {
                 Some(seed) => seeds.push(seed),
@@ -71,8 +71,8 @@ impl RowSample {
     }
 }
 
-/// The row at which the running sum of the weights exceeds `left`, which is below the sum of `block_sums`; none where all
-/// weights of its block are 0.
+/// The row at which the running sum of the weights exceeds `left`, which is below the sum of `block_sums`; `None` if all weights of
+/// its block are 0.
 fn drawn(weights: &[f32], block_sums: &[f64], mut left: f64) -> Option<u32> {
     let block = block_sums.iter().position(|sum| {
         let is_here = left < *sum;
@@ -87,12 +87,12 @@ fn drawn(weights: &[f32], block_sums: &[f64], mut left: f64) -> Option<u32> {
         left -= f64::from(**w);
         left < 0.0
     });
-    // Rounding may leave a little behind the last positive weight.
+    // By rounding, the running sum may stay below `left` up to the last weight.
     let last_positive = || weights.clone().rposition(|w| *w > 0.0);
     found.map(|(at, _)| at).or_else(last_positive).map(|at| (start + at) as u32)
 }
 
-/// Lowers squared distances to those to `seed` where they are less; their sum.
+/// Lowers each squared distance to that to `seed` if this is smaller; returns their sum.
 fn lower_to(seed: &[f32], rows: &[f32], squared: &mut [f32]) -> f64 {
     for (row, squared) in rows.chunks_exact(seed.len()).zip(squared.iter_mut()) {
         // Four sums, so that additions do not wait for each other.

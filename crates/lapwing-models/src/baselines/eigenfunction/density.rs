@@ -14,7 +14,7 @@ pub(super) struct AxisFunctions {
     pub grid: (f64, f64),
     /// Eigenvalues, ascending (b').
     pub values: Vec<f64>,
-    /// Values at the centers, a function a column (b', b').
+    /// Values at the centers, one function in each column (b', b').
     pub at_centers: Matrix,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn extent(rows: &Matrix, column: usize) -> (f64, f64) {
 }
 
 impl AxisFunctions {
-    /// All functions of one column, whose values lie in (low, high), not all equal.
+    /// All functions of one column, whose values are from `low` to `high` and not all equal.
     pub fn of(rows: &Matrix, column: usize, (low, high): (f64, f64), params: &EigenfunctionParams) -> Result<Self> {
         let bins = params.n_bins.min(rows.n_rows() / 10).max(2);
         let width = (high - low) / bins as f64;
@@ -48,9 +48,9 @@ fn smooth_functions(p: &[f64], width: f64, relative_bandwidth: f64) -> Result<(V
     let mean = (0..b * b).map(|at| distance(at / b, at % b)).sum::<f64>() / (b * b) as f64;
     let bandwidth = relative_bandwidth * mean;
     let kernel = |r: usize, s: usize| (-(distance(r, s) / bandwidth).powi(2) / 2.0).exp();
-    // 1ᵀPW, at least p itself, so that nothing below is divided by 0.
+    // 1ᵀPW is at least p, so that nothing below is divided by 0.
     let smoothed: Vec<f64> = (0..b).map(|s| (0..b).map(|r| p[r] * kernel(r, s)).sum()).collect();
-    // M = P·D̂ is D̃ as well: the sum of a column of P·W·P is p times that of P·W.
+    // P·D̂ equals D̃: the sum of a column of P·W·P is p times that of P·W.
     let scale: Vec<f64> = p.iter().zip(&smoothed).map(|(p, d)| (p * d).sqrt().recip()).collect();
     let mut symmetric = Matrix::filled(b, b, 0.0);
     for r in 0..b {
@@ -68,7 +68,7 @@ fn smooth_functions(p: &[f64], width: f64, relative_bandwidth: f64) -> Result<(V
 mod tests {
     use super::*;
 
-    /// Of a uniform density they are the cosines of half a period, of one, and so on.
+    /// For a uniform density the functions are cosines with half a period, one period, and so on.
     #[test]
     fn functions_of_a_uniform_density_are_cosines() {
         let n = 5000;

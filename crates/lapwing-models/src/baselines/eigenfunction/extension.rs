@@ -1,4 +1,4 @@
-//! Steps 5 and 6 for any row: clip, interpolate, scale, and combine; and how a model keeps what that takes.
+//! Steps 5 and 6 for any row: clip, interpolate, scale, combine. Also stores the parts of a model.
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Error, Features, Matrix, Result, Run};
@@ -8,28 +8,28 @@ use super::Chosen;
 use super::density::AxisFunctions;
 use super::rotation::Rotation;
 
-/// Rows whose squares are added up as one block.
+/// Rows of a block in sums of squares.
 const BLOCK_ROWS: usize = 4096;
 
-/// Functions of single axes, by their values at the centers of bins.
+/// Functions of single axes, given by their values at the centers of bins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Functions {
     /// Column of each function's axis (q).
     columns: Vec<u32>,
-    /// Of each axis that is used, in the order of columns (r, 4): clips below and above, first center, width of a bin.
+    /// For each used axis, in the order of columns (r, 4): lower clip, upper clip, first center, width of a bin.
     axes: Matrix,
     /// Values at the centers (q, b').
     values: Matrix,
 }
 
-/// Everything of an [`EigenfunctionExtension`], for r axes, q functions of b' bins, and c classes.
+/// All arrays of an [`EigenfunctionExtension`], for r axes, q functions of b' bins, and c classes.
 #[derive(Clone, Debug)]
 pub struct EigenfunctionParts {
     /// Means of the features (d).
     pub mean: Vec<f64>,
     /// Axes as columns (d, r).
     pub axes: Matrix,
-    /// Of each axis: clips below and above, center of the first bin, width of a bin (r, 4).
+    /// For each axis (r, 4): lower clip, upper clip, center of the first bin, width of a bin.
     pub grids: Matrix,
     /// Axis of each function (q).
     pub columns: Vec<u32>,
@@ -37,18 +37,18 @@ pub struct EigenfunctionParts {
     pub values: Matrix,
     /// Coefficients of the functions (q, c).
     pub coefficients: Matrix,
-    /// What is added to each score (c).
+    /// Added to each score (c).
     pub intercept: Vec<f64>,
 }
 
-/// What scores new rows by fitted eigenfunctions: everything but the rows themselves.
+/// Scores new rows by fitted eigenfunctions.
 #[derive(Clone, Debug)]
 pub struct EigenfunctionExtension {
     rotation: Rotation,
     functions: Functions,
     /// Coefficients of the functions (q, c).
     coefficients: Matrix,
-    /// What is added to each score (c).
+    /// Added to each score (c).
     intercept: Vec<f64>,
 }
 
@@ -61,7 +61,7 @@ impl Functions {
             let at_centers = all[function.axis].at_centers.rows();
             values.row_mut(at).iter_mut().zip(at_centers).for_each(|(out, row)| *out = row[function.number]);
         }
-        // A place for every axis, the unused ones too: they are left out with their rotation.
+        // All axes have a row here; `compact` removes the unused ones.
         let mut axes = Matrix::filled(rotated.n_cols(), 4, 0.0);
         let used: Vec<&AxisFunctions> = all
             .iter()
@@ -86,7 +86,7 @@ impl Functions {
         for ((out, &column), values) in out.iter_mut().zip(&self.columns).zip(self.values.rows()) {
             let &[low, high, first, width] = self.axes.row(column as usize) else { continue };
             let at = (row[column as usize].clamp(low, high) - first) / width;
-            // Beyond the first and last center the end slopes go on.
+            // Below the first and above the last center the function continues with the slope there.
             let bin = (at.max(0.0) as usize).min(values.len() - 2);
             *out = values[bin] + (at - bin as f64) * (values[bin + 1] - values[bin]);
         }
@@ -110,13 +110,13 @@ impl Functions {
         });
         for k in 0..q {
             let norm = parts.iter().map(|squares| squares[k]).sum::<f64>().sqrt();
-            // All that is not clipped lies where the function crosses 0: it tells nothing.
+            // If the function is 0 at all rows, it is left at 0.
             let scale = if norm > 0.0 { norm.recip() } else { 0.0 };
             self.values.row_mut(k).iter_mut().for_each(|value| *value *= scale);
         }
     }
 
-    /// Leaves out axes without a function; returns the columns that stay.
+    /// Removes axes without a function; returns the columns that stay.
     fn compact(&mut self) -> Vec<usize> {
         let mut used: Vec<usize> = self.columns.iter().map(|&column| column as usize).collect();
         used.sort_unstable();
@@ -140,7 +140,8 @@ fn percentile(values: &mut [f64], percent: f64) -> f64 {
 }
 
 impl EigenfunctionExtension {
-    /// `alpha` (q or q + 1, c) are the coefficients of the functions and perhaps of a column of `constant`.
+    /// `alpha` (q or q + 1, c) are the coefficients of the functions and, if there is one more, of a column with the value
+    /// `constant`.
     pub(super) fn new(rotation: Rotation, mut functions: Functions, alpha: &Matrix, constant: f64) -> Self {
         let (q, c) = (functions.columns.len(), alpha.n_cols());
         let rotation = rotation.select(&functions.compact());
@@ -163,7 +164,7 @@ impl EigenfunctionExtension {
         self.functions.columns.len()
     }
 
-    /// Values of the functions (m, q) at the rows `features` (m, d): over the fitted rows, columns of norm 1.
+    /// Values of the functions (m, q) at the rows `features` (m, d). Over the fitted rows each column has norm 1.
     ///
     /// # Errors
     /// As [`EigenfunctionExtension::extend`].
@@ -178,7 +179,7 @@ impl EigenfunctionExtension {
     /// [`Error::Interrupted`].
     ///
     /// # Complexity
-    /// O(m·(d·r + q·c)) for r axes and q functions; sparse rows pay for their entries. Memory 8·r bytes a row.
+    /// O(m·(d·r + q·c)) for r axes and q functions, with the entries of a row instead of d for sparse rows. Memory 8·r bytes a row.
     pub fn extend(&self, new: &Features<'_>, run: &Run) -> Result<Matrix> {
         let combined = |values: &[f64], out: &mut [f64]| {
             out.copy_from_slice(&self.intercept);
@@ -189,7 +190,7 @@ impl EigenfunctionExtension {
         self.each(new, self.intercept.len(), combined, run)
     }
 
-    /// What `write` makes of the values of the functions at each row (m, `width`).
+    /// Rows (m, `width`) that `write` computes from the values of the functions at each row.
     fn each(
         &self,
         features: &Features<'_>,
@@ -218,17 +219,17 @@ impl EigenfunctionExtension {
         Ok(out)
     }
 
-    /// Takes it apart.
+    /// The arrays of the extension.
     pub fn into_parts(self) -> EigenfunctionParts {
         let Self { rotation, functions, coefficients, intercept } = self;
         let Functions { columns, axes: grids, values } = functions;
         EigenfunctionParts { mean: rotation.mean, axes: rotation.axes, grids, columns, values, coefficients, intercept }
     }
 
-    /// Puts it together.
+    /// An extension from its arrays.
     ///
     /// # Errors
-    /// [`Error::Shape`] for parts that do not fit together, [`Error::Param`] for grids that are none.
+    /// [`Error::Shape`] for arrays that do not match, [`Error::Param`] for invalid grids.
     pub fn from_parts(parts: EigenfunctionParts) -> Result<Self> {
         let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } = parts;
         let shapes = [
@@ -262,7 +263,7 @@ impl EigenfunctionExtension {
         })
     }
 
-    /// Adds its arrays to a model.
+    /// Adds the arrays to a model file.
     ///
     /// # Errors
     /// None in practice; see [`ModelFile::insert`].
@@ -276,7 +277,7 @@ impl EigenfunctionExtension {
         matrices.into_iter().try_for_each(|(name, m)| file.insert(name, &[m.n_rows(), m.n_cols()], m.into_values()))
     }
 
-    /// The same from a model of `n_classes` classes.
+    /// Reads the extension from the file of a model of `n_classes` classes.
     ///
     /// # Errors
     /// [`Error::Format`] for arrays that are missing or do not fit together.

@@ -1,9 +1,9 @@
 //! Eigenfunctions: least squares on smooth functions of single directions of the features (EigFun; Fergus, Weiss &
 //! Torralba 2009).
 //!
-//! No graph of the rows: as their number grows, the smooth eigenvectors of a graph tend to eigenfunctions of the density
-//! they are drawn from. Where that density is a product over the principal axes, so are the eigenfunctions, and the
-//! smoothest of them are functions of one axis each, which a small problem on a histogram finds:
+//! No graph is built. As the number of rows grows, the smooth eigenvectors of a graph tend to eigenfunctions of the density of the
+//! rows. If this density is a product over the principal axes, so are the eigenfunctions, and the smoothest of them are functions
+//! of one axis each. A small eigenvalue problem on the histogram of the axis gives these:
 //!
 //! 1. center, rotate to the principal axes (`rotation.rs`);
 //! 2. for each axis a histogram of b' = max(2, min(b, ⌊n/10⌋)) equal bins with centers t, its shares p raised by ε and
@@ -16,18 +16,17 @@
 //! 6. (Σ + w·U_SᵀC·U_S)·α = w·U_SᵀC·y, C = diag(c) the trust in labels, with a constant column of eigenvalue 0 beside U,
 //!    and f = U·α; y one-hot or shares. The largest f decides.
 //!
-//! New rows go through steps 5 and 6 with the clips, centers, functions and norms of the fit: a model keeps these alone, and
-//! its size does not grow with n.
+//! New rows go through steps 5 and 6 with the clips, centers, functions and norms of the fit. A model holds only these, so that its
+//! size does not grow with n.
 //!
-//! Departures: of more than 64 features the leading 64 axes are taken by default; of sparse rows and of
-//! more than 1,024 features they come from subspace iteration, which keeps sparse rows sparse.
+//! Departures: if there are more than 64 features, the leading 64 axes are taken by default; for sparse rows and for more than
+//! 1,024 features the axes come from subspace iteration, which keeps sparse rows sparse.
 //!
-//! Only functions of one axis are used, no products of them: clusters that no axis tells apart stay together. Take
-//! [`Harmonic`](crate::Harmonic) where a graph can be built.
+//! Only functions of one axis are used, no products of them: clusters that no single axis separates stay together. Take
+//! [`Harmonic`](crate::Harmonic) if a graph can be built.
 //!
-//! Cost: O(n·d² + d³) for the axes, or 18 passes of O(entries·r) where they are iterated; O(n·d·r + r·b³) for r axes,
-//! O(n·q·c + q³) for the rest. Memory 8·n·r bytes. Parallel over rows and axes; sums in blocks of fixed size, added in
-//! order.
+//! Cost: O(n·d² + d³) for the axes, or 18 passes of O(entries·r) by subspace iteration; O(n·d·r + r·b³) for r axes, O(n·q·c + q³)
+//! for the rest. Memory 8·n·r bytes. Parallel over rows and axes; sums in blocks of fixed size, added in order.
 
 mod density;
 mod extension;
@@ -52,27 +51,27 @@ use rotation::Rotation;
 /// Name of the method.
 pub const EIGENFUNCTION: &str = "eigenfunction";
 
-/// Axes taken by default.
+/// Most axes by default.
 const TYPICAL_COMPONENTS: usize = 64;
-/// Eigenvalues below it are those of constants.
+/// Smaller eigenvalues are those of constant functions.
 const LEAST_EIGENVALUE: f64 = 1e-10;
-/// An axis this much shorter than the longest is constant but for rounding.
+/// An axis shorter than this share of the longest is constant except for rounding.
 const LEAST_EXTENT: f64 = 1e-10;
 
 parameters! {
-    /// Parameters of the eigenfunctions; the numbers of functions and axes are round ones of ours.
+    /// Parameters of the eigenfunctions. The default numbers of functions and axes are ours, not the paper's.
     pub struct EigenfunctionParams {
-        /// Functions q. Fewer where there are not so many.
+        /// Number of functions q. If there are fewer, all are used.
         n_eigenfunctions: usize = 64, in at_least(1.0);
-        /// Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.
+        /// Number of principal axes r, at most that of columns. Auto is 64, or the number of columns if there are fewer.
         n_components: Option<usize> = None, or "auto", in at_least(1.0);
         /// Bins b of the histogram along an axis.
         n_bins: usize = 50, in at_least(2.0);
         /// Width σ of the kernel between bins, in units of their mean distance.
         relative_bandwidth: f64 = 0.2, in above(0.0);
-        /// What is added to the share of every bin, ε.
+        /// Share ε that is added to every bin.
         density_floor: f64 = 0.1, in above(0.0);
-        /// Percent of the rows that are clipped at either end of an axis.
+        /// Percent of the rows that are clipped at each end of an axis.
         clip: f64 = 2.5, in at_least(0.0).below(50.0);
         /// Weight w of the given labels against smoothness.
         fit_weight: f64 = 100.0, in above(0.0);
@@ -115,7 +114,7 @@ impl Eigenfunction {
         Ok(Self { params })
     }
 
-    /// Axes of `n` rows of `d` columns, of which no more than either vary.
+    /// Number of axes for `n` rows of `d` columns, at most either.
     fn n_components(&self, n: usize, d: usize) -> usize {
         self.params.n_components.unwrap_or(TYPICAL_COMPONENTS).min(d).min(n)
     }
@@ -140,7 +139,7 @@ impl Eigenfunction {
             let smooth = axis.values.iter().enumerate().filter(|(_, value)| **value >= LEAST_EIGENVALUE);
             chosen.extend(smooth.map(|(number, &value)| Chosen { value, axis: at, number }));
         }
-        // Axes and numbers ascend already, and the sort is stable: ties stay in their order.
+        // The sort is stable, so that equal eigenvalues stay in the order of axis and number.
         chosen.sort_by(|a, b| a.value.total_cmp(&b.value));
         chosen.truncate(self.params.n_eigenfunctions);
         Ok((all, chosen))
@@ -158,7 +157,7 @@ impl Eigenfunction {
             }
         }
         sigma.iter().enumerate().for_each(|(k, value)| a.row_mut(k)[k] += value);
-        // Definite, but perhaps not within rounding.
+        // The matrix is definite, but rounding may make it indefinite.
         solve_spd(&a, &b).or_else(|_| least_squares(&a, &b, f64::EPSILON))
     }
 
@@ -187,7 +186,7 @@ impl Eigenfunction {
     }
 }
 
-/// A function that was chosen: its eigenvalue, which of the axes it is of, and which function there.
+/// A chosen function: its eigenvalue, its axis, and its number on that axis.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
     value: f64,
@@ -243,15 +242,15 @@ impl Method for Eigenfunction {
         let rotate = rotation::plan_bytes(n, size.n_features, r, entries, size.threads);
         let project = if size.sparse { 0 } else { rotation::project_bytes(n, size.n_features, size.threads) };
         let steps = vec![
-            // The allocator still keeps the sums of blocks when rows are projected.
+            // The allocator has not returned the memory of the block sums when rows are projected.
             step("rotate", rotate + 8 * n * r + project),
-            // A copy of a column for each thread.
+            // Each thread copies a column.
             step("densities", 8 * n * (r + size.threads)),
             step("solve", 8 * n * (r + size.threads)),
             step("apply", 8 * n * (r.min(self.params.n_eigenfunctions) + c + 2) + project),
             step("decide", 2 * 8 * n * c + 48 * n),
         ];
-        // Read to be checked, centered, rotated and labeled.
+        // Features are read to check, center, rotate and label them.
         Plan::of_steps(n, 0, if size.sparse { 20 } else { 5 }, steps)
     }
 }

@@ -1,8 +1,8 @@
 //! Step 1: center and rotate to the principal axes.
 //!
-//! Of up to [`MOST_COVARIANCE`] dense columns by the eigenvectors of their covariance; of more, and of sparse rows, by
-//! subspace iteration on products with the features (Halko, Martinsson & Tropp 2011, algorithm 4.4), which never makes
-//! them dense.
+//! For up to [`MOST_COVARIANCE`] dense columns, the axes are eigenvectors of the covariance. For more columns and for sparse rows
+//! they come from subspace iteration by products with the features (Halko, Martinsson & Tropp 2011, algorithm 4.4), which keeps
+//! sparse rows sparse.
 
 use std::ops::Range;
 
@@ -12,18 +12,19 @@ use lapwing_solve::products::add_sparse_product;
 use rand::RngExt;
 use rayon::prelude::*;
 
-/// Columns up to which a covariance is made.
+/// Most columns for which a covariance is computed.
 const MOST_COVARIANCE: usize = 1024;
-/// Rows of one unit of work.
+/// Rows that a thread works on at a time.
 const BLOCK_ROWS: usize = 1024;
-/// Blocks whose covariances are held at a time, whatever the number of threads.
+/// Blocks whose covariances are held at a time, for any number of threads.
 const WAVE: usize = 16;
-/// Columns of one unit of work in products with the transposed features.
+/// Columns that a thread works on at a time in products with the transposed features.
 const STRIPE: usize = 64;
-/// Steps of the subspace iteration, and how many more axes it keeps than are asked for.
+/// Steps of the subspace iteration.
 const ITERATIONS: usize = 8;
+/// Additional axes that are iterated, so that the wanted ones converge faster.
 const SPARE: usize = 8;
-/// Axes that are iterated at most: each step makes them orthogonal, which takes the square of their number and cannot be
+/// Most axes by subspace iteration. Each step orthogonalizes them, which takes time in the square of their number and cannot be
 /// interrupted.
 const MOST_ITERATED: usize = 256;
 
@@ -66,7 +67,7 @@ impl Rotation {
         centered_product(features, &self.mean, &self.axes, run)
     }
 
-    /// The same with some of the axes only.
+    /// The rotation to the axes `columns` only.
     pub fn select(&self, columns: &[usize]) -> Self {
         let mut axes = Matrix::filled(self.axes.n_rows(), columns.len(), 0.0);
         for (at, row) in self.axes.rows().enumerate() {
@@ -85,13 +86,13 @@ pub(super) fn plan_bytes(n: usize, d: usize, r: usize, n_entries: Option<usize>,
             8 * (2 * WAVE.min(n_blocks) + 3) * d * d + 24 * threads.min(n_blocks) * BLOCK_ROWS.min(n) * d
         }
         None => 8 * (n + 4 * d) * width,
-        // The transposed rows.
+        // The transposed features, and the blocks.
         Some(entries) => 8 * entries + 8 * d + 8 * (n + 4 * d) * width,
     }
 }
 
-/// Memory of a projection beyond what it returns: rows of a block, centered and packed, for each thread; twice,
-/// because the allocator keeps what is freed.
+/// Memory of a projection beyond its result: rows of a block, centered and packed, for each thread; twice, because the allocator
+/// does not return freed memory.
 pub(super) fn project_bytes(n: usize, d: usize, threads: usize) -> usize {
     32 * threads.min(n.div_ceil(BLOCK_ROWS)) * BLOCK_ROWS.min(n) * d
 }
@@ -199,7 +200,7 @@ fn centered_product(features: &Features<'_>, mean: &[f64], b: &Matrix, run: &Run
     Ok(out)
 }
 
-/// (X − 1mᵀ)ᵀ·T (d, w) for T (n, w), a stripe of columns of X at a time; `transposed` are sparse rows the other way round.
+/// (X − 1mᵀ)ᵀ·T (d, w) for T (n, w), by stripes of columns of X; `transposed` is Xᵀ for sparse X.
 fn transposed_product(
     features: &Features<'_>,
     transposed: Option<&Csr<f32>>,
@@ -280,7 +281,7 @@ mod tests {
 
     use super::*;
 
-    /// Values of falling variance along mixed columns.
+    /// Random rows whose variance falls along axes that mix the columns.
     fn rows(n: usize, d: usize) -> Vec<f32> {
         let run = Run::new(Some(1), 5).unwrap();
         let mut rng = run.rng(Stream::Synthetic, 0);

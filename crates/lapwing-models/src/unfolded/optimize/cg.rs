@@ -1,9 +1,10 @@
 //! Preconditioned block conjugate gradients on (AᵀMA + ρI)·W = AᵀMY (O'Leary 1980; with directions made orthonormal in every
 //! step, Dubrulle 2001): all outputs search the space of all.
 //!
-//! New directions are made conjugate to all before: neither inexact products nor rounding cost iterations then (a third to a half of
-//! them otherwise). With P from features that were smoothed to 10⁻² it arrives in three to eight iterations; without one in a dozen
-//! to some thirty where single columns take up to a hundred. Beside products with A it costs 4·k·c² flops for each step before.
+//! New directions are made conjugate to all before: neither inexact products nor rounding cost iterations then (a third to a
+//! half of them otherwise). With P from features that were smoothed to 10⁻² it arrives in three to eight iterations; without
+//! one in a dozen to some thirty where single columns take up to a hundred. Beside products with A it costs 4·k·c² flops for
+//! each step before.
 
 use std::collections::VecDeque;
 
@@ -207,7 +208,7 @@ fn orthonormal(columns: &Matrix) -> Result<Option<Matrix>> {
     Matrix::new(k, basis.len(), (0..k).flat_map(|row| basis.iter().map(move |own| own[row])).collect()).map(Some)
 }
 
-/// Extreme eigenvalues of P⁻¹(AᵀMA + ρI) as `steps` iterations on a random column meet them.
+/// Extreme eigenvalues of P⁻¹(AᵀMA + ρI), estimated by `steps` iterations on a random column.
 pub(in crate::unfolded) fn spectrum(task: &Task<'_>, steps: usize) -> Result<(f64, f64)> {
     let k = task.map.width();
     let bits = |at: usize| lapwing_data::hash::mix(at as u64 ^ 0x7370_6563) & 1;

@@ -11,7 +11,8 @@ use super::{KEPT_BYTES, RENEW, State, Task, Trace, add, dot};
 const MEMORY: usize = 100;
 /// Share of the slope that a line search leaves.
 const SLOPE: f64 = 0.1;
-/// How much more than the matrix of L-BFGS tells is thought to be left; measured are two to four times.
+/// Factor on the remaining decrease that the matrix of L-BFGS predicts. Measured, the decrease was two to four times the
+/// prediction.
 const CAUTION: f64 = 4.0;
 /// Iterations in a row whose estimates are small enough.
 const PATIENCE: usize = 2;
@@ -113,8 +114,8 @@ fn towards(gradient: &Matrix, pairs: &VecDeque<Pair>, task: &Task<'_>) -> Matrix
 
 /// The step that leaves a tenth of the slope at most: Newton's method in one variable, held within a bracket. 0 if none descends.
 ///
-/// The slope at the start is that of the gradient. Scores of the direction that are not exact tell another, off by what their errors
-/// are along the residual, which is not small at the optimum; slopes and values are put right by the difference.
+/// The slope at the start is that of the gradient. Inexact scores of the direction give another slope: their errors along the
+/// residual, which is not small at the optimum, are added. Slopes and values are corrected by the difference.
 fn search(state: &State, direction: &Matrix, (scores, slope): (&Matrix, f64), task: &Task<'_>) -> f64 {
     let (square, cross) = (dot(direction, direction), dot(direction, &state.weights));
     let at = |t: f64| {

@@ -17,9 +17,9 @@ const FREE: u32 = u32::MAX;
 const GONE: u32 = u32::MAX - 1;
 /// Capacity of the shortest lists.
 const SHORTEST: usize = 4;
-/// Records between asking for a vertex and looking at it.
+/// Vertices are prefetched this many records ahead.
 const AHEAD: usize = 8;
-/// Entries or columns between two looks at whether to stop.
+/// Entries or columns between two checks for an interruption.
 pub(super) const UNCHECKED: usize = 1 << 16;
 /// Records are numbered by 32 bits.
 const MOST_RECORDS: usize = 1 << 31;
@@ -108,7 +108,7 @@ pub(super) struct Rule {
     pub max_entries: usize,
 }
 
-/// All there is to know of a vertex, in half a cache line.
+/// State of a vertex, in half a cache line.
 #[repr(align(32))]
 struct Node {
     link: Link,

@@ -23,7 +23,7 @@ fn sparse(features: &Features<'_>) -> Features<'static> {
     Features::Sparse(Arc::new(Csr::from_entries(features.n_rows(), d, &entries).unwrap()))
 }
 
-/// As [`brute_force`], with distances compared as they are returned.
+/// As [`brute_force`], but compares distances in f32, as they are returned.
 fn expected(features: &Features<'_>, k: usize, metric: Metric) -> Neighbors {
     let n = features.n_rows();
     let distances = Distances::new(features, features, metric);
@@ -39,7 +39,7 @@ fn expected(features: &Features<'_>, k: usize, metric: Metric) -> Neighbors {
 
 #[test]
 fn tight_clusters_far_apart_are_ranked_exactly() {
-    // 12 clusters of width 1e-4, 1e4 from each other: products in f32 say nothing within one.
+    // 12 clusters of width 1e-4, 1e4 from each other: products in f32 cannot order the rows within one.
     let (n, d) = (600, 5);
     let noise = dense_values(&blobs(n, d, 1));
     let place = |at: usize| 1e4 * ((at / d % 12) * (1 + at % d)) as f64 + 1e-5 * noise[at];
