@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, available_memory_bytes};
+use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Warning, available_memory_bytes};
 use lapwing_graph::Graph;
 use lapwing_solve::Propagator;
 use lapwing_solve::products::times;
@@ -418,11 +418,7 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
 pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     if !trace.converged {
         let (n_iter, gap) = (trace.n_iter, trace.relative_gap());
-        let reached = if gap.is_finite() { format!("{gap:.1e}") } else { "unknown".into() };
-        report.warnings.push(format!(
-            "the solver stopped after {n_iter} iterations, its estimated suboptimality {reached}, above tol {tol:.1e}; raise \
-             max_iter or tol, or take solver auto"
-        ));
+        report.warnings.push(Warning::TrainingNotConverged { n_iter, gap, tol });
     }
 }
 
