@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from os import PathLike
 from typing import Any, Literal, overload
 
@@ -12,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
@@ -100,7 +98,7 @@ def sparsify(
     report : dict
         `n_edges` read, `n_dropped` loops and zeros, `n_kept`, `edge_budget`, `capacity`, `peak_edges` held, `rounds` of
         thinning, `solve_seconds`, `seconds`, `probe_ratios` (least and largest xᵀL'x / xᵀLx, None if nothing was
-        thinned), `sampler`, `warnings`; only with ``return_report=True``.
+        thinned), `sampler`, `warnings` (`kind` and `text` of each); only with ``return_report=True``.
 
     Examples
     --------
@@ -301,9 +299,8 @@ def effective_resistances(
     projection = (integer("n_projections", n_projections), number("tol", tol)) if method == "projection" else None
     adjacency = (A if isinstance(A, Graph) else Graph.from_scipy(A)).to_scipy()
     upper = sp.csr_array(sp.triu(adjacency, k=1))
-    upper.data, unconverged = _lapwing.effective_resistances(csr_parts(adjacency, np.float64), projection, control)
-    for warning in unconverged:
-        warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+    upper.data, found = _lapwing.effective_resistances(csr_parts(adjacency, np.float64), projection, control)
+    warn_of(json.loads(found), 2)
     return sp.csr_array(upper + upper.T)
 
 

@@ -1,4 +1,4 @@
-"""Texts of reports as Python's warnings."""
+"""Warnings of reports as Python's."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .exceptions import UnreachedWarning
 
 
-def warn_of(texts: list[str], stacklevel: int) -> None:
-    """One warning for each text, from the caller so many levels up."""
-    for text in texts:
-        warnings.warn(text, _warning_category(text), stacklevel=stacklevel + 1)
+_CATEGORIES: dict[str, type[Warning]] = {"unreached": UnreachedWarning, "not-converged": ConvergenceWarning}
 
 
-def _warning_category(warning: str) -> type[Warning]:
-    if warning.startswith("no label reaches") or "have no evidence" in warning:
-        return UnreachedWarning
-    return ConvergenceWarning if warning.startswith("the solver stopped") else UserWarning
+def warn_of(found: list[dict[str, str]], stacklevel: int) -> None:
+    """Warn of each entry, a `kind` and a `text`, from the caller so many levels up."""
+    for entry in found:
+        warnings.warn(entry["text"], _CATEGORIES.get(entry["kind"], UserWarning), stacklevel=stacklevel + 1)

@@ -1,6 +1,6 @@
 //! Learned graphs.
 
-use lapwing::data::{Report, Result, Run};
+use lapwing::data::{Report, Result, Run, Warning};
 use lapwing::graph::learn::{
     LearnModel, LearnParams, LearnReport, LearnedGraph, NeighborTable, SquaredDistance, Support, learn_from_table,
     learn_graph as learn, learn_weights as weigh, single_node,
@@ -38,7 +38,7 @@ struct Summary<'a> {
     report: &'a LearnReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     knn: Option<&'a KnnReport>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// `(graph, multipliers, report)` learned from features or from neighbors; the graph as `(shape, indptr, indices, data)`.

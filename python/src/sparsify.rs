@@ -253,14 +253,15 @@ fn graph_and_report<'py>(py: Python<'py>, (graph, report): (Graph, SparsifyRepor
     (csr_arrays(py, graph.into_adjacency())?, json(&report).map_err(to_py)?).into_pyobject(py)
 }
 
-/// `(resistances, warnings)`: the resistance of every edge u < v, row by row; by `(n_projections, tol)`, or exactly.
+/// `(resistances, warnings)`: the resistance of every edge u < v, row by row, by `(n_projections, tol)` or exactly; the warnings as
+/// JSON.
 #[pyfunction]
 pub fn effective_resistances<'py>(
     py: Python<'py>,
     adjacency: CsrInput<'py, f64>,
     projection: Option<(i64, f64)>,
     control: Control,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Vec<String>)> {
+) -> PyResult<(Bound<'py, PyArray1<f64>>, String)> {
     let adjacency: Csr<f64> = adjacency.matrix()?;
     let method = match projection {
         None => ResistanceMethod::Exact,
@@ -273,5 +274,5 @@ pub fn effective_resistances<'py>(
         Report::default().time("resistances", run, |_| engine::effective_resistances(&graph, method, run))
     };
     let found = control.run(py, work)?;
-    Ok((PyArray1::from_vec(py, found.values), found.warnings))
+    Ok((PyArray1::from_vec(py, found.values), json(&found.warnings).map_err(to_py)?))
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 
 /// Schema number of the JSON object; it grows only when a key changes its meaning or is removed.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The label of rows that no label reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -5,7 +5,7 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lapwing::data::{Alone, CancelToken, Communicator, Error, Progress, Report, Run, Silent};
+use lapwing::data::{Alone, CancelToken, Communicator, Error, Progress, Report, Run, Silent, Warning};
 
 use crate::failure::Failure;
 use crate::options::{ProgressStyle, RunOptions};
@@ -63,9 +63,9 @@ impl<'c> Session<'c> {
     }
 
     /// Prints a warning on standard error.
-    pub fn warn(&self, text: &str) {
+    pub fn warn(&self, warning: &Warning) {
         if !self.quiet {
-            say(&format!("{} {text}", paint("warning:", "33")));
+            say(&format!("{} {warning}", paint("warning:", "33")));
         }
     }
 

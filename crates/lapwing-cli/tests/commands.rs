@@ -82,7 +82,7 @@ fn json_has_a_schema() {
         "outputs",
     ];
     assert_eq!(keys(&object), BTreeSet::from(expected));
-    assert_eq!((&object["schema"], &object["command"]), (&Value::from(1), &Value::from("label")));
+    assert_eq!((&object["schema"], &object["command"]), (&Value::from(2), &Value::from("label")));
     assert_eq!((&object["n_samples"], &object["n_labeled"]), (&Value::from(300), &Value::from(9)));
     assert_eq!(object["certificate"]["n_open"], 0);
     assert_eq!(object["classes"][1], serde_json::json!({"name": "birch", "given": 3, "inferred": 100}));
@@ -134,7 +134,11 @@ fn rows_no_label_reaches() {
     assert!(ran.stderr.starts_with("warning: ") && ran.stderr.contains('2'), "{}", ran.stderr);
     let strict = folder.run("label --graph edges.csv --labels labels.csv -o out.csv --strict -q");
     assert_eq!((strict.code, strict.stderr.as_str()), (Some(1), ""));
-    folder.ok("label --graph edges.csv --labels labels.csv -o out.csv --unreached prior");
+    let prior = "label --graph edges.csv --labels labels.csv -o out.csv --unreached prior --report r.html --json";
+    let warning = &folder.ok(prior).json()["warnings"][0];
+    assert_eq!(warning["kind"], "unreached");
+    assert_eq!(ran.stderr, format!("warning: {}\n", warning["text"].as_str().unwrap()));
+    assert!(folder.read("r.html").contains(warning["text"].as_str().unwrap()));
     assert_eq!(labels(&folder.read("out.csv"))[6..], ["a", "a"]);
 }
 
@@ -142,7 +146,7 @@ fn rows_no_label_reaches() {
 fn graph_describes_what_it_writes() {
     let folder = folder_with_clouds();
     let built = folder.ok("graph in.csv --drop kind -k 10 -o g.npz --json").json();
-    assert_eq!((&built["schema"], &built["graph"]["n_components"]), (&Value::from(1), &Value::from(3)));
+    assert_eq!((&built["schema"], &built["graph"]["n_components"]), (&Value::from(2), &Value::from(3)));
     assert_eq!(built["graph"]["recall"], Value::from(1.0));
     let again = folder.ok("graph --graph g.npz --json").json();
     assert_eq!(built["graph"]["n_edges"], again["graph"]["n_edges"]);

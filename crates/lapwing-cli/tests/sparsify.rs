@@ -63,7 +63,7 @@ fn fewer_edges_of_the_same_weight_in_all() {
     let ran = folder.ok("sparsify edges.csv --edge-budget 6000 -o sparse.csv --json");
     let json = ran.json();
     let sparsifier = &json["sparsifier"];
-    assert_eq!((json["schema"].as_u64(), json["command"].as_str()), (Some(1), Some("sparsify")));
+    assert_eq!((json["schema"].as_u64(), json["command"].as_str()), (Some(2), Some("sparsify")));
     assert_eq!((json["n_samples"].as_u64(), sparsifier["n_dropped"].as_u64()), (Some(300), Some(2)));
     assert_eq!(sparsifier["n_edges"].as_u64(), Some(edges.len() as u64));
     for key in ["peak_edges", "rounds", "solve_seconds", "seconds", "probe_ratios", "capacity", "warnings"] {

@@ -24,6 +24,7 @@ mod run;
 mod scan;
 mod sparse;
 mod standardize;
+mod warning;
 pub mod write;
 
 pub use bad_columns::{BadCells, BadColumn, BadColumns, Fault};
@@ -41,3 +42,4 @@ pub use rows::{RowReader, RowSource, gather, gather_finite};
 pub use run::{CancelToken, Progress, Run, Silent, Stream};
 pub use sparse::Csr;
 pub use standardize::Standardizer;
+pub use warning::Warning;

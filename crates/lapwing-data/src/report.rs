@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::memory::kibibytes;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, Warning};
 
 /// One timed part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -88,8 +88,8 @@ pub struct Report {
     pub phases: Vec<Phase>,
     /// Largest memory of the process so far in bytes, if the system reports it.
     pub peak_bytes: Option<u64>,
-    /// Warnings, each one sentence.
-    pub warnings: Vec<String>,
+    /// What to look at.
+    pub warnings: Vec<Warning>,
 }
 
 impl Report {

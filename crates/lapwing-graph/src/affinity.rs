@@ -1,6 +1,6 @@
 //! Affinity graph of neighbors: kernel widths, edge weights, symmetrization.
 
-use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run};
+use lapwing_data::{Csr, Error, Features, GraphSummary, Report, Result, Run, Warning};
 
 use crate::knn::{KnnReport, Neighbors};
 use crate::learn::{LearnModel, LearnReport, NeighborTable, learn_from_table, learn_graph};
@@ -59,16 +59,10 @@ impl AffinityGraph {
     }
 }
 
-/// A warning if most rows are equal to all their neighbors.
-fn duplicates(knn: &KnnReport, n: usize) -> Option<String> {
+/// A warning where most rows equal all their neighbors.
+fn duplicates(knn: &KnnReport, n_samples: usize) -> Option<Warning> {
     let n_rows = knn.n_duplicate_rows;
-    (n_rows > n / 2).then(|| {
-        format!(
-            "{n_rows} of {n} rows equal all their neighbors, so that their distances say nothing; if the rows should \
-             differ, their numbers are too large for their differences (double precision has 16 digits): subtract the \
-             common part before they are written or rounded"
-        )
-    })
+    (n_rows > n_samples / 2).then_some(Warning::EqualRows { n_rows, n_samples })
 }
 
 /// Builds the affinity graph of `features` (n, d): neighbors, weights, symmetrization.

@@ -1,6 +1,6 @@
 //! Warnings that several methods write into their reports.
 
-use lapwing_data::{Report, SolveSummary, Targets};
+use lapwing_data::{Report, SolveSummary, Targets, Warning};
 
 use crate::Labeling;
 use crate::class_sizes::label_counts;
@@ -17,17 +17,14 @@ pub(crate) fn classes(report: &mut Report, targets: &Targets) {
     report.n_classes = Some(mean.len());
     if mean.iter().filter(|m| **m > 0.0).count() < 2 {
         let class = targets.class_name(largest(&mean));
-        report.warnings.push(format!("all labels are of one class, {class}: every row will get it"));
+        report.warnings.push(Warning::OneClass { class });
     }
 }
 
 /// A warning if the recall of the neighbor search is below its target.
 pub(crate) fn low_recall(report: &mut Report, target: f64) {
     if let Some(recall) = report.graph.as_ref().and_then(|graph| graph.recall).filter(|recall| *recall < target) {
-        report.warnings.push(format!(
-            "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so \
-             high a dimension need an exact search"
-        ));
+        report.warnings.push(Warning::LowRecall { recall, target });
     }
 }
 
@@ -41,28 +38,20 @@ pub(crate) fn lost_classes(report: &mut Report, labeling: &Labeling, targets: &T
     let class = (1..sizes.len()).fold(0, |most, k| if sizes[k] > sizes[most] { k } else { most });
     let [share, among_labels] = [sizes[class] as f64 / n.max(1) as f64, counts[class] as f64 / l.max(1) as f64];
     if n > l && share > MOST_SHARE && among_labels < MOST_SHARE_OF_LABELS {
-        let name = targets.class_name(class);
-        report.warnings.push(format!(
-            "class {name} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have \
-             been lost; give class_prior with decision sizes, or more labels",
-            100.0 * share,
-            100.0 * among_labels
-        ));
+        report.warnings.push(Warning::LostClasses { class: targets.class_name(class), share, among_labels });
     }
 }
 
 /// A warning if no label reaches some rows. Its advice depends on whether the graph was built here or given.
 pub(crate) fn unreached(report: &mut Report) {
     if report.n_unreached > 0 {
-        let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
+        let (n_rows, n_components) = (report.n_unreached, report.n_unlabeled_components);
         let is_built = report.graph.as_ref().is_some_and(|graph| graph.recall.is_some() || graph.learned.is_some());
         let advice = match is_built {
             true => "label one row in each, or raise the number of neighbors",
             false => "label one row in each, or give a graph with edges between them and the labeled rows",
         };
-        let (row_s, part_s) =
-            (if rows == 1 { "row" } else { "rows" }, if parts == 1 { "component" } else { "components" });
-        report.warnings.push(format!("no label reaches {rows} {row_s} in {parts} {part_s} of the graph; {advice}"));
+        report.warnings.push(Warning::Unreached { n_rows, n_components, advice });
     }
 }
 
@@ -71,10 +60,7 @@ pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64) {
     let solve = report.solve.insert(solve);
     if !solve.converged {
         let (n_iter, residual) = (solve.n_iter, solve.residual);
-        report.warnings.push(format!(
-            "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; \
-             raise max_iter or tol"
-        ));
+        report.warnings.push(Warning::NotConverged { n_iter, residual, tol });
     }
 }
 
@@ -82,10 +68,7 @@ pub(crate) fn solved(report: &mut Report, solve: SolveSummary, tol: f64) {
 pub(crate) fn undecided(report: &mut Report, certificate: &CertificateSummary) {
     if certificate.n_open > 0 && !certificate.is_exhausted {
         let (n_open, n_iter) = (certificate.n_open, certificate.n_iter);
-        report.warnings.push(format!(
-            "the solver stopped after {n_iter} iterations with {n_open} labels undecided: the exact solution of this graph may give \
-             them other classes; raise max_iter"
-        ));
+        report.warnings.push(Warning::Undecided { n_iter, n_open });
     }
 }
 
@@ -122,7 +105,7 @@ mod tests {
         Run::new(Some(2), 0).unwrap()
     }
 
-    fn warnings(name: &str, targets: &Targets, graph: Option<&AffinityGraph>) -> Vec<String> {
+    fn warnings(name: &str, targets: &Targets, graph: Option<&AffinityGraph>) -> Vec<Warning> {
         let (features, options) = (features(), MethodParams::default());
         let method = method(name, &options).unwrap();
         let problem = Problem { features: Some(&features), graph, ..Problem::new(targets) };
@@ -131,14 +114,14 @@ mod tests {
 
     #[test]
     fn a_single_class_is_called_by_its_name() {
-        let (spam, targets) = ("all labels are of one class, 'spam': every row will get it", labels([Some("spam"); 2]));
+        let (spam, targets) = (Warning::OneClass { class: "'spam'".into() }, labels([Some("spam"); 2]));
         for name in method_names() {
             let warnings = warnings(name, &targets, None);
-            assert_eq!(warnings.iter().filter(|text| *text == spam).count(), 1, "{name}: {warnings:?}");
+            assert_eq!(warnings.iter().filter(|warning| **warning == spam).count(), 1, "{name}: {warnings:?}");
         }
         let numbers = Labels::from_integers((0..N).map(|row| row.is_multiple_of(5).then_some(7)));
         let targets = Targets::one_hot(&numbers, None).unwrap();
-        assert!(warnings("harmonic", &targets, None)[0].starts_with("all labels are of one class, 7:"));
+        assert_eq!(warnings("harmonic", &targets, None)[0], Warning::OneClass { class: "7".into() });
     }
 
     #[test]
@@ -161,15 +144,11 @@ mod tests {
     fn advice_fits_the_graph() {
         let (targets, given) = (labels([Some("ham"), None]), graph());
         for name in ["harmonic", "simple-harmonic", "sparse-harmonic"] {
-            let text = |graph| {
+            for (graph, end) in [(None, "raise the number of neighbors"), (Some(&given), "and the labeled rows")] {
                 let all = warnings(name, &targets, graph);
-                all.into_iter().find(|text| text.starts_with("no label reaches")).unwrap()
-            };
-            assert!(text(None).ends_with("or raise the number of neighbors"), "{name}");
-            assert!(
-                text(Some(&given)).ends_with("or give a graph with edges between them and the labeled rows"),
-                "{name}"
-            );
+                let unreached = all.iter().find(|warning| warning.kind() == "unreached").unwrap();
+                assert!(unreached.to_string().ends_with(end), "{name}");
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use lapwing::data::read::{names_columns, read_graph, read_samples};
 use lapwing::data::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, Staged};
-use lapwing::data::{Error, Features, Matrix, Report, peak_memory_bytes};
+use lapwing::data::{Error, Features, Matrix, Report, Warning, peak_memory_bytes};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
 use serde_json::json;
@@ -108,8 +108,7 @@ impl Predict {
         if let (Extension::Network(network), None) = (&model.extension, &graph)
             && network.neighbors().is_none()
         {
-            let reason = "the model was fitted on a graph of its own, and no --graph is given: rows count as nodes without edges";
-            report.warnings.push(reason.into());
+            report.warnings.push(Warning::NoGraph {});
         }
         let n_unreached = labeling.reached.iter().filter(|&&reached| !reached).count();
         describe(&mut report, &model, (features.n_rows(), features.n_cols()), n_unreached);
@@ -215,8 +214,7 @@ fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, us
     report.n_classes = Some(model.classes.len());
     report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
-        let (unreached, all) = (count(report.n_unreached), count(report.n_samples));
         let whom = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
-        report.warnings.push(format!("no label reaches {whom}{unreached} of {all} rows"));
+        report.warnings.push(Warning::UnreachedNew { whom, n_rows: n_unreached, n_samples: n_rows });
     }
 }

@@ -1,5 +1,7 @@
 //! The HTML of a report: heading, main figures, tables, warnings, charts.
 
+use lapwing::data::Warning;
+
 use super::svg::{Svg, escape};
 use crate::summary::Row;
 
@@ -15,7 +17,7 @@ pub struct Page {
     /// The main figures, in large letters.
     pub tiles: Vec<Row>,
     /// Warnings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Tables of names and values, with headings.
     pub summaries: Vec<(&'static str, Vec<Row>)>,
     /// A table of results: heads of columns, and lines.
@@ -83,7 +85,8 @@ impl Page {
         if self.warnings.is_empty() {
             return String::new();
         }
-        let items: String = self.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(warning))).collect();
+        let items: String =
+            self.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(&warning.to_string()))).collect();
         format!("<section class=\"warnings\">\n<h2>Look at this</h2>\n<ul>\n{items}</ul>\n</section>\n")
     }
 

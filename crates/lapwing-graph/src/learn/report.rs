@@ -1,6 +1,6 @@
 //! The report on a learned graph.
 
-use lapwing_data::Phase;
+use lapwing_data::{Phase, Warning};
 use serde::Serialize;
 
 use super::dual::Problem;
@@ -54,26 +54,16 @@ pub struct LearnReport {
 const SATURATED: f64 = 0.05;
 
 impl LearnReport {
-    /// Warnings about the result, one sentence each.
-    pub fn warnings(&self) -> Vec<String> {
+    /// Warnings about the result.
+    pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if !self.converged {
-            warnings.push(format!(
-                "the solver stopped after {} steps of learning the graph, at a relative gap of {:.1e}; rows at very different \
-                 distances make it hard: scale the features or remove outliers, or raise max_iter or tol",
-                self.n_iter, self.gap
-            ));
+            warnings.push(Warning::LearningNotConverged { n_iter: self.n_iter, gap: self.gap });
         }
         if self.repair && self.n_uncertified > 0 {
-            warnings.push(format!(
-                "repairs of the learned graph ended before their time; pairs of {} rows may be missing",
-                self.n_uncertified
-            ));
+            warnings.push(Warning::UnrepairedRows { n_rows: self.n_uncertified });
         } else if self.saturated > SATURATED && self.n_uncertified > 0 {
-            warnings.push(format!(
-                "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair",
-                100.0 * self.saturated
-            ));
+            warnings.push(Warning::SaturatedRows { share: self.saturated });
         }
         warnings
     }

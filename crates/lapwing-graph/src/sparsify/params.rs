@@ -3,7 +3,7 @@
 use lapwing_data::params::{
     Domain, Number, Parameter, ParameterType, Parameters, Value, above, at_least, mismatch, unknown,
 };
-use lapwing_data::{Error, Result, choices, parameters};
+use lapwing_data::{Error, Result, Warning, choices, parameters};
 use serde::{Deserialize, Serialize};
 
 choices! {
@@ -163,8 +163,9 @@ pub struct SparsifyReport {
     pub probe_ratios: Option<[f64; 2]>,
     /// Number of probes.
     pub n_probes: usize,
-    /// Warnings about the result, one sentence each.
-    pub warnings: Vec<String>,
+    /// Warnings about the result.
+    #[serde(skip_deserializing)]
+    pub warnings: Vec<Warning>,
 }
 
 impl SparsifyReport {

@@ -1,6 +1,6 @@
 //! Report of a sparsifier: counts, comparison of the probes, warnings.
 
-use lapwing_data::Run;
+use lapwing_data::{Run, Warning};
 
 use super::edge::SampledEdge;
 use super::stream::Counts;
@@ -46,21 +46,16 @@ impl Sparsifier {
         }
     }
 
-    fn warnings(&self, is_compared: bool) -> Vec<String> {
+    fn warnings(&self, is_compared: bool) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let tol = self.state.params.tol;
         if self.state.counts.rounds > 0 && self.state.params.solves() && tol > MOST_TOL {
-            warnings.push(format!(
-                "resistances were solved to {tol:.0e} only: edges over weak cuts may have been taken for dispensable; use a \
-                 tol of at most {MOST_TOL:.0e}"
-            ));
+            warnings.push(Warning::CoarseResistances { tol, most: MOST_TOL });
         }
         let effect = "the probabilities of edges are less exact than asked";
         warnings.extend(self.state.unconverged.iter().map(|system| system.warning(tol, effect)));
         if !is_compared {
-            let words = "the sparse graph could not be compared with the input graph: the quadratic forms of all probe \
-                         vectors are 0 or overflow";
-            warnings.push(words.into());
+            warnings.push(Warning::NotCompared {});
         }
         warnings
     }

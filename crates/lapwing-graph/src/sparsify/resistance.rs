@@ -12,7 +12,7 @@
 //! [`SparsifyParams::tol`](super::SparsifyParams::tol).
 
 use lapwing_data::hash::mix;
-use lapwing_data::{Error, Matrix, Result, Run};
+use lapwing_data::{Error, Matrix, Result, Run, Warning};
 use lapwing_simd::{dispatch, prefetch_lines};
 use lapwing_solve::dense::solve_spd;
 use lapwing_solve::{LaplacianParams, LaplacianSolver};
@@ -48,7 +48,7 @@ pub struct Resistances {
     /// Resistance of every edge u < v (m), row by row of the adjacency matrix.
     pub values: Vec<f64>,
     /// Warnings of systems that did not converge: the values are less exact than requested.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Effective resistance of every edge of `graph`.
@@ -146,12 +146,9 @@ impl Unconverged {
     }
 
     /// A warning that names the `effect` on the results.
-    pub fn warning(&self, tol: f64, effect: &str) -> String {
-        let Self(iterations, residual) = self;
-        format!(
-            "a system for resistances stopped after {iterations} iterations at relative residual {residual:.1e}, above tol \
-             {tol:.1e}: {effect}"
-        )
+    pub fn warning(&self, tol: f64, effect: &'static str) -> Warning {
+        let Self(n_iter, residual) = *self;
+        Warning::ResistancesNotConverged { n_iter, residual, tol, effect }
     }
 }
 
@@ -333,7 +330,11 @@ mod tests {
         };
         let (converged, not) = (found(1e-10), found(1e-30));
         assert!(converged.warnings.is_empty());
-        assert!(not.warnings[0].contains("above tol 1.0e-30: the resistances are less exact"), "{:?}", not.warnings);
+        assert!(
+            not.warnings[0].to_string().contains("above tol 1.0e-30: the resistances are less exact"),
+            "{:?}",
+            not.warnings
+        );
         assert!(not.values.iter().zip(&converged.values).all(|(a, b)| (a / b - 1.0).abs() < 1e-6));
     }
 

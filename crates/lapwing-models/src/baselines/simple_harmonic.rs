@@ -23,7 +23,7 @@
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, parameters};
+use lapwing_data::{Error, Matrix, Report, Result, Run, Targets, Warning, parameters};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use lapwing_solve::dense::least_squares;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
@@ -130,10 +130,7 @@ impl SimpleHarmonic {
             return Err(Error::param("n_eigenvectors", q, expected));
         }
         if q < n_parts {
-            report.warnings.push(format!(
-                "n_eigenvectors is {q}, but the graph has {n_parts} components that hold labels, each with a constant \
-                 vector of its own; using {n_parts}"
-            ));
+            report.warnings.push(Warning::FewEigenvectors { given: q, n_components: n_parts });
         }
         Ok(q.max(n_parts))
     }

@@ -12,7 +12,9 @@
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Stream, Targets, parameters, peak_memory_bytes};
+use lapwing_data::{
+    Error, Features, Matrix, Report, Result, Run, Stream, Targets, Warning, parameters, peak_memory_bytes,
+};
 use lapwing_graph::GraphParams;
 use rand::seq::index;
 
@@ -181,12 +183,10 @@ impl Method for Subsampling {
 /// Counts the unreached rows again, among all rows instead of the chosen ones.
 fn recount(report: &mut Report, labeling: &Labeling) {
     report.n_unreached = labeling.reached.iter().filter(|reached| !**reached).count();
-    if let Some(warning) = report.warnings.iter_mut().find(|warning| warning.starts_with("no label reaches")) {
-        let (rows, parts) = (report.n_unreached, report.n_unlabeled_components);
-        *warning = format!(
-            "no label reaches {rows} of the rows: their nearest chosen rows lie in {parts} components of the graph that \
-             hold no label; label one row in each, or raise the number of neighbors"
-        );
+    for warning in &mut report.warnings {
+        if let Warning::Unreached { n_components, .. } = *warning {
+            *warning = Warning::UnreachedSample { n_rows: report.n_unreached, n_components };
+        }
     }
 }
 
@@ -290,6 +290,7 @@ mod tests {
         let fitted = Subsampling::new(params, HarmonicParams::default(), graph).unwrap().fit(&problem, &run()).unwrap();
         assert_eq!(fitted.report.n_unreached, 100);
         assert!((0..200).all(|row| fitted.labeling.reached[row] == (row < 100)));
-        assert!(fitted.report.warnings[0].starts_with("no label reaches 100 of the rows"));
+        let n_components = fitted.report.n_unlabeled_components;
+        assert_eq!(fitted.report.warnings, [Warning::UnreachedSample { n_rows: 100, n_components }]);
     }
 }

@@ -239,8 +239,8 @@ fn parts_without_a_label_are_not_reached_and_labeled_ones_have_a_constant_each()
     assert_eq!(fitted.labeling.reached, [true, true, true, true, false, false]);
     assert_eq!(fitted.labeling.labels[..4], [0, 0, 1, 1]);
     assert_eq!((fitted.report.n_unreached, fitted.report.n_unlabeled_components), (2, 1));
-    assert!(fitted.report.warnings[0].contains("using 2"), "{:?}", fitted.report.warnings);
-    assert!(fitted.report.warnings[1].starts_with("no label reaches 2 rows in 1 component"));
+    assert!(fitted.report.warnings[0].to_string().contains("using 2"), "{:?}", fitted.report.warnings);
+    assert!(fitted.report.warnings[1].to_string().starts_with("no label reaches 2 rows in 1 component"));
 }
 
 #[test]

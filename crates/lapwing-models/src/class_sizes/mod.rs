@@ -24,7 +24,7 @@ mod with_sizes;
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Matrix, Result, Run, Targets, choices, parameters, peak_memory_bytes};
+use lapwing_data::{Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
 pub(crate) use self::bounds::{SizeBounds, are_spread, label_counts};
@@ -126,7 +126,7 @@ pub struct SizedLabeling {
     /// Bounds and sizes, for a report.
     pub part: Value,
     /// Warnings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl SizeParams {
@@ -161,7 +161,7 @@ impl SizeParams {
                 part = held.part(&bounds, 0);
                 warnings.extend(held.warning(targets));
             }
-            None => warnings.push(NO_SIZES.into()),
+            None => warnings.push(Warning::UnknownSizes {}),
         }
         let labeling = run.install(|| rule.apply(scores));
         Ok(SizedLabeling { rule, labeling, part, warnings })
@@ -216,10 +216,6 @@ pub(crate) fn decide<'a>(
     report.peak_bytes = peak_memory_bytes();
     Ok(Fitted { labeling, rule, report, ..fitted })
 }
-
-/// The warning if class sizes are to be held but the labels say nothing about them.
-pub(crate) const NO_SIZES: &str = "labels look chosen evenly, about as many of every class, and say nothing about the \
-    sizes of the classes: decided without sizes; give class_prior, or labels_drawn random if they were drawn at random";
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! Cost: O(n·c) for each offset that is changed, typically 2 to 5 for each class. Parallel over blocks of rows; counts and order
 //! statistics do not depend on the number of threads.
 
-use lapwing_data::{Matrix, Result, Run, Targets};
+use lapwing_data::{Matrix, Result, Run, Targets, Warning};
 use lapwing_graph::Graph;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -47,15 +47,10 @@ impl Held {
     }
 
     /// A warning if a size is outside its bounds by more than 1 % of the rows.
-    pub(super) fn warning(&self, targets: &Targets) -> Option<String> {
-        let Self { miss, n_reached, class, .. } = self;
-        (*miss as f64 > 0.01 * *n_reached as f64).then(|| {
-            let class = targets.class_name(*class);
-            format!(
-                "class {class} misses its size by {miss} of {n_reached} rows: so many rows have equal scores, which no offset \
-                 tells apart"
-            )
-        })
+    pub(super) fn warning(&self, targets: &Targets) -> Option<Warning> {
+        let Self { miss, n_reached, class, .. } = *self;
+        let is_far = miss as f64 > 0.01 * n_reached as f64;
+        is_far.then(|| Warning::MissedSize { class: targets.class_name(class), miss, n_reached })
     }
 }
 

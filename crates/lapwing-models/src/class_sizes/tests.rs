@@ -117,7 +117,7 @@ fn equal_rows_come_as_near_as_they_can_and_say_so() {
     let bounds = SizeBounds::around(&[0.6, 0.4], 0.0, &[1, 1]);
     let held = hold_sizes(&mut rule, &scores, &bounds, &run()).unwrap();
     let targets = Targets::one_hot(&Labels::from_integers([Some(7), Some(9)]), None).unwrap();
-    let warning = held.warning(&targets).unwrap();
+    let warning = held.warning(&targets).unwrap().to_string();
     assert!(held.miss == 16 && warning.starts_with("class 7 misses its size by 16 of 40 rows"), "{warning}");
 }
 

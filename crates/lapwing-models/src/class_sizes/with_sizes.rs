@@ -1,9 +1,9 @@
 //! [`WithSizes`] holds the labels of any method with scores to class sizes.
 
 use lapwing_data::params::Parameters;
-use lapwing_data::{Error, Result, Run};
+use lapwing_data::{Error, Result, Run, Warning};
 
-use super::{NO_SIZES, SizeParams, decide};
+use super::{SizeParams, decide};
 use crate::harmonic::ClassPrior;
 use crate::{Fitted, Method, Plan, Problem, ProblemSize};
 
@@ -59,7 +59,7 @@ impl Method for WithSizes {
         match bounds {
             Some(bounds) => decide(fitted, problem, &bounds, run),
             None => {
-                fitted.report.warnings.push(NO_SIZES.into());
+                fitted.report.warnings.push(Warning::UnknownSizes {});
                 Ok(fitted)
             }
         }

@@ -17,7 +17,7 @@ mod sparse;
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Report, Result, Run, Targets, peak_memory_bytes};
+use lapwing_data::{Matrix, Report, Result, Run, Targets, Warning, peak_memory_bytes};
 use lapwing_graph::{AffinityGraph, GraphParams};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub(crate) use select::{FOLDS, fitted_temperature, folds};
 pub use sparse::{SparseHarmonic, SparseHarmonicParams};
 
 use crate::class_mass::mass_scale;
-use crate::class_sizes::{self, LabelsDrawn, NO_SIZES, SizeBounds, label_counts};
+use crate::class_sizes::{self, LabelsDrawn, SizeBounds, label_counts};
 use crate::fitting::Fitting;
 use crate::harmonic::function::Solving;
 use crate::harmonic::leave_one_out::{Level, Verdict};
@@ -197,7 +197,7 @@ impl Harmonic {
             Decision::Sizes => {
                 let bounds = params.bounds(targets)?;
                 if bounds.is_none() {
-                    report.warnings.push(NO_SIZES.into());
+                    report.warnings.push(Warning::UnknownSizes {});
                 }
                 Ok(bounds)
             }
@@ -233,12 +233,8 @@ impl Harmonic {
                 let mass = mass_scale(&function.scores, &zero, &prior);
                 let scale = mass.iter().zip(&present).map(|(mass, present)| mass * present).collect();
                 let degree = report.graph.as_ref().map_or(0.0, |graph| graph.mean_degree);
-                if function.graph_reg * degree > 1.0 {
-                    report.warnings.push(format!(
-                        "class mass normalization degenerates at graph_reg · mean degree = {:.1}; use one below 1",
-                        function.graph_reg * degree
-                    ));
-                }
+                let product = function.graph_reg * degree;
+                report.warnings.extend((product > 1.0).then_some(Warning::DegenerateMass { product }));
                 (zero, scale)
             }
             Decision::Argmax if solved.is_centered => (function.mean.iter().map(|m| -m).collect(), present),

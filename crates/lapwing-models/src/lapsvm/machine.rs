@@ -1,7 +1,7 @@
 //! A fit on given rows as a sequence of phases: kernel, smooth, select, solve. This file decides which parts a fit takes; the
 //! costs are those of the parts.
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets, Warning};
 use serde::Serialize;
 
 use super::basis::{Basis, Storage, has_few_weights};
@@ -101,8 +101,8 @@ impl<'a> Machine<'_, 'a> {
         let steps = if solver == KernelSolver::Cg { params.max_iter as u64 } else { 0 };
         let is_by_set = matches!(params.stopping, Stopping::Validation | Stopping::Mixed);
         if options.validation.is_some() && !(solver == KernelSolver::Cg && is_by_set) {
-            let (solver, rule) = (solver.name(), params.stopping.name());
-            report.warnings.push(format!("validation rows have no part in solver {solver} with stopping {rule}"));
+            let (solver, stopping) = (solver.name(), params.stopping.name());
+            report.warnings.push(Warning::UnusedValidation { solver, stopping });
         }
         let (solutions, fitted) = report.time_steps("solve", steps, run, |_| -> Result<_> {
             match solver {
@@ -146,28 +146,21 @@ impl<'a> Machine<'_, 'a> {
 
     /// Notes the choices made for the kernel.
     fn note(&self, basis: &Basis<'_>, report: &mut Report) {
-        let params = self.params;
+        let (params, n_samples) = (self.params, self.features.n_rows());
         if let (Some(Kernel::Rbf { bandwidth }), None) = (basis.kernel, params.bandwidth) {
             report.choose("bandwidth", bandwidth);
         }
         if let (Storage::Landmarks(count), KernelLandmarks::Auto) = (basis.storage, params.n_landmarks) {
             report.choose("n_landmarks", count);
             if params.kernel != KernelKind::LowRank {
-                let n = self.features.n_rows();
-                report.warnings.push(format!(
-                    "the kernel of {n} rows is approximated by {count} landmarks; n_landmarks sets their number, none keeps \
-                     the kernel itself"
-                ));
+                report.warnings.push(Warning::ApproximateKernel { n_samples, n_landmarks: count });
             }
         }
         if let (Storage::Tiles(_), GramPrecision::Auto) = (basis.storage, params.precision) {
             report.choose("precision", basis.storage.name());
         }
         if basis.storage == Storage::Blocks {
-            let n = self.features.n_rows();
-            report.warnings.push(format!(
-                "the Gram matrix of {n} rows does not fit the memory it may take, and is made anew in every iteration"
-            ));
+            report.warnings.push(Warning::GramAnew { n_samples });
         }
     }
 
@@ -329,21 +322,19 @@ impl<'a> Machine<'_, 'a> {
 
     /// Notes how the slowest and the least exact of the problems went.
     fn note_solve(&self, solver: KernelSolver, solutions: &[Solution], report: &mut Report) {
-        let worst = solutions.iter().map(|s| s.residual).fold(0.0, f64::max);
+        let residual = solutions.iter().map(|s| s.residual).fold(0.0, f64::max);
         let converged = solutions.iter().all(|s| s.converged);
         let n_iter = solutions.iter().map(|s| s.n_iter).max().unwrap_or(0);
         report.solve = Some(SolveSummary {
             n_iter,
-            residual: worst,
+            residual,
             converged,
             preconditioner: if solver == KernelSolver::Cg { "gram".into() } else { String::new() },
             ..SolveSummary::default()
         });
         if !converged {
             let advice = if solver == KernelSolver::Cg { "raise max_iter" } else { "raise ambient_reg, or take cg" };
-            report.warnings.push(format!(
-                "the solver stopped after {n_iter} iterations at relative residual {worst:.1e}, before it had converged; {advice}"
-            ));
+            report.warnings.push(Warning::KernelNotConverged { n_iter, residual, advice });
         }
         if self.params.solver == KernelSolver::Auto {
             report.choose("solver", solver.name());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Csr, Labels};
+use lapwing_data::{Csr, Labels, Warning};
 use lapwing_graph::testkit::{blobs, dense_values};
 use lapwing_graph::{Graph, affinity_graph};
 
@@ -349,7 +349,7 @@ fn storages_agree() {
     let stored = fit(&base, true, &problem, &run(2));
     let made = fit(&LapSvmParams { memory: Some(0), ..base.clone() }, true, &problem, &run(2));
     assert!(made.labeling.scores == stored.labeling.scores);
-    assert!(made.report.warnings.iter().any(|text| text.contains("made anew")));
+    assert!(made.report.warnings.iter().any(|warning| matches!(warning, Warning::GramAnew { .. })));
     let single = fit(&LapSvmParams { precision: GramPrecision::Single, ..base.clone() }, true, &problem, &run(2));
     assert_close(single.labeling.scores.values(), stored.labeling.scores.values(), 1e-4, "single");
     let values = dense_values(&problem.0);

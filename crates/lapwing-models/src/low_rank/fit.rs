@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use lapwing_data::communicator::agree;
-use lapwing_data::{Communicator, Error, Matrix, Report, Result, RowSource, Run, Targets};
+use lapwing_data::{Communicator, Error, Matrix, Report, Result, RowSource, Run, Targets, Warning};
 use lapwing_graph::low_rank::{
     Blocks, FactorSpace, FactorSums, Landmarks, NystromMap, RowFactor, RowKernel, RowPass, Statistics, SumTree, Sums,
 };
@@ -154,11 +154,7 @@ impl Fit<'_> {
             return Err(Error::param("bandwidth", self.landmarks.width, expected));
         }
         if share > MANY_NONPOSITIVE {
-            report.warnings.push(format!(
-                "{} of {n} rows have degree 0 or less and were given the least degree; a wider bandwidth or factor \
-                 anchor avoids that",
-                found.n_nonpositive
-            ));
+            report.warnings.push(Warning::RaisedDegrees { n_rows: found.n_nonpositive as usize, n_samples: n });
         }
         Ok(())
     }
@@ -224,14 +220,10 @@ impl<F> Summed<F> {
             },
         )?;
         if solved.largest_eigenvalue > TOLERATED {
-            report.warnings.push(format!(
-                "the largest eigenvalue of the scaled affinity is {:.6}, above 1: alpha was divided by it; a wider \
-                 bandwidth or factor anchor avoids that",
-                solved.largest_eigenvalue
-            ));
+            report.warnings.push(Warning::LargeEigenvalue { eigenvalue: solved.largest_eigenvalue });
         }
         if unused > 0 {
-            report.warnings.push(format!("{unused} landmarks are near no row and were left out"));
+            report.warnings.push(Warning::UnusedLandmarks { n_landmarks: unused });
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use lapwing_data::communicator::agree;
 use lapwing_data::{
-    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets,
+    Alone, Communicator, Error, Features, Matrix, Report, Result, RowSource, Run, SolveSummary, Targets, Warning,
     peak_memory_bytes,
 };
 use lapwing_graph::low_rank::{LandmarkBandwidth, Landmarks, RowSample};
@@ -237,13 +237,9 @@ impl LowRank {
             .time("select", run, |report| select::select(source, &sample, &landmarks, targets, params, report, run))?;
         landmarks.width *= widening;
         report.choose("bandwidth", landmarks.width);
-        if sample.extent() > MOST_WIDTHS * landmarks.width {
-            report.warnings.push(format!(
-                "rows reach {:.0} times the bandwidth {:.3e} from their mean, too far to be told apart in single precision; \
-                 scale the features, or take fewer landmarks",
-                sample.extent() / landmarks.width,
-                landmarks.width
-            ));
+        let (extent, bandwidth) = (sample.extent(), landmarks.width);
+        if extent > MOST_WIDTHS * bandwidth {
+            report.warnings.push(Warning::FarRows { extent, bandwidth });
         }
         if self.params.select == Select::Auto {
             report.choose("alpha", params.alpha);
@@ -260,12 +256,11 @@ impl LowRank {
         let given = self.params.n_landmarks;
         let count = given.min(n);
         if self.given.is_none() && count == given && count < 2 * c {
-            let few = format!("n_landmarks is {given}, too few to tell {c} classes apart; take {} or more", 2 * c);
-            report.warnings.push(few);
+            report.warnings.push(Warning::FewLandmarks { n_landmarks: given, n_classes: c });
         }
         if self.given.is_none() && count < given {
             report.choose("n_landmarks", count);
-            report.warnings.push(format!("n_landmarks is {given}, but there are only {n} rows; using {n}"));
+            report.warnings.push(Warning::ManyLandmarks { given, n_samples: n });
         }
         count
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::{Matrix, Report, Result, RowSource, Run, Targets, hash};
+use lapwing_data::{Matrix, Report, Result, RowSource, Run, Targets, Warning, hash};
 use lapwing_graph::low_rank::labeled_within;
 
 use super::LowRankExtension;
@@ -114,12 +114,8 @@ impl RowFit {
     /// Warns of rows without evidence, counted in `report.n_unreached`.
     pub fn note_unreached(report: &mut Report) {
         if report.n_unreached > 0 {
-            let n = report.n_samples;
-            report.warnings.push(format!(
-                "{} of {n} rows have no evidence: they are so far from all landmarks, or from those of any label, that \
-                 similarities are 0; a wider bandwidth gives them some",
-                report.n_unreached
-            ));
+            let (n_rows, n_samples) = (report.n_unreached, report.n_samples);
+            report.warnings.push(Warning::NoEvidence { n_rows, n_samples });
         }
     }
 }

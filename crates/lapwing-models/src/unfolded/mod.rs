@@ -44,7 +44,7 @@ mod train;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets};
+use lapwing_data::{Error, Features, Matrix, Report, Result, Run, Targets, Warning};
 use lapwing_graph::{AffinityGraph, Graph, GraphParams};
 use lapwing_solve::{Propagator, Shortfall};
 
@@ -134,8 +134,7 @@ impl UnfoldedGnn {
         let Fitting { problem, ref mut report, run } = *fitting;
         report.warnings.extend(faint_edges(&affinity.graph, self.params.self_loop));
         if self.params.l2_reg == Some(0.0) && self.params.loss == NodeLoss::CrossEntropy {
-            let reason = "l2_reg is 0: where the labeled nodes can be told apart, cross-entropy has no minimizer";
-            report.warnings.push(reason.into());
+            report.warnings.push(Warning::NoMinimizer {});
         }
         // The norm and the degrees do not act on the mean of the values.
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
@@ -234,14 +233,9 @@ impl UnfoldedGnn {
 }
 
 /// A warning if degrees are so small beside `self_loop` that edges have next to no effect.
-fn faint_edges(graph: &Graph, self_loop: f64) -> Option<String> {
-    let mean = graph.degree().iter().sum::<f64>() / graph.n_samples().max(1) as f64;
-    (mean > 0.0 && mean < MOST_FAINT * self_loop).then(|| {
-        format!(
-            "self_loop is {self_loop}, but the weights of a node add up to {mean:.1e} on average: neighbors count for next \
-             to nothing; scale the weights up, or take a smaller self_loop"
-        )
-    })
+fn faint_edges(graph: &Graph, self_loop: f64) -> Option<Warning> {
+    let degree = graph.degree().iter().sum::<f64>() / graph.n_samples().max(1) as f64;
+    (degree > 0.0 && degree < MOST_FAINT * self_loop).then_some(Warning::FaintEdges { self_loop, degree })
 }
 
 impl UnfoldedGnn {

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, available_memory_bytes};
+use lapwing_data::{Error, Matrix, Report, Result, Run, SolveSummary, Warning, available_memory_bytes};
 use lapwing_graph::Graph;
 use lapwing_solve::products::times;
 use lapwing_solve::{Propagator, Shortfall};
@@ -418,10 +418,7 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
 /// A warning if features or scores were smoothed less than to the tolerance.
 pub(super) fn note_shortfall(shortfall: Option<Shortfall>, report: &mut Report) {
     if let Some(Shortfall { n_iter, residual, tol }) = shortfall {
-        report.warnings.push(format!(
-            "smoothing over the graph stopped after {n_iter} iterations at relative residual {residual:.1e}, above {tol:.1e}: scores \
-             may be off; scale features, or lower graph_reg"
-        ));
+        report.warnings.push(Warning::SmoothingNotConverged { n_iter, residual, tol });
     }
 }
 
@@ -429,11 +426,7 @@ pub(super) fn note_shortfall(shortfall: Option<Shortfall>, report: &mut Report) 
 pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     if !trace.converged {
         let (n_iter, gap) = (trace.n_iter, trace.relative_gap());
-        let reached = if gap.is_finite() { format!("{gap:.1e}") } else { "unknown".into() };
-        report.warnings.push(format!(
-            "the solver stopped after {n_iter} iterations, its estimated suboptimality {reached}, above tol {tol:.1e}; raise \
-             max_iter or tol, or take solver auto"
-        ));
+        report.warnings.push(Warning::TrainingNotConverged { n_iter, gap, tol });
     }
 }
 

@@ -35,7 +35,7 @@ mod rotation;
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, above, at_least};
-use lapwing_data::{Matrix, Result, Run, Targets, check_memory, parameters};
+use lapwing_data::{Matrix, Result, Run, Targets, Warning, check_memory, parameters};
 use lapwing_solve::dense::{least_squares, solve_spd};
 use rayon::prelude::*;
 
@@ -224,7 +224,7 @@ impl Method for Eigenfunction {
         })?;
         let smoothest = report.time("densities", run, |_| self.smoothest(&rotated, run))?;
         if smoothest.1.is_empty() {
-            report.warnings.push("no function varies along any axis: fewer than 30 rows, or all are equal".into());
+            report.warnings.push(Warning::NoFunction {});
         }
         let extension =
             report.time("solve", run, |_| self.fitted(rotation, &rotated, smoothest, problem.targets, run))?;

@@ -1,0 +1,189 @@
+//! What a run says about its own result: each warning holds facts, from which its text is composed.
+
+use serde::{Serialize, Serializer};
+
+/// Declares all warnings, under their kinds and what to do about each kind.
+macro_rules! warnings {
+    ($($kind:literal, $what:literal { $($text:literal $(, $value:expr)* => $name:ident { $($field:ident: $type:ty),* })* })*) => {
+        /// A reason to look at a result before it is used; the run itself went well, or it would have ended in an
+        /// [`Error`](crate::Error).
+        ///
+        /// There is one variant for each text, and few [kinds](Self::kind). A kind says what to do about the warning, whatever the
+        /// method: a program that reacts to warnings knows the kinds, and a new method brings new texts but rarely a new kind.
+        /// All texts stand here, as those of errors do, so that equal cases have equal words.
+        #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+        #[non_exhaustive]
+        #[allow(missing_docs)] // The text, which documents a variant, says what its fields are.
+        pub enum Warning {
+            $($(#[doc = $text] #[error($text $(, $value)*)] $name { $($field: $type),* },)*)*
+        }
+
+        impl Warning {
+            /// Every kind.
+            pub const KINDS: &[&str] = &[$($kind),*];
+
+            /// The stable name of the kind, which says what to do:
+            $(#[doc = concat!("- `", $kind, "`: ", $what)])*
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $($(Self::$name { .. })|* => $kind,)*
+                }
+            }
+        }
+    };
+}
+
+warnings! {
+    "unreached", "label one row in each part of the graph, or connect the parts" {
+        "no label reaches {} in {} of the graph; {advice}", counted(n_rows, "row"), counted(n_components, "component")
+            => Unreached { n_rows: usize, n_components: usize, advice: &'static str }
+        "no label reaches {n_rows} of the rows: their nearest chosen rows lie in {n_components} components of the graph that \
+         hold no label; label one row in each, or raise the number of neighbors"
+            => UnreachedSample { n_rows: usize, n_components: usize }
+        "no label reaches {whom}{n_rows} of {n_samples} rows"
+            => UnreachedNew { whom: &'static str, n_rows: usize, n_samples: usize }
+        "{n_rows} of {n_samples} rows have no evidence: they are so far from all landmarks, or from those of any label, that \
+         similarities are 0; a wider bandwidth gives them some"
+            => NoEvidence { n_rows: usize, n_samples: usize }
+    }
+    "not-converged", "raise `max_iter` or `tol`" {
+        "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}; raise max_iter or \
+         tol"
+            => NotConverged { n_iter: usize, residual: f64, tol: f64 }
+        "the solver stopped after {n_iter} iterations with {n_open} labels undecided: the exact solution of this graph may give \
+         them other classes; raise max_iter"
+            => Undecided { n_iter: usize, n_open: usize }
+        "the solver stopped after {n_iter} iterations at relative residual {residual:.1e}, before it had converged; {advice}"
+            => KernelNotConverged { n_iter: usize, residual: f64, advice: &'static str }
+        "the solver stopped after {n_iter} iterations, its estimated suboptimality {}, above tol {tol:.1e}; raise max_iter or tol, \
+         or take solver auto", known(*gap)
+            => TrainingNotConverged { n_iter: usize, gap: f64, tol: f64 }
+        "the solver stopped after {n_iter} steps of learning the graph, at a relative gap of {gap:.1e}; rows at very different \
+         distances make it hard: scale the features or remove outliers, or raise max_iter or tol"
+            => LearningNotConverged { n_iter: usize, gap: f64 }
+        "smoothing over the graph stopped after {n_iter} iterations at relative residual {residual:.1e}, above {tol:.1e}: scores may \
+         be off; scale the features, or lower graph_reg"
+            => SmoothingNotConverged { n_iter: usize, residual: f64, tol: f64 }
+        "a system for resistances stopped after {n_iter} iterations at relative residual {residual:.1e}, above tol {tol:.1e}: \
+         {effect}"
+            => ResistancesNotConverged { n_iter: usize, residual: f64, tol: f64, effect: &'static str }
+    }
+    "low-recall", "search for neighbors exactly" {
+        "the neighbor search found {recall:.3} of the true neighbors, below its target of {target}; rows of so high a dimension \
+         need an exact search"
+            => LowRecall { recall: f64, target: f64 }
+    }
+    "one-class", "label rows of other classes" {
+        "all labels are of one class, {class}: every row will get it"
+            => OneClass { class: String }
+    }
+    "lost-classes", "hold the classes to sizes, or give more labels" {
+        "class {class} was given to {:.1} % of the rows, but has {:.0} % of the labels: the others may have been lost; give \
+         class_prior with decision sizes, or more labels", 100.0 * share, 100.0 * among_labels
+            => LostClasses { class: String, share: f64, among_labels: f64 }
+    }
+    "class-sizes", "check the sizes of the classes: they are not those asked for" {
+        "labels look chosen evenly, about as many of every class, and say nothing about the sizes of the classes: decided without \
+         sizes; give class_prior, or labels_drawn random if they were drawn at random"
+            => UnknownSizes {}
+        "class {class} misses its size by {miss} of {n_reached} rows: so many rows have equal scores, which no offset tells apart"
+            => MissedSize { class: String, miss: usize, n_reached: usize }
+    }
+    "indistinct-rows", "scale or clean the features" {
+        "{n_rows} of {n_samples} rows equal all their neighbors, so that their distances say nothing; if the rows should differ, \
+         their numbers are too large for their differences (double precision has 16 digits): subtract the common part before \
+         they are written or rounded"
+            => EqualRows { n_rows: usize, n_samples: usize }
+        "rows reach {:.0} times the bandwidth {bandwidth:.3e} from their mean, too far to be told apart in single precision; scale \
+         the features, or take fewer landmarks", extent / bandwidth
+            => FarRows { extent: f64, bandwidth: f64 }
+        "no function varies along any axis: fewer than 30 rows, or all are equal"
+            => NoFunction {}
+    }
+    "missing-edges", "allow the learned graph more pairs" {
+        "repairs of the learned graph ended before their time; pairs of {n_rows} rows may be missing"
+            => UnrepairedRows { n_rows: usize }
+        "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair", 100.0 * share
+            => SaturatedRows { share: f64 }
+    }
+    "unsuitable-parameter", "change the value of the parameter" {
+        "class mass normalization degenerates at graph_reg · mean degree = {product:.1}; use one below 1"
+            => DegenerateMass { product: f64 }
+        "n_landmarks is {n_landmarks}, too few to tell {n_classes} classes apart; take {} or more", 2 * n_classes
+            => FewLandmarks { n_landmarks: usize, n_classes: usize }
+        "{n_rows} of {n_samples} rows have degree 0 or less and were given the least degree; a wider bandwidth or factor anchor \
+         avoids that"
+            => RaisedDegrees { n_rows: usize, n_samples: usize }
+        "the largest eigenvalue of the scaled affinity is {eigenvalue:.6}, above 1: alpha was divided by it; a wider bandwidth or \
+         factor anchor avoids that"
+            => LargeEigenvalue { eigenvalue: f64 }
+        "self_loop is {self_loop}, but the weights of a node add up to {degree:.1e} on average: neighbors count for next to \
+         nothing; scale the weights up, or take a smaller self_loop"
+            => FaintEdges { self_loop: f64, degree: f64 }
+        "l2_reg is 0: where the labeled nodes can be told apart, cross-entropy has no minimizer"
+            => NoMinimizer {}
+        "resistances were solved to {tol:.0e} only: edges over weak cuts may have been taken for dispensable; use a tol of at \
+         most {most:.0e}"
+            => CoarseResistances { tol: f64, most: f64 }
+    }
+    "not-as-given", "nothing, or give what can be used: something given was replaced or left out" {
+        "n_eigenvectors is {given}, but the graph has {n_components} components that hold labels, each with a constant vector of \
+         its own; using {n_components}"
+            => FewEigenvectors { given: usize, n_components: usize }
+        "n_landmarks is {given}, but there are only {n_samples} rows; using {n_samples}"
+            => ManyLandmarks { given: usize, n_samples: usize }
+        "{n_landmarks} landmarks are near no row and were left out"
+            => UnusedLandmarks { n_landmarks: usize }
+        "validation rows have no part in solver {solver} with stopping {stopping}"
+            => UnusedValidation { solver: &'static str, stopping: &'static str }
+    }
+    "large-kernel", "nothing, or give more memory or a number of landmarks" {
+        "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \
+         kernel itself"
+            => ApproximateKernel { n_samples: usize, n_landmarks: usize }
+        "the Gram matrix of {n_samples} rows does not fit the memory it may take, and is made anew in every iteration"
+            => GramAnew { n_samples: usize }
+    }
+    "not-compared", "check the weights of the edges: they are 0 or too far apart" {
+        "the sparse graph could not be compared with the input graph: the quadratic forms of all probe vectors are 0 or overflow"
+            => NotCompared {}
+    }
+    "no-graph", "give the graph of the new rows" {
+        "the model was fitted on a graph of its own, and no --graph is given: rows count as nodes without edges"
+            => NoGraph {}
+    }
+}
+
+/// As `{"kind", "text"}`.
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([("kind", self.kind().to_owned()), ("text", self.to_string())])
+    }
+}
+
+fn counted(n: &usize, what: &str) -> String {
+    format!("{n} {what}{}", if *n == 1 { "" } else { "s" })
+}
+
+fn known(gap: f64) -> String {
+    if gap.is_finite() { format!("{gap:.1e}") } else { "unknown".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_kind_and_text() {
+        let unreached = Warning::Unreached { n_rows: 1, n_components: 2, advice: "look" };
+        let expected = r#"{"kind":"unreached","text":"no label reaches 1 row in 2 components of the graph; look"}"#;
+        assert_eq!(serde_json::to_string(&unreached).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_page_lists_every_kind() {
+        let (_, table) = include_str!("../../../docs/cli.md").split_once("| kind of a warning |").unwrap();
+        let listed = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        assert!(listed.eq(Warning::KINDS.iter().copied()));
+    }
+}
