@@ -1,41 +1,18 @@
 //! Laplacian systems.
 
-use lapwing::data::{Error, Matrix};
-use lapwing::solve::{Constraint, Graph, LaplacianParams, LaplacianSolver, PreconditionerChoice};
+use lapwing::data::Matrix;
+use lapwing::solve::{Constraint, Graph, LaplacianParams, LaplacianSolver};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{CsrInput, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
-use crate::error::to_py;
+use crate::parameters::filled;
 
 /// A prepared system.
 #[pyclass(frozen, module = "lapwing._lapwing")]
 pub struct Solver(LaplacianSolver);
-
-/// Preconditioner, tolerance and most iterations.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct SolverOptions {
-    preconditioner: String,
-    tol: f64,
-    max_iter: usize,
-    max_fill: f64,
-}
-
-impl SolverOptions {
-    fn params(&self) -> Result<LaplacianParams, Error> {
-        let preconditioner = PreconditionerChoice::parse(&self.preconditioner)?;
-        Ok(LaplacianParams {
-            preconditioner,
-            tol: self.tol,
-            max_iter: self.max_iter,
-            max_fill: self.max_fill,
-            ..LaplacianParams::default()
-        })
-    }
-}
 
 #[pymethods]
 impl Solver {
@@ -46,10 +23,10 @@ impl Solver {
         adjacency: CsrInput<'py, f64>,
         diagonal: Option<PyReadonlyArray1<'py, f64>>,
         regularization: Option<f64>,
-        options: SolverOptions,
+        parameters: &Bound<'py, PyDict>,
         control: Control,
     ) -> PyResult<Self> {
-        let params = options.params().map_err(to_py)?;
+        let params: LaplacianParams = filled(parameters)?;
         let adjacency = adjacency.matrix()?;
         let diagonal = diagonal.as_ref().map(vector).transpose()?;
         let solver = control.run(py, move |run| {

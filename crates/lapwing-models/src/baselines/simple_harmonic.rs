@@ -45,7 +45,7 @@ const CUTOFF: f64 = 1e-6;
 parameters! {
     /// Parameters of Simple-HFS.
     pub struct SimpleHarmonicParams {
-        /// Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows, but
+        /// Eigenvectors q of the graph, at most the number of rows. Auto is the least of l/2, 3·√l and 100 for l labeled rows, but
         /// at least one for each class.
         n_eigenvectors: Option<usize> = None, or "auto", in at_least(1.0);
         /// Residual ‖Lu − λu‖ / λ of each eigenvector.

@@ -66,9 +66,9 @@ pub enum ClassPrior {
 parameters! {
     /// Parameters of the harmonic methods.
     pub struct HarmonicParams {
-        /// Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-        /// units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-        /// auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+        /// Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
+        /// units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at random;
+        /// 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
         graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
         /// Which harmonic function.
         form: Form = Form::Auto;
@@ -76,8 +76,8 @@ parameters! {
         clamp: Clamp = Clamp::Soft;
         /// How scores become a class.
         decision: Decision = Decision::Auto;
-        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
-        /// takes the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions
+        /// Shares of the classes, one for each class in the order of their names. Labeled takes the frequencies of the given
+        /// labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
         /// mass and sizes aim at it.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// Relative residual at which the solver stops.

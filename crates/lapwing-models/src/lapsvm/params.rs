@@ -98,13 +98,13 @@ parameters! {
         bandwidth: Option<f64> = None, or "auto", in above(0.0), if [kernel: "rbf", "low-rank"];
         /// Degree of the polynomial kernel.
         degree: u32 = 3, in at_least(1.0).at_most(100.0), if [kernel: "poly"];
-        /// Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows and
-        /// 500 beyond.
+        /// Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel itself,
+        /// whatever it costs.
         n_landmarks: KernelLandmarks = KernelLandmarks::Auto, if [kernel: "rbf", "poly", "low-rank"];
         /// Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
         /// labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
         ambient_reg: Option<f64> = None, or "auto", in above(0.0);
-        /// Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation where
+        /// Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation where
         /// every class has two labels, and is the number of labels over the number of rows elsewhere.
         graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
         /// Laplacian of the graph.
@@ -131,7 +131,7 @@ parameters! {
         max_iter: usize = 10_000, in at_least(1.0);
         /// Precision in which the Gram matrix is stored.
         precision: GramPrecision = GramPrecision::Auto;
-        /// Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+        /// Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every product.
         memory: Option<u64> = None, or "auto", in at_least(0.0);
     }
 }

@@ -76,13 +76,13 @@ choices! {
 parameters! {
     /// Parameters of low-rank label propagation (Petegrosso et al., arXiv 1702.08884), with defaults of our measurements.
     pub struct LowRankParams {
-        /// Landmarks k. More are more accurate and take longer; of fewer rows all are taken, with a warning.
+        /// Landmarks k: more are more accurate and take longer. Of fewer rows all are taken, with a warning.
         n_landmarks: usize = 100, in at_least(1.0).at_most(65536.0);
         /// Factor that stands for the affinity.
         factor: FactorKind = FactorKind::Anchor;
         /// Where landmarks come from.
         landmarks: LandmarkRule = LandmarkRule::KMeans;
-        /// Nearest landmarks s that each row is a mixture of. 0 means all.
+        /// Nearest landmarks s that each row is a mixture of; 0 means all.
         n_nearest: usize = 3, in at_least(0.0), if [factor: "anchor"];
         /// Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto goes by the distances of rows to their nearest
         /// landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.
@@ -91,8 +91,8 @@ parameters! {
         alpha: f64 = 0.9, in at_least(0.0).below(1.0);
         /// How label columns are scaled before they are propagated.
         balance: Balance = Balance::Balanced;
-        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
-        /// takes the frequencies of the given labels. For balance prior, and for rows without evidence.
+        /// Shares of the classes, one for each class in the order of their names. Labeled takes the frequencies of the given
+        /// labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// How scores are made from landmarks.
         head: Head = Head::Propagation, if [factor: "anchor"];
@@ -117,7 +117,7 @@ parameters! {
         glnp_start: GlnpStart = GlnpStart::KMeans, if [factor: "glnp"];
         /// Most iterations of learning a factor, each of which reads all rows. 100 usually end it.
         glnp_max_iter: usize = 100, in at_least(0.0), if [factor: "glnp"];
-        /// Share of the squared norm of the rows by which five iterations must lower the objective. Less ends the iteration.
+        /// Share of the squared norm of the rows by which five iterations must lower the objective, or learning ends.
         glnp_tol: f64 = 1e-5, in at_least(0.0).below(1.0), if [factor: "glnp"];
         /// Rows drawn at random to fit on, beside the labeled ones.
         fit_rows: Option<usize> = None, or "all", in at_least(1.0);

@@ -112,10 +112,10 @@ impl NodeLoss {
 parameters! {
     /// How an unfolded graph network is made and trained.
     pub struct UnfoldedParams {
-        /// Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and 20
+        /// Weight λ of smoothness over the graph; 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and 20
         /// for labels that are held out, and 10 where a class has fewer than three labels.
         graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
-        /// What is added to every degree (Yang et al. 2021 have 1).
+        /// What is added to every degree. 1 as in Yang et al. 2021.
         self_loop: f64 = 1.0, in above(0.0);
         /// What is minimized over the labeled nodes.
         loss: NodeLoss = NodeLoss::CrossEntropy;

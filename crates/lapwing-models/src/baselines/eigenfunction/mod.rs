@@ -62,7 +62,7 @@ const LEAST_EXTENT: f64 = 1e-10;
 parameters! {
     /// Parameters of the eigenfunctions; the numbers of functions and axes are round ones of ours.
     pub struct EigenfunctionParams {
-        /// Functions q. Fewer where there are not so many.
+        /// Functions q, fewer where there are not so many.
         n_eigenfunctions: usize = 64, in at_least(1.0);
         /// Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.
         n_components: Option<usize> = None, or "auto", in at_least(1.0);
