@@ -16,7 +16,7 @@ choices! {
         TwoLevel = "two-level",
         /// A random approximate Cholesky factor: for meshes, chains and weights over many orders of magnitude.
         ApproxCholesky = "approx-cholesky",
-        /// None.
+        /// No preconditioner.
         None = "none",
     }
 }
