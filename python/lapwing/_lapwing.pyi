@@ -48,7 +48,7 @@ class Solver:
         adjacency: _Csr,
         diagonal: NDArray[np.float64] | None,
         regularization: float | None,
-        options: dict[str, Any],
+        parameters: dict[str, Any],
         control: dict[str, Any],
     ) -> Solver: ...
     def solve(

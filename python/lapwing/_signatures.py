@@ -83,7 +83,7 @@ loss_curve_ : ndarray of shape (n_iter_ + 1,)
 
 HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -113,8 +113,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -134,9 +134,9 @@ zero_rows : {"error", "allow"}, default="error"
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
+    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
+    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
@@ -165,9 +165,9 @@ decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default=
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
-    the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions mass and
-    sizes aim at it.
+    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
+    mass and sizes aim at it.
 tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.
 max_iter : int >= 1, default=10000
@@ -211,7 +211,7 @@ callback : callable or None, default=None
 
 HARMONIC_REGRESSOR_PARAMETERS = """
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -241,8 +241,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -262,9 +262,9 @@ zero_rows : {"error", "allow"}, default="error"
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
+    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
+    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
@@ -312,7 +312,7 @@ callback : callable or None, default=None
 
 SPARSE_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -342,8 +342,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -363,9 +363,9 @@ zero_rows : {"error", "allow"}, default="error"
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
+    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
+    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
@@ -394,9 +394,9 @@ decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default=
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
-    the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions mass and
-    sizes aim at it.
+    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
+    mass and sizes aim at it.
 tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.
 max_iter : int >= 1, default=10000
@@ -442,8 +442,8 @@ sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle
     - "auto": By degree where a pilot finds no weak cut, else by leverage score.
 
 capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds,
-    less distortion and less work for each edge.
+    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
+    rounds, less distortion and less work for each edge.
 n_projections : int in [1, 1024], default=32
     Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
     projections it dominates the distortion.
@@ -479,7 +479,7 @@ callback : callable or None, default=None
 
 LOW_RANK_PROPAGATION_CLASSIFIER_PARAMETERS = """
 n_landmarks : int in [1, 65,536], default=100
-    Landmarks k. More are more accurate and take longer; of fewer rows all are taken, with a warning.
+    Landmarks k: more are more accurate and take longer. Of fewer rows all are taken, with a warning.
 factor : {"anchor", "nystrom", "glnp"}, default="anchor"
     Factor that stands for the affinity.
 
@@ -495,7 +495,7 @@ landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_feature
     - "uniform": Rows drawn without replacement.
 
 n_nearest : int >= 0, default=3
-    Nearest landmarks s that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".
+    Nearest landmarks s that each row is a mixture of; 0 means all. Has an effect only with `factor` "anchor".
 bandwidth : float > 0, "auto", "median" or "knn:K", default="auto"
     Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto goes by the distances of rows to their nearest
     landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.
@@ -509,8 +509,8 @@ balance : {"balanced", "raw", "prior"}, default="balanced"
     - "prior": Balanced, times the class prior.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
-    the frequencies of the given labels. For balance prior, and for rows without evidence.
+    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.
 head : {"propagation", "regression"}, default="propagation"
     How scores are made from landmarks. Has an effect only with `factor` "anchor".
 
@@ -567,8 +567,8 @@ glnp_max_iter : int >= 0, default=100
     Most iterations of learning a factor, each of which reads all rows. 100 usually end it. Has an effect only with
     `factor` "glnp".
 glnp_tol : float in [0, 1), default=1e-05
-    Share of the squared norm of the rows by which five iterations must lower the objective. Less ends the iteration.
-    Has an effect only with `factor` "glnp".
+    Share of the squared norm of the rows by which five iterations must lower the objective, or learning ends. Has an
+    effect only with `factor` "glnp".
 fit_rows : int >= 1 or "all", default="all"
     Rows drawn at random to fit on, beside the labeled ones.
 decision : {"auto", "sizes"}, default="auto"
@@ -620,13 +620,13 @@ bandwidth : float > 0 or "auto", default="auto"
 degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
 n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
+    Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel
+    itself, whatever it costs. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
 ambient_reg : float > 0 or "auto", default="auto"
     Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
     labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
+    Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation
     where every class has two labels, and is the number of labels over the number of rows elsewhere.
 laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
@@ -676,9 +676,10 @@ precision : {"auto", "single", "double"}, default="auto"
     - "double": 64 bits.
 
 memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
+    product.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -708,8 +709,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -735,8 +736,8 @@ decision : {"auto", "sizes"}, default="auto"
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
-    estimates them from the given labels. Has an effect only with `decision` "sizes".
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
 size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
@@ -783,13 +784,13 @@ bandwidth : float > 0 or "auto", default="auto"
 degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
 n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
+    Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel
+    itself, whatever it costs. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
 ambient_reg : float > 0 or "auto", default="auto"
     Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
     labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
+    Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation
     where every class has two labels, and is the number of labels over the number of rows elsewhere.
 laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
@@ -838,9 +839,10 @@ precision : {"auto", "single", "double"}, default="auto"
     - "double": 64 bits.
 
 memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
+    product.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -870,8 +872,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -897,8 +899,8 @@ decision : {"auto", "sizes"}, default="auto"
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
-    estimates them from the given labels. Has an effect only with `decision` "sizes".
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
 size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
@@ -945,13 +947,13 @@ bandwidth : float > 0 or "auto", default="auto"
 degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
 n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
+    Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel
+    itself, whatever it costs. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
 ambient_reg : float > 0 or "auto", default="auto"
     Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
     labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
+    Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation
     where every class has two labels, and is the number of labels over the number of rows elsewhere.
 laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
@@ -983,9 +985,10 @@ precision : {"auto", "single", "double"}, default="auto"
     - "double": 64 bits.
 
 memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
+    product.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1015,8 +1018,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -1051,10 +1054,10 @@ callback : callable or None, default=None
 
 UNFOLDED_GNNCLASSIFIER_PARAMETERS = """
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
+    Weight λ of smoothness over the graph; 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
     20 for labels that are held out, and 10 where a class has fewer than three labels.
 self_loop : float > 0, default=1.0
-    What is added to every degree (Yang et al. 2021 have 1).
+    What is added to every degree. 1 as in Yang et al. 2021.
 loss : {"cross-entropy", "mse"}, default="cross-entropy"
     What is minimized over the labeled nodes.
 
@@ -1114,7 +1117,7 @@ tol : float in (0, 1), default=1e-06
 max_iter : int >= 1, default=1000
     Most iterations of the training.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1144,8 +1147,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -1171,8 +1174,8 @@ decision : {"auto", "sizes"}, default="auto"
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
-    estimates them from the given labels. Has an effect only with `decision` "sizes".
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
 size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
@@ -1201,10 +1204,10 @@ callback : callable or None, default=None
 
 UNFOLDED_GNNREGRESSOR_PARAMETERS = """
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
+    Weight λ of smoothness over the graph; 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
     20 for labels that are held out, and 10 where a class has fewer than three labels.
 self_loop : float > 0, default=1.0
-    What is added to every degree (Yang et al. 2021 have 1).
+    What is added to every degree. 1 as in Yang et al. 2021.
 l2_reg : float >= 0 or "auto", default="auto"
     Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1
     for cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.
@@ -1258,7 +1261,7 @@ tol : float in (0, 1), default=1e-06
 max_iter : int >= 1, default=1000
     Most iterations of the training.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1288,8 +1291,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -1354,10 +1357,10 @@ callback : callable or None, default=None
 
 SUBSAMPLING_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_subsample : int >= 1 or "auto", default="auto"
-    Rows in the graph, at least the labeled ones. More than all rows means all; auto is the larger of 2000 and four
-    times the labeled rows.
+    Rows in the graph, at least the labeled ones. Auto is the larger of 2000 and four times the labeled rows. More than
+    all rows means all.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1387,8 +1390,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -1408,9 +1411,9 @@ zero_rows : {"error", "allow"}, default="error"
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
+    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
+    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
@@ -1439,9 +1442,9 @@ decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default=
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
-    the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions mass and
-    sizes aim at it.
+    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
+    mass and sizes aim at it.
 tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.
 max_iter : int >= 1, default=10000
@@ -1474,9 +1477,9 @@ callback : callable or None, default=None
 
 SIMPLE_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 n_eigenvectors : int >= 1 or "auto", default="auto"
-    Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows,
+    Eigenvectors q of the graph, at most the number of rows. Auto is the least of l/2, 3·√l and 100 for l labeled rows,
     but at least one for each class.
 tol : float in (0, 1), default=1e-08
     Residual ‖Lu − λu‖ / λ of each eigenvector.
@@ -1511,8 +1514,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -1538,8 +1541,8 @@ decision : {"auto", "sizes"}, default="auto"
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
-    estimates them from the given labels. Has an effect only with `decision` "sizes".
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
 size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
@@ -1571,7 +1574,7 @@ callback : callable or None, default=None
 
 EIGENFUNCTION_CLASSIFIER_PARAMETERS = """
 n_eigenfunctions : int >= 1, default=64
-    Functions q. Fewer where there are not so many.
+    Functions q, fewer where there are not so many.
 n_components : int >= 1 or "auto", default="auto"
     Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.
 n_bins : int >= 2, default=50
@@ -1593,8 +1596,8 @@ decision : {"auto", "sizes"}, default="auto"
     - "sizes": Largest score after offsets at which each class has a size within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
-    estimates them from the given labels. Has an effect only with `decision` "sizes".
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
 size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
@@ -1623,7 +1626,7 @@ callback : callable or None, default=None
 
 NEIGHBOR_INDEX_PARAMETERS = """
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1661,7 +1664,7 @@ callback : callable or None, default=None
 
 GRAPH_LEARNER_PARAMETERS = """
 n_neighbors : int >= 1, default=10
-    Neighbors of each row. Below the number of rows. They are wanted on average, and decide the sparsity θ where that is
+    Neighbors of each row, below the number of rows. They are wanted on average, and decide the sparsity θ where that is
     auto. At most n_samples − 2 then.
 metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
     Distance between rows. "precomputed" takes squared distances as X.
@@ -1690,7 +1693,7 @@ support_factor : float >= 1 or None, default=3.0
     Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; None
     allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).
 sparsity : float > 0 or "auto", default="auto"
-    Sparsity θ of the graph. The larger, the sparser; auto derives it from the number of neighbors.
+    Sparsity θ of the graph: the larger, the sparser. Auto derives it from the number of neighbors.
 scale : float > 0, default=1.0
     Factor δ of all learned weights.
 solver : {"auto", "newton", "primal-dual"}, default="auto"
@@ -1744,8 +1747,8 @@ sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle
     - "auto": By degree where a pilot finds no weak cut, else by leverage score.
 
 capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds,
-    less distortion and less work for each edge.
+    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
+    rounds, less distortion and less work for each edge.
 n_projections : int in [1, 1024], default=32
     Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
     projections it dominates the distortion.
@@ -1772,11 +1775,42 @@ verbose : int or bool, default=0
 callback : callable or None, default=None
     Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
 
+LAPLACIAN_SOLVER_PARAMETERS = """
+adjacency : sparse matrix, Graph or array-like of shape (n_samples, n_samples)
+    W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal has no
+    effect.
+diagonal : array-like of shape (n_samples,) or None, default=None
+    Added to the diagonal of L; at least 0. None is all zeros.
+preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
+    Preconditioner of the conjugate gradients.
+
+    - "auto": Whichever suits the system, by a few trial iterations; a solve that goes slowly changes it.
+    - "jacobi": The diagonal: enough on graphs that mix quickly.
+    - "two-level": The diagonal and a coarse system on cells of the graph: for neighbor graphs.
+    - "approx-cholesky": A random approximate Cholesky factor: for meshes, chains and weights over many orders of
+      magnitude.
+    - "none": No preconditioner.
+
+tol : float in (0, 1), default=1e-08
+    Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.
+max_iter : int >= 1, default=10000
+    Most iterations.
+max_fill : float in (0, ∞], default=32.0
+    Most entries of an approximate Cholesky factor for each edge and row.
+random_state : int, RandomState, Generator or None, default=0
+    Seed of the approximate Cholesky factor. None draws one from NumPy's global generator.
+n_jobs : int or None, default=None
+    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
+verbose : int or bool, default=0
+    Whether to write the time of each phase to standard error.
+callback : callable or None, default=None
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
+
 KNEIGHBORS_PARAMETERS = """
 X : array-like or sparse matrix of shape (n_samples, n_features)
     Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1818,7 +1852,7 @@ KNN_GRAPH_PARAMETERS = """
 X : array-like or sparse matrix of shape (n_samples, n_features)
     Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.
 n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.
+    Neighbors of each row, below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -1848,8 +1882,8 @@ symmetrize : {"union", "mean", "mutual"}, default="mean"
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 
 bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".
 knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -1902,8 +1936,8 @@ sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle
     - "auto": By degree where a pilot finds no weak cut, else by leverage score.
 
 capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds,
-    less distortion and less work for each edge.
+    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
+    rounds, less distortion and less work for each edge.
 n_projections : int in [1, 1024], default=32
     Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
     projections it dominates the distortion.

@@ -13,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _lapwing
 from ._control import Callback, run_control
 from ._inputs import csr_parts
-from ._parameters import NamedParameters
+from ._parameters import NamedParameters, documented_by
+from ._signatures import LAPLACIAN_SOLVER_PARAMETERS
 
 Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "none"]
 
 
+@documented_by(LAPLACIAN_SOLVER_PARAMETERS)
 class LaplacianSolver(NamedParameters):
     """Solve (L + diag(diagonal))·x = b, with L = D − W the Laplacian of a symmetric non-negative W.
 
@@ -27,30 +29,6 @@ class LaplacianSolver(NamedParameters):
 
     Parameters
     ----------
-    adjacency : sparse matrix, Graph or array-like of shape (n_samples, n_samples)
-        W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal
-        has no effect.
-    diagonal : array-like of shape (n_samples,) or None, default=None
-        Added to the diagonal of L; at least 0. None is all zeros.
-    preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
-        The diagonal ("jacobi") is enough on graphs that mix quickly, the diagonal and a coarse system on cells of the
-        graph ("two-level") on neighbor graphs; meshes, chains and weights over many orders of magnitude need a
-        random approximate Cholesky factor. "auto" finds out by a few trial iterations, and changes its mind in a
-        solve that goes slowly.
-    tol : float in (0, 1), default=1e-8
-        Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.
-    max_iter : int, default=10000
-        Most iterations.
-    max_fill : float > 0, default=32
-        Most entries of an approximate Cholesky factor for each edge and row.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the factor. The same seed gives the same bits for any `n_jobs`.
-    n_jobs : int or None, default=None
-        Threads; None and -1 take every processor.
-    verbose : int or bool, default=0
-        Whether to write the time of each phase to standard error.
-    callback : callable or None, default=None
-        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
 
     Attributes
     ----------
@@ -89,8 +67,8 @@ class LaplacianSolver(NamedParameters):
         given = None if diagonal is None else np.ascontiguousarray(diagonal, dtype=np.float64)
         if given is not None and given.ndim != 1:
             raise ValueError(f"diagonal has shape {given.shape}; expected one value per row")
-        options = _options(preconditioner, tol, max_iter, max_fill)
-        self._prepare(adjacency, given, None, options, run_control(n_jobs, random_state, verbose, callback))
+        parameters = {"preconditioner": preconditioner, "tol": tol, "max_iter": max_iter, "max_fill": max_fill}
+        self._prepare(adjacency, given, None, parameters, run_control(n_jobs, random_state, verbose, callback))
 
     @classmethod
     def normalized(
@@ -117,9 +95,9 @@ class LaplacianSolver(NamedParameters):
         [2.0, 1.0]
         """
         solver = cls.__new__(cls)
-        options = _options(preconditioner, tol, max_iter, max_fill)
+        parameters = {"preconditioner": preconditioner, "tol": tol, "max_iter": max_iter, "max_fill": max_fill}
         control = run_control(n_jobs, random_state, verbose, callback)
-        solver._prepare(adjacency, None, float(regularization), options, control)
+        solver._prepare(adjacency, None, float(regularization), parameters, control)
         return solver
 
     def _prepare(
@@ -127,14 +105,14 @@ class LaplacianSolver(NamedParameters):
         adjacency: Any,
         diagonal: NDArray[np.float64] | None,
         regularization: float | None,
-        options: dict[str, Any],
+        parameters: dict[str, Any],
         control: dict[str, Any],
     ) -> None:
         if hasattr(adjacency, "to_scipy"):
             adjacency = adjacency.to_scipy()
         self._control = control
         parts = csr_parts(adjacency, np.float64)
-        self._solver = _lapwing.Solver(parts, diagonal, regularization, options, control)
+        self._solver = _lapwing.Solver(parts, diagonal, regularization, parameters, control)
         self.info_: dict[str, Any] = self._solver.facts()
         self.preconditioner_: str = self.info_["preconditioner"]
         self.shape = (self.info_["n_samples"], self.info_["n_samples"])
@@ -211,11 +189,6 @@ class LaplacianSolver(NamedParameters):
 
     def __repr__(self) -> str:
         return f"LaplacianSolver(n_samples={self.shape[0]}, preconditioner={self.preconditioner_!r})"
-
-
-def _options(preconditioner: str, tol: float, max_iter: int, max_fill: float) -> dict[str, Any]:
-    """How to solve, in the form the compiled part takes it."""
-    return {"preconditioner": preconditioner, "tol": float(tol), "max_iter": max_iter, "max_fill": float(max_fill)}
 
 
 def _block(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,7 +5,8 @@ use lapwing::data::{Error, Result};
 use lapwing::graph::learn::LearnParams;
 use lapwing::graph::sparsify::SparsifyParams;
 use lapwing::graph::{GraphParams, KnnParams};
-use lapwing::models::Settings;
+use lapwing::models::{Settings, SizingParams};
+use lapwing::solve::LaplacianParams;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -148,8 +149,8 @@ pub fn check_parameters<'py>(
     parameter_dict(py, &settings.params.graph)
 }
 
-/// The declared parameters of a method, or of one of the groups knn, graph, learn and sparsify: each a dict of its name, doc,
-/// default, kind of numbers, interval, words with their docs, form of further words, cases in which it has an effect, and
+/// The declared parameters of a method, or of one of the groups knn, graph, learn, sparsify, laplacian and class-sizes: each a
+/// dict of its name, doc, default, kind of numbers, interval, words with their docs, form of further words, cases in which it has an effect, and
 /// parameters that it excludes.
 #[pyfunction]
 pub fn parameters<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyList>> {
@@ -158,6 +159,8 @@ pub fn parameters<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyList>
         "graph" => GraphParams::default().list(),
         "learn" => LearnParams::default().list(),
         "sparsify" => SparsifyParams::default().list(),
+        "laplacian" => LaplacianParams::default().list(),
+        "class-sizes" => SizingParams::default().list(),
         method => Settings::new(method).map_err(to_py)?.list(),
     };
     PyList::new(py, list.iter().map(|parameter| description(py, parameter)).collect::<PyResult<Vec<_>>>()?)

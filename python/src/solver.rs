@@ -1,14 +1,14 @@
 //! Laplacian systems.
 
 use lapwing::data::{Error, Matrix, Run};
-use lapwing::solve::{Graph, LaplacianParams, LaplacianSolver, NormalizedSolver, PreconditionerChoice, SolveInfo};
+use lapwing::solve::{Graph, LaplacianParams, LaplacianSolver, NormalizedSolver, SolveInfo};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{CsrInput, matrix, matrix_array, py_dict, vector};
 use crate::control::Control;
-use crate::error::to_py;
+use crate::parameters::filled;
 
 /// A prepared system.
 #[pyclass(frozen, module = "lapwing._lapwing")]
@@ -42,29 +42,6 @@ impl Kind {
     }
 }
 
-/// Preconditioner, tolerance and most iterations.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct SolverOptions {
-    preconditioner: String,
-    tol: f64,
-    max_iter: usize,
-    max_fill: f64,
-}
-
-impl SolverOptions {
-    fn params(&self) -> Result<LaplacianParams, Error> {
-        let preconditioner = PreconditionerChoice::parse(&self.preconditioner)?;
-        Ok(LaplacianParams {
-            preconditioner,
-            tol: self.tol,
-            max_iter: self.max_iter,
-            max_fill: self.max_fill,
-            ..LaplacianParams::default()
-        })
-    }
-}
-
 #[pymethods]
 impl Solver {
     /// L + diag(diagonal), or I + regularization·L̂.
@@ -74,10 +51,10 @@ impl Solver {
         adjacency: CsrInput<'py, f64>,
         diagonal: Option<PyReadonlyArray1<'py, f64>>,
         regularization: Option<f64>,
-        options: SolverOptions,
+        parameters: &Bound<'py, PyDict>,
         control: Control,
     ) -> PyResult<Self> {
-        let params = options.params().map_err(to_py)?;
+        let params: LaplacianParams = filled(parameters)?;
         let adjacency = adjacency.matrix()?;
         let diagonal = diagonal.as_ref().map(vector).transpose()?;
         let solver = control.run(py, move |run| {

@@ -1,8 +1,14 @@
 """Data the tests share."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from datasets import hide
 from sklearn.datasets import make_moons
+
+# What `cargo xtask generate` runs.
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 
 @pytest.fixture

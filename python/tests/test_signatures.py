@@ -1,43 +1,28 @@
 """Signatures and documentation are those that the library declares."""
 
-import importlib.util
 import inspect
-from pathlib import Path
 
-import pytest
-
+import generate
 import lapwing
-from lapwing import _lapwing, _signatures, baselines, graph
-
-TOOL = Path(__file__).parents[1] / "tools" / "signatures.py"
-
-
-def tool():
-    import sys
-
-    spec = importlib.util.spec_from_file_location("signatures", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["signatures"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-SIGNATURES = tool()
+import pytest
+import signatures
+from lapwing import _lapwing, baselines, graph
 
 
 def public(name):
     return next(getattr(module, name) for module in (lapwing, baselines, graph) if hasattr(module, name))
 
 
-def test_the_file_is_up_to_date():
-    written = Path(_signatures.__file__).read_text(encoding="utf-8")
-    assert written == SIGNATURES.module(_lapwing.parameters), "run `cargo xtask generate`"
+def test_generated_files_are_up_to_date():
+    outputs = generate.outputs(_lapwing.parameters)
+    stale = [str(path.relative_to(generate.ROOT)) for path, text in outputs if path.read_text(encoding="utf-8") != text]
+    assert not stale, f"not what the parameters declare: {', '.join(stale)}; run `cargo xtask generate`"
 
 
-@pytest.mark.parametrize("signature", SIGNATURES.SIGNATURES, ids=lambda signature: signature.name)
+@pytest.mark.parametrize("signature", signatures.SIGNATURES, ids=lambda signature: signature.name)
 def test_every_parameter_is_declared_and_documented(signature):
     named = inspect.signature(public(signature.name)).parameters
-    expected = {parameter.name: parameter for parameter in SIGNATURES.parameters(signature, _lapwing.parameters)}
+    expected = {parameter.name: parameter for parameter in signatures.parameters(signature, _lapwing.parameters)}
     assert set(named) == set(expected)
     doc = inspect.getdoc(public(signature.name))
     for name, parameter in expected.items():

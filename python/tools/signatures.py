@@ -1,23 +1,18 @@
-"""Writes ``lapwing/_signatures.py`` from the parameters that the library declares: ``python signatures.py EXTENSION [OUT]``.
+"""Signatures of the Python package, ``lapwing/_signatures.py``, from the parameters that the library declares.
 
-EXTENSION is the compiled module. What only Python has (`OWN`, `ATTRIBUTES`) and which estimator or function takes what
-(`SIGNATURES`) is declared here.
+What only Python has (`OWN`, `ATTRIBUTES`) and which estimator or function takes what (`SIGNATURES`) is declared here.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.machinery import ExtensionFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 WIDTH = 120
-#: Words of the library that are None in Python.
+#: Words of the library that are None in Python, where they are not among choices.
 WORDS_OF_NONE = ("none", "labeled")
 #: Annotations of the kinds of values.
 ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "flag": "bool", "choice": ""}
@@ -80,7 +75,8 @@ class Signature:
     """Words that make no sense here."""
     attributes: tuple[str, ...] = ()
     """Keys of `ATTRIBUTES`."""
-    is_function: bool = False
+    by_hand: bool = False
+    """Whether the signature stands in the source of the function or class, and only its documentation is generated."""
 
 
 def _own(name: str, annotation: str, default: str | None, values: str, doc: str) -> Parameter:
@@ -109,6 +105,13 @@ OWN = {
         Whether rows that no label reaches get the marker instead of the likeliest class of the prior."""),
     "abstain:values": _own("abstain", "bool", "False", "bool", """
         Whether rows that no value reaches get NaN instead of the weighted mean of the given values."""),
+    "adjacency": _own("adjacency", "Any", None, "sparse matrix, Graph or array-like of shape (n_samples, n_samples)", """
+        W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal has no
+        effect."""),
+    "diagonal": _own("diagonal", "Any", "None", "array-like of shape (n_samples,) or None", """
+        Added to the diagonal of L; at least 0. None is all zeros."""),
+    "random_state:solver": _own("random_state", "Any", "0", "int, RandomState, Generator or None", """
+        Seed of the approximate Cholesky factor. None draws one from NumPy's global generator."""),
     "random_state": _own("random_state", "Any", "None", "int, RandomState, Generator or None", """
         Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
         one from NumPy's global generator."""),
@@ -280,13 +283,17 @@ SIGNATURES = (
         no_words={"metric": ("inner-product",)},
     ),
     Signature("StreamingSparsifier", ("sparsify",), ("probes", *_RUN), before=("n_samples",)),
-    Signature("kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), is_function=True),
-    Signature("knn_graph", ("graph",), _RUN, before=("X",), is_function=True),
-    Signature("sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), is_function=True),
+    Signature(
+        "LaplacianSolver", ("laplacian",), ("random_state:solver", "n_jobs", "verbose", "callback"),
+        before=("adjacency", "diagonal"), by_hand=True,
+    ),
+    Signature("kneighbors", ("knn",), (*_RUN, "return_report"), before=("X",), by_hand=True),
+    Signature("knn_graph", ("graph",), _RUN, before=("X",), by_hand=True),
+    Signature("sparsify", ("sparsify",), ("probes", *_RUN, "return_report"), before=("A", "n_samples:file"), by_hand=True),
     Signature(
         "learn_weights", ("learn",), ("start", "n_jobs", "verbose", "callback"),
         before=("edges", "sq_distances", "n_samples:rows", "alpha", "beta", "model"),
-        without=("support_factor", "sparsity", "scale", "repair"), is_function=True,
+        without=("support_factor", "sparsity", "scale", "repair"), by_hand=True,
     ),
 )  # fmt: skip
 
@@ -306,24 +313,25 @@ def parameters(signature: Signature, describe: Describe) -> list[Parameter]:
 def _shown(declared: dict[str, Any], signature: Signature, known: set[str]) -> Parameter:
     name, kind = declared["name"], declared["kind"]
     words = {word: doc for word, doc in declared["words"] if word not in signature.no_words.get(name, ())}
-    literals = [f'"{word}"' for word in words if word not in WORDS_OF_NONE]
-    takes_none = len(literals) < len(words)
+    of_none = [word for word in WORDS_OF_NONE if word in words and kind != "choice"]
+    literals = [f'"{word}"' for word in words if word not in of_none]
     choices = literals + (["False"] if "off" in words and kind == "choice" else [])
     kinds = [ANNOTATIONS[kind], "str" if declared["pattern"] else f"Literal[{', '.join(choices)}]" if choices else ""]
-    if "None" not in kinds and takes_none and kind != "list":
+    if of_none and kind != "list":
         kinds.append("None")
     texts = [f'"{declared["pattern"]}"'] if declared["pattern"] else []
     numbers = [_numbers(KINDS[kind], declared["interval"])] if kind in KINDS else []
-    values = [*numbers, *literals, *texts, *(["None"] if takes_none else [])]
+    values = [*numbers, *literals, *texts, *(["None"] if of_none else [])]
     default = declared["default"]
     annotation, text, more = ADDED.get(f"{signature.name}.{name}", ("", "", ""))
-    doc = [_with_none(declared["doc"], words), _needs(declared["cases"], known), more]
+    need = needs(declared["cases"], known)
+    doc = [_with_none(declared["doc"], of_none), need and f"Has an effect only with {need}.", more]
     choice = "{" + ", ".join(literals + ([text] if text.startswith('"') else [])) + "}" if kind == "choice" else ""
     return Parameter(
         name,
         " | ".join(part for part in [*kinds, annotation] if part),
-        signature.defaults.get(name, "None" if default in WORDS_OF_NONE else _source(default)),
-        _either([choice, *([text] if text and not text.startswith('"') else [])] if choice else values),
+        signature.defaults.get(name, "None" if default in of_none else _source(default)),
+        either([choice, *([text] if text and not text.startswith('"') else [])] if choice else values),
         " ".join(part for part in doc if part),
         tuple(f'"{word}": {meaning}' for word, meaning in words.items() if meaning),
     )
@@ -343,30 +351,30 @@ def _numbers(kind: str, interval: str) -> str:
     return f"{kind} in {interval}"
 
 
-def _with_none(doc: str, words: dict[str, str]) -> str:
+def _with_none(doc: str, of_none: list[str]) -> str:
     """The documentation, with None for the words that are None in Python."""
-    for word in WORDS_OF_NONE:
-        if word in words:
-            doc = re.sub(rf"(?<=; ){word}\b", "None", doc)
+    for word in of_none:
+        doc = re.sub(rf"(?<=; ){word}\b|(?<=\. ){word.capitalize()}\b", "None", doc)
     return doc
 
 
-def _needs(cases: list[list[tuple[str, list[str]]]], known: set[str]) -> str:
-    """When the parameter has an effect, where that depends on others."""
+def needs(cases: list[list[tuple[str, list[str]]]], known: set[str]) -> str:
+    """The values of other parameters beside which the parameter has an effect; empty where it always has one."""
     def value(name: str, word: str) -> str:
         given = "given" if name == "class_prior" else "a number"
         return given if word == "given" else f'"{word}"'
 
     def case(conditions: list[tuple[str, list[str]]]) -> str:
-        held = [f"`{name}` {_either([value(name, word) for word in words])}" for name, words in conditions if name in known]
+        held = [f"`{name}` {either([value(name, word) for word in words])}" for name, words in conditions if name in known]
         return " and ".join(held)
 
     texts = [case(conditions) for conditions in cases]
-    return f"Has an effect only with {', or '.join(texts)}." if texts and all(texts) else ""
+    return ", or ".join(texts) if all(texts) else ""
 
 
-def _either(values: list[str]) -> str:
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+def either(values: list[str], word: str = "or") -> str:
+    """Values with commas between and a word before the last."""
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} {word} {values[-1]}"
 
 
 def documentation(listed: list[Parameter]) -> str:
@@ -425,19 +433,5 @@ def module(describe: Describe) -> str:
     parts += [_text(f"ATTRIBUTES_OF_{key.upper()}", re.sub(r"\n+", "\n", text).strip()) for key, text in ATTRIBUTES.items()]
     parts += [_text(_constant(name, "PARAMETERS"), documentation(of_one)) for name, of_one in listed.items()]
     text = "\n".join(parts)
-    classes = [s for s in SIGNATURES if not s.is_function]
+    classes = [s for s in SIGNATURES if not s.by_hand]
     return text + "".join(_class(signature, listed[signature.name], describe) for signature in classes)
-
-
-def _extension(path: str) -> Any:
-    spec = spec_from_file_location("_lapwing", path, loader=ExtensionFileLoader("_lapwing", path))
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} is no extension module")
-    compiled = module_from_spec(spec)
-    spec.loader.exec_module(compiled)
-    return compiled
-
-
-if __name__ == "__main__":
-    out = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parents[1] / "lapwing" / "_signatures.py"
-    out.write_text(module(_extension(sys.argv[1]).parameters), encoding="utf-8")

@@ -27,7 +27,8 @@ cargo xtask COMMAND: the working commands of this repository
   test                 all checks of continuous integration, in its order
   wheel [--out DIR]    build the Python wheel (into target/wheels); its path is the last line of stdout
   doc                  build the documentation of our crates
-  generate             write the signatures of the Python package again, from the parameters that the crates declare
+  generate             write the signatures of the Python package and the tables of parameters in docs/methods again, from the
+                       parameters that the crates declare
   fuzz [--minutes M] [--jobs N] [--targets T …]
                        give damaged files of every format to every reader, and compare accepted files with what other
                        readers of the formats say
@@ -84,12 +85,13 @@ fn is_help(option: &&str) -> bool {
     ["-h", "--help"].contains(option)
 }
 
-/// Writes the signatures of the Python package, from the parameters that the extension module lists.
+/// Writes the signatures of the Python package and the tables of the documentation, from the parameters that the extension
+/// module lists.
 fn generate() -> Result<()> {
     Call::cargo("build").args(&wheel::BUILD[1..]).run()?;
     let library = format!("{}_lapwing{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let extension = process::target().join("release").join(library);
-    let script = process::root().join("python/tools/signatures.py");
+    let script = process::root().join("python/tools/generate.py");
     python::Venv::kept("maturin")?.call().args([script, extension]).run()
 }
 

@@ -77,7 +77,7 @@ choices! {
 parameters! {
     /// Parameters of a neighbor search.
     pub struct KnnParams {
-        /// Neighbors of each row. Below the number of rows.
+        /// Neighbors of each row, below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
         /// Distance between rows.
         metric: Metric = Metric::Euclidean;
@@ -93,7 +93,7 @@ parameters! {
 parameters! {
     /// How to build an affinity graph from features.
     pub struct GraphParams {
-        /// Neighbors of each row. Below the number of rows.
+        /// Neighbors of each row, below the number of rows.
         n_neighbors: usize = 15, in at_least(1.0);
         /// Distance between rows.
         metric: Metric = Metric::Euclidean;
@@ -101,8 +101,8 @@ parameters! {
         weights: Weighting = Weighting::SelfTuning;
         /// How the directed neighbor relation becomes an undirected graph.
         symmetrize: Symmetrize = Symmetrize::Mean;
-        /// Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-        /// neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5).
+        /// Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+        /// self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5.
         bandwidth: Option<f64> = None, or "auto", in above(0.0), if [weights: "self-tuning", "gaussian"];
         /// Neighbor search. Auto takes the faster one.
         knn_method: KnnMethod = KnnMethod::Auto;

@@ -44,7 +44,7 @@ parameters! {
         /// Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; none
         /// allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).
         support_factor: Option<f64> = Some(3.0), or "none", in at_least(1.0), if [weights: "learned", "learned-l2"];
-        /// Sparsity θ of the graph. The larger, the sparser; auto derives it from the number of neighbors.
+        /// Sparsity θ of the graph: the larger, the sparser. Auto derives it from the number of neighbors.
         sparsity: Option<f64> = None, or "auto", in above(0.0), if [weights: "learned", "learned-l2"];
         /// Factor δ of all learned weights.
         scale: f64 = 1.0, in above(0.0), if [weights: "learned", "learned-l2"];

@@ -48,8 +48,8 @@ parameters! {
     pub struct SparsifyParams {
         /// How edges are drawn.
         sampler: Sampler = Sampler::Streaming;
-        /// Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds, less
-        /// distortion and less work for each edge.
+        /// Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
+        /// rounds, less distortion and less work for each edge.
         capacity: Option<usize> = None, or "auto", in at_least(0.0);
         /// Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
         /// projections it dominates the distortion.

@@ -33,8 +33,8 @@ const ROWS_PER_LABEL: usize = 4;
 parameters! {
     /// Parameters of harmonic propagation among a sample of the rows.
     pub struct SubsamplingParams {
-        /// Rows in the graph, at least the labeled ones. More than all rows means all; auto is the larger of 2000 and four times
-        /// the labeled rows.
+        /// Rows in the graph, at least the labeled ones. Auto is the larger of 2000 and four times the labeled rows. More than all
+        /// rows means all.
         n_subsample: Option<usize> = None, or "auto", in at_least(1.0);
     }
 }

@@ -76,8 +76,8 @@ parameters! {
     pub struct SizingParams {
         /// How scores become a class.
         decision: Sizing = Sizing::Auto;
-        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
-        /// estimates them from the given labels.
+        /// Shares of the classes, one for each class in the order of their names. Labeled estimates them from the given labels.
+        /// Shares are positive and add up to 1.
         class_prior: ClassPrior = ClassPrior::Labeled, if [decision: "sizes"];
         /// How far the size of a class may be from its given share, as a share of the rows.
         size_slack: f64 = 0.0, in at_least(0.0).below(1.0), if [decision: "sizes"] [class_prior: "given"];

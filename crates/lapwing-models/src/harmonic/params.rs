@@ -76,8 +76,8 @@ parameters! {
         clamp: Clamp = Clamp::Soft;
         /// How scores become a class.
         decision: Decision = Decision::Auto;
-        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
-        /// takes the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions
+        /// Shares of the classes, one for each class in the order of their names. Labeled takes the frequencies of the given
+        /// labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
         /// mass and sizes aim at it.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// Relative residual at which the solver stops.

@@ -98,8 +98,8 @@ parameters! {
         bandwidth: Option<f64> = None, or "auto", in above(0.0), if [kernel: "rbf", "low-rank"];
         /// Degree of the polynomial kernel.
         degree: u32 = 3, in at_least(1.0).at_most(100.0), if [kernel: "poly"];
-        /// Number of landmarks that approximate the kernel. None takes the exact kernel for any number of rows; auto is none up to
-        /// 30,000 rows and 500 beyond.
+        /// Number of landmarks that approximate the kernel. Auto is none up to 30,000 rows and 500 beyond. None takes the exact
+        /// kernel for any number of rows.
         n_landmarks: KernelLandmarks = KernelLandmarks::Auto, if [kernel: "rbf", "poly", "low-rank"];
         /// Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation if every class has two
         /// labels; otherwise it is 1e-4 of the mean similarity of a row with itself.
@@ -131,8 +131,7 @@ parameters! {
         max_iter: usize = 10_000, in at_least(1.0);
         /// Precision in which the Gram matrix is stored.
         precision: GramPrecision = GramPrecision::Auto;
-        /// Most bytes for the Gram matrix. A larger one is computed block by block in every product; auto is half of the free
-        /// memory.
+        /// Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every product.
         memory: Option<u64> = None, or "auto", in at_least(0.0);
     }
 }

@@ -91,8 +91,8 @@ parameters! {
         alpha: f64 = 0.9, in at_least(0.0).below(1.0);
         /// How label columns are scaled before they are propagated.
         balance: Balance = Balance::Balanced;
-        /// Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; labeled
-        /// takes the frequencies of the given labels. For balance prior, and for rows without evidence.
+        /// Shares of the classes, one for each class in the order of their names. Labeled takes the frequencies of the given
+        /// labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.
         class_prior: ClassPrior = ClassPrior::Labeled;
         /// How scores are computed from landmarks.
         head: Head = Head::Propagation, if [factor: "anchor"];

@@ -36,6 +36,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Matrix, Result, Run, check_memory};
 
 pub use certificate::{Certificate, ErrorBounds, Goal, RowError, Settled};
@@ -90,7 +91,7 @@ impl LaplacianSolver {
     /// O(m) time for the diagonal, some 100 ns for each entry of a factor (2 to 5 an edge). Memory: a copy of the matrix,
     /// of 4 to 12 bytes an entry, and 8 bytes for each entry of the factor.
     pub fn new(graph: &Graph, diagonal: Option<&[f64]>, params: LaplacianParams, run: &Run) -> Result<Self> {
-        params.validate()?;
+        params.check_ranges()?;
         let start = Instant::now();
         let diagonal = checked_diagonal(diagonal, graph.n_samples())?;
         let (system, factor) = run.install(|| System::new(graph, &diagonal, &params, run))?;
@@ -114,7 +115,7 @@ impl LaplacianSolver {
     /// [`Error::Param`] unless it is above 0 and below 1.
     pub fn set_tol(&mut self, tol: f64) -> Result<()> {
         let params = LaplacianParams { tol, ..self.params.clone() };
-        params.validate()?;
+        params.check_ranges()?;
         self.params = params;
         Ok(())
     }

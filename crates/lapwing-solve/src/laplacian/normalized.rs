@@ -3,6 +3,7 @@
 //! I + λL̂ = D^(−1/2)·(λL + D)·D^(−1/2), so that x = D^(1/2)·y with (λL + D)·y = D^(1/2)·b. The tolerance of the inner system is smaller by
 //! the ratio of the scales, √(min D / max D), so that the residual of x is within it; the residual reported is that of x.
 
+use lapwing_data::params::Parameters;
 use lapwing_data::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
 
@@ -45,7 +46,7 @@ impl NormalizedSolver {
         params: LaplacianParams,
         run: &Run,
     ) -> Result<Self> {
-        params.validate()?;
+        params.check_ranges()?;
         if !(graph_reg >= 0.0 && graph_reg.is_finite()) {
             return Err(Error::param("regularization", graph_reg, "finite and at least 0"));
         }

@@ -1,84 +1,38 @@
 //! Parameters of a solver.
 
-use lapwing_data::{Error, Result, parse_choice};
+use lapwing_data::params::{above, at_least};
+use lapwing_data::{choices, parameters};
 
-/// Which preconditioner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PreconditionerChoice {
-    /// Whichever suits the system.
-    #[default]
-    Auto,
-    /// The diagonal.
-    Jacobi,
-    /// The diagonal and a coarse system on cells of the graph.
-    TwoLevel,
-    /// A random approximate Cholesky factor.
-    ApproxCholesky,
-    /// None.
-    None,
-}
-
-/// How to solve.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaplacianParams {
-    /// Preconditioner; default `Auto`.
-    pub preconditioner: PreconditionerChoice,
-    /// Relative residual ‖b − Ax‖ / ‖b‖ of each column, in (0, 1); default 1e-8.
-    pub tol: f64,
-    /// Most iterations; default 10,000.
-    pub max_iter: usize,
-    /// Most entries of an approximate Cholesky factor for each edge and row, above 0; default 32.
-    pub max_fill: f64,
-    /// Whether solutions add up to zero, P·A·P·x = P·b with P = I − 11ᵀ/n; default false.
-    pub zero_mean: bool,
-}
-
-impl Default for LaplacianParams {
-    fn default() -> Self {
-        Self {
-            preconditioner: PreconditionerChoice::Auto,
-            tol: 1e-8,
-            max_iter: 10_000,
-            max_fill: 32.0,
-            zero_mean: false,
-        }
+choices! {
+    /// Which preconditioner.
+    pub enum PreconditionerChoice("preconditioner", default Auto) {
+        /// Whichever suits the system, by a few trial iterations; a solve that goes slowly changes it.
+        Auto = "auto",
+        /// The diagonal: enough on graphs that mix quickly.
+        Jacobi = "jacobi",
+        /// The diagonal and a coarse system on cells of the graph: for neighbor graphs.
+        TwoLevel = "two-level",
+        /// A random approximate Cholesky factor: for meshes, chains and weights over many orders of magnitude.
+        ApproxCholesky = "approx-cholesky",
+        /// No preconditioner.
+        None = "none",
     }
 }
 
-impl LaplacianParams {
-    pub(super) fn validate(&self) -> Result<()> {
-        if !(self.tol > 0.0 && self.tol < 1.0) {
-            return Err(Error::param("tol", self.tol, "above 0 and below 1"));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", 0, "at least 1"));
-        }
-        if self.max_fill.is_nan() || self.max_fill <= 0.0 {
-            return Err(Error::param("max_fill", self.max_fill, "above 0"));
-        }
-        Ok(())
+parameters! {
+    /// How to solve.
+    pub struct LaplacianParams {
+        /// Preconditioner of the conjugate gradients.
+        preconditioner: PreconditionerChoice = PreconditionerChoice::Auto;
+        /// Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.
+        tol: f64 = 1e-8, in above(0.0).below(1.0);
+        /// Most iterations.
+        max_iter: usize = 10_000, in at_least(1.0);
+        /// Most entries of an approximate Cholesky factor for each edge and row.
+        max_fill: f64 = 32.0, in above(0.0).or_infinite();
     }
-}
-
-impl PreconditionerChoice {
-    const NAMES: [(&str, Self); 5] = [
-        ("auto", Self::Auto),
-        ("jacobi", Self::Jacobi),
-        ("two-level", Self::TwoLevel),
-        ("approx-cholesky", Self::ApproxCholesky),
-        ("none", Self::None),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, choice)| *choice == self).map_or("auto", |(name, _)| name)
-    }
-
-    /// From its name.
-    ///
-    /// # Errors
-    /// [`Error::Param`] listing the known names.
-    pub fn parse(name: &str) -> Result<Self> {
-        parse_choice("preconditioner", name, &Self::NAMES)
+    extra {
+        /// Whether solutions add up to zero, P·A·P·x = P·b with P = I − 11ᵀ/n; default false.
+        zero_mean: bool = false,
     }
 }
