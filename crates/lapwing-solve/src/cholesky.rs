@@ -4,7 +4,7 @@
 //! of threads, and a stop is heard between them. Cost: ⅓·n³ flops, in place; parallel over pieces of 256 columns.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -26,7 +26,7 @@ impl Cholesky {
     /// Factors a symmetric A (n, n) of which the lower triangle is given, column after column.
     ///
     /// # Errors
-    /// [`Error::Param`] for a matrix that is not positive definite; [`Error::Interrupted`].
+    /// [`Error::NotPositiveDefinite`]; [`Error::Interrupted`].
     pub fn factor(n: usize, mut values: Vec<f64>, run: &Run) -> Result<Self> {
         if values.len() != n * n {
             return Err(Error::shape("matrix", format!("{n} × {n} values"), values.len()));
@@ -42,7 +42,7 @@ impl Cholesky {
             let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default()));
             let stack = MemStack::new(&mut memory);
             cholesky_in_place(top.as_mut(), Default::default(), Par::Seq, stack, Default::default())
-                .map_err(|_| Error::param("matrix", "not positive definite", "a positive definite one"))?;
+                .map_err(|LltError::NonPositivePivot { index }| indefinite(first + index))?;
             // A₂₁ ← A₂₁·L₁₁^(−T), the transpose of L₁₁⁻¹·A₂₁ᵀ.
             solve_lower_triangular_in_place(top.as_ref(), bottom.transpose_mut(), Par::Seq);
             let panel = MatRef::from_column_major_slice(panel, n, width);
@@ -60,9 +60,9 @@ impl Cholesky {
             })?;
         }
         // Zero pivots of a singular matrix may pass as rounding.
-        match (0..n).all(|at| values[at * n + at] > 0.0 && values[at * n + at].is_finite()) {
-            true => Ok(Self { n, values }),
-            false => Err(Error::param("matrix", "not positive definite", "a positive definite one")),
+        match (0..n).find(|&at| !(values[at * n + at] > 0.0 && values[at * n + at].is_finite())) {
+            None => Ok(Self { n, values }),
+            Some(column) => Err(indefinite(column)),
         }
     }
 
@@ -79,6 +79,11 @@ impl Cholesky {
         solve_lower_triangular_in_place(factor, x.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(factor.transpose(), x, Par::Seq);
     }
+}
+
+/// The error for a matrix whose factorization ends at `column`.
+pub(crate) fn indefinite(column: usize) -> Error {
+    Error::not_positive_definite("the matrix", Some(column), "add to its diagonal, as by a larger ridge")
 }
 
 #[cfg(test)]
@@ -111,8 +116,14 @@ mod tests {
     #[test]
     fn matrices_without_a_factor_and_stops_are_errors() {
         let run = Run::new(Some(1), 0).unwrap();
-        let text = Cholesky::factor(2, vec![1.0, 1.0, 1.0, 1.0], &run).unwrap_err().to_string();
-        assert!(text.contains("not positive definite"), "{text}");
+        let error = Cholesky::factor(2, vec![1.0, 1.0, 1.0, 1.0], &run).unwrap_err();
+        assert!(matches!(error, Error::NotPositiveDefinite { pivot: Some(1), .. }), "{error}");
+        // Columns count from the first of the matrix, not of the panel.
+        let n = PANEL + 40;
+        let mut values = vec![0.0; n * n];
+        (0..n).for_each(|at| values[at * n + at] = if at == PANEL + 3 { -1.0 } else { 1.0 });
+        let error = Cholesky::factor(n, values, &run).unwrap_err();
+        assert!(matches!(error, Error::NotPositiveDefinite { pivot, .. } if pivot == Some(PANEL + 3)), "{error}");
         assert!(Cholesky::factor(2, vec![1.0; 3], &run).is_err());
         let stop = lapwing_data::CancelToken::default();
         stop.cancel();
