@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use lapwing::data::Result;
-use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
+use lapwing::models::baselines::EigenfunctionExtension;
 use lapwing::models::lapsvm::Kernel;
 use lapwing::models::{Extension, KernelExtension, LowRankExtension, NeighborExtension};
+use lapwing_models::baselines::EigenfunctionParts;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;

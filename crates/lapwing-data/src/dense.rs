@@ -118,7 +118,7 @@ impl<'a> Dense<'a> {
     ///
     /// # Complexity
     /// Two passes over the values.
-    pub fn column_moments(&self, run: &Run) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn column_moments(&self, run: &Run) -> (Vec<f64>, Vec<f64>) {
         let mean = self.column_means(run);
         let n = self.n_rows.max(1) as f64;
         let add_squares = |sums: &mut [f64], row: &[f64]| {
@@ -136,7 +136,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Whether all values of each column (`n_cols`) are equal.
-    pub fn constant_columns(&self) -> Vec<bool> {
+    pub(crate) fn constant_columns(&self) -> Vec<bool> {
         let (mut first, mut row_values) = (vec![0.0; self.n_cols], vec![0.0; self.n_cols]);
         let mut is_constant = vec![true; self.n_cols];
         for row in 0..self.n_rows {

@@ -50,7 +50,7 @@ pub(crate) use params::learn_bytes;
 pub use params::{LearnModel, LearnParams, LearnSolver, SparsityMean};
 pub use report::LearnReport;
 pub use single_node::{SingleNode, single_node, single_node_weights};
-pub use sparsity::{Sparsity, sparsity_for};
+pub use sparsity::Sparsity;
 pub use support::{NeighborTable, SquaredDistance, Support};
 pub use weights::LearnedWeights;
 

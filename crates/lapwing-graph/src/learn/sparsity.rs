@@ -61,7 +61,7 @@ pub(super) fn choose<R: SquaredDistance>(
 ///
 /// # Complexity
 /// O(n·k).
-pub fn sparsity_for<R: SquaredDistance>(
+pub(super) fn sparsity_for<R: SquaredDistance>(
     model: LearnModel,
     table: &NeighborTable<R>,
     n_neighbors: usize,

@@ -20,7 +20,7 @@ use crate::resident::{Program, base_bytes};
 use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
-pub const NEAREST_LABEL: &str = "nearest-label";
+pub(crate) const NEAREST_LABEL: &str = "nearest-label";
 
 parameters! {
     /// Parameters of the nearest label.

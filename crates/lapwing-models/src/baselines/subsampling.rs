@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Name of the method.
-pub const SUBSAMPLING: &str = "subsampling";
+pub(crate) const SUBSAMPLING: &str = "subsampling";
 
 /// Rows that are chosen by default, as long as they are four for each label: their graph takes moments.
 const TYPICAL_ROWS: usize = 2000;

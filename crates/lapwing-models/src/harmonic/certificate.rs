@@ -123,7 +123,7 @@ impl Certificate {
     }
 
     /// Bound on the error of each score (n): the largest over the classes; 0 where scores are exact, infinite where nothing is known.
-    pub fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
+    pub(super) fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
         let mut radii = vec![0.0; n];
         for system in &self.systems {
             let bounds: Vec<RowError> = (0..n_classes).map(|class| system.error(&unit(class, n_classes))).collect();
@@ -165,7 +165,7 @@ impl Certificate {
 
     /// What the difference of two standings of each row may be off by (n): the largest over pairs of classes, with the rounding of a
     /// mean over `n_neighbors` of them. None for class masses, whose factors are off as well.
-    pub fn standing_errors(
+    pub(super) fn standing_errors(
         &self,
         scores: &Matrix,
         rule: &Rule,

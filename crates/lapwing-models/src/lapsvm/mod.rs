@@ -47,10 +47,7 @@ use lapwing_graph::{AffinityGraph, GraphParams};
 
 pub use extension::KernelExtension;
 pub use kernel::Kernel;
-pub use params::{
-    EXACT_ROWS, GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping,
-    TYPICAL_LANDMARKS,
-};
+pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping};
 
 use self::loss::LossKind;
 use self::machine::Machine;
@@ -59,9 +56,9 @@ use crate::fitting::{Fitting, Temperature};
 use crate::{Fitted, FittedRegression, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
-pub const LAPSVM: &str = "lapsvm";
+pub(crate) const LAPSVM: &str = "lapsvm";
 /// Name of the method with squares.
-pub const LAPRLS: &str = "laprls";
+pub(crate) const LAPRLS: &str = "laprls";
 
 /// Laplacian SVM or Laplacian regularized least squares: parameters, checked.
 ///

@@ -59,7 +59,7 @@ use solve::Propagated;
 /// Widths from the mean beyond which exponents are noise: distances have an error of 6e-8 of the square.
 const MOST_WIDTHS: f64 = 1500.0;
 /// Name of the method.
-pub const LOW_RANK: &str = "low-rank";
+pub(crate) const LOW_RANK: &str = "low-rank";
 
 /// Classifier by low-rank label propagation: parameters, checked.
 ///

@@ -159,7 +159,7 @@ impl EigenfunctionExtension {
     }
 
     /// Functions (q).
-    pub fn n_eigenfunctions(&self) -> usize {
+    pub(super) fn n_eigenfunctions(&self) -> usize {
         self.functions.columns.len()
     }
 

@@ -50,7 +50,7 @@ use extension::Functions;
 use rotation::Rotation;
 
 /// Name of the method.
-pub const EIGENFUNCTION: &str = "eigenfunction";
+pub(crate) const EIGENFUNCTION: &str = "eigenfunction";
 
 /// Axes taken by default.
 const TYPICAL_COMPONENTS: usize = 64;
