@@ -20,6 +20,7 @@ use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 
 /// What gives scores to new rows.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Extension<'a> {
     /// Their neighbors among the fitted rows.
     Neighbors(NeighborExtension<'a>),
@@ -155,6 +156,7 @@ pub struct NeighborExtension<'a> {
     /// What the difference of two standings of a fitted row may be off by (n), where labels were certified.
     pub errors: Option<Arc<Vec<f64>>>,
     /// Index of the fitted rows, made when it is first needed.
+    #[doc(hidden)]
     pub index: Arc<LazyIndex>,
 }
 

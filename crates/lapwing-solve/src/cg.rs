@@ -83,6 +83,7 @@ pub enum Projection<'a> {
 /// Why a solve ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stop {
     /// Every column reached the tolerance.
     #[default]

@@ -59,6 +59,7 @@ impl Default for EigenParams {
 
 /// How the search for eigenpairs went.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct EigenInfo {
     /// Solves for a block of right-hand sides.
     pub n_iter: usize,
@@ -72,6 +73,7 @@ pub struct EigenInfo {
 
 /// Eigenvalues, ascending, and their vectors.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Eigenpairs {
     /// Eigenvalues (q), ascending; exactly 0 for null vectors.
     pub values: Vec<f64>,

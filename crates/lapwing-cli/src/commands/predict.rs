@@ -148,7 +148,7 @@ impl Predict {
             let mut writer = LabelWriter::create(&self.output, &model.classes, n, columns)?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
-                Ok(model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?)))
+                model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
             };
             let labeled = landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();

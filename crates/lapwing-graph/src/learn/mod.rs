@@ -56,6 +56,7 @@ pub use weights::LearnedWeights;
 
 /// A learned graph.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LearnedGraph {
     /// The graph; weights are those of the model times the scale δ.
     pub graph: Graph,

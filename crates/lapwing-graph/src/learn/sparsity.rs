@@ -24,6 +24,7 @@ const BEYOND: f64 = 1.1;
 
 /// A sparsity chosen from distances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Sparsity {
     /// θ.
     pub value: f64,

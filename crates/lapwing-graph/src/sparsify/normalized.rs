@@ -50,6 +50,7 @@ impl RidgeParams {
 
 /// The edges of a sparsifier of I + λ·L̂.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RidgeSparsifier {
     /// Their new weights (n, n), symmetric.
     pub adjacency: Csr<f64>,

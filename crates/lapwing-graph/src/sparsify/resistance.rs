@@ -27,6 +27,7 @@ use crate::knn::pairs::{Pair, pair_sum};
 
 /// How to compute effective resistances.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ResistanceMethod {
     /// To rounding, for components of up to 10,000 nodes.
     Exact,
@@ -44,6 +45,7 @@ const MOST_EXACT: usize = 10_000;
 
 /// Effective resistances of all edges.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Resistances {
     /// Resistance of every edge u < v (m), row by row of the adjacency matrix.
     pub values: Vec<f64>,

@@ -120,7 +120,7 @@ mod tests {
             let distance = |i: usize, j: usize| match metric {
                 Metric::Euclidean => dot(i, i) + dot(j, j) - 2.0 * dot(i, j),
                 Metric::Cosine => -dot(i, j) / (dot(i, i) * dot(j, j)).sqrt(),
-                Metric::InnerProduct => -dot(i, j),
+                _ => -dot(i, j),
             };
             let nearest = |i: usize| {
                 let known = targets.rows().iter().map(|&j| (distance(i, j as usize), j));

@@ -55,6 +55,7 @@ choices! {
 /// Shares of the classes: what rows no label reaches are given, and what the decisions `mass` and `sizes` aim at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ClassPrior {
     /// Frequencies of the given labels.
     #[default]

@@ -80,7 +80,7 @@ pub(crate) const LAPRLS: &str = "laprls";
 /// // New rows need no graph.
 /// let new = Features::from_f64(2, 2, vec![10.5, 0.5, 3.0, 3.5])?;
 /// let scores = fitted.extension.unwrap().extend(&new, &run)?;
-/// assert_eq!(fitted.rule.apply(scores.into()).labels, [0, 1]);
+/// assert_eq!(fitted.rule.apply(scores.into())?.labels, [0, 1]);
 /// # Ok::<(), lapwing_data::Error>(())
 /// ```
 #[derive(Clone, Debug)]

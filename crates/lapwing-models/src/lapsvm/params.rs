@@ -73,6 +73,7 @@ choices! {
 /// Landmarks of a kernel of low rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum KernelLandmarks {
     /// All rows up to 30,000; beyond, 500 (rbf and poly), and always for low-rank.
     #[default]

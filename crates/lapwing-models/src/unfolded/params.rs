@@ -58,6 +58,7 @@ choices! {
 /// Rows of the Hadamard sketch that a preconditioner is made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SketchSize {
     /// Sixteen for each column where that is less than half the labeled rows; else none.
     #[default]

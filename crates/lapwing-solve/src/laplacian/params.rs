@@ -6,6 +6,7 @@ use crate::Stop;
 
 /// Which preconditioner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PreconditionerChoice {
     /// Whichever suits the system.
     #[default]
@@ -43,6 +44,7 @@ impl Default for LaplacianParams {
 
 /// What solutions have to satisfy besides the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Constraint {
     /// Nothing.
     #[default]
@@ -53,6 +55,7 @@ pub enum Constraint {
 
 /// How a solve went.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LaplacianInfo {
     /// Iterations of each column (s), of all attempts together.
     pub iterations: Vec<usize>,

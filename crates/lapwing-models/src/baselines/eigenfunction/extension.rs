@@ -219,6 +219,7 @@ impl EigenfunctionExtension {
     }
 
     /// Takes it apart.
+    #[doc(hidden)]
     pub fn into_parts(self) -> EigenfunctionParts {
         let Self { rotation, functions, coefficients, intercept } = self;
         let Functions { columns, axes: grids, values } = functions;
@@ -229,6 +230,7 @@ impl EigenfunctionExtension {
     ///
     /// # Errors
     /// [`Error::Shape`] for parts that do not fit together, [`Error::Param`] for grids that are none.
+    #[doc(hidden)]
     pub fn from_parts(parts: EigenfunctionParts) -> Result<Self> {
         let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } = parts;
         let shapes = [
