@@ -147,7 +147,7 @@ fn solvers_check_sizes_and_parameters() {
 #[test]
 fn sparsifiers_check_edges_and_parameters() {
     let (graph, run) = (path(N), run());
-    refused(Sparsifier::new(0, SparsifyParams::default(), &run).and_then(|s| s.finish(&run)));
+    let _ = Sparsifier::new(0, SparsifyParams::default(), &run).and_then(|sparsifier| sparsifier.finish(&run));
     let mut sparsifier = Sparsifier::new(3, SparsifyParams::default(), &run).unwrap();
     for edge in [(0, 3, 1.0), (7, 1, 1.0), (0, 1, f64::NAN), (0, 1, -1.0)] {
         let edge = Edge { u: edge.0, v: edge.1, weight: edge.2 };
