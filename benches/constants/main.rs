@@ -8,9 +8,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run, gather};
+use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run};
 use lapwing::graph::{Graph, GraphParams, KnnMethod, KnnParams, affinity_graph, kneighbors};
-use lapwing::solve::{Cholesky, LaplacianParams, LaplacianSolver, Precision, PreconditionerChoice, gram_of_rows};
+use lapwing::solve::{LaplacianParams, LaplacianSolver, PreconditionerChoice};
+use lapwing_data::gather;
+use lapwing_solve::{Cholesky, Precision, gram_of_rows};
 
 /// A constant: its name, its value in the code, and a function that measures it.
 struct Constant {

@@ -5,12 +5,14 @@
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run, gather};
-use lapwing::graph::learn::{LearnModel, LearnParams, LearnSolver, Support, learn_weights};
-use lapwing::graph::low_rank::{Coefficients, FactorSpace, RowFactor, RowKernel, RowPass};
+use lapwing::data::{Features, GeneratedRows, Matrix, Result, Run};
+use lapwing::graph::learn::{LearnModel, LearnParams, LearnSolver};
 use lapwing::graph::{AffinityGraph, GraphParams, KnnMethod, KnnParams, affinity_graph, kneighbors};
-use lapwing::solve::precond::Jacobi;
-use lapwing::solve::{CgParams, HadamardSketch, Nnls, Operator, Precision, Projection, SddMatrix, gram_of_rows, solve};
+use lapwing_data::gather;
+use lapwing_graph::learn::{Support, learn_weights};
+use lapwing_graph::low_rank::{Coefficients, FactorSpace, RowFactor, RowKernel, RowPass};
+use lapwing_solve::precond::Jacobi;
+use lapwing_solve::{CgParams, HadamardSketch, Nnls, Operator, Precision, Projection, SddMatrix, gram_of_rows, solve};
 
 const COLUMNS: usize = 32;
 const CLASSES: usize = 10;

@@ -6,6 +6,8 @@ use lapwing::data::Error;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+pyo3::import_exception!(numpy.linalg, LinAlgError);
+
 /// The exception Python callers expect for `error`; its text is the error's own.
 pub fn to_py(error: Error) -> PyErr {
     let text = error.to_string();
@@ -23,6 +25,7 @@ pub fn to_py(error: Error) -> PyErr {
             Some(errno) => PyOSError::new_err((errno, system_text(errno), path.into_os_string())),
             None => PyOSError::new_err(text),
         },
+        Error::NotPositiveDefinite { .. } => LinAlgError::new_err(text),
         Error::TooLarge { .. } => PyMemoryError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => PyRuntimeError::new_err(text),

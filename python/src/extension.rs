@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use lapwing::data::Result;
-use lapwing::models::baselines::{EigenfunctionExtension, EigenfunctionParts};
+use lapwing::data::{Error, Result};
+use lapwing::models::baselines::EigenfunctionExtension;
 use lapwing::models::lapsvm::Kernel;
 use lapwing::models::{Extension, KernelExtension, LowRankExtension, NeighborExtension};
+use lapwing_models::baselines::EigenfunctionParts;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
@@ -226,6 +227,7 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
             return Ok(Bound::new(py, Network(network))?.into_any());
         }
         Extension::Neighbors(neighbors) => neighbors,
+        _ => return Err(to_py(Error::Internal { reason: "an extension that Python has no object for".into() })),
     };
     let errors = neighbors.errors.map(|errors| PyArray1::from_vec(py, Arc::unwrap_or_clone(errors)));
     Ok(py_dict!(

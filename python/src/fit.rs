@@ -8,8 +8,8 @@ use lapwing::data::{ClassNames, EdgeSource, Error, Features, Labels, Matrix, Rep
 use lapwing::graph::AffinityGraph;
 use lapwing::models::lapsvm::{FitOptions, ValidationSet};
 use lapwing::models::{
-    Extension, Fitted, FittedRegression, Harmonic, LapSvm, Method, MethodParams, Problem, Settings, SizeParams,
-    SizedLabeling, Sizing, SizingParams, UnfoldedGnn,
+    Extension, Fitted, FittedRegression, Harmonic, LapSvm, Method, MethodParams, Problem, Settings, SizeParams, Sizing,
+    SizingParams, UnfoldedGnn,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -259,13 +259,13 @@ fn with_landmarks(settings: &Settings, landmarks: Option<Matrix>) -> Result<Box<
 }
 
 /// A fit decided again so that every class gets its size, where there are sizes.
-fn sized<'a>(fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
+fn sized<'a>(mut fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
     let Some(sizes) = sizes else { return Ok(fitted) };
-    let Fitted { labeling, rule, mut report, .. } = fitted;
-    let SizedLabeling { rule, labeling, part, warnings } = sizes.decide(labeling.scores, rule, targets, run)?;
-    report.add_part("sizes", &part)?;
-    report.warnings.extend(warnings);
-    Ok(Fitted { labeling, rule, report, extension: fitted.extension, graph: fitted.graph })
+    let sized = sizes.decide(fitted.labeling.scores, fitted.rule, targets, run)?;
+    (fitted.labeling, fitted.rule) = (sized.labeling, sized.rule);
+    fitted.report.add_part("sizes", &sized.part)?;
+    fitted.report.warnings.extend(sized.warnings);
+    Ok(fitted)
 }
 
 fn regress<'a>(settings: &Settings, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use lapwing::data::Report;
-use lapwing::graph::{Cells, KnnParams};
-use lapwing::models::LazyIndex;
+use lapwing::graph::KnnParams;
+use lapwing_graph::Cells;
+use lapwing_models::LazyIndex;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

@@ -1,11 +1,11 @@
 //! Learned graphs.
 
 use lapwing::data::{Report, Result, Run, Warning};
-use lapwing::graph::learn::{
-    LearnModel, LearnParams, LearnReport, LearnedGraph, NeighborTable, SquaredDistance, Support, learn_from_table,
-    learn_graph as learn, learn_weights as weigh, single_node,
-};
+use lapwing::graph::learn::{LearnModel, LearnParams, LearnReport, LearnedGraph, learn_graph as learn};
 use lapwing::graph::{GraphParams, KnnReport};
+use lapwing_graph::learn::{
+    NeighborTable, SquaredDistance, Support, learn_from_table, learn_weights as weigh, single_node,
+};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

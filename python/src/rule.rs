@@ -77,7 +77,7 @@ pub fn apply_rule<'py>(
     let errors = errors.map(|errors| vector(&errors)).transpose()?;
     let extended = Extended { scores: matrix(&scores)?, errors };
     let rule = Rule::from(rule);
-    let labeling = control.run(py, |run| Ok(run.install(|| rule.apply_with_errors(extended))))?;
+    let labeling = control.run(py, |run| run.install(|| rule.apply_with_errors(extended)))?;
     let dict = PyDict::new(py);
     add_labeling(&dict, labeling)?;
     Ok(dict)

@@ -209,6 +209,14 @@ def test_results_do_not_depend_on_threads_and_searches_work():
     assert search.fit(X, y).best_score_ > 0.9
 
 
+def test_gram_matrices_that_are_not_positive_definite_are_refused():
+    X, _, y = moons(40)
+    graph = knn_graph(X, n_neighbors=5)
+    clf = LaplacianSVC(kernel="precomputed", solver="cg")
+    with pytest.raises(np.linalg.LinAlgError, match="Gram matrix is not positive definite"):
+        clf.fit(-np.eye(40), y, graph=graph)
+
+
 def test_landmarks_stand_in_where_asked():
     X, _, y = moons()
     with warnings.catch_warnings():

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use lapwing::data::read::join_columns;
 use lapwing::data::{BadColumn, BadColumns, Error};
+use lapwing_data::read::join_columns;
 
 use crate::{DONE, ERROR, INTERRUPTED, command_of_all, usage};
 
@@ -116,5 +116,13 @@ mod tests {
         assert_eq!(text("n_neighbors"), "--n-neighbors is 0; expected more");
         assert_eq!(text("graph_reg"), "--graph-reg is 0; expected more");
         assert_eq!(text("no_option"), "no_option is 0; expected more");
+    }
+
+    #[test]
+    fn matrices_that_are_not_positive_definite_end_with_the_code_of_errors() {
+        let failure = Failure::from(Error::not_positive_definite("the matrix", Some(2), "raise the ridge"));
+        assert_eq!(failure.code(), ERROR);
+        let text = "the matrix is not positive definite: the pivot of column 2 is not above 0; raise the ridge";
+        assert_eq!(failure.text().unwrap(), text);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lapwing::data::Error;
-use lapwing::data::write::{check_distinct, check_writable};
+use lapwing_data::write::{check_distinct, check_writable};
 
 use crate::failure::Failure;
 use crate::output::is_stdout;

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{
-    EdgeFile, ReadOptions, Samples, holds_labels, names_labels, read_graph, read_labels, read_samples,
-};
+use lapwing::data::read::{EdgeFile, ReadOptions, Samples, read_graph, read_labels, read_samples};
 use lapwing::data::{Csr, EdgeSource, Error, Features, Labels, Run, Standardizer, Targets};
 use lapwing::graph::{AffinityGraph, Graph};
 use lapwing::models::Problem;
+use lapwing_data::read::{holds_labels, names_labels};
 
 use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions, Names, TableOptions};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use lapwing::data::write::{LabeledRows, Staged, publish_all, stage_labels};
+use lapwing::data::write::LabeledRows;
 use lapwing::data::{ClassNames, Error};
 use lapwing::models::Labeling;
+use lapwing_data::write::{Staged, publish_all, stage_labels};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{RowFile, can_stream, read_label_column, read_sparse_labels};
+use lapwing::data::read::{RowFile, read_label_column, read_sparse_labels};
 use lapwing::data::{ClassNames, Error, GeneratedRows, RowSource, Run, SparseLabels};
+use lapwing_data::read::can_stream;
 
 use crate::failure::Failure;
 use crate::input::{no_labels, read_options};

@@ -22,6 +22,7 @@ pub enum Fault {
 
 /// The cells of a column that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadCells {
     /// How many there are.
     pub count: usize,
@@ -33,6 +34,7 @@ pub struct BadCells {
 
 /// A column that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadColumn {
     /// Its number, counted from 0.
     pub at: usize,
@@ -46,6 +48,7 @@ pub struct BadColumn {
 
 /// All columns of features that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadColumns {
     /// The file, or `features`.
     pub what: String,

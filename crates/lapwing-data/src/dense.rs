@@ -85,6 +85,7 @@ impl<'a> Dense<'a> {
     /// Copies row `row`, less `center` (one value per column, or empty for none), times `scale`, into `out` as f32.
     ///
     /// The difference is taken in f64, so that features far from the origin keep their digits.
+    #[doc(hidden)]
     #[inline]
     pub fn copy_row_f32(&self, row: usize, center: &[f64], scale: f64, out: &mut [f32]) {
         let range = row * self.n_cols..(row + 1) * self.n_cols;
@@ -92,6 +93,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Copies the rows `rows` into `out` as f32.
+    #[doc(hidden)]
     pub fn copy_rows_f32(&self, rows: Range<usize>, out: &mut [f32]) {
         let range = rows.start * self.n_cols..rows.end * self.n_cols;
         match &self.values {
@@ -102,6 +104,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Copies row `row` into `out` as f64.
+    #[doc(hidden)]
     pub fn copy_row_f64(&self, row: usize, out: &mut [f64]) {
         self.copy_part_f64(row, 0..self.n_cols, out);
     }
@@ -109,6 +112,7 @@ impl<'a> Dense<'a> {
     /// Copies the columns `cols` of row `row` into `out` as f64.
     // One source serves all types of values, f64 too.
     #[allow(clippy::useless_conversion)]
+    #[doc(hidden)]
     pub fn copy_part_f64(&self, row: usize, cols: Range<usize>, out: &mut [f64]) {
         let range = row * self.n_cols + cols.start..row * self.n_cols + cols.end;
         with_slice!(&self.values, slice => out.iter_mut().zip(&slice[range]).for_each(|(o, &x)| *o = x.into()));
@@ -118,7 +122,7 @@ impl<'a> Dense<'a> {
     ///
     /// # Complexity
     /// Two passes over the values.
-    pub fn column_moments(&self, run: &Run) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn column_moments(&self, run: &Run) -> (Vec<f64>, Vec<f64>) {
         let mean = self.column_means(run);
         let n = self.n_rows.max(1) as f64;
         let add_squares = |sums: &mut [f64], row: &[f64]| {
@@ -129,6 +133,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Column means (`n_cols`), in f64.
+    #[doc(hidden)]
     pub fn column_means(&self, run: &Run) -> Vec<f64> {
         let n = self.n_rows.max(1) as f64;
         let add = |sums: &mut [f64], row: &[f64]| sums.iter_mut().zip(row).for_each(|(s, x)| *s += x);
@@ -136,7 +141,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Whether all values of each column (`n_cols`) are equal.
-    pub fn constant_columns(&self) -> Vec<bool> {
+    pub(crate) fn constant_columns(&self) -> Vec<bool> {
         let (mut first, mut row_values) = (vec![0.0; self.n_cols], vec![0.0; self.n_cols]);
         let mut is_constant = vec![true; self.n_cols];
         for row in 0..self.n_rows {
@@ -154,6 +159,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Largest |x − `center`| over all values; `center` (n_cols) or empty for none.
+    #[doc(hidden)]
     pub fn largest_deviation(&self, center: &[f64], run: &Run) -> f64 {
         let of_block = |rows: Range<usize>| {
             let mut values = vec![0.0; self.n_cols];

@@ -101,6 +101,16 @@ pub enum Error {
         /// How to need less.
         advice: String,
     },
+    /// A matrix that is not positive definite, up to rounding.
+    #[error("{what} is not positive definite{}; {advice}", pivot_text(*.pivot))]
+    NotPositiveDefinite {
+        /// The matrix.
+        what: String,
+        /// Column, counted from 0, whose pivot is not above 0, if a factorization found it.
+        pivot: Option<usize>,
+        /// Advice.
+        advice: String,
+    },
     /// An iteration that did not converge, if the caller requires convergence.
     #[error(
         "{solver} stopped after {iterations} iterations at relative residual {residual:.2e} (tol {tol:.1e}); \
@@ -174,6 +184,11 @@ impl Error {
         Self::TooLarge { what: what.into(), bytes, limit, advice: advice.into() }
     }
 
+    /// A matrix that is not positive definite, and what to change.
+    pub fn not_positive_definite(what: impl Into<String>, pivot: Option<usize>, advice: impl Into<String>) -> Self {
+        Self::NotPositiveDefinite { what: what.into(), pivot, advice: advice.into() }
+    }
+
     /// An error of the operating system about `path`.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }
@@ -195,6 +210,10 @@ fn column_text(col: Option<usize>) -> String {
     col.map(|col| format!(" (column {col})")).unwrap_or_default()
 }
 
+fn pivot_text(pivot: Option<usize>) -> String {
+    pivot.map(|column| format!(": the pivot of column {column} is not above 0")).unwrap_or_default()
+}
+
 fn line_text(line: Option<u64>) -> String {
     line.map(|line| format!(", line {line}")).unwrap_or_default()
 }
@@ -213,6 +232,9 @@ mod tests {
             advice: "remove or impute it".into(),
         };
         assert_eq!(nan.to_string(), "row 17 of features holds NaN (column 3); remove or impute it");
+        let indefinite = Error::not_positive_definite("the Gram matrix", Some(7), "raise ambient_reg");
+        let text = "the Gram matrix is not positive definite: the pivot of column 7 is not above 0; raise ambient_reg";
+        assert_eq!(indefinite.to_string(), text);
         let unknown = parse_choice("metric", "manhattan", &[("euclidean", 1), ("cosine", 2)]).unwrap_err();
         assert_eq!(unknown.to_string(), "metric is 'manhattan'; expected one of euclidean, cosine");
     }

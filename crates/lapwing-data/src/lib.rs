@@ -2,6 +2,8 @@
 //! progress, cancellation) and the summary that every fit returns.
 //!
 //! All other crates of the workspace depend on this one, and it on none of them.
+//!
+//! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 mod bad_columns;
 pub mod communicator;

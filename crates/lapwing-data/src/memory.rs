@@ -166,7 +166,7 @@ fn left_in(folder: &str, limit: &str, used: &str) -> Option<u64> {
 }
 
 /// A number of bytes with a unit: `512 B`, `7.5 GiB`.
-pub fn bytes_text(bytes: u64) -> String {
+pub(crate) fn bytes_text(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let (mut size, mut unit) = (bytes as f64, 0);
     while size >= 1024.0 && unit + 1 < units.len() {

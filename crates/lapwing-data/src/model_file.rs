@@ -23,11 +23,11 @@ use crate::write::{Staged, stage_atomic};
 use crate::{Buffer, Csr, Error, Result};
 
 /// Version of the container; raised when older programs cannot read new files.
-pub const FORMAT_VERSION: u64 = 1;
+const FORMAT_VERSION: u64 = 1;
 
 /// An array of a model file.
 #[derive(Clone, Debug)]
-pub struct Tensor {
+struct Tensor {
     shape: Vec<usize>,
     values: TensorValues,
 }

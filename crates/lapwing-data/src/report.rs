@@ -61,6 +61,7 @@ pub struct SolveSummary {
 
 /// The summary that every fit returns.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Method, as on the command line.
     pub method: String,
@@ -93,6 +94,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// The report of a fit that begins.
+    pub fn new(method: &str, n_samples: usize, n_features: Option<usize>, n_labeled: usize) -> Self {
+        Self { method: method.into(), n_samples, n_features, n_labeled, ..Self::default() }
+    }
+
     /// Runs `work` as the phase `name` and records its time.
     pub fn time<T>(&mut self, name: &str, run: &Run, work: impl FnOnce(&mut Self) -> T) -> T {
         self.time_steps(name, 0, run, work)

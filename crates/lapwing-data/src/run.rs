@@ -166,6 +166,7 @@ impl Run {
     }
 
     /// The random stream of (seed, purpose, block): the same for any number of threads.
+    #[doc(hidden)]
     pub fn rng(&self, purpose: Stream, block: u64) -> ChaCha8Rng {
         let mut seed = [0u8; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());

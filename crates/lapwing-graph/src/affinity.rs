@@ -40,6 +40,7 @@ impl AffinityGraph {
     }
 
     /// Adds the summary and the warnings to a report; `components` are those of the graph.
+    #[doc(hidden)]
     pub fn describe(&self, components: &Components, report: &mut Report) {
         report.graph = Some(self.summary(components));
         report.warnings.extend(self.learned.iter().flat_map(LearnReport::warnings));
@@ -47,6 +48,7 @@ impl AffinityGraph {
     }
 
     /// Summary of the graph, the search and the learning; `components` are those of the graph.
+    #[doc(hidden)]
     pub fn summary(&self, components: &Components) -> GraphSummary {
         let knn = self.knn.as_ref();
         GraphSummary {

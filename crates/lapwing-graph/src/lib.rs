@@ -2,6 +2,8 @@
 //!
 //! From features to a graph in one call: [`affinity_graph`]. Step by step: [`kneighbors`] finds neighbors and
 //! distances, [`Weighting`] and [`Symmetrize`] turn them into the weights of a [`Graph`].
+//!
+//! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 mod affinity;
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub struct GraphPlan {
 
 impl GraphParams {
     /// Memory and size of the graph of `n` rows of `d` columns; `n_entries` are the stored entries of sparse rows.
+    #[doc(hidden)]
     pub fn plan(&self, n: usize, d: usize, n_entries: Option<usize>, threads: usize) -> GraphPlan {
         let is_learned = self.weights.model().is_some();
         let k = if is_learned { self.learn.n_allowed(self.n_neighbors, n) } else { self.n_neighbors };

@@ -19,6 +19,7 @@ pub struct CompareParams {
 
 /// Accuracy and time of one method at one number of labels.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct CompareRow {
     /// Method.
     pub method: String,

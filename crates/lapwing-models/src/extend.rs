@@ -20,6 +20,7 @@ use crate::{KernelExtension, LowRankExtension, UnfoldedExtension};
 
 /// Gives scores to new rows.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Extension<'a> {
     /// Means over neighbors among the fitted rows.
     Neighbors(NeighborExtension<'a>),
@@ -155,6 +156,7 @@ pub struct NeighborExtension<'a> {
     /// Bound on the error of the difference of any two standings of each fitted row (n), if labels were certified.
     pub errors: Option<Arc<Vec<f64>>>,
     /// Index of the fitted rows, built by the first query.
+    #[doc(hidden)]
     pub index: Arc<LazyIndex>,
 }
 

@@ -139,7 +139,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
                         Some(temperature)
                     }
                 };
-                let labeling = rule.apply(scores);
+                let labeling = rule.decide(scores);
                 (rule, labeling)
             })
         });
@@ -148,23 +148,24 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
 
     /// The result of a classification.
     pub fn classified(
-        self,
+        mut self,
         rule: Rule,
         labeling: Labeling,
         extension: Option<Extension<'a>>,
         graph: Option<AffinityGraph>,
     ) -> Fitted<'a> {
-        let report = Report { peak_bytes: peak_memory_bytes(), ..self.report };
-        Fitted { labeling, rule, extension, graph, report }
+        self.report.peak_bytes = peak_memory_bytes();
+        Fitted { labeling, rule, extension, graph, report: self.report }
     }
 
     /// The result of a regression that gives a value to every row.
     pub fn regressed(
-        self,
+        mut self,
         values: Arc<Matrix>,
         extension: Option<Extension<'a>>,
         graph: Option<AffinityGraph>,
     ) -> FittedRegression<'a> {
+        self.report.peak_bytes = peak_memory_bytes();
         FittedRegression {
             reached: vec![true; values.n_rows()],
             score_radius: None,
@@ -172,7 +173,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
             mean: self.problem.targets.mean()[0],
             extension,
             graph,
-            report: Report { peak_bytes: peak_memory_bytes(), ..self.report },
+            report: self.report,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapwing_data::Matrix;
+use lapwing_data::{Error, Matrix, Result};
 use lapwing_simd::dispatch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,7 @@ pub struct Rule {
 
 /// A label for every row.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Labeling {
     /// Raw scores (n, c), NaN in rows no label reaches.
     pub scores: Arc<Matrix>,
@@ -61,9 +62,27 @@ impl Rule {
 
     /// Labels, distributions and confidence of rows with `scores` (n, c); rows of NaN are unreached.
     ///
+    /// # Errors
+    /// [`Error::Shape`] unless scores and rule have the same classes.
+    ///
     /// # Complexity
     /// O(n·c), in parallel on the current pool.
-    pub fn apply(&self, scores: Arc<Matrix>) -> Labeling {
+    pub fn apply(&self, scores: Arc<Matrix>) -> Result<Labeling> {
+        self.check(&scores)?;
+        Ok(self.decide(scores))
+    }
+
+    /// Checks that the rule has an entry for each column of `scores`.
+    pub(crate) fn check(&self, scores: &Matrix) -> Result<()> {
+        let c = scores.n_cols();
+        match [&self.offset, &self.scale, &self.prior].into_iter().find(|part| part.len() != c) {
+            None => Ok(()),
+            Some(part) => Err(Error::shape("the rule", format!("{c} classes, as the scores"), part.len())),
+        }
+    }
+
+    /// [`apply`](Self::apply) for scores of the classes of this rule.
+    pub(crate) fn decide(&self, scores: Arc<Matrix>) -> Labeling {
         let (n, c) = (scores.n_rows(), scores.n_cols());
         let mut distributions = Matrix::filled(n, c, 0.0);
         let mut decided = vec![(0u32, 0f64, false); n];
@@ -87,8 +106,15 @@ impl Rule {
 
     /// Labels of new rows. If there are bounds on errors, a label is certified if its standing exceeds all others by more than
     /// the bound.
-    pub fn apply_with_errors(&self, extended: Extended) -> Labeling {
-        let mut labeling = self.apply(Arc::new(extended.scores));
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply); [`Error::Shape`] unless there is an error bound for each row.
+    pub fn apply_with_errors(&self, extended: Extended) -> Result<Labeling> {
+        let n = extended.scores.n_rows();
+        if let Some(errors) = extended.errors.as_ref().filter(|errors| errors.len() != n) {
+            return Err(Error::shape("bounds on errors", format!("{n}, one per row"), errors.len()));
+        }
+        let mut labeling = self.apply(Arc::new(extended.scores))?;
         labeling.certified = extended.errors.map(|errors| {
             let is_settled = |standing: &mut Vec<f64>, row: usize| {
                 self.standing(labeling.scores.row(row), standing);
@@ -100,7 +126,7 @@ impl Rule {
             let rows = (0..errors.len()).into_par_iter().with_min_len(1024);
             rows.map_init(|| vec![0.0; self.scale.len()], is_settled).collect()
         });
-        labeling
+        Ok(labeling)
     }
 
     /// Decides some rows with `scores`: class, confidence and whether it is reached go to `decided`, distributions to `out`.
@@ -270,7 +296,7 @@ mod tests {
     #[test]
     fn distributions_agree_with_the_decision_and_sum_to_one() {
         let scores = Matrix::new(3, 3, vec![0.5, 0.35, 0.15, f64::NAN, f64::NAN, f64::NAN, 0.4, 0.2, 0.4]).unwrap();
-        let labeling = rule(Some(0.1)).apply(Arc::new(scores));
+        let labeling = rule(Some(0.1)).decide(Arc::new(scores));
         assert_eq!(labeling.labels, [1, 1, 2]);
         assert_eq!(labeling.reached, [true, false, true]);
         assert_eq!(labeling.label_distributions.row(1), [0.2, 0.5, 0.3]);
@@ -285,7 +311,7 @@ mod tests {
         let plain = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
         // Sums whose inverse is infinite, that are infinite, that are 0.
         let scores = vec![1e-310, 3e-310, 1.5e308, 1.5e308, 0.0, -1.0];
-        let labeling = plain.apply(Arc::new(Matrix::new(3, 2, scores).unwrap()));
+        let labeling = plain.decide(Arc::new(Matrix::new(3, 2, scores).unwrap()));
         let expected = [0.25, 0.75, 0.5, 0.5, 0.5, 0.5];
         let shares = labeling.label_distributions.values();
         assert!(shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 1e-9), "{shares:?}");
@@ -310,7 +336,7 @@ mod tests {
     #[test]
     fn a_class_without_labels_is_never_chosen() {
         let rule = Rule { scale: vec![1.0, 0.0, 1.0], offset: vec![0.0; 3], ..rule(Some(1.0)) };
-        let labeling = rule.apply(Arc::new(Matrix::new(1, 3, vec![-1.0, 0.0, -2.0]).unwrap()));
+        let labeling = rule.decide(Arc::new(Matrix::new(1, 3, vec![-1.0, 0.0, -2.0]).unwrap()));
         assert_eq!((labeling.labels[0], labeling.label_distributions.row(0)[1]), (0, 0.0));
     }
 
@@ -319,7 +345,7 @@ mod tests {
         let rule = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
         let scores = Matrix::new(3, 2, vec![1e-6, 0.0, 0.0, 2e-6, 3e-6, 0.0]).unwrap();
         let temperature = typical_temperature(&rule, &scores);
-        let labeling = Rule { temperature: Some(temperature), ..rule }.apply(Arc::new(scores));
+        let labeling = Rule { temperature: Some(temperature), ..rule }.decide(Arc::new(scores));
         assert!((labeling.confidence[1] - 0.9).abs() < 1e-9);
     }
 }

@@ -1,6 +1,8 @@
 //! The methods, which label every row from features or a graph and some labels.
 //!
 //! Every method implements [`Method`]; [`method()`] finds one by name. [`compare()`] runs several on one data set.
+//!
+//! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
 pub mod baselines;
 mod class_mass;

@@ -42,13 +42,8 @@ impl<'p, 'a> Problem<'p, 'a> {
 
     /// A report with method and sizes filled in.
     pub(crate) fn report(&self, method: &str) -> Report {
-        Report {
-            method: method.into(),
-            n_samples: self.targets.n_samples(),
-            n_features: self.features.map(|f| f.n_cols()),
-            n_labeled: self.targets.rows().len(),
-            ..Report::default()
-        }
+        let n_features = self.features.map(|features| features.n_cols());
+        Report::new(method, self.targets.n_samples(), n_features, self.targets.rows().len())
     }
 
     /// The features of a checked problem, for a method that does not work on a graph alone.
@@ -105,6 +100,7 @@ pub struct ProblemSize {
 
 /// One part of a plan.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct PlanStep {
     /// Part, named as the report's phases are.
     pub name: String,
@@ -114,6 +110,7 @@ pub struct PlanStep {
 
 /// Peak memory and passes of a fit, known before it starts.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Plan {
     /// Rows.
     pub n_samples: usize,
@@ -148,6 +145,7 @@ impl Plan {
 
 /// Result of a classification.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Fitted<'a> {
     /// A label for every row.
     pub labeling: Labeling,
@@ -163,6 +161,7 @@ pub struct Fitted<'a> {
 
 /// Result of a regression.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FittedRegression<'a> {
     /// Values (n, 1), NaN in rows no label reaches.
     pub values: Arc<Matrix>,

@@ -85,7 +85,7 @@ impl Model<'_> {
             Some(standardizer) => self.extension.extend_with_errors(&standardizer.apply(features, run)?, run)?,
             None => self.extension.extend_with_errors(features, run)?,
         };
-        Ok(run.install(|| self.rule.apply_with_errors(extended)))
+        run.install(|| self.rule.apply_with_errors(extended))
     }
 
     /// Labels rows (m, d) that are the nodes of a given graph; for models of unfolded networks only.
@@ -100,7 +100,7 @@ impl Model<'_> {
             Some(standardizer) => network.extend_on(&standardizer.apply(features, run)?, graph, run)?,
             None => network.extend_on(features, graph, run)?,
         };
-        Ok(run.install(|| self.rule.apply(Arc::new(scores))))
+        run.install(|| self.rule.apply(Arc::new(scores)))
     }
 
     /// Saves the model: its settings and the arrays of its extension, with the cells of the index if it was built
@@ -116,6 +116,7 @@ impl Model<'_> {
     ///
     /// # Errors
     /// As [`save`](Self::save).
+    #[doc(hidden)]
     pub fn stage(&self, path: &Path) -> Result<Staged> {
         let meta = Meta {
             classes: self.classes.clone(),
@@ -237,6 +238,7 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
         // A single width would be used instead of each row's own.
         Weighting::SelfTuning => meta.width.is_none() && file.contains("widths"),
         Weighting::Cosine | Weighting::Binary => true,
+        _ => false,
     };
     if !widths_fit {
         return Err(file.error("its kernel widths are missing or out of range"));

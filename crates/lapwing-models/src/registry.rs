@@ -49,6 +49,7 @@ pub struct MethodParams {
 
 /// A method: its name, what it is for, and its parameters.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct MethodSpec {
     /// Name, in the program, in model files and in reports.
     pub name: &'static str,

@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 /// Every class keeps at least one label if `n_labeled` allows; the others are shared in proportion to the class sizes.
 ///
 /// # Errors
-/// [`Error::Param`] unless 0 < `n_labeled` < labeled rows.
+/// [`Error::Param`] unless 0 < `n_labeled` < labeled rows; as [`Labels::check`].
 pub fn keep_labels(labels: &Labels, n_labeled: usize, draw: u64, run: &Run) -> Result<Labels> {
     let given = labels.n_labeled();
     if n_labeled == 0 || n_labeled >= given {
@@ -19,7 +19,7 @@ pub fn keep_labels(labels: &Labels, n_labeled: usize, draw: u64, run: &Run) -> R
             format!("between 1 and {}, one less than the given labels", given.saturating_sub(1)),
         ));
     }
-    let rows = labels.rows_by_class();
+    let rows = labels.rows_by_class()?;
     let sizes: Vec<usize> = rows.iter().map(Vec::len).collect();
     keep(labels, &shares(&sizes, n_labeled), draw, run)
 }
@@ -27,7 +27,7 @@ pub fn keep_labels(labels: &Labels, n_labeled: usize, draw: u64, run: &Run) -> R
 /// Keeps `per_class` labels of every class and hides the others; classes with fewer keep all.
 ///
 /// # Errors
-/// [`Error::Param`] if `per_class` is 0.
+/// [`Error::Param`] if `per_class` is 0; as [`Labels::check`].
 pub fn keep_labels_per_class(labels: &Labels, per_class: usize, draw: u64, run: &Run) -> Result<Labels> {
     if per_class == 0 {
         return Err(Error::param("labels per class", 0, "at least 1"));
@@ -38,7 +38,7 @@ pub fn keep_labels_per_class(labels: &Labels, per_class: usize, draw: u64, run: 
 /// Stratified folds: a fold below `n_folds` for each labeled row, −1 for the others (n).
 ///
 /// # Errors
-/// [`Error::Param`] unless 2 ≤ `n_folds` ≤ labeled rows.
+/// [`Error::Param`] unless 2 ≤ `n_folds` ≤ labeled rows; as [`Labels::check`].
 pub fn stratified_folds(labels: &Labels, n_folds: usize, run: &Run) -> Result<Vec<i32>> {
     let given = labels.n_labeled();
     if n_folds < 2 || n_folds > given {
@@ -47,7 +47,7 @@ pub fn stratified_folds(labels: &Labels, n_folds: usize, run: &Run) -> Result<Ve
     let mut folds = vec![-1; labels.len()];
     // The fold number runs on from class to class, so that folds are of equal size even if classes are small.
     let mut next = 0;
-    for rows in shuffled_by_class(labels, u64::MAX, run) {
+    for rows in shuffled_by_class(labels, u64::MAX, run)? {
         for row in rows {
             folds[row] = (next % n_folds) as i32;
             next += 1;
@@ -58,18 +58,18 @@ pub fn stratified_folds(labels: &Labels, n_folds: usize, run: &Run) -> Result<Ve
 
 fn keep(labels: &Labels, counts: &[usize], draw: u64, run: &Run) -> Result<Labels> {
     let mut index = vec![UNLABELED; labels.len()];
-    for (class, rows) in shuffled_by_class(labels, draw, run).into_iter().enumerate() {
+    for (class, rows) in shuffled_by_class(labels, draw, run)?.into_iter().enumerate() {
         rows.into_iter().take(counts[class]).for_each(|row| index[row] = class as i32);
     }
     Ok(Labels { classes: labels.classes.clone(), index })
 }
 
-fn shuffled_by_class(labels: &Labels, draw: u64, run: &Run) -> Vec<Vec<usize>> {
-    let mut rows = labels.rows_by_class();
+fn shuffled_by_class(labels: &Labels, draw: u64, run: &Run) -> Result<Vec<Vec<usize>>> {
+    let mut rows = labels.rows_by_class()?;
     for (class, rows) in rows.iter_mut().enumerate() {
         rows.shuffle(&mut run.rng(Stream::Split, draw.wrapping_mul(1 << 20).wrapping_add(class as u64)));
     }
-    rows
+    Ok(rows)
 }
 
 /// Splits `total` among classes in proportion to their `sizes`, by the method of largest remainders; a class gets at most its

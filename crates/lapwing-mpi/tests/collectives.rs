@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
 
 use common::{Ran, mpirun, run};
-use lapwing::data::communicator::agree;
 use lapwing::data::{Communicator, Error, Result};
+use lapwing_data::communicator::agree;
 use lapwing_mpi::MpiCommunicator;
 
 /// Variable with the case that the ranks run.

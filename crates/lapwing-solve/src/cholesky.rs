@@ -3,7 +3,7 @@
 //! faer factors each panel and multiplies. Cost: ⅓·n³ flops, in place; parallel over pieces of 256 columns.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -53,7 +53,7 @@ impl Cholesky {
     /// Factors a symmetric A (n, n) of which the lower triangle is given, column after column.
     ///
     /// # Errors
-    /// [`Error::Param`] for a matrix that is not positive definite; [`Error::Interrupted`].
+    /// [`Error::NotPositiveDefinite`]; [`Error::Interrupted`].
     pub fn factor(n: usize, mut values: Vec<f64>, run: &Run) -> Result<Self> {
         panels::factor(&mut Definite, n, &mut values, run, |_| ())?;
         // Zero pivots of a singular matrix may pass as rounding.
@@ -76,6 +76,11 @@ impl Cholesky {
         solve_lower_triangular_in_place(factor, x.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(factor.transpose(), x, Par::Seq);
     }
+}
+
+/// The error for a matrix whose factorization ends at `column`.
+pub(crate) fn indefinite(column: usize) -> Error {
+    Error::not_positive_definite("the matrix", Some(column), "add to its diagonal, as by a larger ridge")
 }
 
 #[cfg(test)]
@@ -108,8 +113,14 @@ mod tests {
     #[test]
     fn matrices_without_a_factor_and_stops_are_errors() {
         let run = Run::new(Some(1), 0).unwrap();
-        let text = Cholesky::factor(2, vec![1.0, 1.0, 1.0, 1.0], &run).unwrap_err().to_string();
-        assert!(text.contains("not positive definite"), "{text}");
+        let error = Cholesky::factor(2, vec![1.0, 1.0, 1.0, 1.0], &run).unwrap_err();
+        assert!(matches!(error, Error::NotPositiveDefinite { pivot: Some(1), .. }), "{error}");
+        // Columns count from the first of the matrix, not of the panel.
+        let n = PANEL + 40;
+        let mut values = vec![0.0; n * n];
+        (0..n).for_each(|at| values[at * n + at] = if at == PANEL + 3 { -1.0 } else { 1.0 });
+        let error = Cholesky::factor(n, values, &run).unwrap_err();
+        assert!(matches!(error, Error::NotPositiveDefinite { pivot, .. } if pivot == Some(PANEL + 3)), "{error}");
         assert!(Cholesky::factor(2, vec![1.0; 3], &run).is_err());
         let stop = lapwing_data::CancelToken::default();
         stop.cancel();

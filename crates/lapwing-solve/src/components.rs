@@ -27,6 +27,7 @@ impl Components {
     ///
     /// # Complexity
     /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row on the way.
+    #[doc(hidden)]
     pub fn of<T>(adjacency: &Csr<T>) -> Self {
         let n = adjacency.n_rows();
         let mut sets = DisjointSets::new(n);
@@ -59,6 +60,7 @@ impl Components {
     }
 
     /// Which components hold at least one of `rows`.
+    #[doc(hidden)]
     pub fn holding(&self, rows: &[u32]) -> Vec<bool> {
         let mut holds = vec![false; self.sizes.len()];
         rows.iter().for_each(|&row| holds[self.id[row as usize] as usize] = true);

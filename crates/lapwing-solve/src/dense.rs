@@ -3,10 +3,13 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use faer::linalg::cholesky::llt::factor::LltError;
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 use lapwing_data::{Error, Matrix, Result, Run};
 use rand::{Rng, RngExt};
+
+use crate::cholesky::indefinite;
 
 fn to_faer(a: &Matrix) -> Mat<f64> {
     Mat::from_fn(a.n_rows(), a.n_cols(), |i, j| a.row(i)[j])
@@ -23,14 +26,12 @@ fn from_faer(a: &Mat<f64>) -> Matrix {
 /// Solves A·X = B for a symmetric positive definite A (n, n) by Cholesky.
 ///
 /// # Errors
-/// [`Error::Param`] if A is not positive definite.
+/// [`Error::NotPositiveDefinite`].
 ///
 /// # Complexity
 /// O(n³ + n²s) time.
 pub fn solve_spd(a: &Matrix, b: &Matrix) -> Result<Matrix> {
-    let factor = to_faer(a)
-        .llt(Side::Lower)
-        .map_err(|_| Error::param("matrix", "not positive definite", "a positive definite one"))?;
+    let factor = to_faer(a).llt(Side::Lower).map_err(|LltError::NonPositivePivot { index }| indefinite(index))?;
     Ok(from_faer(&factor.solve(to_faer(b))))
 }
 
@@ -185,7 +186,8 @@ mod tests {
             assert!((product - b.row(i)[0]).abs() < 1e-12);
         }
         let indefinite = Matrix::new(2, 2, vec![0.0, 1.0, 1.0, 0.0]).unwrap();
-        assert!(solve_spd(&indefinite, &Matrix::filled(2, 1, 1.0)).is_err());
+        let error = solve_spd(&indefinite, &Matrix::filled(2, 1, 1.0)).unwrap_err();
+        assert!(matches!(error, Error::NotPositiveDefinite { pivot: Some(0), .. }), "{error}");
     }
 
     #[test]

@@ -70,6 +70,7 @@ impl Graph {
     ///
     /// # Errors
     /// None for rows that are nodes.
+    #[doc(hidden)]
     pub fn part(&self, rows: &[u32], place: &mut Vec<u32>) -> Result<Self> {
         place.resize(self.n_samples(), 0);
         rows.iter().enumerate().for_each(|(at, &row)| place[row as usize] = at as u32);
@@ -122,6 +123,7 @@ impl Graph {
     }
 
     /// The Laplacian L = D − W.
+    #[doc(hidden)]
     pub fn laplacian(&self) -> SddMatrix<'_> {
         SddMatrix::borrowed(&self.adjacency, Cow::Owned(vec![0.0; self.n_samples()]))
     }
@@ -138,6 +140,7 @@ impl Graph {
 
     /// The graph with all weights multiplied by a power of two, and its exponent, if weights are so near the limits of f64 that
     /// their sums, squares or inverses might overflow or vanish. `None` if they need not be scaled.
+    #[doc(hidden)]
     pub fn moderate(&self) -> Option<(Self, i32)> {
         let exponent = exponent_for(self.adjacency.values());
         (exponent != 0).then(|| {
@@ -153,6 +156,7 @@ impl Graph {
     }
 
     /// Summary of the graph, whose components are `components`.
+    #[doc(hidden)]
     pub fn summary(&self, components: &Components) -> GraphSummary {
         let mut sizes = components.sizes.clone();
         sizes.sort_unstable_by(|a, b| b.cmp(a));

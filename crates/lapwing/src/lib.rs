@@ -22,12 +22,192 @@
 //!
 //! The parts, each a module: [`data`] (matrices, labels, files, run control), [`solve`] (Laplacian systems), [`graph`]
 //! (nearest neighbors, affinity graphs), [`models`] (the methods). What is used together stands in [`prelude`].
+//!
+//! # What is stable
+//!
+//! This crate lists what is stable. The crates `lapwing-data`, `lapwing-solve`, `lapwing-graph`, `lapwing-models` and
+//! `lapwing-simd` are its internal parts: what is not listed here may change in any version, hidden methods included.
+//!
+//! Parameters are structs of public fields: build them with `..Default::default()`, because a minor version may add fields;
+//! `#[non_exhaustive]` would forbid that expression. What only the library makes (reports, fits, errors) may get fields and
+//! variants in a minor version too: most of it is `#[non_exhaustive]`, and for the rest write `..` in patterns. Choices such as
+//! [`graph::Metric`] are `#[non_exhaustive]`, so that a new one breaks no `match`.
+//!
+//! No argument makes a function panic; it returns an [`Error`]. Only an index outside its range (`row(i)`) panics, as in a slice.
 
-pub use lapwing_data as data;
 pub use lapwing_data::{Error, Result};
-pub use lapwing_graph as graph;
-pub use lapwing_models as models;
-pub use lapwing_solve as solve;
+
+/// What goes in and out: features, labels, files, run control, the report.
+pub mod data {
+    // Features: dense or sparse, owned, borrowed or mapped.
+    #[doc(inline)]
+    pub use lapwing_data::{Buffer, Csr, Dense, DenseValues, Features, Matrix, Standardizer};
+    // Rows and edges too many to hold; a program may bring sources of its own.
+    #[doc(inline)]
+    pub use lapwing_data::{Edge, EdgeReader, EdgeSlice, EdgeSource, GeneratedRows, RowReader, RowSource};
+    // Labels, and what methods fit.
+    #[doc(inline)]
+    pub use lapwing_data::{ClassNames, Labels, SparseLabels, Targets, UNLABELED};
+    // Control of a run: threads, seed, progress, cancellation, processes.
+    #[doc(inline)]
+    pub use lapwing_data::{Alone, CancelToken, Communicator, Progress, Run, Silent};
+    // What a fit reports, and what went wrong.
+    #[doc(inline)]
+    pub use lapwing_data::{
+        BadCells, BadColumn, BadColumns, Error, Fault, GraphSummary, Phase, Report, Result, SolveSummary,
+    };
+
+    /// Parameters by their names, as files and command lines give them.
+    pub mod params {
+        #[doc(inline)]
+        pub use lapwing_data::params::{Condition, Domain, Number, Parameter, Parameters, Range, Value, set_all};
+    }
+
+    /// Readers of features, labels, graphs and edges.
+    pub mod read {
+        #[doc(inline)]
+        pub use lapwing_data::read::{
+            EdgeFile, ReadOptions, RowFile, Samples, read_graph, read_label_column, read_labels, read_samples,
+            read_sparse_labels,
+        };
+    }
+
+    /// Writers of labels and graphs.
+    pub mod write {
+        #[doc(inline)]
+        pub use lapwing_data::write::{LabelColumns, LabelWriter, LabeledRows, write_graph, write_labels};
+    }
+}
+
+/// Systems and eigenvectors of graph Laplacians.
+pub mod solve {
+    // The matrix of all systems.
+    #[doc(inline)]
+    pub use lapwing_solve::{Components, Graph};
+    // Systems of Laplacians, and bounds on the errors of their solutions.
+    #[doc(inline)]
+    pub use lapwing_solve::{
+        Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver,
+        PreconditionerChoice, RowError, Settled, Stop,
+    };
+    // Smoothing of many columns.
+    #[doc(inline)]
+    pub use lapwing_solve::{Propagator, PropagatorParams};
+    // The smoothest eigenvectors.
+    #[doc(inline)]
+    pub use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
+}
+
+/// Nearest neighbors, affinity graphs, sparsifiers, learned graphs.
+pub mod graph {
+    // Features to a graph in one call, or by its steps.
+    #[doc(inline)]
+    pub use lapwing_graph::{
+        AffinityGraph, Components, Graph, GraphParams, Symmetrize, Weighting, Widths, affinity_graph, weigh,
+    };
+    // Neighbors, among rows and of new rows.
+    #[doc(inline)]
+    pub use lapwing_graph::{
+        KnnMethod, KnnParams, KnnReport, Metric, NeighborIndex, Neighbors, ZeroRows, kneighbors, query,
+    };
+    // Edges of a neighbor graph that is never held.
+    #[doc(inline)]
+    pub use lapwing_graph::KnnEdges;
+
+    /// Graphs learned from distances.
+    pub mod learn {
+        #[doc(inline)]
+        pub use lapwing_graph::learn::{
+            LearnModel, LearnParams, LearnReport, LearnSolver, LearnedGraph, LearnedWeights, Sparsity, SparsityMean,
+            learn_graph,
+        };
+    }
+
+    /// Sparsifiers of graphs and of streams of edges, effective resistances.
+    pub mod sparsify {
+        #[doc(inline)]
+        pub use lapwing_graph::sparsify::{
+            Budget, Checkpoint, ResistanceMethod, Resistances, RidgeParams, RidgeSparsifier, Sampler, Sparsifier,
+            SparsifyParams, SparsifyReport, effective_resistances, sparsify, sparsify_ridge,
+        };
+    }
+}
+
+/// The methods: from features or a graph and some labels to a label for every row.
+pub mod models {
+    // A method by its name or type, what it takes and what it returns.
+    #[doc(inline)]
+    pub use lapwing_models::{
+        Fitted, FittedRegression, Labeling, METHODS, Method, MethodParams, MethodSpec, Problem, Rule, Settings, method,
+        method_names,
+    };
+    // Memory of a fit before it is made.
+    #[doc(inline)]
+    pub use lapwing_models::{Plan, PlanStep, ProblemSize};
+    // New rows, and fits kept in files.
+    #[doc(inline)]
+    pub use lapwing_models::{
+        Extended, Extension, KernelExtension, LowRankExtension, Model, NeighborExtension, UnfoldedExtension,
+    };
+    // Harmonic functions, on the graph and on a sparsifier of it.
+    #[doc(inline)]
+    pub use lapwing_models::{
+        Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
+    };
+    // The other methods; their choices are in modules of their own.
+    #[doc(inline)]
+    pub use lapwing_models::{LapSvm, LapSvmParams, LowRank, LowRankParams, RowFit, UnfoldedGnn, UnfoldedParams};
+    // Classes of given sizes.
+    #[doc(inline)]
+    pub use lapwing_models::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
+    // Methods beside each other.
+    #[doc(inline)]
+    pub use lapwing_models::{CompareParams, CompareRow, compare};
+
+    /// How good labels are.
+    pub mod metrics {
+        #[doc(inline)]
+        pub use lapwing_models::metrics::accuracy;
+    }
+
+    /// Labels that are hidden to measure a method, or folds of them.
+    pub mod split {
+        #[doc(inline)]
+        pub use lapwing_models::split::{keep_labels, keep_labels_per_class, stratified_folds};
+    }
+
+    /// Methods that serve as a comparison.
+    pub mod baselines {
+        #[doc(inline)]
+        pub use lapwing_models::baselines::{
+            Eigenfunction, EigenfunctionExtension, EigenfunctionParams, NearestLabel, NearestLabelParams,
+            SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
+        };
+    }
+
+    /// Choices of [`LapSvm`].
+    pub mod lapsvm {
+        #[doc(inline)]
+        pub use lapwing_models::lapsvm::{
+            FitOptions, GramPrecision, Kernel, KernelKind, KernelLandmarks, KernelSolver, LaplacianKind, Stopping,
+            ValidationSet,
+        };
+    }
+
+    /// Choices of [`LowRank`].
+    pub mod low_rank {
+        #[doc(inline)]
+        pub use lapwing_graph::low_rank::{GlnpSolver, GlnpStart, LandmarkBandwidth, LandmarkRule};
+        #[doc(inline)]
+        pub use lapwing_models::low_rank::{Balance, DegreePolicy, FactorKind, Head, PropagationSolver, Select};
+    }
+
+    /// Choices of [`UnfoldedGnn`].
+    pub mod unfolded {
+        #[doc(inline)]
+        pub use lapwing_models::unfolded::{LayerOptimizer, LayerSolver, NodeLoss, SketchSize};
+    }
+}
 
 /// What a program that labels rows needs.
 pub mod prelude {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::{Labels, Report, Run, peak_memory_bytes};
+use lapwing::data::{Labels, Report, Run};
 use lapwing::models::{Certify, CompareParams, CompareRow, Method, Settings, compare, method_names};
+use lapwing_data::peak_memory_bytes;
 use serde_json::json;
 
 use crate::Outcome;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use flate2::read::GzDecoder;
-use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Error, Features, Labels, Report, Targets};
 use lapwing::models::metrics::accuracy;
 use lapwing::models::split::keep_labels_per_class;
 use lapwing::models::{HarmonicParams, MethodParams, method};
+use lapwing_data::write::LABEL_ENDINGS;
 
 use super::finished::Finished;
 use crate::Outcome;

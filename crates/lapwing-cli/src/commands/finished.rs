@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use lapwing::data::{Labels, Report, Standardizer, peak_memory_bytes};
+use lapwing::data::{Labels, Report, Standardizer};
 use lapwing::models::{Fitted, Model};
+use lapwing_data::peak_memory_bytes;
 use serde_json::json;
 
 use crate::Outcome;

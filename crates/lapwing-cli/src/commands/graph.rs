@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapwing::data::write::{GRAPH_ENDINGS, stage_graph};
-use lapwing::data::{Report, peak_memory_bytes};
+use lapwing::data::Report;
 use lapwing::graph::{AffinityGraph, GraphParams, Widths, affinity_graph};
+use lapwing_data::peak_memory_bytes;
+use lapwing_data::write::{GRAPH_ENDINGS, stage_graph};
 use serde_json::json;
 
 use crate::Outcome;

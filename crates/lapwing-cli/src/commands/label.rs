@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use lapwing::data::write::LABEL_ENDINGS;
 use lapwing::data::{Labels, Report, Run, Targets};
 use lapwing::graph::sparsify::Checkpoint;
 use lapwing::models::{LowRank, Method, Settings, SizeParams, method_names};
+use lapwing_data::write::LABEL_ENDINGS;
 
 use super::finished::Finished;
 use super::label_rows::LabelRows;

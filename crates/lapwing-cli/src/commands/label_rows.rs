@@ -3,12 +3,14 @@
 
 use std::path::Path;
 
-use lapwing::data::communicator::agree;
-use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows, RecordFile, Staged};
-use lapwing::data::{Error, Report, SparseLabels, Targets, peak_memory_bytes};
-use lapwing::graph::low_rank::{Blocks, labeled_within};
-use lapwing::models::low_rank::remove_checkpoint;
+use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
+use lapwing::data::{Error, Report, SparseLabels, Targets};
 use lapwing::models::{Extension, Labeling, LowRank, Model, RowFit, SizeParams};
+use lapwing_data::communicator::agree;
+use lapwing_data::peak_memory_bytes;
+use lapwing_data::write::{RecordFile, Staged};
+use lapwing_graph::low_rank::{Blocks, labeled_within};
+use lapwing_models::low_rank::remove_checkpoint;
 use serde_json::json;
 
 use super::label::{OutputOptions, publish_after};

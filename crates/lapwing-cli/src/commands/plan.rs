@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use lapwing::data::read::{
-    RowFile, can_stream, names_columns, probe, read_graph, read_label_column, read_labels, read_samples,
-};
+use lapwing::data::read::{RowFile, read_graph, read_label_column, read_labels, read_samples};
 use lapwing::data::{EdgeSource, Report, RowSource};
 use lapwing::models::{Method, Plan, ProblemSize};
+use lapwing_data::read::{can_stream, names_columns, probe};
 use serde_json::json;
 
 use crate::Outcome;

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapwing::data::read::{names_columns, read_graph, read_samples};
-use lapwing::data::write::{LABEL_ENDINGS, LabelColumns, LabelWriter, LabeledRows, Staged};
-use lapwing::data::{Error, Features, Matrix, Report, Warning, peak_memory_bytes};
+use lapwing::data::read::{read_graph, read_samples};
+use lapwing::data::write::{LabelColumns, LabelWriter, LabeledRows};
+use lapwing::data::{Error, Features, Matrix, Report, Warning};
 use lapwing::graph::Graph;
 use lapwing::models::{Extension, LowRankExtension, Model};
+use lapwing_data::peak_memory_bytes;
+use lapwing_data::read::names_columns;
+use lapwing_data::write::{LABEL_ENDINGS, Staged};
 use serde_json::json;
 
 use crate::Outcome;
@@ -144,7 +147,7 @@ impl Predict {
             let mut writer = LabelWriter::create(&self.output, &model.classes, n, columns)?;
             let label = |_: usize, scores: Vec<f64>| {
                 let c = model.classes.len();
-                Ok(model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?)))
+                model.rule.apply(Arc::new(Matrix::new(scores.len() / c, c, scores)?))
             };
             let labeled = landmarks.each(rows.source(), 0..n, run, label, |first, labeling| {
                 n_unreached += labeling.reached.iter().filter(|reached| !**reached).count();

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use clap::Args;
 use lapwing::data::read::{EdgeFile, read_graph};
-use lapwing::data::write::{GRAPH_ENDINGS, stage_graph};
-use lapwing::data::{EdgeSource, Phase, Report, peak_memory_bytes};
+use lapwing::data::{EdgeSource, Phase, Report};
 use lapwing::graph::AffinityGraph;
 use lapwing::graph::sparsify::{Checkpoint, Sparsifier, SparsifyParams, SparsifyReport};
+use lapwing_data::peak_memory_bytes;
+use lapwing_data::write::{GRAPH_ENDINGS, stage_graph};
 use serde_json::json;
 
 use crate::Outcome;

@@ -1,7 +1,8 @@
 //! Coordinates of rows in a picture: their first two principal components.
 
-use lapwing::data::{Features, Matrix, Result, Run, Stream};
-use lapwing::solve::dense::principal_axes;
+use lapwing::data::{Features, Matrix, Result, Run};
+use lapwing_data::Stream;
+use lapwing_solve::dense::principal_axes;
 
 /// The most rows in a picture.
 const MOST_ROWS: usize = 5_000;

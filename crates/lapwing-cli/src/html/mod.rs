@@ -13,7 +13,7 @@ mod svg;
 
 use std::path::Path;
 
-use lapwing::data::write::{Staged, stage_atomic};
+use lapwing_data::write::{Staged, stage_atomic};
 
 pub use compare::compare_page;
 pub use fit::FitPage;

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 use lapwing::data::Error;
-use lapwing::data::read::split_columns;
 use lapwing::models::Method;
+use lapwing_data::read::split_columns;
 
 use crate::failure::Failure;
 use crate::files::Files;

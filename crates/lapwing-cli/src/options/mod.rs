@@ -6,7 +6,7 @@ mod run;
 mod subject;
 
 pub use data::{DataOptions, LabelOptions, Names, TableOptions};
-pub use lapwing::data::params::count;
+pub use lapwing_data::params::count;
 pub use parameters::option;
 pub use run::{ProgressStyle, RunOptions};
 pub use subject::{GraphSettings, ParamsOptions, Subject};

@@ -7,12 +7,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Args, Command};
-use lapwing::data::params::{Both, Parameter, Parameters, Value, set_all};
+use lapwing::data::params::{Parameter, Parameters, Value, set_all};
 use lapwing::data::{Error, Result};
 use lapwing::graph::GraphParams;
 use lapwing::graph::learn::LearnParams;
 use lapwing::graph::sparsify::SparsifyParams;
 use lapwing::models::{MethodSpec, Settings, method_names};
+use lapwing_data::params::Both;
 use serde_json::{Map, Value as Json};
 
 use super::parameters::{arguments, option, typed};

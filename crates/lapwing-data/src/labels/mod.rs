@@ -6,6 +6,8 @@ mod targets;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Error, Result};
+
 pub(crate) use self::classes::{IntegerClasses, TextClasses};
 pub(crate) use self::sparse::LabelRows;
 pub use self::sparse::SparseLabels;
@@ -112,15 +114,35 @@ impl Labels {
         self.index.iter().filter(|&&class| class != UNLABELED).count()
     }
 
+    /// Checks that every row has no label or one of the classes.
+    ///
+    /// # Errors
+    /// [`Error::Labels`] naming the first row that has neither.
+    pub fn check(&self) -> Result<()> {
+        let n_classes = self.n_classes();
+        let is_known = |class: i32| class == UNLABELED || usize::try_from(class).is_ok_and(|class| class < n_classes);
+        match self.index.iter().position(|&class| !is_known(class)) {
+            None => Ok(()),
+            Some(row) => {
+                let class = self.index[row];
+                Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")))
+            }
+        }
+    }
+
     /// Rows of each class, ascending.
-    pub fn rows_by_class(&self) -> Vec<Vec<usize>> {
+    ///
+    /// # Errors
+    /// As [`Labels::check`].
+    pub fn rows_by_class(&self) -> Result<Vec<Vec<usize>>> {
+        self.check()?;
         let mut rows = vec![Vec::new(); self.n_classes()];
         for (row, &class) in self.index.iter().enumerate() {
             if class != UNLABELED {
                 rows[class as usize].push(row);
             }
         }
-        rows
+        Ok(rows)
     }
 }
 

@@ -58,11 +58,7 @@ impl Targets {
     /// weights are not one per row.
     pub fn one_hot(labels: &Labels, label_weights: Option<&[f64]>) -> Result<Self> {
         let n_classes = labels.n_classes();
-        let is_known = |class: i32| class == UNLABELED || usize::try_from(class).is_ok_and(|class| class < n_classes);
-        if let Some(row) = labels.index.iter().position(|&class| !is_known(class)) {
-            let class = labels.index[row];
-            return Err(Error::labels(format!("row {row} has class index {class}; there are {n_classes} classes")));
-        }
+        labels.check()?;
         let is_labeled = |row: usize| labels.index[row] != UNLABELED;
         let write = |row: usize, target: &mut [f64]| target[labels.index[row] as usize] = 1.0;
         Ok(Self::labeled(labels.len(), n_classes, label_weights, is_labeled, write)?.named(&labels.classes))

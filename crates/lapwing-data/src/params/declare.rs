@@ -13,6 +13,7 @@ macro_rules! choices {
     ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
         $vis enum $type {
             $( $(#[doc = $variant_doc])* #[serde(rename = $word)] $variant, )+
         }

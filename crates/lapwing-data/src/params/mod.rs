@@ -44,7 +44,8 @@ mod text;
 mod value;
 
 pub use domain::{Domain, Number, Range, above, at_least};
-pub use text::{byte_count, count, nearest, real};
+use text::byte_count;
+pub use text::{count, nearest, real};
 pub use value::{ParameterType, Value};
 
 use crate::{Error, Result};
@@ -71,12 +72,12 @@ pub struct Parameter {
 pub struct Condition {
     /// The other parameter.
     pub parameter: &'static str,
-    /// Its values; [`GIVEN`] stands for any number.
+    /// Its values; `given` stands for any number.
     pub values: &'static [&'static str],
 }
 
 /// In a [`Condition`]: the other parameter is a number or a list, no word.
-pub const GIVEN: &str = "given";
+const GIVEN: &str = "given";
 
 impl Parameter {
     /// The first sentence of the meaning, without its full stop.

@@ -30,7 +30,7 @@ pub fn count(text: &str) -> Result<usize, String> {
 }
 
 /// A number of bytes, perhaps in units of 2¹⁰ (k), 2²⁰ (M), 2³⁰ (G) or 2⁴⁰ (T), of which each may be followed by B or iB.
-pub fn byte_count(text: &str) -> Result<u64, String> {
+pub(super) fn byte_count(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)";
     let text = text.trim();
     if let Ok(bytes) = text.parse() {

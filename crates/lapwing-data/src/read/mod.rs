@@ -54,6 +54,7 @@ pub struct ReadOptions {
 
 /// The contents of a file of samples.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Samples {
     /// One row per sample. Missing values are NaN; [`Samples::check`] reports them.
     pub features: Features<'static>,
@@ -77,6 +78,7 @@ impl Samples {
 
 /// Size of the features of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Size {
     /// Number of samples.
     pub n_rows: usize,

@@ -152,17 +152,13 @@ pub(super) fn stage_file(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io:
     file.stage()
 }
 
-/// Writes an [`AtomicFile`] and commits it if `write` succeeds.
-///
-/// # Errors
-/// [`Error::Io`] naming `path`, with the error kind of the system (a full disk, a closed pipe).
-pub fn write_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
-    stage_atomic(path, write)?.publish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn write_atomic(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
+        stage_atomic(path, write)?.publish()
+    }
 
     fn names_in(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();

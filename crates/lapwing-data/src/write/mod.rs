@@ -17,7 +17,7 @@ mod system;
 mod table;
 mod writer;
 
-pub use self::atomic::{AtomicFile, stage_atomic, write_atomic};
+pub use self::atomic::{AtomicFile, stage_atomic};
 pub use self::graph::{GRAPH_ENDINGS, stage_graph, write_graph};
 #[cfg(test)]
 pub(crate) use self::npy::npy_header;

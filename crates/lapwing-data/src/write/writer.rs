@@ -148,6 +148,7 @@ impl LabelWriter {
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
+    #[doc(hidden)]
     pub fn stage(self) -> Result<Staged> {
         let Self { shape, next, format } = self;
         match next {

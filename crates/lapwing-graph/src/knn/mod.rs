@@ -37,6 +37,7 @@ pub struct Neighbors {
 
 /// Method and recall of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct KnnReport {
     /// `exact` or `partitions`.
     pub method: &'static str,
@@ -280,7 +281,7 @@ impl Neighbors {
 
     /// Distance of each row to its last neighbor (n).
     pub fn last(&self) -> Vec<f32> {
-        self.distances.chunks_exact(self.n_neighbors).map(|row| row[self.n_neighbors - 1]).collect()
+        self.distances.chunks_exact(self.n_neighbors.max(1)).filter_map(|row| row.last().copied()).collect()
     }
 
     /// Checks neighbors that the caller provides: they are rows, never the row itself, no row twice, at distances that are finite

@@ -50,12 +50,13 @@ pub(crate) use params::learn_bytes;
 pub use params::{LearnModel, LearnParams, LearnSolver, SparsityMean};
 pub use report::LearnReport;
 pub use single_node::{SingleNode, single_node, single_node_weights};
-pub use sparsity::{Sparsity, sparsity_for};
+pub use sparsity::Sparsity;
 pub use support::{NeighborTable, SquaredDistance, Support};
 pub use weights::LearnedWeights;
 
 /// A learned graph.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LearnedGraph {
     /// The graph; weights are those of the model times the scale δ.
     pub graph: Graph,

@@ -11,6 +11,7 @@ use super::support::SquaredDistance;
 
 /// Report on a learned graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LearnReport {
     /// `log` or `l2`.
     pub model: LearnModel,

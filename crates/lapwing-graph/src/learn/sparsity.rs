@@ -24,6 +24,7 @@ const BEYOND: f64 = 1.1;
 
 /// A sparsity chosen from distances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Sparsity {
     /// θ.
     pub value: f64,
@@ -61,7 +62,7 @@ pub(super) fn choose<R: SquaredDistance>(
 ///
 /// # Complexity
 /// O(n·k).
-pub fn sparsity_for<R: SquaredDistance>(
+pub(super) fn sparsity_for<R: SquaredDistance>(
     model: LearnModel,
     table: &NeighborTable<R>,
     n_neighbors: usize,

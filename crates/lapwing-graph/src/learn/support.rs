@@ -49,7 +49,7 @@ impl NeighborTable<f32> {
     ///
     /// # Complexity
     /// O(n·K), in place.
-    pub fn from_neighbors(neighbors: Neighbors, metric: Metric, run: &Run) -> Result<Self> {
+    pub(crate) fn from_neighbors(neighbors: Neighbors, metric: Metric, run: &Run) -> Result<Self> {
         let Neighbors { n_neighbors, indices, distances: mut squared } = neighbors;
         if !metric.is_distance() {
             return Err(Error::param("metric", "inner-product", "a distance: a graph is learned from distances"));

@@ -4,6 +4,7 @@ use lapwing_data::{Features, Run};
 use proptest::prelude::*;
 
 use super::primal_dual::{Iterate, norm_bound};
+use super::sparsity::sparsity_for;
 use super::*;
 use crate::golden::golden;
 use crate::testkit::{blobs, dense_values};

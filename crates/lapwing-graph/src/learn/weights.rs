@@ -35,6 +35,7 @@ impl LearnedWeights {
     }
 
     /// Weights of allowed pairs at their squared distances.
+    #[doc(hidden)]
     pub fn weights<R: SquaredDistance>(&self, edges: &[(u32, u32)], squared: &[R], run: &Run) -> Vec<f64> {
         let pairs = edges.par_iter().zip(squared).with_min_len(1 << 12);
         run.install(|| pairs.map(|(&edge, &z)| self.weight(edge, z.into())).collect())

@@ -49,6 +49,7 @@ choices! {
 /// Rule for the width of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum LandmarkBandwidth {
     /// 0.5·q, or 0.7·q for landmarks that are rows, q the mean distance of sampled rows to their nearest landmark. With few
     /// rows, at least 0.7 times the mean distance to the nearest other row.

@@ -41,9 +41,9 @@ mod stream;
 
 pub use checkpoint::Checkpoint;
 pub(crate) use edge::adjacency;
-pub use normalized::{RidgeParams, RidgeSparsifier, ridge_leverages, sparsify_ridge};
+pub use normalized::{RidgeParams, RidgeSparsifier, sparsify_ridge};
 pub use params::{Budget, Sampler, SparsifyParams, SparsifyReport};
 pub use read::{for_each_portion, sparsify};
-pub use resistance::{MOST_EXACT, ResistanceMethod, Resistances, effective_resistances};
+pub use resistance::{ResistanceMethod, Resistances, effective_resistances};
 pub use sizes::SparsifyPlan;
 pub use stream::Sparsifier;

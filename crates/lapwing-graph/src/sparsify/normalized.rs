@@ -50,6 +50,7 @@ impl RidgeParams {
 
 /// The edges of a sparsifier of I + λ·L̂.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RidgeSparsifier {
     /// Their new weights (n, n), symmetric.
     pub adjacency: Csr<f64>,
@@ -66,10 +67,7 @@ const BLOCK: usize = 1024;
 
 /// Ridge leverage ℓₑ of every edge (m), in the order of the rows and then columns of the upper triangle, by random projections:
 /// right in the mean, so that single estimates may be above 1.
-///
-/// # Errors
-/// [`Error::Param`] for parameters outside their range; [`Error::Interrupted`].
-pub fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<Vec<f64>> {
+fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<Vec<f64>> {
     let &RidgeParams { graph_reg, self_loop, n_projections, .. } = params;
     if graph_reg.is_nan() || graph_reg <= 0.0 {
         return Err(Error::param("graph_reg", graph_reg, "above 0"));
@@ -152,7 +150,7 @@ impl Sketch<'_> {
 /// A sparsifier of I + λ·L̂ with about `params.n_edges` edges.
 ///
 /// # Errors
-/// As [`ridge_leverages`]; [`Error::Param`] for no edges.
+/// [`Error::Param`] for no edges and parameters outside their range; [`Error::Interrupted`].
 pub fn sparsify_ridge(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<RidgeSparsifier> {
     if params.n_edges == 0 {
         return Err(Error::param("n_edges", 0, "at least 1"));

@@ -34,6 +34,7 @@ choices! {
 /// How many edges to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Budget {
     /// So many that xᵀL_Hx is within (1 ± ε)·xᵀL_Gx, ε in (0, 10), by a law from measurements.
     Distortion(f64),
@@ -136,6 +137,7 @@ impl Parameters for Budget {
 
 /// The result of sparsifying a stream of edges.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SparsifyReport {
     /// Sampler, as on the command line; for auto the one it chose.
     pub sampler: String,

@@ -27,8 +27,9 @@ use crate::knn::pairs::{Pair, pair_sum};
 
 /// How to compute effective resistances.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ResistanceMethod {
-    /// To rounding, for components of up to [`MOST_EXACT`] nodes.
+    /// To rounding, for components of up to 10,000 nodes.
     Exact,
     /// By random projections.
     Projection {
@@ -40,10 +41,11 @@ pub enum ResistanceMethod {
 }
 
 /// Nodes of a component up to which resistances are computed exactly: three dense matrices of that size.
-pub const MOST_EXACT: usize = 10_000;
+const MOST_EXACT: usize = 10_000;
 
 /// Effective resistances of all edges.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Resistances {
     /// Resistance of every edge u < v (m), row by row of the adjacency matrix.
     pub values: Vec<f64>,
@@ -54,7 +56,8 @@ pub struct Resistances {
 /// Effective resistance of every edge of `graph`.
 ///
 /// # Errors
-/// [`Error::TooLarge`] for exact resistances in a component of more than [`MOST_EXACT`] nodes; [`Error::Param`];
+/// [`Error::TooLarge`] for exact resistances in a component of more than 10,000 nodes; [`Error::Param`];
+/// [`Error::NotPositiveDefinite`] for exact resistances of weights that span too many orders of magnitude;
 /// [`Error::Interrupted`].
 ///
 /// # Complexity
@@ -123,7 +126,14 @@ fn exact(graph: &Graph, edges: &[(u32, u32)], run: &Run) -> Result<Vec<f64>> {
         }
         let mut identity = Matrix::filled(n, n, 0.0);
         (0..n).for_each(|row| identity.row_mut(row)[row] = 1.0);
-        let inverse = run.install(|| solve_spd(&grounded, &identity))?;
+        let inverse = run.install(|| solve_spd(&grounded, &identity)).map_err(|error| match error {
+            Error::NotPositiveDefinite { pivot, .. } => Error::not_positive_definite(
+                format!("the Laplacian of a component of {n} nodes"),
+                pivot.map(|row| members[row] as usize),
+                "its weights span too many orders of magnitude for exact resistances: use projections",
+            ),
+            error => error,
+        })?;
         for &at in own {
             let (u, v) = (place[edges[at].0 as usize], place[edges[at].1 as usize]);
             resistances[at] = (inverse.row(u)[u] + inverse.row(v)[v] - 2.0 * inverse.row(u)[v]) / scale;

@@ -63,6 +63,7 @@ impl Sizes {
 
 impl SparsifyParams {
     /// Memory and size for `n_edges` edges among `n` nodes; without limits where the memory of the parameters is too small.
+    #[doc(hidden)]
     pub fn plan(&self, n: usize, n_edges: usize) -> SparsifyPlan {
         let unlimited = Sizes::new(n_edges, n_edges, self.n_projections.min(MOST_COLUMNS), 1.0);
         let sizes = self.sizes(n).unwrap_or(unlimited);

@@ -6,12 +6,14 @@ mod nearest_label;
 mod simple_harmonic;
 mod subsampling;
 
-pub use eigenfunction::{
-    EIGENFUNCTION, Eigenfunction, EigenfunctionExtension, EigenfunctionParams, EigenfunctionParts,
-};
-pub use nearest_label::{NEAREST_LABEL, NearestLabel, NearestLabelParams};
-pub use simple_harmonic::{SIMPLE_HARMONIC, SimpleHarmonic, SimpleHarmonicParams};
-pub use subsampling::{SUBSAMPLING, Subsampling, SubsamplingParams};
+pub(crate) use eigenfunction::EIGENFUNCTION;
+pub use eigenfunction::{Eigenfunction, EigenfunctionExtension, EigenfunctionParams, EigenfunctionParts};
+pub(crate) use nearest_label::NEAREST_LABEL;
+pub use nearest_label::{NearestLabel, NearestLabelParams};
+pub(crate) use simple_harmonic::SIMPLE_HARMONIC;
+pub use simple_harmonic::{SimpleHarmonic, SimpleHarmonicParams};
+pub(crate) use subsampling::SUBSAMPLING;
+pub use subsampling::{Subsampling, SubsamplingParams};
 
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ use crate::resident::{Program, base_bytes};
 use crate::{Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
-pub const NEAREST_LABEL: &str = "nearest-label";
+pub(crate) const NEAREST_LABEL: &str = "nearest-label";
 
 parameters! {
     /// Parameters of the nearest label.
@@ -120,7 +120,7 @@ mod tests {
             let distance = |i: usize, j: usize| match metric {
                 Metric::Euclidean => dot(i, i) + dot(j, j) - 2.0 * dot(i, j),
                 Metric::Cosine => -dot(i, j) / (dot(i, i) * dot(j, j)).sqrt(),
-                Metric::InnerProduct => -dot(i, j),
+                _ => -dot(i, j),
             };
             let nearest = |i: usize| {
                 let known = targets.rows().iter().map(|&j| (distance(i, j as usize), j));

@@ -35,7 +35,7 @@ use crate::resident::{Program, base_bytes};
 use crate::{Extension, Fitted, Method, NeighborExtension, Plan, PlanStep, Problem, ProblemSize};
 
 /// Name of the method.
-pub const SIMPLE_HARMONIC: &str = "simple-harmonic";
+pub(crate) const SIMPLE_HARMONIC: &str = "simple-harmonic";
 
 /// Most eigenvectors by default.
 const MOST_TYPICAL: usize = 100;

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Name of the method.
-pub const SUBSAMPLING: &str = "subsampling";
+pub(crate) const SUBSAMPLING: &str = "subsampling";
 
 /// Number of rows by default: so many that their graph takes moments, but at least [`ROWS_PER_LABEL`] for each label.
 const TYPICAL_ROWS: usize = 2000;
@@ -143,15 +143,16 @@ impl Method for Subsampling {
         let rows = targets.rows().iter().map(place).collect();
         let sample_targets = targets.moved(chosen.len(), rows)?;
         let part = Problem { features: Some(&sample), ..Problem::new(&sample_targets) };
-        let Fitted { labeling, rule, graph, report: of_part, .. } = self.harmonic.fit(&part, run)?;
-        let mut report = Report { method: self.name().into(), n_samples: n, ..of_part };
+        let Fitted { labeling, rule, graph, mut report, .. } = self.harmonic.fit(&part, run)?;
+        report.method = self.name().into();
+        report.n_samples = n;
         if self.params.n_subsample.is_none() {
             report.choose("n_subsample", chosen.len());
         }
         let extension =
             NeighborExtension::of_nearest(sample, self.graph.metric, self.graph.zero_rows, labeling.scores.clone());
         let scores = report.time("nearest", run, |_| self.spread(features, &chosen, &extension, run))?;
-        let labeling = report.time("decide", run, |_| run.install(|| rule.apply(Arc::new(scores))));
+        let labeling = report.time("decide", run, |_| run.install(|| rule.decide(Arc::new(scores))));
         recount(&mut report, &labeling);
         report.peak_bytes = peak_memory_bytes();
         let graph = graph.filter(|_| chosen.len() == n);

@@ -24,7 +24,7 @@ mod with_sizes;
 use std::sync::Arc;
 
 use lapwing_data::params::{Parameters, at_least};
-use lapwing_data::{Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
+use lapwing_data::{Error, Matrix, Result, Run, Targets, Warning, choices, parameters, peak_memory_bytes};
 use serde_json::Value;
 
 pub(crate) use self::bounds::{SizeBounds, are_spread, label_counts};
@@ -118,6 +118,7 @@ impl LabelsDrawn {
 
 /// Labels that are held to sizes.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SizedLabeling {
     /// The rule with its new offsets.
     pub rule: Rule,
@@ -133,8 +134,7 @@ impl SizeParams {
     /// Checks shares and slack for `n_classes` classes.
     ///
     /// # Errors
-    /// [`Error::Param`](lapwing_data::Error::Param) for shares that are not positive, do not add up to 1 or are not one per
-    /// class; for a slack outside [0, 1).
+    /// [`Error::Param`] for shares that are not positive, do not add up to 1 or are not one per class; for a slack outside [0, 1).
     pub fn validate(&self, n_classes: usize) -> Result<()> {
         self.class_prior.validate()?;
         self.class_prior.shares(&vec![0.0; n_classes])?;
@@ -145,12 +145,17 @@ impl SizeParams {
     /// counted.
     ///
     /// # Errors
-    /// As [`SizeParams::validate`]; [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+    /// As [`SizeParams::validate`]; [`Error::Shape`] for scores, rule and targets of different classes; [`Error::Interrupted`].
     ///
     /// # Complexity
     /// O(n·c) for each offset that is moved, two to five for each class on most scores.
     pub fn decide(&self, scores: Arc<Matrix>, mut rule: Rule, targets: &Targets, run: &Run) -> Result<SizedLabeling> {
         self.validate(targets.n_columns())?;
+        rule.check(&scores)?;
+        if targets.n_columns() != scores.n_cols() {
+            let expected = format!("{} classes, as the targets", targets.n_columns());
+            return Err(Error::shape("scores", expected, scores.n_cols()));
+        }
         if let ClassPrior::Given(_) = &self.class_prior {
             rule.prior = self.class_prior.shares(&rule.prior)?;
         }
@@ -163,7 +168,7 @@ impl SizeParams {
             }
             None => warnings.push(Warning::UnknownSizes {}),
         }
-        let labeling = run.install(|| rule.apply(scores));
+        let labeling = run.install(|| rule.decide(scores));
         Ok(SizedLabeling { rule, labeling, part, warnings })
     }
 
@@ -196,14 +201,14 @@ pub(crate) fn decide<'a>(
     let outcome = report.time("sizes", run, |_| -> Result<_> {
         let mut rule = fitted.rule.clone();
         let mut held = hold_sizes(&mut rule, &fitted.labeling.scores, bounds, run)?;
-        let mut labeling = run.install(|| rule.apply(fitted.labeling.scores.clone()));
+        let mut labeling = run.install(|| rule.decide(fitted.labeling.scores.clone()));
         let mut rounds = 0;
         // The scores of the random walk exist for the fitted rows only: an extension must take means of these.
         let extends = fitted.extension.as_ref().is_none_or(|extension| extension.averages(labeling.labels.len()));
         if let Some(graph) = graph.filter(|_| bounds.is_given && extends) {
             let refined = refine(graph, problem.targets, &labeling.labels, &labeling.reached, bounds, &rule, run)?;
             (rule, held, rounds) = (refined.rule, refined.held, refined.rounds);
-            labeling = run.install(|| rule.apply(Arc::new(refined.scores)));
+            labeling = run.install(|| rule.decide(Arc::new(refined.scores)));
         }
         Ok((rule, held, labeling, rounds))
     });

@@ -19,7 +19,7 @@ fn rule(c: usize) -> Rule {
 }
 
 fn sizes_of(rule: &Rule, scores: &Matrix) -> Vec<usize> {
-    let labeling = rule.apply(Arc::new(scores.clone()));
+    let labeling = rule.decide(Arc::new(scores.clone()));
     let mut sizes = vec![0; scores.n_cols()];
     labeling.labels.iter().zip(&labeling.reached).filter(|(_, r)| **r).for_each(|(&k, _)| sizes[k as usize] += 1);
     sizes
@@ -85,7 +85,7 @@ proptest! {
         prop_assert!(held.miss <= 1, "{held:?} {sizes:?}");
         prop_assert_eq!(&sizes_of(&rule, &scores), &held.sizes);
         // Offsets are prices: with the sizes they reach, no other labels have a larger total score.
-        let labeling = rule.apply(Arc::new(scores.clone()));
+        let labeling = rule.decide(Arc::new(scores.clone()));
         let total: f64 = labeling.labels.iter().enumerate().map(|(row, &k)| scores.row(row)[k as usize]).sum();
         prop_assert!((total - best_total(&scores, &held.sizes)).abs() < 1e-9);
     }
@@ -171,7 +171,7 @@ fn refinement_finds_groups_of_the_given_sizes() {
     };
     let one = refined(1);
     assert_eq!(one.held.sizes, [30, 90]);
-    let found = one.rule.apply(Arc::new(one.scores.clone())).labels;
+    let found = one.rule.decide(Arc::new(one.scores.clone())).labels;
     assert!((0..120).all(|row| found[row] == u32::from(row >= 30)), "{found:?}");
     for threads in [2, 7] {
         let other = refined(threads);

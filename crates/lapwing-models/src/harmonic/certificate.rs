@@ -122,7 +122,7 @@ impl Certificate {
     }
 
     /// Bound on the error of each row's scores (n), the largest over the classes; 0 for exact scores, infinite without a bound.
-    pub fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
+    pub(super) fn radii(&self, n: usize, n_classes: usize) -> Vec<f64> {
         let mut radii = vec![0.0; n];
         for system in &self.systems {
             let bounds: Vec<RowError> = (0..n_classes).map(|class| system.error(&unit(class, n_classes))).collect();
@@ -164,7 +164,7 @@ impl Certificate {
 
     /// Bound on the error of a difference of two standings in each row (n): the largest over pairs of classes, plus the rounding
     /// of a mean over `n_neighbors` rows. `None` for class mass normalization, whose factors have errors too.
-    pub fn standing_errors(
+    pub(super) fn standing_errors(
         &self,
         scores: &Matrix,
         rule: &Rule,

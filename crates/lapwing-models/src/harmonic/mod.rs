@@ -175,7 +175,7 @@ impl Harmonic {
                     None => report.choose("labels_drawn", "not-random"),
                 }
             }
-            let labeling = run.install(|| rule.apply(scores));
+            let labeling = run.install(|| rule.decide(scores));
             Ok((rule, labeling))
         })?;
         notes::lost_classes(report, &labeling, targets);

@@ -55,6 +55,7 @@ choices! {
 /// Shares of the classes. Rows that no label reaches get this distribution, and the decisions `mass` and `sizes` aim at it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ClassPrior {
     /// Frequencies of the given labels.
     #[default]

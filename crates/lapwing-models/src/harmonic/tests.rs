@@ -338,7 +338,7 @@ fn centered_decisions_survive_strong_regularization_and_unbalanced_labels() {
     // The table was measured with the weights of Zelnik-Manor & Perona.
     let params = GraphParams { n_neighbors: 10, bandwidth: Some(1.0), ..GraphParams::default() };
     let affinity = affinity_graph(&features, &params, &run()).unwrap();
-    let by_class = labels.rows_by_class();
+    let by_class = labels.rows_by_class().unwrap();
     // 1, 3, …, 19 labels per class.
     let unbalanced = |draw: usize| {
         let mut index = vec![lapwing_data::UNLABELED; labels.len()];
@@ -501,7 +501,7 @@ fn a_class_that_swallows_the_others_is_said() {
     let favored = Matrix::new(600, 2, [1.0, 0.0].repeat(600)).unwrap();
     let rule = Rule { offset: vec![0.0; 2], scale: vec![1.0; 2], temperature: None, prior: vec![0.5; 2] };
     let mut report = Report::default();
-    notes::lost_classes(&mut report, &rule.apply(Arc::new(favored)), &targets);
+    notes::lost_classes(&mut report, &rule.decide(Arc::new(favored)), &targets);
     let said = report.warnings[0].to_string();
     assert!(said.contains("class 0 was") && said.contains("100.0 %"), "{said}");
 }

@@ -47,10 +47,7 @@ use lapwing_graph::{AffinityGraph, GraphParams};
 
 pub use extension::KernelExtension;
 pub use kernel::Kernel;
-pub use params::{
-    EXACT_ROWS, GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping,
-    TYPICAL_LANDMARKS,
-};
+pub use params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, LaplacianKind, Stopping};
 
 use self::loss::LossKind;
 use self::machine::Machine;
@@ -59,9 +56,9 @@ use crate::fitting::{Fitting, Temperature};
 use crate::{Fitted, FittedRegression, Method, Plan, Problem, ProblemSize};
 
 /// Name of the method with the squared hinge.
-pub const LAPSVM: &str = "lapsvm";
+pub(crate) const LAPSVM: &str = "lapsvm";
 /// Name of the method with squares.
-pub const LAPRLS: &str = "laprls";
+pub(crate) const LAPRLS: &str = "laprls";
 
 /// Laplacian SVM or Laplacian regularized least squares: parameters, checked.
 ///
@@ -83,7 +80,7 @@ pub const LAPRLS: &str = "laprls";
 /// // New rows need no graph.
 /// let new = Features::from_f64(2, 2, vec![10.5, 0.5, 3.0, 3.5])?;
 /// let scores = fitted.extension.unwrap().extend(&new, &run)?;
-/// assert_eq!(fitted.rule.apply(scores.into()).labels, [0, 1]);
+/// assert_eq!(fitted.rule.apply(scores.into())?.labels, [0, 1]);
 /// # Ok::<(), lapwing_data::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -73,8 +73,9 @@ choices! {
 /// Number of landmarks of a low-rank kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum KernelLandmarks {
-    /// All rows up to [`EXACT_ROWS`], [`TYPICAL_LANDMARKS`] beyond (rbf and poly), and always for low-rank.
+    /// All rows up to 30,000; beyond, 500 (rbf and poly), and always for low-rank.
     #[default]
     Auto,
     /// This number.
@@ -84,9 +85,9 @@ pub enum KernelLandmarks {
 }
 
 /// Most rows whose kernel is exact by default.
-pub const EXACT_ROWS: usize = 30_000;
+pub(super) const EXACT_ROWS: usize = 30_000;
 /// Landmarks that are taken by default.
-pub const TYPICAL_LANDMARKS: usize = 500;
+pub(super) const TYPICAL_LANDMARKS: usize = 500;
 
 parameters! {
     /// Parameters of the kernel methods on a graph (Melacci & Belkin, JMLR 12, 2011), with defaults of our measurements where the

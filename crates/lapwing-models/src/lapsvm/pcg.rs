@@ -147,7 +147,7 @@ fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Re
 /// Refuses a matrix that is not positive semidefinite.
 fn check_definite(columns: &[Column<'_>]) -> Result<()> {
     if columns.iter().any(|column| column.is_indefinite) {
-        return Err(Error::param("the Gram matrix", "not positive semidefinite", "one of a kernel, which is"));
+        return Err(Error::not_positive_definite("the Gram matrix", None, "give the Gram matrix of a kernel"));
     }
     Ok(())
 }

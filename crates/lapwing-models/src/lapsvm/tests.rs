@@ -596,7 +596,7 @@ fn kernels_of_nothing_and_matrices_of_no_kernel_are_told() {
     let negative: Vec<f64> = (0..3600).map(|at| if at / 60 == at % 60 { -1.0 } else { 0.0 }).collect();
     let negative = Features::from_f64(60, 60, negative).unwrap();
     let params = set(KernelKind::Precomputed, KernelSolver::Cg);
-    assert!(fit(&negative, params).unwrap_err().to_string().contains("not positive semidefinite"));
+    assert!(fit(&negative, params).unwrap_err().to_string().contains("Gram matrix is not positive definite"));
     let large = Features::from_f64(60, 3, (0..180).map(|i| 1e9 * f64::from(i)).collect()).unwrap();
     let poly = LapSvmParams { precision: GramPrecision::Single, degree: 5, ..set(KernelKind::Poly, KernelSolver::Cg) };
     assert!(fit(&large, poly).unwrap_err().to_string().contains("scale them"));

@@ -60,7 +60,7 @@ use solve::Propagated;
 /// of the squared distance to the mean.
 const MOST_WIDTHS: f64 = 1500.0;
 /// Name of the method.
-pub const LOW_RANK: &str = "low-rank";
+pub(crate) const LOW_RANK: &str = "low-rank";
 
 /// Classifier by low-rank label propagation: parameters, checked.
 ///
@@ -139,13 +139,7 @@ impl LowRank {
         communicator: &dyn Communicator,
         run: &Run,
     ) -> Result<RowFit> {
-        let mut report = Report {
-            method: self.name.into(),
-            n_samples: source.n_rows(),
-            n_features: Some(source.n_cols()),
-            n_labeled: targets.rows().len(),
-            ..Report::default()
-        };
+        let mut report = Report::new(self.name, source.n_rows(), Some(source.n_cols()), targets.rows().len());
         notes::classes(&mut report, targets);
         let setup = if communicator.is_root() { self.set_up(source, targets, &mut report, run) } else { Ok(None) };
         let setup = Setup::share(agree(communicator, setup)?, communicator)?;

@@ -15,6 +15,7 @@ const SIZED_ROWS: usize = 1 << 17;
 
 /// A fit that holds none of its rows.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RowFit {
     /// Gives scores to rows.
     pub extension: LowRankExtension,
@@ -99,7 +100,7 @@ impl RowFit {
                     row.fill(f64::NAN);
                 }
             }
-            Ok(self.rule.apply(Arc::new(Matrix::new(n_rows, c, scores)?)))
+            self.rule.apply(Arc::new(Matrix::new(n_rows, c, scores)?))
         };
         let Some(scores) = &self.scores else { return self.extension.each(source, rows, run, label, take) };
         for first in rows.clone().step_by(LABEL_ROWS) {

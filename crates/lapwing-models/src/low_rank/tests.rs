@@ -213,7 +213,7 @@ fn a_learned_factor_is_propagated_as_it_is_defined() {
     let extension = fit.extension.unwrap();
     let again = extension.extend(&features, &run).unwrap();
     let rule = Rule { temperature: Some(1.0), ..fit.rule.clone() };
-    let placed = rule.apply(Arc::new(again.clone()));
+    let placed = rule.decide(Arc::new(again.clone()));
     let same = placed.labels.iter().zip(&fit.labeling.labels).filter(|(a, b)| a == b).count();
     assert!(same > 570, "{same}");
     let Extension::Landmarks(learned) = &extension else { panic!("a low-rank extension") };

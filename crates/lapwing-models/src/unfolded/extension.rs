@@ -114,6 +114,7 @@ impl<'a> UnfoldedExtension<'a> {
     }
 
     /// The layers.
+    #[doc(hidden)]
     pub fn layers(&self) -> &Layers {
         &self.layers
     }

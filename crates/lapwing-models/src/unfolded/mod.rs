@@ -62,7 +62,7 @@ use crate::fitting::{Fitting, Temperature};
 use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, ProblemSize};
 
 /// Name of the method.
-pub const UNFOLDED: &str = "unfolded-gnn";
+pub(crate) const UNFOLDED: &str = "unfolded-gnn";
 
 /// Mean degree, as a share of `self_loop`, below which edges have next to no effect.
 const MOST_FAINT: f64 = 1e-3;

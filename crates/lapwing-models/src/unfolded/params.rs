@@ -57,6 +57,7 @@ choices! {
 /// Number of rows of the Hadamard sketch from which a preconditioner is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SketchSize {
     /// Sixteen for each column if that is less than half the labeled rows; else no sketch.
     #[default]
@@ -100,7 +101,7 @@ impl NodeLoss {
 
     /// Default ρ over the mean squared distance of smoothed rows from their mean: 0.1 for cross-entropy, 0.7 for squares. On
     /// citation and purchase graphs, with 20 labels of a class and with 80 % of them, near the best found for each.
-    pub fn typical_reg(self) -> f64 {
+    fn typical_reg(self) -> f64 {
         match self {
             Self::CrossEntropy => 0.1,
             Self::Mse => 0.7,

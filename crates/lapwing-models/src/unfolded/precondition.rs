@@ -51,7 +51,7 @@ impl Preconditioner {
             let ridge = if is_regular { ridge } else { FLOOR * trace };
             match Cholesky::factor(k, regular(precision, ridge)?, run) {
                 Ok(factor) => return Ok((Self::Factor(factor), k)),
-                Err(Error::Param { .. }) => {}
+                Err(Error::NotPositiveDefinite { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

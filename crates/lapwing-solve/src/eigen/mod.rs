@@ -56,6 +56,7 @@ impl Default for EigenParams {
 
 /// Eigenvalues, ascending, and their vectors.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Eigenpairs {
     /// Eigenvalues (q), ascending; exactly 0 for null vectors.
     pub values: Vec<f64>,

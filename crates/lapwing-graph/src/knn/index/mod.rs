@@ -109,6 +109,7 @@ impl NeighborIndex {
     ///
     /// # Errors
     /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
+    #[doc(hidden)]
     pub fn from_cells(features: &Features<'_>, params: &KnnParams, cells: Cells, run: &Run) -> Result<Self> {
         let dense = dense(features)?;
         cells.check(dense.n_rows())?;
@@ -137,6 +138,7 @@ impl NeighborIndex {
     }
 
     /// The cells, from which [`NeighborIndex::from_cells`] makes the index again.
+    #[doc(hidden)]
     pub fn cells(&self) -> &Cells {
         &self.cells
     }

@@ -160,7 +160,7 @@ impl EigenfunctionExtension {
     }
 
     /// Functions (q).
-    pub fn n_eigenfunctions(&self) -> usize {
+    pub(super) fn n_eigenfunctions(&self) -> usize {
         self.functions.columns.len()
     }
 
@@ -220,6 +220,7 @@ impl EigenfunctionExtension {
     }
 
     /// The arrays of the extension.
+    #[doc(hidden)]
     pub fn into_parts(self) -> EigenfunctionParts {
         let Self { rotation, functions, coefficients, intercept } = self;
         let Functions { columns, axes: grids, values } = functions;
@@ -230,6 +231,7 @@ impl EigenfunctionExtension {
     ///
     /// # Errors
     /// [`Error::Shape`] for arrays that do not match, [`Error::Param`] for invalid grids.
+    #[doc(hidden)]
     pub fn from_parts(parts: EigenfunctionParts) -> Result<Self> {
         let EigenfunctionParts { mean, axes, grids, columns, values, coefficients, intercept } = parts;
         let shapes = [

@@ -49,7 +49,7 @@ use extension::Functions;
 use rotation::Rotation;
 
 /// Name of the method.
-pub const EIGENFUNCTION: &str = "eigenfunction";
+pub(crate) const EIGENFUNCTION: &str = "eigenfunction";
 
 /// Most axes by default.
 const TYPICAL_COMPONENTS: usize = 64;
