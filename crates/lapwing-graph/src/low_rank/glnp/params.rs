@@ -16,9 +16,7 @@ choices! {
         /// The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for comparison.
         PaperGradient = "apgd-paper",
     }
-}
 
-choices! {
     /// Where a learned factor F starts.
     pub enum GlnpStart("glnp_start", default KMeans) {
         /// At the clusters of k-means: Q starts at their inertia.
