@@ -106,12 +106,7 @@ fn wait_for(stream: &mut impl Read, text: &str) {
 #[test]
 fn interrupt_while_waiting_for_input() {
     let folder = Folder::new();
-    let mut child = folder
-        .command("label - --label-column kind -o out.csv --progress json")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.piped("label - --label-column kind -o out.csv --progress json");
     // Held open: waiting for a child closes its input, which would end the table.
     let input = child.stdin.take();
     wait_for(child.stderr.as_mut().unwrap(), "read");
