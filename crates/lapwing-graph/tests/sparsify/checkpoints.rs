@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn bytes_go_on_to_the_same_result() {
-    let graph = neighbors(300, 60);
-    let edges = shuffled(&graph, 5);
+    let edges = stream();
     for sampler in Sampler::ALL.iter().copied() {
         let params = in_blocks(sampler, edges.len(), 1200, 8);
         let mut sparsifier = Sparsifier::new(300, params, &run(4)).unwrap();
@@ -73,8 +72,7 @@ fn damaged_bytes_are_refused_or_harmless() {
 
 #[test]
 fn what_was_interrupted_is_done_again() {
-    let graph = neighbors(300, 60);
-    let edges = shuffled(&graph, 5);
+    let edges = stream();
     for sampler in [Sampler::Streaming, Sampler::KelnerLevin, Sampler::Degree, Sampler::Ridge] {
         let params = in_blocks(sampler, edges.len(), 900, 12);
         let source = EdgeSlice::new(300, &edges).unwrap();
@@ -110,8 +108,7 @@ fn what_was_interrupted_is_done_again() {
 fn a_checkpoint_goes_on_to_the_same_bytes() {
     let folder = std::env::temp_dir().join(format!("lapwing-checkpoint-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let graph = neighbors(300, 60);
-    let edges = shuffled(&graph, 5);
+    let edges = stream();
     let source = EdgeSlice::new(300, &edges).unwrap();
     for sampler in [Sampler::Streaming, Sampler::Ridge, Sampler::KelnerLevin] {
         let path = folder.join(sampler.name());
@@ -150,7 +147,7 @@ fn a_checkpoint_goes_on_to_the_same_bytes() {
 #[test]
 fn a_checkpoint_of_other_edges_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let edges = shuffled(&neighbors(300, 60), 5);
+    let edges = stream();
     let params = in_blocks(Sampler::Streaming, edges.len(), 1200, 8);
     let checkpoint = Checkpoint::new(&folder.path().join("state"));
     let mut sparsifier = Sparsifier::new(300, params.clone(), &run(4)).unwrap();

@@ -31,6 +31,11 @@ fn shuffled(graph: &Graph, seed: u64) -> Vec<Edge> {
     edges
 }
 
+/// The edges of 300 nodes with about 60 neighbors each.
+fn stream() -> Vec<Edge> {
+    shuffled(&neighbors(300, 60), 5)
+}
+
 /// Room for all edges in so many blocks.
 fn in_blocks(sampler: Sampler, n_edges: usize, edge_budget: usize, blocks: usize) -> SparsifyParams {
     let capacity = ((n_edges + (blocks - 1) * edge_budget) / blocks).max(2 * edge_budget);
@@ -175,8 +180,7 @@ fn components_are_kept_whatever_is_drawn() {
 
 #[test]
 fn portions_and_threads_do_not_show() {
-    let graph = neighbors(300, 60);
-    let edges = shuffled(&graph, 5);
+    let edges = stream();
     for sampler in Sampler::ALL.iter().copied() {
         let params = in_blocks(sampler, edges.len(), 1500, 4);
         let result = |threads: usize, portion: usize| {

@@ -53,65 +53,65 @@ impl Golden {
 const FILES: [&str; 3] = ["lapsvm_moons200.npz", "lapsvm_moons300n.npz", "lapsvm_g50creal.npz"];
 const VARIANTS: [(&str, bool); 5] = [("u1", false), ("u1", true), ("n1", false), ("n2", false), ("n5", false)];
 
-/// Optimum and steps of another program's Newton method on the full matrix.
-#[test]
-fn newton_meets_the_golden_optima() {
+/// Every machine of every file: the problem, its tag in the file, its parameters, and whether it has the loss of an SVM.
+fn each_machine(check: impl Fn(&Golden, &str, LapSvmParams, bool)) {
     for file in FILES {
         let golden = Golden::of(file);
         for (laplacian, bias) in VARIANTS {
             for (loss, is_svm) in [("svm", true), ("rls", false)] {
                 let tag = format!("{laplacian}_b{}_{loss}", u8::from(bias));
-                let params = LapSvmParams { solver: KernelSolver::Newton, ..golden.params(laplacian, bias) };
-                let found = golden.fit(params, is_svm);
-                let what = format!("{file} {tag}");
-                let objective = golden.get(&format!("{tag}_opt_obj"))[0];
-                assert!(
-                    (found.objective - objective).abs() < 1e-9 * objective.max(1.0),
-                    "{what}: {} {objective}",
-                    found.objective
-                );
-                let f = golden.get(&format!("{tag}_opt_f_code"));
-                assert_close(&found.f, &f, 1e-7 * largest(&f).max(1.0), &what);
-                assert!((found.bias - golden.get(&format!("{tag}_opt_b_code"))[0]).abs() < 1e-7, "{what}");
-                let alpha = golden.get(&format!("{tag}_opt_alpha_code"));
-                assert_close(&found.coefficients, &alpha, 1e-6 * largest(&alpha), &what);
-                assert!(found.n_iter <= 6, "{what}: {} steps", found.n_iter);
+                check(&golden, &tag, golden.params(laplacian, bias), is_svm);
             }
         }
     }
 }
 
+/// Optimum and steps of another program's Newton method on the full matrix.
+#[test]
+fn newton_meets_the_golden_optima() {
+    each_machine(|golden, tag, params, is_svm| {
+        let params = LapSvmParams { solver: KernelSolver::Newton, ..params };
+        let found = golden.fit(params, is_svm);
+        let what = format!("{} {tag}", golden.file);
+        let objective = golden.get(&format!("{tag}_opt_obj"))[0];
+        assert!(
+            (found.objective - objective).abs() < 1e-9 * objective.max(1.0),
+            "{what}: {} {objective}",
+            found.objective
+        );
+        let f = golden.get(&format!("{tag}_opt_f_code"));
+        assert_close(&found.f, &f, 1e-7 * largest(&f).max(1.0), &what);
+        assert!((found.bias - golden.get(&format!("{tag}_opt_b_code"))[0]).abs() < 1e-7, "{what}");
+        let alpha = golden.get(&format!("{tag}_opt_alpha_code"));
+        assert_close(&found.coefficients, &alpha, 1e-6 * largest(&alpha), &what);
+        assert!(found.n_iter <= 6, "{what}: {} steps", found.n_iter);
+    });
+}
+
 /// Iterates and objectives of another program's conjugate gradients, as far as rounding lets two programs agree.
 #[test]
 fn conjugate_gradients_meet_the_golden_iterates() {
-    for file in FILES {
-        let golden = Golden::of(file);
-        for (laplacian, bias) in VARIANTS {
-            for (loss, is_svm) in [("svm", true), ("rls", false)] {
-                let tag = format!("{laplacian}_b{}_{loss}", u8::from(bias));
-                let what = format!("{file} {tag}");
-                let cg = |max_iter: usize| LapSvmParams {
-                    solver: KernelSolver::Cg,
-                    stopping: Stopping::Gradient,
-                    max_iter,
-                    ..golden.params(laplacian, bias)
-                };
-                for (iterations, tol) in [(1, 1e-10), (2, 1e-10), (5, 1e-7)] {
-                    let found = golden.fit(cg(iterations), is_svm);
-                    let f = golden.get(&format!("{tag}_pcg_f_{iterations}"));
-                    assert_close(&found.f, &f, tol * largest(&f).max(1.0), &format!("{what} after {iterations}"));
-                }
-                let curve = golden.fit(cg(50), is_svm).curve;
-                let (theirs, optimum) =
-                    (golden.get(&format!("{tag}_pcg_obj_code")), golden.get(&format!("{tag}_opt_obj"))[0]);
-                for at in 0..=8.min(curve.len() - 1) {
-                    let (own, their) = (curve[at] - optimum, theirs[at] - optimum);
-                    assert!((own - their).abs() < 5e-2 * their.abs() + 1e-9, "{what} {at}: {own} {their}");
-                }
-                assert!(curve.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-12)), "{what}: {curve:?}");
-            }
+    each_machine(|golden, tag, params, is_svm| {
+        let what = format!("{} {tag}", golden.file);
+        let cg = |max_iter: usize| LapSvmParams {
+            solver: KernelSolver::Cg,
+            stopping: Stopping::Gradient,
+            max_iter,
+            ..params.clone()
+        };
+        for (iterations, tol) in [(1, 1e-10), (2, 1e-10), (5, 1e-7)] {
+            let found = golden.fit(cg(iterations), is_svm);
+            let f = golden.get(&format!("{tag}_pcg_f_{iterations}"));
+            assert_close(&found.f, &f, tol * largest(&f).max(1.0), &format!("{what} after {iterations}"));
         }
-    }
+        let curve = golden.fit(cg(50), is_svm).curve;
+        let (theirs, optimum) = (golden.get(&format!("{tag}_pcg_obj_code")), golden.get(&format!("{tag}_opt_obj"))[0]);
+        for at in 0..=8.min(curve.len() - 1) {
+            let (own, their) = (curve[at] - optimum, theirs[at] - optimum);
+            assert!((own - their).abs() < 5e-2 * their.abs() + 1e-9, "{what} {at}: {own} {their}");
+        }
+        assert!(curve.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-12)), "{what}: {curve:?}");
+    });
 }
 
 /// Or as soon after as its objective hardly falls.
