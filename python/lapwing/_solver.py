@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _lapwing
-from ._control import Callback, run_control
+from ._control import Callback, RunOptions, run_control
 from ._inputs import csr_parts
 from ._parameters import NamedParameters
 
@@ -21,15 +21,11 @@ if TYPE_CHECKING:
 Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "none"]
 
 
-class _Options(TypedDict, total=False):
+class _Options(RunOptions, total=False):
     preconditioner: Preconditioner
     tol: float
     max_iter: int
     max_fill: float
-    random_state: Any
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
 
 
 class LaplacianSolver(NamedParameters):

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import choice, integer, number
-from ._control import Callback, run_control
+from ._control import Callback, RunOptions, run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
 from ._parameters import NamedParameters, documented, documented_by
@@ -33,7 +33,7 @@ Sampler = Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", 
 _END_TYPES = (np.uint32, np.int32, np.int64)
 
 
-class _Options(TypedDict, total=False):
+class _Options(RunOptions, total=False):
     n_samples: int | None
     sampler: Sampler
     capacity: int | Literal["auto"] | None
@@ -43,10 +43,6 @@ class _Options(TypedDict, total=False):
     edge_budget: int | None
     memory: int | None
     probes: Any
-    random_state: Any
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
 
 
 @overload

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
-from ._control import Callback, run_control
+from ._control import Callback, RunOptions, run_control
 from ._graph import Graph
 from ._kinds import array_of_features
 from ._learn import GraphLearner, learn_weights
@@ -40,15 +40,11 @@ ZeroRows = Literal["error", "allow"]
 Weights = Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"]
 
 
-class _Options(TypedDict, total=False):
+class _Options(RunOptions, total=False):
     metric: Metric
     method: KnnMethod
     recall_target: float
     zero_rows: ZeroRows
-    random_state: Any
-    n_jobs: int | None
-    verbose: int | bool
-    callback: Callback | None
 
 
 @overload
