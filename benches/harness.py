@@ -36,6 +36,22 @@ def parser(name: str, about: str | None, *, quiet: bool = False) -> argparse.Arg
     return made
 
 
+def peer_parser(
+    name: str, about: str | None, peers: Iterable[str], tasks: Iterable[str], default: Iterable[str], *, quiet: bool = False
+) -> argparse.ArgumentParser:
+    """Options of a benchmark of several peers; with `quiet`, also those of its repeated measurements."""
+    made = parser(name, about, quiet=quiet)
+    for option, known, chosen in (("peers", list(peers), None), ("tasks", list(tasks), list(default))):
+        shown = ", ".join(known) + (f" (default: {', '.join(chosen)})" if chosen else "")
+        made.add_argument(f"--{option}", nargs="+", choices=known, default=chosen, metavar="NAME", help=shown)
+    made.add_argument("--quick", action="store_true", help="few peers, one run of each")
+    if quiet:
+        made.add_argument("--threads", type=int, default=2, help="threads of every peer (default 2)")
+        made.add_argument("--repeats", type=int, default=3, help="runs of which the median is shown (default 3)")
+        made.add_argument("--under", default="", metavar="COMMAND", help="run each measurement by COMMAND, say taskset")
+    return made
+
+
 def by_size(args: argparse.Namespace, **values: tuple[Any, Any]) -> argparse.Namespace:
     """Fill in options that are not given: each with its first value for `--small`, else with its second."""
     for name, (small, full) in values.items():

@@ -15,6 +15,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import common
@@ -37,6 +38,11 @@ class Paper:
     def worker(self) -> Path:
         """The script that measures one setting."""
         return Path(__file__).resolve().parent / self.name.replace("-", "_") / "worker.py"
+
+
+def by_name(*modules: ModuleType) -> dict[str, Any]:
+    """Experiments under the names of their modules."""
+    return {module.__name__: module for module in modules}
 
 
 KEPT = """

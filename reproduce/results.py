@@ -12,11 +12,22 @@ from typing import Any
 import common
 
 
-class Curves:
-    """Colours and markers of curves, the same in every plot, and their order."""
+#: Colours and markers, the most distinct first.
+STYLES = [
+    ("black", "o"), ("tab:red", "s"), ("tab:blue", "^"), ("tab:green", "D"), ("tab:orange", "v"), ("tab:gray", "x"),
+    ("tab:purple", "P"), ("tab:cyan", "<"), ("tab:brown", ">"), ("tab:pink", "+"),
+]  # fmt: skip
 
-    def __init__(self, styles: Mapping[str, tuple[str, str]]) -> None:
-        self._styles = dict(styles)
+
+class Curves:
+    """Curves in the order of all plots; each has the same colour and marker in every plot.
+
+    Curves in one tuple look alike: no plot has two of them.
+    """
+
+    def __init__(self, *curves: str | tuple[str, ...]) -> None:
+        groups = [(curve,) if isinstance(curve, str) else curve for curve in curves]
+        self._styles = {name: style for group, style in zip(groups, STYLES) for name in group}
 
     def style(self, name: str) -> dict[str, Any]:
         """Colour and marker of a curve."""

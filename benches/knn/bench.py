@@ -37,16 +37,9 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = harness.parser("knn", __doc__, quiet=True)
-    parser.add_argument("--quick", action="store_true", help="few peers, one run of each setting")
-    parser.add_argument("--peers", nargs="+", choices=peers.PEERS, metavar="PEER", help=", ".join(peers.PEERS))
-    parser.add_argument("--tasks", nargs="+", choices=tasks.TASKS, default=tasks.DEFAULT, metavar="TASK",
-                        help=f"{', '.join(tasks.TASKS)} (default: all but huge)")
-    parser.add_argument("--threads", type=int, default=2, help="threads of every peer (default 2)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each setting shown, their median (default 3)")
+    parser = harness.peer_parser("knn", __doc__, peers.PEERS, tasks.TASKS, tasks.DEFAULT, quiet=True)
     parser.add_argument("--limit", type=float, default=900,
                         help="seconds for one peer on one task, repeats included (default 900)")
-    parser.add_argument("--under", default="", metavar="COMMAND", help="run each measurement by COMMAND, say taskset")
     return parser.parse_args()
 
 

@@ -46,10 +46,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = harness.parser("label", __doc__)
-    parser.add_argument("--quick", action="store_true", help="one draw of labels and few peers")
-    parser.add_argument("--peers", nargs="+", choices=peers.PEERS, metavar="PEER", help=", ".join(peers.PEERS))
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS[:2])
+    parser = harness.peer_parser("label", __doc__, peers.PEERS, TASKS, TASKS[:2])
     parser.add_argument("--draws", type=int, default=5, help="draws of labels on MNIST (default 5)")
     parser.add_argument("--per-class", type=int, nargs="+", default=[1, 5, 10, 60], help="labels per class on MNIST")
     parser.add_argument("--limit", type=float, default=300, help="seconds for a peer on the mixture (default 300)")

@@ -36,17 +36,10 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = harness.parser("solve", __doc__, quiet=True)
-    parser.add_argument("--quick", action="store_true", help="few peers, one run each")
-    parser.add_argument("--peers", nargs="+", choices=peers.PEERS, metavar="PEER", help=", ".join(peers.PEERS))
-    parser.add_argument("--tasks", nargs="+", choices=systems.MAKERS, default=list(systems.MAKERS), metavar="TASK",
-                        help=", ".join(systems.MAKERS))
+    parser = harness.peer_parser("solve", __doc__, peers.PEERS, systems.MAKERS, systems.MAKERS, quiet=True)
     parser.add_argument("--orders", type=int, default=6, help="powers of ten over which the grid's weights spread (default 6)")
-    parser.add_argument("--threads", type=int, default=2, help="threads of every peer (default 2)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of setup and solve, their median (default 3)")
     parser.add_argument("--limit", type=float, default=120, help="seconds for setup and solve of one peer (default 120)")
     parser.add_argument("--memory", type=float, default=16, help="GiB of address space for each peer (default 16)")
-    parser.add_argument("--under", default="", metavar="COMMAND", help="run each measurement by COMMAND, say taskset")
     return parser.parse_args()
 
 

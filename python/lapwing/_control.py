@@ -5,13 +5,22 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 Event = dict[str, Any]
 Callback = Callable[[Event], object]
+
+
+class RunOptions(TypedDict, total=False):
+    """Arguments every long call shares."""
+
+    random_state: Any
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callback | None
 
 
 def run_control(

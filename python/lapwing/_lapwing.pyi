@@ -62,7 +62,7 @@ class Sparsifier:
     def __new__(cls, state: bytes) -> Sparsifier: ...
     def add(
         self,
-        ends: NDArray[np.uint32] | NDArray[np.int32] | NDArray[np.int64],
+        edges: NDArray[np.uint32] | NDArray[np.int32] | NDArray[np.int64],
         weights: NDArray[np.float32] | NDArray[np.float64] | None,
         control: dict[str, Any],
     ) -> None: ...

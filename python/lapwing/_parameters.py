@@ -28,7 +28,7 @@ class NamedParameters:
 
     _declared: ClassVar[tuple[str, ...]]
     """The parameters that the library declares."""
-    _fixed: ClassVar[dict[str, Any]]
+    _fixed: ClassVar[dict[str, Any]] = {}
     """Parameters of the library that have one value here."""
 
     def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:

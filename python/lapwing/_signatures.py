@@ -1,98 +1,39 @@
 """Signatures of the estimators, and the documentation of their parameters. Written by `cargo xtask generate`: do not edit.
 
 The library declares every parameter once, in Rust. These signatures are written from the declarations, and checked in,
-because editors, type checkers and `help()` read Python's source: parameters that were made at the time of the import would
-be unknown to them, and would cost every import. A test compares this file with what the library declares.
+because editors and type checkers read Python's source: parameters that were made at the time of the import would be unknown
+to them. A test compares this file with what the library declares.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
+from . import _attributes
 from ._control import Callback
 
-ATTRIBUTES_OF_CLASSES = """
-transduction_ : ndarray of shape (n_samples,)
-    Label of every row of the fit.
-label_distributions_ : ndarray of shape (n_samples, n_classes)
-    Shares of the classes; rows are finite and sum to 1. The prior in rows that no label reaches.
-scores_ : ndarray of shape (n_samples, n_classes)
-    Scores before any normalizing; NaN in rows that no label reaches.
-confidence_ : ndarray of shape (n_samples,)
-    Share of the chosen class in the label distribution.
-classes_ : ndarray of shape (n_classes,)
-    Distinct given labels, ascending; 0..c−1 for soft labels.
-reached_ : ndarray of shape (n_samples,), bool
-    Whether a label or value reaches the row.
-n_iter_, residual_, converged_ : int, float, bool
-    Iterations of the slowest column or problem, largest relative residual, whether all of them reached `tol`; 0 or 1, 0 and
-    True where nothing is iterated.
-report_ : dict
-    The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
-n_features_in_ : int
-    Columns of X; rows of the graph where a graph stands for the features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where X had string names for all."""
 
-ATTRIBUTES_OF_VALUES = """
-transduction_ : ndarray of shape (n_samples,)
-    Value of every row of the fit.
-scores_ : ndarray of shape (n_samples,)
-    The same, NaN in rows that no value reaches.
-reached_ : ndarray of shape (n_samples,), bool
-    Whether a label or value reaches the row.
-n_iter_, residual_, converged_ : int, float, bool
-    Iterations of the slowest column or problem, largest relative residual, whether all of them reached `tol`; 0 or 1, 0 and
-    True where nothing is iterated.
-report_ : dict
-    The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
-n_features_in_ : int
-    Columns of X; rows of the graph where a graph stands for the features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where X had string names for all."""
+def _documentation(*keys: str) -> str:
+    return "\n".join(_DOCUMENTATION[key] for key in keys)
 
-ATTRIBUTES_OF_CERTIFIED = """
-certified_ : ndarray of shape (n_samples,), bool, or None
-    Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
-    no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
-n_uncertified_ : int or None
-    Rows that a label reaches and whose label is not certified.
-score_radius_ : ndarray of shape (n_samples,) or None
-    Bound on the error that the solver leaves in the row's scores, infinite where none is known."""
 
-ATTRIBUTES_OF_MACHINE = """
-coefficients_ : ndarray of shape (n_rows, n_problems)
-    α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
-    of the features for a linear kernel. One problem for values and for two classes, else one for each class.
-bias_ : ndarray of shape (n_problems,)
-    b; for values without a fitted bias the mean that was taken off.
-objective_ : ndarray of shape (n_problems,)
-    Value of the objective; in the dual that with the hinge and without the ½."""
-
-ATTRIBUTES_OF_NETWORK = """
-layer_weights_ : ndarray of shape (n_features, n_columns)
-    W, of a column for values and of one for each class; with a hidden layer a list of both.
-bias_ : ndarray of shape (n_columns,)
-    b; with a hidden layer a list of both.
-graph_reg_ : float
-    λ, as given or chosen.
-loss_curve_ : ndarray of shape (n_iter_ + 1,)
-    Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality."""
-
-HARMONIC_CLASSIFIER_PARAMETERS = """
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
+#: Each parameter as a section of a docstring has it. A parameter that differs among estimators stands here once for each text,
+#: the later ones under its name, a colon and the first estimator that has it.
+_DOCUMENTATION = {
+    "n_neighbors": """n_neighbors : int >= 1, default=15
+    Neighbors of each row. Below the number of rows.""",
+    "metric": """metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
     - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
       a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
+""",
+    "weights": """weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
     How a distance becomes an edge weight.
 
     - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
@@ -103,41 +44,41 @@ weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2
     - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
       are edges is learned as well.
     - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
+""",
+    "symmetrize": """symmetrize : {"union", "mean", "mutual"}, default="mean"
     How the directed neighbor relation becomes an undirected graph.
 
     - "union": An edge if either row is a neighbor of the other; the larger weight.
     - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
       `docs/results.md`.
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
+""",
+    "bandwidth": """bandwidth : float > 0 or "auto", default="auto"
+    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
+    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    `weights` "self-tuning" or "gaussian".""",
+    "knn_method": """knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
 
     - "auto": Whichever is faster for the size.
     - "exact": All distances.
     - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
+""",
+    "recall_target": """recall_target : float in (0, 1], default=0.95
     Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
+    "partitions".""",
+    "zero_rows": """zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
     - "error": They are an error that names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
-    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
-    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
-form : {"auto", "stable", "plain"}, default="auto"
+""",
+    "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
+    Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
+    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
+    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.""",
+    "form": """form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
     - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
@@ -146,14 +87,14 @@ form : {"auto", "stable", "plain"}, default="auto"
     - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
       2015).
     - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
-
-clamp : {"soft", "hard"}, default="soft"
+""",
+    "clamp": """clamp : {"soft", "hard"}, default="soft"
     Whether given labels are kept exactly (hard, with form plain) or may be overruled (soft).
 
     - "soft": Labels are fitted, with a weight against smoothness; a given label may be overruled.
     - "hard": Labels are kept exactly (plain form only).
-
-decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
+""",
+    "decision": """decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
     - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
@@ -163,27 +104,27 @@ decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default=
     - "argmax": Largest score.
     - "mass": Largest score after class mass normalization to the prior (plain form only).
     - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
-    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
-    mass and sizes aim at it.
-tol : float in (0, 1), default=1e-06
-    Relative residual at which the solver stops.
-max_iter : int >= 1, default=10000
-    Most iterations of the solver.
-certify : {"auto", "first", "off"}, default="auto"
+""",
+    "class_prior": """class_prior : array-like of shape (n_classes,) or None, default=None
+    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
+    the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions mass and
+    sizes aim at it.""",
+    "tol": """tol : float in (0, 1), default=1e-06
+    Relative residual at which the solver stops.""",
+    "max_iter": """max_iter : int >= 1, default=10000
+    Most iterations of the solver.""",
+    "certify": """certify : {"auto", "first", "off"}, default="auto"
     Whether labels are certified to be those of the exact solution of the graph.
 
     - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
       be. Off for a tolerance above 1e-4.
     - "first": The solve ends as soon as every label is certified, whatever its residual.
     - "off": No label is certified.
-
-size_slack : float in [0, 1), default=0.0
+""",
+    "size_slack": """size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
+    "sizes" and `class_prior` given.""",
+    "labels_drawn": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
     How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
     are given.
 
@@ -191,240 +132,31 @@ labels_drawn : {"auto", "random", "balanced"}, default="auto"
       component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
-
-affinity : {"knn", "precomputed"}, default="knn"
+""",
+    "affinity": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
-    :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
+    :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).""",
+    "unlabeled": """unlabeled : object, default=None
+    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.""",
+    "abstain": """abstain : bool, default=False
+    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.""",
+    "random_state": """random_state : int, RandomState, Generator or None, default=None
     Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-HARMONIC_REGRESSOR_PARAMETERS = """
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
-    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
-    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
-form : {"auto", "stable", "plain"}, default="auto"
-    Which harmonic function.
-
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
-    - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
-      2015).
-    - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
-
-clamp : {"soft", "hard"}, default="soft"
-    Whether given labels are kept exactly (hard, with form plain) or may be overruled (soft).
-
-    - "soft": Labels are fitted, with a weight against smoothness; a given label may be overruled.
-    - "hard": Labels are kept exactly (plain form only).
-
-tol : float in (0, 1), default=1e-06
-    Relative residual at which the solver stops.
-max_iter : int >= 1, default=10000
-    Most iterations of the solver.
-certify : {"auto", "first", "off"}, default="auto"
-    Whether labels are certified to be those of the exact solution of the graph.
-
-    - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
-      be. Off for a tolerance above 1e-4.
-    - "first": The solve ends as soon as every label is certified, whatever its residual.
-    - "off": No label is certified.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
-    :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).
-unlabeled : float or None, default=None
-    A number that marks rows without a value, besides NaN.
-abstain : bool, default=False
-    Whether rows that no value reaches get NaN instead of the weighted mean of the given values.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-SPARSE_HARMONIC_CLASSIFIER_PARAMETERS = """
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
-    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
-    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
-form : {"auto", "stable", "plain"}, default="auto"
-    Which harmonic function.
-
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
-    - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
-      2015).
-    - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
-
-clamp : {"soft", "hard"}, default="soft"
-    Whether given labels are kept exactly (hard, with form plain) or may be overruled (soft).
-
-    - "soft": Labels are fitted, with a weight against smoothness; a given label may be overruled.
-    - "hard": Labels are kept exactly (plain form only).
-
-decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
-      sizes within what the labels allow where these look drawn at random. For other forms: centered.
-    - "centered": Largest score above the mean of the labels.
-    - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
-    - "argmax": Largest score.
-    - "mass": Largest score after class mass normalization to the prior (plain form only).
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
-    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
-    mass and sizes aim at it.
-tol : float in (0, 1), default=1e-06
-    Relative residual at which the solver stops.
-max_iter : int >= 1, default=10000
-    Most iterations of the solver.
-certify : {"auto", "first", "off"}, default="auto"
-    Whether labels are certified to be those of the exact solution of the graph.
-
-    - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
-      be. Off for a tolerance above 1e-4.
-    - "first": The solve ends as soon as every label is certified, whatever its residual.
-    - "off": No label is certified.
-
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given.
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-refinements : int >= 0 or "auto", default="auto"
+    one from NumPy's global generator.""",
+    "n_jobs": """n_jobs : int or None, default=None
+    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.""",
+    "verbose": """verbose : int or bool, default=0
+    Whether to write the time of each phase to standard error.""",
+    "callback": """callback : callable or None, default=None
+    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.""",
+    "unlabeled:HarmonicRegressor": """unlabeled : float or None, default=None
+    A number that marks rows without a value, besides NaN.""",
+    "abstain:HarmonicRegressor": """abstain : bool, default=False
+    Whether rows that no value reaches get NaN instead of the weighted mean of the given values.""",
+    "refinements": """refinements : int >= 0 or "auto", default="auto"
     Passes over the edges that refine the labels on the whole graph. Auto is 3 where the edges can be read again, else
-    0. From features the pairs within reach are found anew in each.
-sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, default="streaming"
+    0. From features the pairs within reach are found anew in each.""",
+    "sampler": """sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, default="streaming"
     How edges are drawn.
 
     - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
@@ -440,114 +172,99 @@ sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle
     - "ridge": By ridge leverage score, blocks merged in pairs (Calandriello, Koutis, Lazaric & Valko 2018): for systems
       L + ρI.
     - "auto": By degree where a pilot finds no weak cut, else by leverage score.
-
-capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
-    rounds, less distortion and less work for each edge.
-n_projections : int in [1, 1024], default=32
+""",
+    "capacity": """capacity : int >= 0 or "auto", default="auto"
+    Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds,
+    less distortion and less work for each edge.""",
+    "n_projections": """n_projections : int in [1, 1024], default=32
     Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
-    projections it dominates the distortion.
-ridge : float > 0 or "auto", default="auto"
+    projections it dominates the distortion.""",
+    "ridge": """ridge : float > 0 or "auto", default="auto"
     ρ, added to the diagonal of the Laplacian by the ridge sampler. Auto is a tenth of the mean weighted degree. Has an
-    effect only with `sampler` "ridge".
-distortion : float in (0, 10) or None, default=None
+    effect only with `sampler` "ridge".""",
+    "distortion": """distortion : float in (0, 10) or None, default=None
     Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as measurements tell. 0.5
-    where no budget is given.
-edge_budget : int >= 1 or None, default=None
-    Keep about so many edges.
-memory : int >= 1 or None, default=None
-    Keep as many edges as can be worked with in so many bytes.
-affinity : {"knn", "precomputed", "edges"}, default="knn"
+    where no budget is given.""",
+    "edge_budget": """edge_budget : int >= 1 or None, default=None
+    Keep about so many edges.""",
+    "memory": """memory : int >= 1 or None, default=None
+    Keep as many edges as can be worked with in so many bytes.""",
+    "affinity:SparseHarmonicClassifier": """affinity : {"knn", "precomputed", "edges"}, default="knn"
     Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
     :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k). With "edges" X
     is a stream of edges: the path of an edge list (``.npy``, ``.parquet``, ``.csv``, also ``.csv.gz`` and
     ``.csv.zst``), an array of edges (m, 2), a tuple ``(edges, weights)`` with weights (m,), or an iterable of such
-    arrays or tuples. Each undirected edge comes once.
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-LOW_RANK_PROPAGATION_CLASSIFIER_PARAMETERS = """
-n_landmarks : int in [1, 65,536], default=100
-    Landmarks k: more are more accurate and take longer. Of fewer rows all are taken, with a warning.
-factor : {"anchor", "nystrom", "glnp"}, default="anchor"
+    arrays or tuples. Each undirected edge comes once.""",
+    "n_landmarks": """n_landmarks : int in [1, 65,536], default=100
+    Landmarks k. More are more accurate and take longer; of fewer rows all are taken, with a warning.""",
+    "factor": """factor : {"anchor", "nystrom", "glnp"}, default="anchor"
     Factor that stands for the affinity.
 
     - "anchor": Shares of the nearest landmarks (anchor graph): one pass to fit, all degrees 1.
     - "nystrom": Nyström approximation of a Gaussian kernel: two passes to fit.
     - "glnp": Global linear neighborhoods (GLNP): learned from the rows so that each is a combination of the others. A
       pass for each of its iterations, and k numbers held for each row of the fit.
-
-landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_features), default="kmeans"
+""",
+    "landmarks": """landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_features), default="kmeans"
     Where landmarks come from. An array holds the landmarks themselves; then `n_landmarks` means nothing.
 
     - "kmeans": Centers of k-means among a sample of the rows; several points more accurate.
     - "uniform": Rows drawn without replacement.
-
-n_nearest : int >= 0, default=3
-    Nearest landmarks s that each row is a mixture of; 0 means all. Has an effect only with `factor` "anchor".
-bandwidth : float > 0, "auto", "median" or "knn:K", default="auto"
+""",
+    "n_nearest": """n_nearest : int >= 0, default=3
+    Nearest landmarks s that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".""",
+    "bandwidth:LowRankPropagationClassifier": """bandwidth : float > 0, "auto", "median" or "knn:K", default="auto"
     Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto goes by the distances of rows to their nearest
-    landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.
-alpha : float in [0, 1), default=0.9
-    Share α that a row takes from the others.
-balance : {"balanced", "raw", "prior"}, default="balanced"
+    landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.""",
+    "alpha": """alpha : float in [0, 1), default=0.9
+    Share α that a row takes from the others.""",
+    "balance": """balance : {"balanced", "raw", "prior"}, default="balanced"
     How label columns are scaled before they are propagated.
 
     - "balanced": Each class over the sum of √d of its labels: no class gains by having more labels.
     - "raw": One-hot rows as they are.
     - "prior": Balanced, times the class prior.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
-    labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.
-head : {"propagation", "regression"}, default="propagation"
+""",
+    "class_prior:LowRankPropagationClassifier": """class_prior : array-like of shape (n_classes,) or None, default=None
+    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
+    the frequencies of the given labels. For balance prior, and for rows without evidence.""",
+    "head": """head : {"propagation", "regression"}, default="propagation"
     How scores are made from landmarks. Has an effect only with `factor` "anchor".
 
     - "propagation": Propagation (local and global consistency).
     - "regression": Least squares on the shares of landmarks, smooth over the graph (anchor graph regularization);
       anchors only.
-
-graph_reg : float >= 0, default=0.01
-    Weight γ of smoothness in the regression. Has an effect only with `head` "regression" and `factor` "anchor".
-select : {"auto", "off"}, default="auto"
+""",
+    "graph_reg:LowRankPropagationClassifier": """graph_reg : float >= 0, default=0.01
+    Weight γ of smoothness in the regression. Has an effect only with `head` "regression" and `factor` "anchor".""",
+    "select": """select : {"auto", "off"}, default="auto"
     Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
 
     - "auto": Where every class has two labels: the given values, unless others are better by more than a standard
       error.
     - "off": The given values are kept.
-
-solver : {"closed", "iterative"}, default="closed"
+""",
+    "solver": """solver : {"closed", "iterative"}, default="closed"
     How the propagation is solved; both agree.
 
     - "closed": In closed form, by the eigenvalues of a matrix (k, k).
     - "iterative": By iteration, on the same small matrix.
-
-tol : float in (0, 1), default=1e-10
+""",
+    "tol:LowRankPropagationClassifier": """tol : float in (0, 1), default=1e-10
     Largest change, relative to the largest value, at which the iteration stops. Has an effect only with `solver`
-    "iterative".
-max_iter : int >= 1, default=10000
-    Most iterations. Has an effect only with `solver` "iterative".
-rcond : float in [1e-8, 1), default=1e-06
+    "iterative".""",
+    "max_iter:LowRankPropagationClassifier": """max_iter : int >= 1, default=10000
+    Most iterations. Has an effect only with `solver` "iterative".""",
+    "rcond": """rcond : float in [1e-8, 1), default=1e-06
     Share of the largest eigenvalue of the landmarks' kernel below which eigenvalues are left out. Sums are in single
-    precision, so that less than 1e-8 means nothing. Has an effect only with `factor` "nystrom".
-degree_policy : {"floor", "error"}, default="floor"
+    precision, so that less than 1e-8 means nothing. Has an effect only with `factor` "nystrom".""",
+    "degree_policy": """degree_policy : {"floor", "error"}, default="floor"
     What becomes of tiny and negative degrees. Has an effect only with `factor` "nystrom".
 
     - "floor": They are raised to a thousandth of the mean.
     - "error": The first of 0 or less is an error.
-
-glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
+""",
+    "glnp_solver": """glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
     How a factor is learned. Has an effect only with `factor` "glnp".
 
     - "apgd": Accelerated projected gradient with a quadratic upper bound and restarts: lowest Q for the passes spent.
@@ -555,32 +272,29 @@ glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
       data is moved up by its minimum, which makes it another problem.
     - "apgd-paper": The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for
       comparison.
-
-glnp_start : {"kmeans", "uniform"}, default="kmeans"
+""",
+    "glnp_start": """glnp_start : {"kmeans", "uniform"}, default="kmeans"
     Where a learned factor starts. Has an effect only with `factor` "glnp".
 
     - "kmeans": At the clusters of k-means: Q starts at their inertia.
     - "uniform": Uniform in (0, 1], scaled: close to a saddle where all columns are alike, which takes tens of
       iterations to leave; a large tolerance ends there.
-
-glnp_max_iter : int >= 0, default=100
+""",
+    "glnp_max_iter": """glnp_max_iter : int >= 0, default=100
     Most iterations of learning a factor, each of which reads all rows. 100 usually end it. Has an effect only with
-    `factor` "glnp".
-glnp_tol : float in [0, 1), default=1e-05
-    Share of the squared norm of the rows by which five iterations must lower the objective, or learning ends. Has an
-    effect only with `factor` "glnp".
-fit_rows : int >= 1 or "all", default="all"
-    Rows drawn at random to fit on, beside the labeled ones.
-decision : {"auto", "sizes"}, default="auto"
+    `factor` "glnp".""",
+    "glnp_tol": """glnp_tol : float in [0, 1), default=1e-05
+    Share of the squared norm of the rows by which five iterations must lower the objective. Less ends the iteration.
+    Has an effect only with `factor` "glnp".""",
+    "fit_rows": """fit_rows : int >= 1 or "all", default="all"
+    Rows drawn at random to fit on, beside the labeled ones.""",
+    "decision:LowRankPropagationClassifier": """decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
     - "auto": As the method does by itself.
     - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
+""",
+    "labels_drawn:LowRankPropagationClassifier": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
     How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
     are given. Has an effect only with `decision` "sizes".
 
@@ -588,23 +302,8 @@ labels_drawn : {"auto", "random", "balanced"}, default="auto"
       component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
-
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-LAPLACIAN_SVC_PARAMETERS = """
-kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
+""",
+    "kernel": """kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
     Kernel: how similar two rows are.
 
     - "rbf": exp(−|x − x′|²/(2σ²)), σ the bandwidth.
@@ -613,461 +312,104 @@ kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
     - "precomputed": Features are similarities to the rows of the fit: (n, n) to fit (with graph_reg 0, or a graph), (m,
       n) to predict.
     - "low-rank": The rbf kernel by similarities to landmarks (Nyström), for any number of rows.
-
-bandwidth : float > 0 or "auto", default="auto"
+""",
+    "bandwidth:LaplacianSVC": """bandwidth : float > 0 or "auto", default="auto"
     Width σ of the rbf kernel, in the unit of distances. Auto is half the median distance of two rows. Has an effect
-    only with `kernel` "rbf" or "low-rank".
-degree : int in [1, 100], default=3
-    Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
-n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel
-    itself, whatever it costs. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
-ambient_reg : float > 0 or "auto", default="auto"
+    only with `kernel` "rbf" or "low-rank".""",
+    "degree": """degree : int in [1, 100], default=3
+    Degree of the polynomial kernel. Has an effect only with `kernel` "poly".""",
+    "n_landmarks:LaplacianSVC": """n_landmarks : int in [1, 2048], "auto" or None, default="auto"
+    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
+    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".""",
+    "ambient_reg": """ambient_reg : float > 0 or "auto", default="auto"
     Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
-graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.
-laplacian : {"normalized", "combinatorial"}, default="normalized"
+    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.""",
+    "graph_reg:LaplacianSVC": """graph_reg : float >= 0 or "auto", default="auto"
+    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
+    where every class has two labels, and is the number of labels over the number of rows elsewhere.""",
+    "laplacian": """laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
 
     - "normalized": I − D^(−1/2)·W·D^(−1/2); a node without edges counts as 1.
     - "combinatorial": D − W.
-
-laplacian_power : int in [1, 100], default=1
-    Power p of the Laplacian.
-bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
-solver : {"auto", "newton", "cg", "dual"}, default="auto"
+""",
+    "laplacian_power": """laplacian_power : int in [1, 100], default=1
+    Power p of the Laplacian.""",
+    "bias": """bias : bool, default=False
+    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.""",
+    "solver:LaplacianSVC": """solver : {"auto", "newton", "cg", "dual"}, default="auto"
     How the problem is solved.
 
     - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
     - "dual": The hinge loss instead of the squared hinge, in the dual (lapsvm).
-
-stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
+""",
+    "stopping": """stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
     When conjugate gradients stop. Has an effect only with `solver` "auto" or "cg".
 
     - "stability": When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
     - "validation": When the error on a validation set no longer falls.
     - "mixed": When both hold at the same check.
     - "gradient": When the gradient has vanished.
-
-stability_tol : float in (0, 1), default=0.015
+""",
+    "stability_tol": """stability_tol : float in (0, 1), default=0.015
     Largest share η of unlabeled rows that may change sides between checks of stable labels. The default is the paper's.
-    Has an effect only with `stopping` "stability" or "mixed" and `solver` "auto" or "cg".
-check_every : int >= 1 or "auto", default="auto"
+    Has an effect only with `stopping` "stability" or "mixed" and `solver` "auto" or "cg".""",
+    "check_every": """check_every : int >= 1 or "auto", default="auto"
     Iterations θ between checks. Auto is √n / 2 for n rows, the paper's. Has an effect only with `solver` "auto" or
-    "cg".
-validation_share : float in (0, 1), default=0.2
+    "cg".""",
+    "validation_share": """validation_share : float in (0, 1), default=0.2
     Share of the labels that is held back for validation where no rows are given for it. Has an effect only with
-    `stopping` "validation" or "mixed" and `solver` "auto" or "cg".
-tol : float in (0, 1), default=1e-08
+    `stopping` "validation" or "mixed" and `solver` "auto" or "cg".""",
+    "tol:LaplacianSVC": """tol : float in (0, 1), default=1e-08
     Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.
-max_iter : int >= 1, default=10000
-    Most iterations.
-precision : {"auto", "single", "double"}, default="auto"
+    is violated by more than √tol.""",
+    "max_iter:LaplacianSVC": """max_iter : int >= 1, default=10000
+    Most iterations.""",
+    "precision": """precision : {"auto", "single", "double"}, default="auto"
     Precision in which the Gram matrix is stored.
 
     - "auto": Double up to 4,096 rows, single beyond.
     - "single": 32 bits.
     - "double": 64 bits.
-
-memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
-    product.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-decision : {"auto", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
-    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from X unless one is given to `fit`, or require that one is given.
-warm_start : bool, default=False
+""",
+    "memory:LaplacianSVC": """memory : int >= 0 or "auto", default="auto"
+    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.""",
+    "graph_bandwidth": """graph_bandwidth : float > 0 or "auto", default="auto"
+    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
+    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    `weights` "self-tuning" or "gaussian".""",
+    "class_prior:LaplacianSVC": """class_prior : array-like of shape (n_classes,) or None, default=None
+    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
+    estimates them from the given labels. Has an effect only with `decision` "sizes".""",
+    "affinity:LaplacianSVC": """affinity : {"knn", "precomputed"}, default="knn"
+    Build the graph from X unless one is given to `fit`, or require that one is given.""",
+    "warm_start": """warm_start : bool, default=False
     Whether conjugate gradients start from the coefficients of the last fit, where those are of as many rows and the
-    same classes.
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-LAPLACIAN_RIDGE_CLASSIFIER_PARAMETERS = """
-kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
-    Kernel: how similar two rows are.
-
-    - "rbf": exp(−|x − x′|²/(2σ²)), σ the bandwidth.
-    - "poly": (xᵀx′)^degree.
-    - "linear": xᵀx′.
-    - "precomputed": Features are similarities to the rows of the fit: (n, n) to fit (with graph_reg 0, or a graph), (m,
-      n) to predict.
-    - "low-rank": The rbf kernel by similarities to landmarks (Nyström), for any number of rows.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width σ of the rbf kernel, in the unit of distances. Auto is half the median distance of two rows. Has an effect
-    only with `kernel` "rbf" or "low-rank".
-degree : int in [1, 100], default=3
-    Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
-n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel
-    itself, whatever it costs. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
-ambient_reg : float > 0 or "auto", default="auto"
-    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
-graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.
-laplacian : {"normalized", "combinatorial"}, default="normalized"
-    Laplacian of the graph.
-
-    - "normalized": I − D^(−1/2)·W·D^(−1/2); a node without edges counts as 1.
-    - "combinatorial": D − W.
-
-laplacian_power : int in [1, 100], default=1
-    Power p of the Laplacian.
-bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
-solver : {"auto", "newton", "cg"}, default="auto"
+    same classes.""",
+    "solver:LaplacianRidgeClassifier": """solver : {"auto", "newton", "cg"}, default="auto"
     How the problem is solved.
 
     - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
-
-stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
-    When conjugate gradients stop. Has an effect only with `solver` "auto" or "cg".
-
-    - "stability": When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
-    - "validation": When the error on a validation set no longer falls.
-    - "mixed": When both hold at the same check.
-    - "gradient": When the gradient has vanished.
-
-stability_tol : float in (0, 1), default=0.015
-    Largest share η of unlabeled rows that may change sides between checks of stable labels. The default is the paper's.
-    Has an effect only with `stopping` "stability" or "mixed" and `solver` "auto" or "cg".
-check_every : int >= 1 or "auto", default="auto"
-    Iterations θ between checks. Auto is √n / 2 for n rows, the paper's. Has an effect only with `solver` "auto" or
-    "cg".
-validation_share : float in (0, 1), default=0.2
-    Share of the labels that is held back for validation where no rows are given for it. Has an effect only with
-    `stopping` "validation" or "mixed" and `solver` "auto" or "cg".
-tol : float in (0, 1), default=1e-08
-    Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.
-max_iter : int >= 1, default=10000
-    Most iterations.
-precision : {"auto", "single", "double"}, default="auto"
-    Precision in which the Gram matrix is stored.
-
-    - "auto": Double up to 4,096 rows, single beyond.
-    - "single": 32 bits.
-    - "double": 64 bits.
-
-memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
-    product.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-decision : {"auto", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
-    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from X unless one is given to `fit`, or require that one is given.
-warm_start : bool, default=False
-    Whether conjugate gradients start from the coefficients of the last fit, where those are of as many rows and the
-    same classes.
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-LAPLACIAN_RIDGE_REGRESSOR_PARAMETERS = """
-kernel : {"rbf", "poly", "linear", "precomputed", "low-rank"}, default="rbf"
-    Kernel: how similar two rows are.
-
-    - "rbf": exp(−|x − x′|²/(2σ²)), σ the bandwidth.
-    - "poly": (xᵀx′)^degree.
-    - "linear": xᵀx′.
-    - "precomputed": Features are similarities to the rows of the fit: (n, n) to fit (with graph_reg 0, or a graph), (m,
-      n) to predict.
-    - "low-rank": The rbf kernel by similarities to landmarks (Nyström), for any number of rows.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width σ of the rbf kernel, in the unit of distances. Auto is half the median distance of two rows. Has an effect
-    only with `kernel` "rbf" or "low-rank".
-degree : int in [1, 100], default=3
-    Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
-n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. Auto is 500 beyond 30,000 rows, and none up to there. None keeps the kernel
-    itself, whatever it costs. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
-ambient_reg : float > 0 or "auto", default="auto"
-    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
-graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph; 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.
-laplacian : {"normalized", "combinatorial"}, default="normalized"
-    Laplacian of the graph.
-
-    - "normalized": I − D^(−1/2)·W·D^(−1/2); a node without edges counts as 1.
-    - "combinatorial": D − W.
-
-laplacian_power : int in [1, 100], default=1
-    Power p of the Laplacian.
-bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
-solver : {"auto", "newton", "cg"}, default="auto"
-    How the problem is solved.
-
-    - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
-    - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
-    - "cg": Preconditioned conjugate gradients with exact line search.
-
-tol : float in (0, 1), default=1e-08
-    Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.
-max_iter : int >= 1, default=10000
-    Most iterations.
-precision : {"auto", "single", "double"}, default="auto"
-    Precision in which the Gram matrix is stored.
-
-    - "auto": Double up to 4,096 rows, single beyond.
-    - "single": 32 bits.
-    - "double": 64 bits.
-
-memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
-    product.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from X unless one is given to `fit`, or require that one is given.
-unlabeled : float or None, default=None
-    A number that marks rows without a value, besides NaN.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-UNFOLDED_GNNCLASSIFIER_PARAMETERS = """
-graph_reg : float >= 0 or "auto", default="auto"
-    Weight λ of smoothness over the graph; 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
-    20 for labels that are held out, and 10 where a class has fewer than three labels.
-self_loop : float > 0, default=1.0
-    What is added to every degree. 1 as in Yang et al. 2021.
-loss : {"cross-entropy", "mse"}, default="cross-entropy"
+""",
+    "graph_reg:UnfoldedGNNClassifier": """graph_reg : float >= 0 or "auto", default="auto"
+    Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
+    20 for labels that are held out, and 10 where a class has fewer than three labels.""",
+    "self_loop": """self_loop : float > 0, default=1.0
+    What is added to every degree (Yang et al. 2021 have 1).""",
+    "loss": """loss : {"cross-entropy", "mse"}, default="cross-entropy"
     What is minimized over the labeled nodes.
 
     - "cross-entropy": Σ mᵤ·(logsumexp zᵤ − yᵤᵀzᵤ).
     - "mse": ½·Σ mᵤ·‖zᵤ − yᵤ‖².
-
-l2_reg : float >= 0 or "auto", default="auto"
+""",
+    "l2_reg": """l2_reg : float >= 0 or "auto", default="auto"
     Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1
-    for cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.
-solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"}, default="auto"
+    for cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.""",
+    "solver:UnfoldedGNNClassifier": """solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"}, default="auto"
     How the weights are found.
 
     - "auto": Whichever is estimated to be fastest; the estimates are reported.
@@ -1081,8 +423,8 @@ solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", 
     - "matrix-free": Iterations on the graph, with estimates of the diagonal for a preconditioner.
     - "gd": Gradient descent.
     - "adam": Adam.
-
-optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
+""",
+    "optimizer": """optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
     What iterates in solvers with a preconditioner.
 
     - "auto": Conjugate gradients for squares, L-BFGS for cross-entropy.
@@ -1090,919 +432,155 @@ optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
     - "l-bfgs": L-BFGS with an exact line search.
     - "gd": Gradient descent, as published.
     - "adam": Adam on the preconditioned weights, as published.
-
-steps : int >= 0 or "exact", default="exact"
-    Steps of the unfolding. Exact solves the propagation instead.
-step_size : float > 0 or "auto", default="auto"
-    Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ). Has an effect only with `steps` a number.
-hidden : int in [1, 4096] or None, default=None
-    Units of a hidden layer, with rectifiers. None leaves the network linear.
-attention : float in (0, 2) or None, default=None
+""",
+    "steps": """steps : int >= 0 or "exact", default="exact"
+    Steps of the unfolding. Exact solves the propagation instead.""",
+    "step_size": """step_size : float > 0 or "auto", default="auto"
+    Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ). Has an effect only with `steps` a number.""",
+    "hidden": """hidden : int in [1, 4096] or None, default=None
+    Units of a hidden layer, with rectifiers. None leaves the network linear.""",
+    "attention": """attention : float in (0, 2) or None, default=None
     Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
-    keeps the weights.
-bias : bool, default=True
-    Whether there is a constant column beside the features.
-learning_rate : float > 0 or "auto", default="auto"
+    keeps the weights.""",
+    "bias:UnfoldedGNNClassifier": """bias : bool, default=True
+    Whether there is a constant column beside the features.""",
+    "learning_rate": """learning_rate : float > 0 or "auto", default="auto"
     Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam. Has an
-    effect only with `solver` "gd" or "adam", or `optimizer` "gd" or "adam", or `hidden` a number.
-edges : float in (0, 1] or "auto", default="auto"
+    effect only with `solver` "gd" or "adam", or `optimizer` "gd" or "adam", or `hidden` a number.""",
+    "edges": """edges : float in (0, 1] or "auto", default="auto"
     Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all. Has
-    an effect only with `solver` "auto", "herta" or "herta-mixed".
-sketch_size : int >= 1, "auto" or None, default="auto"
+    an effect only with `solver` "auto", "herta" or "herta-mixed".""",
+    "sketch_size": """sketch_size : int >= 1, "auto" or None, default="auto"
     Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
-    none. Has an effect only with `solver` "auto", "herta" or "herta-mixed".
-tol : float in (0, 1), default=1e-06
+    none. Has an effect only with `solver` "auto", "herta" or "herta-mixed".""",
+    "tol:UnfoldedGNNClassifier": """tol : float in (0, 1), default=1e-06
     Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten
-    steps together lower the loss by less than √tol of it.
-max_iter : int >= 1, default=1000
-    Most iterations of the training.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
+    steps together lower the loss by less than √tol of it.""",
+    "max_iter:UnfoldedGNNClassifier": """max_iter : int >= 1, default=1000
+    Most iterations of the training.""",
+    "n_subsample": """n_subsample : int >= 1 or "auto", default="auto"
+    Rows in the graph, at least the labeled ones. More than all rows means all; auto is the larger of 2000 and four
+    times the labeled rows.""",
+    "n_eigenvectors": """n_eigenvectors : int >= 1 or "auto", default="auto"
+    Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows,
+    but at least one for each class.""",
+    "tol:SimpleHarmonicClassifier": """tol : float in (0, 1), default=1e-08
+    Residual ‖Lu − λu‖ / λ of each eigenvector.""",
+    "max_iter:SimpleHarmonicClassifier": """max_iter : int >= 1, default=1000
+    Most steps of the search for eigenvectors.""",
+    "n_eigenfunctions": """n_eigenfunctions : int >= 1, default=64
+    Functions q. Fewer where there are not so many.""",
+    "n_components": """n_components : int >= 1 or "auto", default="auto"
+    Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.""",
+    "n_bins": """n_bins : int >= 2, default=50
+    Bins b of the histogram along an axis.""",
+    "relative_bandwidth": """relative_bandwidth : float > 0, default=0.2
+    Width σ of the kernel between bins, in units of their mean distance.""",
+    "density_floor": """density_floor : float > 0, default=0.1
+    What is added to the share of every bin, ε.""",
+    "clip": """clip : float in [0, 50), default=2.5
+    Percent of the rows that are clipped at either end of an axis.""",
+    "fit_weight": """fit_weight : float > 0, default=100.0
+    Weight w of the given labels against smoothness.""",
+    "constant": """constant : bool, default=True
+    Whether a constant is fitted too.""",
+    "method": """method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
 
     - "auto": Whichever is faster for the size.
     - "exact": All distances.
     - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-decision : {"auto", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
-    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from X unless one is given to `fit`, or require that one is given.
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-UNFOLDED_GNNREGRESSOR_PARAMETERS = """
-graph_reg : float >= 0 or "auto", default="auto"
-    Weight λ of smoothness over the graph; 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
-    20 for labels that are held out, and 10 where a class has fewer than three labels.
-self_loop : float > 0, default=1.0
-    What is added to every degree. 1 as in Yang et al. 2021.
-l2_reg : float >= 0 or "auto", default="auto"
-    Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1
-    for cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.
-solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"}, default="auto"
-    How the weights are found.
-
-    - "auto": Whichever is estimated to be fastest; the estimates are reported.
-    - "direct": Features are smoothed once, one solve for each column or labeled node, and a linear model is fitted to
-      them.
-    - "rough-pcg": Features are smoothed roughly, for a preconditioner; iterations on the graph itself.
-    - "herta": HERTA: features are smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations
-      on the graph itself.
-    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they bring the weights nearer (the
-      mixed strategy of the paper).
-    - "matrix-free": Iterations on the graph, with estimates of the diagonal for a preconditioner.
-    - "gd": Gradient descent.
-    - "adam": Adam.
-
-optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
-    What iterates in solvers with a preconditioner.
-
-    - "auto": Conjugate gradients for squares, L-BFGS for cross-entropy.
-    - "cg": Conjugate gradients on the normal equations, for squares.
-    - "l-bfgs": L-BFGS with an exact line search.
-    - "gd": Gradient descent, as published.
-    - "adam": Adam on the preconditioned weights, as published.
-
-steps : int >= 0 or "exact", default="exact"
-    Steps of the unfolding. Exact solves the propagation instead.
-step_size : float > 0 or "auto", default="auto"
-    Step size α of the unfolding, below 2/(1 + 2λ). Auto is 1/(1 + λ). Has an effect only with `steps` a number.
-hidden : int in [1, 4096] or None, default=None
-    Units of a hidden layer, with rectifiers. None leaves the network linear.
-attention : float in (0, 2) or None, default=None
-    Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
-    keeps the weights.
-bias : bool, default=True
-    Whether there is a constant column beside the features.
-learning_rate : float > 0 or "auto", default="auto"
-    Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam. Has an
-    effect only with `solver` "gd" or "adam", or `optimizer` "gd" or "adam", or `hidden` a number.
-edges : float in (0, 1] or "auto", default="auto"
-    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all. Has
-    an effect only with `solver` "auto", "herta" or "herta-mixed".
-sketch_size : int >= 1, "auto" or None, default="auto"
-    Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
-    none. Has an effect only with `solver` "auto", "herta" or "herta-mixed".
-tol : float in (0, 1), default=1e-06
-    Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten
-    steps together lower the loss by less than √tol of it.
-max_iter : int >= 1, default=1000
-    Most iterations of the training.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from X unless one is given to `fit`, or require that one is given.
-unlabeled : float or None, default=None
-    A number that marks rows without a value, besides NaN.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-NEAREST_LABEL_CLASSIFIER_PARAMETERS = """
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-SUBSAMPLING_HARMONIC_CLASSIFIER_PARAMETERS = """
-n_subsample : int >= 1 or "auto", default="auto"
-    Rows in the graph, at least the labeled ones. Auto is the larger of 2000 and four times the labeled rows. More than
-    all rows means all.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the form and the number m of labels per class: in
-    units of 1 / mean weighted degree max(0.01, m^(−3/2)) for form auto, with 3 for 3/2 where labels look drawn at
-    random; 0.01 for plain; 1/m for stable, 0.1 in regression. Infinity drops the label term (f = L⁺ỹ, stable form).
-form : {"auto", "stable", "plain"}, default="auto"
-    Which harmonic function.
-
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
-    - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
-      2015).
-    - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
-
-clamp : {"soft", "hard"}, default="soft"
-    Whether given labels are kept exactly (hard, with form plain) or may be overruled (soft).
-
-    - "soft": Labels are fitted, with a weight against smoothness; a given label may be overruled.
-    - "hard": Labels are kept exactly (plain form only).
-
-decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
-      sizes within what the labels allow where these look drawn at random. For other forms: centered.
-    - "centered": Largest score above the mean of the labels.
-    - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
-    - "argmax": Largest score.
-    - "mass": Largest score after class mass normalization to the prior (plain form only).
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
-    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
-    mass and sizes aim at it.
-tol : float in (0, 1), default=1e-06
-    Relative residual at which the solver stops.
-max_iter : int >= 1, default=10000
-    Most iterations of the solver.
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given.
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-SIMPLE_HARMONIC_CLASSIFIER_PARAMETERS = """
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-n_eigenvectors : int >= 1 or "auto", default="auto"
-    Eigenvectors q of the graph, at most the number of rows. Auto is the least of l/2, 3·√l and 100 for l labeled rows,
-    but at least one for each class.
-tol : float in (0, 1), default=1e-08
-    Residual ‖Lu − λu‖ / λ of each eigenvector.
-max_iter : int >= 1, default=1000
-    Most steps of the search for eigenvectors.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-decision : {"auto", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
-    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-affinity : {"knn", "precomputed"}, default="knn"
-    Build the graph from the features X, or take X as the graph: a symmetric matrix of weights (n, n), a
-    :class:`lapwing.graph.Graph`, or a tuple ``(indices, distances)`` of a neighbor search, both (n, k).
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-EIGENFUNCTION_CLASSIFIER_PARAMETERS = """
-n_eigenfunctions : int >= 1, default=64
-    Functions q, fewer where there are not so many.
-n_components : int >= 1 or "auto", default="auto"
-    Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.
-n_bins : int >= 2, default=50
-    Bins b of the histogram along an axis.
-relative_bandwidth : float > 0, default=0.2
-    Width σ of the kernel between bins, in units of their mean distance.
-density_floor : float > 0, default=0.1
-    What is added to the share of every bin, ε.
-clip : float in [0, 50), default=2.5
-    Percent of the rows that are clipped at either end of an axis.
-fit_weight : float > 0, default=100.0
-    Weight w of the given labels against smoothness.
-constant : bool, default=True
-    Whether a constant is fitted too.
-decision : {"auto", "sizes"}, default="auto"
-    How scores become a class.
-
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
-
-class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
-    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".
-size_slack : float in [0, 1), default=0.0
-    How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
-    "sizes" and `class_prior` given.
-labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
-
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
-    - "random": At random among all rows, so that their shares estimate the sizes of the classes.
-    - "balanced": About as many of every class, whatever its size.
-
-unlabeled : object, default=None
-    What marks a row without a label in y. None, NaN and pandas' NA always do; without a marker of your own, so does -1.
-abstain : bool, default=False
-    Whether rows that no label reaches get the marker instead of the likeliest class of the prior.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-NEIGHBOR_INDEX_PARAMETERS = """
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
+""",
+    "recall_target:NeighborIndex": """recall_target : float in (0, 1], default=0.95
     Share of the true neighbors that an approximate search must find. Has an effect only with `method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-GRAPH_LEARNER_PARAMETERS = """
-n_neighbors : int >= 1, default=10
-    Neighbors of each row, below the number of rows. They are wanted on average, and decide the sparsity θ where that is
-    auto. At most n_samples − 2 then.
-metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+    "partitions".""",
+    "n_neighbors:GraphLearner": """n_neighbors : int >= 1, default=10
+    Neighbors of each row. Below the number of rows. They are wanted on average, and decide the sparsity θ where that is
+    auto. At most n_samples − 2 then.""",
+    "metric:GraphLearner": """metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
     Distance between rows. "precomputed" takes squared distances as X.
 
     - "euclidean": ‖x − y‖.
     - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-
-method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-support_factor : float >= 1 or None, default=3.0
+""",
+    "support_factor": """support_factor : float >= 1 or None, default=3.0
     Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; None
-    allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).
-sparsity : float > 0 or "auto", default="auto"
-    Sparsity θ of the graph: the larger, the sparser. Auto derives it from the number of neighbors.
-scale : float > 0, default=1.0
-    Factor δ of all learned weights.
-solver : {"auto", "newton", "primal-dual"}, default="auto"
+    allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).""",
+    "sparsity": """sparsity : float > 0 or "auto", default="auto"
+    Sparsity θ of the graph. The larger, the sparser; auto derives it from the number of neighbors.""",
+    "scale": """scale : float > 0, default=1.0
+    Factor δ of all learned weights.""",
+    "solver:GraphLearner": """solver : {"auto", "newton", "primal-dual"}, default="auto"
     How the weights are found.
 
     - "auto": Newton.
     - "newton": Damped Newton on the dual.
     - "primal-dual": Forward-backward-forward primal-dual iteration, the paper's; for comparison.
-
-tol : float in (0, 1), default=1e-08
-    Duality gap at which the solver stops, relative to the size of the objective's terms.
-max_iter : int >= 1 or "auto", default="auto"
-    Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.
-repair : bool, default=False
-    Whether pairs that were not allowed but would carry weight are looked for and added.
-model : {"log", "l2"}, default="log"
+""",
+    "tol:GraphLearner": """tol : float in (0, 1), default=1e-08
+    Duality gap at which the solver stops, relative to the size of the objective's terms.""",
+    "max_iter:GraphLearner": """max_iter : int >= 1 or "auto", default="auto"
+    Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.""",
+    "repair": """repair : bool, default=False
+    Whether pairs that were not allowed but would carry weight are looked for and added.""",
+    "model": """model : {"log", "l2"}, default="log"
     f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
     n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
-    papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ).
-warm_start : bool, default=False
+    papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ).""",
+    "warm_start:GraphLearner": """warm_start : bool, default=False
     Whether a fit starts from the solution of the fit before, which saves steps where parameters or data changed a
-    little. Needs the same number of rows.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-STREAMING_SPARSIFIER_PARAMETERS = """
-n_samples : int
-    Number of nodes.
-sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, default="streaming"
-    How edges are drawn.
-
-    - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
-      times its effective resistance. Safe where few edges hold parts of the graph together.
-    - "kelner-levin": The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its
-      errors mended: copies of edges, no spanning forest, no hysteresis.
-    - "leverage": By leverage score, all edges at once: they must fit in memory.
-    - "uniform": All edges alike: no system is solved; for dense graphs without weak cuts.
-    - "degree": By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is
-      solved.
-    - "bundle": Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
-      spanners).
-    - "ridge": By ridge leverage score, blocks merged in pairs (Calandriello, Koutis, Lazaric & Valko 2018): for systems
-      L + ρI.
-    - "auto": By degree where a pilot finds no weak cut, else by leverage score.
-
-capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
-    rounds, less distortion and less work for each edge.
-n_projections : int in [1, 1024], default=32
-    Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
-    projections it dominates the distortion.
-ridge : float > 0 or "auto", default="auto"
-    ρ, added to the diagonal of the Laplacian by the ridge sampler. Auto is a tenth of the mean weighted degree. Has an
-    effect only with `sampler` "ridge".
-distortion : float in (0, 10) or None, default=None
-    Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as measurements tell. 0.5
-    where no budget is given.
-edge_budget : int >= 1 or None, default=None
-    Keep about so many edges.
-memory : int >= 1 or None, default=None
-    Keep as many edges as can be worked with in so many bytes.
-probes : array-like of shape (n_samples, n_probes) or None, default=None
+    little. Needs the same number of rows.""",
+    "n_samples": """n_samples : int
+    Number of nodes.""",
+    "probes": """probes : array-like of shape (n_samples, n_probes) or None, default=None
     Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are
-    large over weak cuts.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-LAPLACIAN_SOLVER_PARAMETERS = """
-adjacency : sparse matrix, Graph or array-like of shape (n_samples, n_samples)
-    W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal has no
-    effect.
-diagonal : array-like of shape (n_samples,) or None, default=None
-    Added to the diagonal of L; at least 0. None is all zeros.
-preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
-    Preconditioner of the conjugate gradients.
-
-    - "auto": Whichever suits the system, by a few trial iterations; a solve that goes slowly changes it.
-    - "jacobi": The diagonal: enough on graphs that mix quickly.
-    - "two-level": The diagonal and a coarse system on cells of the graph: for neighbor graphs.
-    - "approx-cholesky": A random approximate Cholesky factor: for meshes, chains and weights over many orders of
-      magnitude.
-    - "none": No preconditioner.
-
-tol : float in (0, 1), default=1e-08
-    Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.
-max_iter : int >= 1, default=10000
-    Most iterations.
-max_fill : float in (0, ∞], default=32.0
-    Most entries of an approximate Cholesky factor for each edge and row.
-random_state : int, RandomState, Generator or None, default=0
-    Seed of the approximate Cholesky factor. None draws one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-KNEIGHBORS_PARAMETERS = """
-X : array-like or sparse matrix of shape (n_samples, n_features)
-    Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-return_report : bool, default=False
-    Whether to return the report as well."""
-
-KNN_GRAPH_PARAMETERS = """
-X : array-like or sparse matrix of shape (n_samples, n_features)
-    Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.
-n_neighbors : int >= 1, default=15
-    Neighbors of each row, below the number of rows.
-metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
-    Distance between rows.
-
-    - "euclidean": ‖x − y‖.
-    - "cosine": 1 − xᵀy / (‖x‖‖y‖), in [0, 2].
-    - "inner-product": −xᵀy: the nearest rows are those of the largest product. Not a distance: it may be negative, and
-      a row need not be nearest to itself.
-
-weights : {"self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"}, default="self-tuning"
-    How a distance becomes an edge weight.
-
-    - "self-tuning": exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor &
-      Perona 2004, who have h = 1).
-    - "gaussian": exp(−d²/(2σ²)) with one σ, the bandwidth.
-    - "cosine": max(0, 1 − d), for the cosine metric.
-    - "binary": 1 for every edge.
-    - "learned": Learned from the distances by the log-degree model, under which the features are smooth; which pairs
-      are edges is learned as well.
-    - "learned-l2": Learned by the l2-degree model.
-
-symmetrize : {"union", "mean", "mutual"}, default="mean"
-    How the directed neighbor relation becomes an undirected graph.
-
-    - "union": An edge if either row is a neighbor of the other; the larger weight.
-    - "mean": (W + Wᵀ) / 2: an edge in one direction counts half. Fewer errors than the union on most data sets of
-      `docs/results.md`.
-    - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
-
-bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
-    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
-    `weights` "self-tuning" or "gaussian".
-knn_method : {"auto", "exact", "partitions"}, default="auto"
-    Neighbor search. Auto takes the faster one.
-
-    - "auto": Whichever is faster for the size.
-    - "exact": All distances.
-    - "partitions": Overlapping partitions, repeated until the measured recall reaches its target.
-
-recall_target : float in (0, 1], default=0.95
-    Share of the true neighbors that an approximate search must find. Has an effect only with `knn_method` "auto" or
-    "partitions".
-zero_rows : {"error", "allow"}, default="error"
-    Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
-    "cosine".
-
-    - "error": They are an error that names the first one.
-    - "allow": They are at distance 1 from every row, as if orthogonal to it.
-
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
-
-SPARSIFY_PARAMETERS = """
-A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
+    large over weak cuts.""",
+    "X": """X : array-like or sparse matrix of shape (n_samples, n_features)
+    Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.""",
+    "return_report": """return_report : bool, default=False
+    Whether to return the report as well.""",
+    "A": """A : Graph, sparse matrix or array-like of shape (n_samples, n_samples), or path
     Symmetric weights; or a file of edges u, v[, weight] as `.npy`, `.parquet`, `.csv`, `.csv.gz` or `.csv.zst`, nodes
-    counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.
-n_samples : int or None, default=None
-    Number of nodes of a file; None reads it once more to find the largest. Not for matrices.
-sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, default="streaming"
-    How edges are drawn.
-
-    - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
-      times its effective resistance. Safe where few edges hold parts of the graph together.
-    - "kelner-levin": The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its
-      errors mended: copies of edges, no spanning forest, no hysteresis.
-    - "leverage": By leverage score, all edges at once: they must fit in memory.
-    - "uniform": All edges alike: no system is solved; for dense graphs without weak cuts.
-    - "degree": By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is
-      solved.
-    - "bundle": Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
-      spanners).
-    - "ridge": By ridge leverage score, blocks merged in pairs (Calandriello, Koutis, Lazaric & Valko 2018): for systems
-      L + ρI.
-    - "auto": By degree where a pilot finds no weak cut, else by leverage score.
-
-capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
-    rounds, less distortion and less work for each edge.
-n_projections : int in [1, 1024], default=32
-    Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
-    projections it dominates the distortion.
-ridge : float > 0 or "auto", default="auto"
-    ρ, added to the diagonal of the Laplacian by the ridge sampler. Auto is a tenth of the mean weighted degree. Has an
-    effect only with `sampler` "ridge".
-distortion : float in (0, 10) or None, default=None
-    Keep as many edges as it takes for xᵀLx within a factor 1 ± this of what it was, as far as measurements tell. 0.5
-    where no budget is given.
-edge_budget : int >= 1 or None, default=None
-    Keep about so many edges.
-memory : int >= 1 or None, default=None
-    Keep as many edges as can be worked with in so many bytes.
-probes : array-like of shape (n_samples, n_probes) or None, default=None
-    Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are
-    large over weak cuts.
-random_state : int, RandomState, Generator or None, default=None
-    Seed of everything random: approximate neighbor searches and factors, samples, starting points and folds. None draws
-    one from NumPy's global generator.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
-return_report : bool, default=False
-    Whether to return the report as well."""
-
-LEARN_WEIGHTS_PARAMETERS = """
-edges : array-like of int of shape (n_pairs, 2)
-    Pairs that may carry weight, each once, either way round. For "log" every row needs one.
-sq_distances : array-like of shape (n_pairs,)
-    **Squared** distances, finite and at least 0; zero is allowed. Single precision is kept, all else becomes double.
-n_samples : int
-    Number of rows.
-alpha : float > 0, default=1.0
-    α of both models.
-beta : float > 0, default=1.0
+    counted from 0 and each undirected edge in one row, which is read in blocks and may be of any size.""",
+    "n_samples:sparsify": """n_samples : int or None, default=None
+    Number of nodes of a file; None reads it once more to find the largest. Not for matrices.""",
+    "edges:learn_weights": """edges : array-like of int of shape (n_pairs, 2)
+    Pairs that may carry weight, each once, either way round. For "log" every row needs one.""",
+    "sq_distances": """sq_distances : array-like of shape (n_pairs,)
+    **Squared** distances, finite and at least 0; zero is allowed. Single precision is kept, all else becomes double.""",
+    "n_samples:learn_weights": """n_samples : int
+    Number of rows.""",
+    "alpha:learn_weights": """alpha : float > 0, default=1.0
+    α of both models.""",
+    "beta": """beta : float > 0, default=1.0
     β of "log"; it stays 1 with "l2". Multiplying z by θ and leaving `alpha` and `beta` at 1 is
-    ``GraphLearner(sparsity=θ)``.
-model : {"log", "l2"}, default="log"
-    f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
-    n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
-    papers' α and β are scale/θ and 1/(scale·θ), for "l2" the papers' α is 1/(2θ).
-solver : {"auto", "newton", "primal-dual"}, default="auto"
-    How the weights are found.
+    ``GraphLearner(sparsity=θ)``.""",
+    "start": """start : array-like of shape (n_samples + 1,) or None, default=None
+    Multipliers of a similar problem, from its report; Newton then needs fewer steps.""",
+}
 
-    - "auto": Newton.
-    - "newton": Damped Newton on the dual.
-    - "primal-dual": Forward-backward-forward primal-dual iteration, the paper's; for comparison.
+KNEIGHBORS_PARAMETERS = _documentation(
+    "X", "n_neighbors", "metric", "method", "recall_target:NeighborIndex", "zero_rows", "random_state", "n_jobs",
+    "verbose", "callback", "return_report",
+)
 
-tol : float in (0, 1), default=1e-08
-    Duality gap at which the solver stops, relative to the size of the objective's terms.
-max_iter : int >= 1 or "auto", default="auto"
-    Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.
-start : array-like of shape (n_samples + 1,) or None, default=None
-    Multipliers of a similar problem, from its report; Newton then needs fewer steps.
-n_jobs : int or None, default=None
-    Threads; None and -1 take every processor. Results are the same, bit for bit, for any number.
-verbose : int or bool, default=0
-    Whether to write the time of each phase to standard error.
-callback : callable or None, default=None
-    Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops."""
+KNN_GRAPH_PARAMETERS = _documentation(
+    "X", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+    "random_state", "n_jobs", "verbose", "callback",
+)
+
+SPARSIFY_PARAMETERS = _documentation(
+    "A", "n_samples:sparsify", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
+    "probes", "random_state", "n_jobs", "verbose", "callback", "return_report",
+)
+
+LEARN_WEIGHTS_PARAMETERS = _documentation(
+    "edges:learn_weights", "sq_distances", "n_samples:learn_weights", "alpha:learn_weights", "beta", "model",
+    "solver:GraphLearner", "tol:GraphLearner", "max_iter:GraphLearner", "start", "n_jobs", "verbose", "callback",
+)
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class HarmonicClassifierParameters:
     """Parameters of `HarmonicClassifier`."""
 
@@ -2011,66 +589,42 @@ class HarmonicClassifierParameters:
         "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
         "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = HARMONIC_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CERTIFIED + ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
+        "labels_drawn", "affinity", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["auto", "stable", "plain"] = "auto",
-        clamp: Literal["soft", "hard"] = "soft",
-        decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto",
-        class_prior: Any = None,
-        tol: float = 1e-06,
-        max_iter: int = 10000,
-        certify: Literal["auto", "first", "off", False] = "auto",
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.graph_reg = graph_reg
-        self.form = form
-        self.clamp = clamp
-        self.decision = decision
-        self.class_prior = class_prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.certify = certify
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_neighbors: int = 15
+    _: KW_ONLY
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    graph_reg: float | Literal["auto"] = "auto"
+    form: Literal["auto", "stable", "plain"] = "auto"
+    clamp: Literal["soft", "hard"] = "soft"
+    decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
+    class_prior: Any = None
+    tol: float = 1e-06
+    max_iter: int = 10000
+    certify: Literal["auto", "first", "off", False] = "auto"
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class HarmonicRegressorParameters:
     """Parameters of `HarmonicRegressor`."""
 
@@ -2078,58 +632,38 @@ class HarmonicRegressorParameters:
         "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
         "graph_reg", "form", "clamp", "tol", "max_iter", "certify",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = HARMONIC_REGRESSOR_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_VALUES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+        "graph_reg", "form", "clamp", "tol", "max_iter", "certify", "affinity", "unlabeled:HarmonicRegressor",
+        "abstain:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.VALUES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["auto", "stable", "plain"] = "auto",
-        clamp: Literal["soft", "hard"] = "soft",
-        tol: float = 1e-06,
-        max_iter: int = 10000,
-        certify: Literal["auto", "first", "off", False] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        unlabeled: float | None = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.graph_reg = graph_reg
-        self.form = form
-        self.clamp = clamp
-        self.tol = tol
-        self.max_iter = max_iter
-        self.certify = certify
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_neighbors: int = 15
+    _: KW_ONLY
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    graph_reg: float | Literal["auto"] = "auto"
+    form: Literal["auto", "stable", "plain"] = "auto"
+    clamp: Literal["soft", "hard"] = "soft"
+    tol: float = 1e-06
+    max_iter: int = 10000
+    certify: Literal["auto", "first", "off", False] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: float | None = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class SparseHarmonicClassifierParameters:
     """Parameters of `SparseHarmonicClassifier`."""
 
@@ -2139,82 +673,52 @@ class SparseHarmonicClassifierParameters:
         "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget",
         "memory",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = SPARSE_HARMONIC_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CERTIFIED + ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+        "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "certify", "size_slack",
+        "labels_drawn", "refinements", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget",
+        "memory", "affinity:SparseHarmonicClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
+        "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CERTIFIED + _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["auto", "stable", "plain"] = "auto",
-        clamp: Literal["soft", "hard"] = "soft",
-        decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto",
-        class_prior: Any = None,
-        tol: float = 1e-06,
-        max_iter: int = 10000,
-        certify: Literal["auto", "first", "off", False] = "auto",
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        refinements: int | Literal["auto"] = "auto",
-        sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"] = "streaming",
-        capacity: int | Literal["auto"] = "auto",
-        n_projections: int = 32,
-        ridge: float | Literal["auto"] = "auto",
-        distortion: float | None = None,
-        edge_budget: int | None = None,
-        memory: int | None = None,
-        affinity: Literal["knn", "precomputed", "edges"] = "knn",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.graph_reg = graph_reg
-        self.form = form
-        self.clamp = clamp
-        self.decision = decision
-        self.class_prior = class_prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.certify = certify
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.refinements = refinements
-        self.sampler = sampler
-        self.capacity = capacity
-        self.n_projections = n_projections
-        self.ridge = ridge
-        self.distortion = distortion
-        self.edge_budget = edge_budget
-        self.memory = memory
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_neighbors: int = 15
+    _: KW_ONLY
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    graph_reg: float | Literal["auto"] = "auto"
+    form: Literal["auto", "stable", "plain"] = "auto"
+    clamp: Literal["soft", "hard"] = "soft"
+    decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
+    class_prior: Any = None
+    tol: float = 1e-06
+    max_iter: int = 10000
+    certify: Literal["auto", "first", "off", False] = "auto"
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    refinements: int | Literal["auto"] = "auto"
+    sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"] = "streaming"
+    capacity: int | Literal["auto"] = "auto"
+    n_projections: int = 32
+    ridge: float | Literal["auto"] = "auto"
+    distortion: float | None = None
+    edge_budget: int | None = None
+    memory: int | None = None
+    affinity: Literal["knn", "precomputed", "edges"] = "knn"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class LowRankPropagationClassifierParameters:
     """Parameters of `LowRankPropagationClassifier`."""
 
@@ -2223,76 +727,50 @@ class LowRankPropagationClassifierParameters:
         "graph_reg", "select", "solver", "tol", "max_iter", "rcond", "degree_policy", "glnp_solver", "glnp_start",
         "glnp_max_iter", "glnp_tol", "fit_rows", "decision", "size_slack", "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = LOW_RANK_PROPAGATION_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_landmarks", "factor", "landmarks", "n_nearest", "bandwidth:LowRankPropagationClassifier", "alpha", "balance",
+        "class_prior:LowRankPropagationClassifier", "head", "graph_reg:LowRankPropagationClassifier", "select",
+        "solver", "tol:LowRankPropagationClassifier", "max_iter:LowRankPropagationClassifier", "rcond", "degree_policy",
+        "glnp_solver", "glnp_start", "glnp_max_iter", "glnp_tol", "fit_rows", "decision:LowRankPropagationClassifier",
+        "size_slack", "labels_drawn:LowRankPropagationClassifier", "unlabeled", "abstain", "random_state", "n_jobs",
+        "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_landmarks: int = 100,
-        *,
-        factor: Literal["anchor", "nystrom", "glnp"] = "anchor",
-        landmarks: Literal["kmeans", "uniform"] | ArrayLike = "kmeans",
-        n_nearest: int = 3,
-        bandwidth: float | str = "auto",
-        alpha: float = 0.9,
-        balance: Literal["balanced", "raw", "prior"] = "balanced",
-        class_prior: Any = None,
-        head: Literal["propagation", "regression"] = "propagation",
-        graph_reg: float = 0.01,
-        select: Literal["auto", "off", False] = "auto",
-        solver: Literal["closed", "iterative"] = "closed",
-        tol: float = 1e-10,
-        max_iter: int = 10000,
-        rcond: float = 1e-06,
-        degree_policy: Literal["floor", "error"] = "floor",
-        glnp_solver: Literal["apgd", "mu", "apgd-paper"] = "apgd",
-        glnp_start: Literal["kmeans", "uniform"] = "kmeans",
-        glnp_max_iter: int = 100,
-        glnp_tol: float = 1e-05,
-        fit_rows: int | Literal["all"] = "all",
-        decision: Literal["auto", "sizes"] = "auto",
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.factor = factor
-        self.landmarks = landmarks
-        self.n_nearest = n_nearest
-        self.bandwidth = bandwidth
-        self.alpha = alpha
-        self.balance = balance
-        self.class_prior = class_prior
-        self.head = head
-        self.graph_reg = graph_reg
-        self.select = select
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rcond = rcond
-        self.degree_policy = degree_policy
-        self.glnp_solver = glnp_solver
-        self.glnp_start = glnp_start
-        self.glnp_max_iter = glnp_max_iter
-        self.glnp_tol = glnp_tol
-        self.fit_rows = fit_rows
-        self.decision = decision
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_landmarks: int = 100
+    _: KW_ONLY
+    factor: Literal["anchor", "nystrom", "glnp"] = "anchor"
+    landmarks: Literal["kmeans", "uniform"] | ArrayLike = "kmeans"
+    n_nearest: int = 3
+    bandwidth: float | str = "auto"
+    alpha: float = 0.9
+    balance: Literal["balanced", "raw", "prior"] = "balanced"
+    class_prior: Any = None
+    head: Literal["propagation", "regression"] = "propagation"
+    graph_reg: float = 0.01
+    select: Literal["auto", "off", False] = "auto"
+    solver: Literal["closed", "iterative"] = "closed"
+    tol: float = 1e-10
+    max_iter: int = 10000
+    rcond: float = 1e-06
+    degree_policy: Literal["floor", "error"] = "floor"
+    glnp_solver: Literal["apgd", "mu", "apgd-paper"] = "apgd"
+    glnp_start: Literal["kmeans", "uniform"] = "kmeans"
+    glnp_max_iter: int = 100
+    glnp_tol: float = 1e-05
+    fit_rows: int | Literal["all"] = "all"
+    decision: Literal["auto", "sizes"] = "auto"
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class LaplacianSVCParameters:
     """Parameters of `LaplacianSVC`."""
 
@@ -2302,90 +780,58 @@ class LaplacianSVCParameters:
         "precision", "memory", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = LAPLACIAN_SVC_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_MACHINE + ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
+        "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianSVC", "stopping",
+        "stability_tol", "check_every", "validation_share", "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision",
+        "memory:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
+        "recall_target", "zero_rows", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "affinity:LaplacianSVC", "warm_start", "unlabeled", "random_state",
+        "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf",
-        *,
-        bandwidth: float | Literal["auto"] = "auto",
-        degree: int = 3,
-        n_landmarks: int | Literal["auto"] | None = "auto",
-        ambient_reg: float | Literal["auto"] = "auto",
-        graph_reg: float | Literal["auto"] = "auto",
-        laplacian: Literal["normalized", "combinatorial"] = "normalized",
-        laplacian_power: int = 1,
-        bias: bool = False,
-        solver: Literal["auto", "newton", "cg", "dual"] = "auto",
-        stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability",
-        stability_tol: float = 0.015,
-        check_every: int | Literal["auto"] = "auto",
-        validation_share: float = 0.2,
-        tol: float = 1e-08,
-        max_iter: int = 10000,
-        precision: Literal["auto", "single", "double"] = "auto",
-        memory: int | Literal["auto"] = "auto",
-        n_neighbors: int = 15,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        graph_bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        decision: Literal["auto", "sizes"] = "auto",
-        class_prior: Any = None,
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        warm_start: bool = False,
-        unlabeled: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.degree = degree
-        self.n_landmarks = n_landmarks
-        self.ambient_reg = ambient_reg
-        self.graph_reg = graph_reg
-        self.laplacian = laplacian
-        self.laplacian_power = laplacian_power
-        self.bias = bias
-        self.solver = solver
-        self.stopping = stopping
-        self.stability_tol = stability_tol
-        self.check_every = check_every
-        self.validation_share = validation_share
-        self.tol = tol
-        self.max_iter = max_iter
-        self.precision = precision
-        self.memory = memory
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.graph_bandwidth = graph_bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.decision = decision
-        self.class_prior = class_prior
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.affinity = affinity
-        self.warm_start = warm_start
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
+    _: KW_ONLY
+    bandwidth: float | Literal["auto"] = "auto"
+    degree: int = 3
+    n_landmarks: int | Literal["auto"] | None = "auto"
+    ambient_reg: float | Literal["auto"] = "auto"
+    graph_reg: float | Literal["auto"] = "auto"
+    laplacian: Literal["normalized", "combinatorial"] = "normalized"
+    laplacian_power: int = 1
+    bias: bool = False
+    solver: Literal["auto", "newton", "cg", "dual"] = "auto"
+    stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability"
+    stability_tol: float = 0.015
+    check_every: int | Literal["auto"] = "auto"
+    validation_share: float = 0.2
+    tol: float = 1e-08
+    max_iter: int = 10000
+    precision: Literal["auto", "single", "double"] = "auto"
+    memory: int | Literal["auto"] = "auto"
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    graph_bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    warm_start: bool = False
+    unlabeled: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class LaplacianRidgeClassifierParameters:
     """Parameters of `LaplacianRidgeClassifier`."""
 
@@ -2395,90 +841,58 @@ class LaplacianRidgeClassifierParameters:
         "precision", "memory", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
         "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = LAPLACIAN_RIDGE_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_MACHINE + ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
+        "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier", "stopping",
+        "stability_tol", "check_every", "validation_share", "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision",
+        "memory:LaplacianSVC", "n_neighbors", "metric", "weights", "symmetrize", "graph_bandwidth", "knn_method",
+        "recall_target", "zero_rows", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "affinity:LaplacianSVC", "warm_start", "unlabeled", "random_state",
+        "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf",
-        *,
-        bandwidth: float | Literal["auto"] = "auto",
-        degree: int = 3,
-        n_landmarks: int | Literal["auto"] | None = "auto",
-        ambient_reg: float | Literal["auto"] = "auto",
-        graph_reg: float | Literal["auto"] = "auto",
-        laplacian: Literal["normalized", "combinatorial"] = "normalized",
-        laplacian_power: int = 1,
-        bias: bool = False,
-        solver: Literal["auto", "newton", "cg"] = "auto",
-        stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability",
-        stability_tol: float = 0.015,
-        check_every: int | Literal["auto"] = "auto",
-        validation_share: float = 0.2,
-        tol: float = 1e-08,
-        max_iter: int = 10000,
-        precision: Literal["auto", "single", "double"] = "auto",
-        memory: int | Literal["auto"] = "auto",
-        n_neighbors: int = 15,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        graph_bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        decision: Literal["auto", "sizes"] = "auto",
-        class_prior: Any = None,
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        warm_start: bool = False,
-        unlabeled: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.degree = degree
-        self.n_landmarks = n_landmarks
-        self.ambient_reg = ambient_reg
-        self.graph_reg = graph_reg
-        self.laplacian = laplacian
-        self.laplacian_power = laplacian_power
-        self.bias = bias
-        self.solver = solver
-        self.stopping = stopping
-        self.stability_tol = stability_tol
-        self.check_every = check_every
-        self.validation_share = validation_share
-        self.tol = tol
-        self.max_iter = max_iter
-        self.precision = precision
-        self.memory = memory
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.graph_bandwidth = graph_bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.decision = decision
-        self.class_prior = class_prior
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.affinity = affinity
-        self.warm_start = warm_start
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
+    _: KW_ONLY
+    bandwidth: float | Literal["auto"] = "auto"
+    degree: int = 3
+    n_landmarks: int | Literal["auto"] | None = "auto"
+    ambient_reg: float | Literal["auto"] = "auto"
+    graph_reg: float | Literal["auto"] = "auto"
+    laplacian: Literal["normalized", "combinatorial"] = "normalized"
+    laplacian_power: int = 1
+    bias: bool = False
+    solver: Literal["auto", "newton", "cg"] = "auto"
+    stopping: Literal["stability", "validation", "mixed", "gradient"] = "stability"
+    stability_tol: float = 0.015
+    check_every: int | Literal["auto"] = "auto"
+    validation_share: float = 0.2
+    tol: float = 1e-08
+    max_iter: int = 10000
+    precision: Literal["auto", "single", "double"] = "auto"
+    memory: int | Literal["auto"] = "auto"
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    graph_bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    warm_start: bool = False
+    unlabeled: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class LaplacianRidgeRegressorParameters:
     """Parameters of `LaplacianRidgeRegressor`."""
 
@@ -2487,72 +901,48 @@ class LaplacianRidgeRegressorParameters:
         "bias", "solver", "tol", "max_iter", "precision", "memory", "n_neighbors", "metric", "weights", "symmetrize",
         "graph_bandwidth", "knn_method", "recall_target", "zero_rows",
     )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "kernel", "bandwidth:LaplacianSVC", "degree", "n_landmarks:LaplacianSVC", "ambient_reg",
+        "graph_reg:LaplacianSVC", "laplacian", "laplacian_power", "bias", "solver:LaplacianRidgeClassifier",
+        "tol:LaplacianSVC", "max_iter:LaplacianSVC", "precision", "memory:LaplacianSVC", "n_neighbors", "metric",
+        "weights", "symmetrize", "graph_bandwidth", "knn_method", "recall_target", "zero_rows", "affinity:LaplacianSVC",
+        "unlabeled:HarmonicRegressor", "random_state", "n_jobs", "verbose", "callback",
+    )
     _fixed: ClassVar[dict[str, Any]] = {"stopping": "gradient"}
-    _parameters_doc: ClassVar[str] = LAPLACIAN_RIDGE_REGRESSOR_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_MACHINE + ATTRIBUTES_OF_VALUES
+    _attributes_doc: ClassVar[str] = _attributes.MACHINE + _attributes.VALUES + _attributes.FIT
 
-    def __init__(
-        self,
-        kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf",
-        *,
-        bandwidth: float | Literal["auto"] = "auto",
-        degree: int = 3,
-        n_landmarks: int | Literal["auto"] | None = "auto",
-        ambient_reg: float | Literal["auto"] = "auto",
-        graph_reg: float | Literal["auto"] = "auto",
-        laplacian: Literal["normalized", "combinatorial"] = "normalized",
-        laplacian_power: int = 1,
-        bias: bool = False,
-        solver: Literal["auto", "newton", "cg"] = "auto",
-        tol: float = 1e-08,
-        max_iter: int = 10000,
-        precision: Literal["auto", "single", "double"] = "auto",
-        memory: int | Literal["auto"] = "auto",
-        n_neighbors: int = 15,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        graph_bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        unlabeled: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.degree = degree
-        self.n_landmarks = n_landmarks
-        self.ambient_reg = ambient_reg
-        self.graph_reg = graph_reg
-        self.laplacian = laplacian
-        self.laplacian_power = laplacian_power
-        self.bias = bias
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.precision = precision
-        self.memory = memory
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.graph_bandwidth = graph_bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    kernel: Literal["rbf", "poly", "linear", "precomputed", "low-rank"] = "rbf"
+    _: KW_ONLY
+    bandwidth: float | Literal["auto"] = "auto"
+    degree: int = 3
+    n_landmarks: int | Literal["auto"] | None = "auto"
+    ambient_reg: float | Literal["auto"] = "auto"
+    graph_reg: float | Literal["auto"] = "auto"
+    laplacian: Literal["normalized", "combinatorial"] = "normalized"
+    laplacian_power: int = 1
+    bias: bool = False
+    solver: Literal["auto", "newton", "cg"] = "auto"
+    tol: float = 1e-08
+    max_iter: int = 10000
+    precision: Literal["auto", "single", "double"] = "auto"
+    memory: int | Literal["auto"] = "auto"
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    graph_bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class UnfoldedGNNClassifierParameters:
     """Parameters of `UnfoldedGNNClassifier`."""
 
@@ -2562,84 +952,55 @@ class UnfoldedGNNClassifierParameters:
         "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack",
         "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = UNFOLDED_GNNCLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_NETWORK + ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "graph_reg:UnfoldedGNNClassifier", "self_loop", "loss", "l2_reg", "solver:UnfoldedGNNClassifier", "optimizer",
+        "steps", "step_size", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges",
+        "sketch_size", "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric",
+        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+        "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "affinity:LaplacianSVC", "unlabeled", "random_state", "n_jobs",
+        "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.NETWORK + _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        graph_reg: float | Literal["auto"] = "auto",
-        *,
-        self_loop: float = 1.0,
-        loss: Literal["cross-entropy", "mse"] = "cross-entropy",
-        l2_reg: float | Literal["auto"] = "auto",
-        solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto",
-        optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto",
-        steps: int | Literal["exact"] = "exact",
-        step_size: float | Literal["auto"] = "auto",
-        hidden: int | None = None,
-        attention: float | None = None,
-        bias: bool = True,
-        learning_rate: float | Literal["auto"] = "auto",
-        edges: float | Literal["auto"] = "auto",
-        sketch_size: int | Literal["auto"] | None = "auto",
-        tol: float = 1e-06,
-        max_iter: int = 1000,
-        n_neighbors: int = 15,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        decision: Literal["auto", "sizes"] = "auto",
-        class_prior: Any = None,
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        unlabeled: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.graph_reg = graph_reg
-        self.self_loop = self_loop
-        self.loss = loss
-        self.l2_reg = l2_reg
-        self.solver = solver
-        self.optimizer = optimizer
-        self.steps = steps
-        self.step_size = step_size
-        self.hidden = hidden
-        self.attention = attention
-        self.bias = bias
-        self.learning_rate = learning_rate
-        self.edges = edges
-        self.sketch_size = sketch_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.decision = decision
-        self.class_prior = class_prior
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    graph_reg: float | Literal["auto"] = "auto"
+    _: KW_ONLY
+    self_loop: float = 1.0
+    loss: Literal["cross-entropy", "mse"] = "cross-entropy"
+    l2_reg: float | Literal["auto"] = "auto"
+    solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto"
+    optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto"
+    steps: int | Literal["exact"] = "exact"
+    step_size: float | Literal["auto"] = "auto"
+    hidden: int | None = None
+    attention: float | None = None
+    bias: bool = True
+    learning_rate: float | Literal["auto"] = "auto"
+    edges: float | Literal["auto"] = "auto"
+    sketch_size: int | Literal["auto"] | None = "auto"
+    tol: float = 1e-06
+    max_iter: int = 1000
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class UnfoldedGNNRegressorParameters:
     """Parameters of `UnfoldedGNNRegressor`."""
 
@@ -2648,106 +1009,72 @@ class UnfoldedGNNRegressorParameters:
         "learning_rate", "edges", "sketch_size", "tol", "max_iter", "n_neighbors", "metric", "weights", "symmetrize",
         "bandwidth", "knn_method", "recall_target", "zero_rows",
     )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "graph_reg:UnfoldedGNNClassifier", "self_loop", "l2_reg", "solver:UnfoldedGNNClassifier", "optimizer", "steps",
+        "step_size", "hidden", "attention", "bias:UnfoldedGNNClassifier", "learning_rate", "edges", "sketch_size",
+        "tol:UnfoldedGNNClassifier", "max_iter:UnfoldedGNNClassifier", "n_neighbors", "metric", "weights", "symmetrize",
+        "bandwidth", "knn_method", "recall_target", "zero_rows", "affinity:LaplacianSVC", "unlabeled:HarmonicRegressor",
+        "random_state", "n_jobs", "verbose", "callback",
+    )
     _fixed: ClassVar[dict[str, Any]] = {"loss": "mse"}
-    _parameters_doc: ClassVar[str] = UNFOLDED_GNNREGRESSOR_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_NETWORK + ATTRIBUTES_OF_VALUES
+    _attributes_doc: ClassVar[str] = _attributes.NETWORK + _attributes.VALUES + _attributes.FIT
 
-    def __init__(
-        self,
-        graph_reg: float | Literal["auto"] = "auto",
-        *,
-        self_loop: float = 1.0,
-        l2_reg: float | Literal["auto"] = "auto",
-        solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto",
-        optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto",
-        steps: int | Literal["exact"] = "exact",
-        step_size: float | Literal["auto"] = "auto",
-        hidden: int | None = None,
-        attention: float | None = None,
-        bias: bool = True,
-        learning_rate: float | Literal["auto"] = "auto",
-        edges: float | Literal["auto"] = "auto",
-        sketch_size: int | Literal["auto"] | None = "auto",
-        tol: float = 1e-06,
-        max_iter: int = 1000,
-        n_neighbors: int = 15,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        unlabeled: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.graph_reg = graph_reg
-        self.self_loop = self_loop
-        self.l2_reg = l2_reg
-        self.solver = solver
-        self.optimizer = optimizer
-        self.steps = steps
-        self.step_size = step_size
-        self.hidden = hidden
-        self.attention = attention
-        self.bias = bias
-        self.learning_rate = learning_rate
-        self.edges = edges
-        self.sketch_size = sketch_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    graph_reg: float | Literal["auto"] = "auto"
+    _: KW_ONLY
+    self_loop: float = 1.0
+    l2_reg: float | Literal["auto"] = "auto"
+    solver: Literal["auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam"] = "auto"
+    optimizer: Literal["auto", "cg", "l-bfgs", "gd", "adam"] = "auto"
+    steps: int | Literal["exact"] = "exact"
+    step_size: float | Literal["auto"] = "auto"
+    hidden: int | None = None
+    attention: float | None = None
+    bias: bool = True
+    learning_rate: float | Literal["auto"] = "auto"
+    edges: float | Literal["auto"] = "auto"
+    sketch_size: int | Literal["auto"] | None = "auto"
+    tol: float = 1e-06
+    max_iter: int = 1000
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class NearestLabelClassifierParameters:
     """Parameters of `NearestLabelClassifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
         "metric", "zero_rows",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = NEAREST_LABEL_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "metric", "zero_rows", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        *,
-        zero_rows: Literal["error", "allow"] = "error",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.metric = metric
-        self.zero_rows = zero_rows
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    _: KW_ONLY
+    zero_rows: Literal["error", "allow"] = "error"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class SubsamplingHarmonicClassifierParameters:
     """Parameters of `SubsamplingHarmonicClassifier`."""
 
@@ -2756,64 +1083,42 @@ class SubsamplingHarmonicClassifierParameters:
         "zero_rows", "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "size_slack",
         "labels_drawn",
     )
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_subsample", "n_neighbors", "metric", "weights", "symmetrize", "bandwidth", "knn_method", "recall_target",
+        "zero_rows", "graph_reg", "form", "clamp", "decision", "class_prior", "tol", "max_iter", "size_slack",
+        "labels_drawn", "unlabeled", "abstain", "random_state", "n_jobs", "verbose", "callback",
+    )
     _fixed: ClassVar[dict[str, Any]] = {"certify": "off"}
-    _parameters_doc: ClassVar[str] = SUBSAMPLING_HARMONIC_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_subsample: int | Literal["auto"] = "auto",
-        *,
-        n_neighbors: int = 15,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        graph_reg: float | Literal["auto"] = "auto",
-        form: Literal["auto", "stable", "plain"] = "auto",
-        clamp: Literal["soft", "hard"] = "soft",
-        decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto",
-        class_prior: Any = None,
-        tol: float = 1e-06,
-        max_iter: int = 10000,
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_subsample = n_subsample
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.graph_reg = graph_reg
-        self.form = form
-        self.clamp = clamp
-        self.decision = decision
-        self.class_prior = class_prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_subsample: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 15
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    graph_reg: float | Literal["auto"] = "auto"
+    form: Literal["auto", "stable", "plain"] = "auto"
+    clamp: Literal["soft", "hard"] = "soft"
+    decision: Literal["auto", "centered", "row-mean", "argmax", "mass", "sizes"] = "auto"
+    class_prior: Any = None
+    tol: float = 1e-06
+    max_iter: int = 10000
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class SimpleHarmonicClassifierParameters:
     """Parameters of `SimpleHarmonicClassifier`."""
 
@@ -2821,60 +1126,41 @@ class SimpleHarmonicClassifierParameters:
         "n_neighbors", "n_eigenvectors", "tol", "max_iter", "metric", "weights", "symmetrize", "bandwidth",
         "knn_method", "recall_target", "zero_rows", "decision", "class_prior", "size_slack", "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = SIMPLE_HARMONIC_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_neighbors", "n_eigenvectors", "tol:SimpleHarmonicClassifier", "max_iter:SimpleHarmonicClassifier", "metric",
+        "weights", "symmetrize", "bandwidth", "knn_method", "recall_target", "zero_rows",
+        "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "affinity", "unlabeled", "abstain", "random_state", "n_jobs",
+        "verbose", "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        n_eigenvectors: int | Literal["auto"] = "auto",
-        tol: float = 1e-08,
-        max_iter: int = 1000,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning",
-        symmetrize: Literal["union", "mean", "mutual"] = "mean",
-        bandwidth: float | Literal["auto"] = "auto",
-        knn_method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        decision: Literal["auto", "sizes"] = "auto",
-        class_prior: Any = None,
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        affinity: Literal["knn", "precomputed"] = "knn",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_eigenvectors = n_eigenvectors
-        self.tol = tol
-        self.max_iter = max_iter
-        self.metric = metric
-        self.weights = weights
-        self.symmetrize = symmetrize
-        self.bandwidth = bandwidth
-        self.knn_method = knn_method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.decision = decision
-        self.class_prior = class_prior
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.affinity = affinity
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_neighbors: int = 15
+    _: KW_ONLY
+    n_eigenvectors: int | Literal["auto"] = "auto"
+    tol: float = 1e-08
+    max_iter: int = 1000
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    weights: Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"] = "self-tuning"
+    symmetrize: Literal["union", "mean", "mutual"] = "mean"
+    bandwidth: float | Literal["auto"] = "auto"
+    knn_method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    affinity: Literal["knn", "precomputed"] = "knn"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class EigenfunctionClassifierParameters:
     """Parameters of `EigenfunctionClassifier`."""
 
@@ -2882,85 +1168,60 @@ class EigenfunctionClassifierParameters:
         "n_eigenfunctions", "n_components", "n_bins", "relative_bandwidth", "density_floor", "clip", "fit_weight",
         "constant", "decision", "class_prior", "size_slack", "labels_drawn",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = EIGENFUNCTION_CLASSIFIER_PARAMETERS
-    _attributes_doc: ClassVar[str] = ATTRIBUTES_OF_CLASSES
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_eigenfunctions", "n_components", "n_bins", "relative_bandwidth", "density_floor", "clip", "fit_weight",
+        "constant", "decision:LowRankPropagationClassifier", "class_prior:LaplacianSVC", "size_slack",
+        "labels_drawn:LowRankPropagationClassifier", "unlabeled", "abstain", "random_state", "n_jobs", "verbose",
+        "callback",
+    )
+    _attributes_doc: ClassVar[str] = _attributes.CLASSES + _attributes.FIT
 
-    def __init__(
-        self,
-        n_eigenfunctions: int = 64,
-        *,
-        n_components: int | Literal["auto"] = "auto",
-        n_bins: int = 50,
-        relative_bandwidth: float = 0.2,
-        density_floor: float = 0.1,
-        clip: float = 2.5,
-        fit_weight: float = 100.0,
-        constant: bool = True,
-        decision: Literal["auto", "sizes"] = "auto",
-        class_prior: Any = None,
-        size_slack: float = 0.0,
-        labels_drawn: Literal["auto", "random", "balanced"] = "auto",
-        unlabeled: Any = None,
-        abstain: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_eigenfunctions = n_eigenfunctions
-        self.n_components = n_components
-        self.n_bins = n_bins
-        self.relative_bandwidth = relative_bandwidth
-        self.density_floor = density_floor
-        self.clip = clip
-        self.fit_weight = fit_weight
-        self.constant = constant
-        self.decision = decision
-        self.class_prior = class_prior
-        self.size_slack = size_slack
-        self.labels_drawn = labels_drawn
-        self.unlabeled = unlabeled
-        self.abstain = abstain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_eigenfunctions: int = 64
+    _: KW_ONLY
+    n_components: int | Literal["auto"] = "auto"
+    n_bins: int = 50
+    relative_bandwidth: float = 0.2
+    density_floor: float = 0.1
+    clip: float = 2.5
+    fit_weight: float = 100.0
+    constant: bool = True
+    decision: Literal["auto", "sizes"] = "auto"
+    class_prior: Any = None
+    size_slack: float = 0.0
+    labels_drawn: Literal["auto", "random", "balanced"] = "auto"
+    unlabeled: Any = None
+    abstain: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class NeighborIndexParameters:
     """Parameters of `NeighborIndex`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
         "n_neighbors", "metric", "method", "recall_target", "zero_rows",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = NEIGHBOR_INDEX_PARAMETERS
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_neighbors", "metric", "method", "recall_target:NeighborIndex", "zero_rows", "random_state", "n_jobs",
+        "verbose", "callback",
+    )
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        *,
-        metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean",
-        method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.method = method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_neighbors: int = 15
+    _: KW_ONLY
+    metric: Literal["euclidean", "cosine", "inner-product"] = "euclidean"
+    method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class GraphLearnerParameters:
     """Parameters of `GraphLearner`."""
 
@@ -2968,87 +1229,56 @@ class GraphLearnerParameters:
         "n_neighbors", "metric", "method", "recall_target", "zero_rows", "support_factor", "sparsity", "scale",
         "solver", "tol", "max_iter", "repair",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = GRAPH_LEARNER_PARAMETERS
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_neighbors:GraphLearner", "metric:GraphLearner", "method", "recall_target:NeighborIndex", "zero_rows",
+        "support_factor", "sparsity", "scale", "solver:GraphLearner", "tol:GraphLearner", "max_iter:GraphLearner",
+        "repair", "model", "warm_start:GraphLearner", "random_state", "n_jobs", "verbose", "callback",
+    )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        metric: Literal["euclidean", "cosine"] | Literal["precomputed"] = "euclidean",
-        method: Literal["auto", "exact", "partitions"] = "auto",
-        recall_target: float = 0.95,
-        zero_rows: Literal["error", "allow"] = "error",
-        support_factor: float | None = 3.0,
-        sparsity: float | Literal["auto"] = "auto",
-        scale: float = 1.0,
-        solver: Literal["auto", "newton", "primal-dual"] = "auto",
-        tol: float = 1e-08,
-        max_iter: int | Literal["auto"] = "auto",
-        repair: bool = False,
-        model: Literal["log", "l2"] = "log",
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.method = method
-        self.recall_target = recall_target
-        self.zero_rows = zero_rows
-        self.support_factor = support_factor
-        self.sparsity = sparsity
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.repair = repair
-        self.model = model
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_neighbors: int = 10
+    _: KW_ONLY
+    metric: Literal["euclidean", "cosine"] | Literal["precomputed"] = "euclidean"
+    method: Literal["auto", "exact", "partitions"] = "auto"
+    recall_target: float = 0.95
+    zero_rows: Literal["error", "allow"] = "error"
+    support_factor: float | None = 3.0
+    sparsity: float | Literal["auto"] = "auto"
+    scale: float = 1.0
+    solver: Literal["auto", "newton", "primal-dual"] = "auto"
+    tol: float = 1e-08
+    max_iter: int | Literal["auto"] = "auto"
+    repair: bool = False
+    model: Literal["log", "l2"] = "log"
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class StreamingSparsifierParameters:
     """Parameters of `StreamingSparsifier`."""
 
     _declared: ClassVar[tuple[str, ...]] = (
         "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory",
     )
-    _fixed: ClassVar[dict[str, Any]] = {}
-    _parameters_doc: ClassVar[str] = STREAMING_SPARSIFIER_PARAMETERS
+    _parameters_doc: ClassVar[str] = _documentation(
+        "n_samples", "sampler", "capacity", "n_projections", "ridge", "distortion", "edge_budget", "memory", "probes",
+        "random_state", "n_jobs", "verbose", "callback",
+    )
 
-    def __init__(
-        self,
-        n_samples: int,
-        *,
-        sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"] = "streaming",
-        capacity: int | Literal["auto"] = "auto",
-        n_projections: int = 32,
-        ridge: float | Literal["auto"] = "auto",
-        distortion: float | None = None,
-        edge_budget: int | None = None,
-        memory: int | None = None,
-        probes: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_samples = n_samples
-        self.sampler = sampler
-        self.capacity = capacity
-        self.n_projections = n_projections
-        self.ridge = ridge
-        self.distortion = distortion
-        self.edge_budget = edge_budget
-        self.memory = memory
-        self.probes = probes
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    n_samples: int
+    _: KW_ONLY
+    sampler: Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"] = "streaming"
+    capacity: int | Literal["auto"] = "auto"
+    n_projections: int = 32
+    ridge: float | Literal["auto"] = "auto"
+    distortion: float | None = None
+    edge_budget: int | None = None
+    memory: int | None = None
+    probes: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    callback: Callback | None = None

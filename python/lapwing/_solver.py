@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,22 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _lapwing
-from ._control import Callback, run_control
+from ._control import Callback, RunOptions, run_control
 from ._inputs import csr_parts
 from ._parameters import NamedParameters, documented_by
 from ._signatures import LAPLACIAN_SOLVER_PARAMETERS
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 Preconditioner = Literal["auto", "jacobi", "two-level", "approx-cholesky", "none"]
+
+
+class _Options(RunOptions, total=False):
+    preconditioner: Preconditioner
+    tol: float
+    max_iter: int
+    max_fill: float
 
 
 @documented_by(LAPLACIAN_SOLVER_PARAMETERS)
@@ -50,6 +60,8 @@ class LaplacianSolver(NamedParameters):
     [4.0, 3.0, 2.0, 1.0, 0.0]
     """
 
+    _regularization: float | None = None
+
     def __init__(
         self,
         adjacency: Any,
@@ -68,24 +80,18 @@ class LaplacianSolver(NamedParameters):
         if given is not None and given.ndim != 1:
             raise ValueError(f"diagonal has shape {given.shape}; expected one value per row")
         parameters = {"preconditioner": preconditioner, "tol": tol, "max_iter": max_iter, "max_fill": max_fill}
-        self._prepare(adjacency, given, None, parameters, run_control(n_jobs, random_state, verbose, callback))
+        if hasattr(adjacency, "to_scipy"):
+            adjacency = adjacency.to_scipy()
+        self._control = run_control(n_jobs, random_state, verbose, callback)
+        parts = csr_parts(adjacency, np.float64)
+        self._solver = _lapwing.Solver(parts, given, self._regularization, parameters, self._control)
+        self.info_: dict[str, Any] = self._solver.facts()
+        self.preconditioner_: str = self.info_["preconditioner"]
+        self.shape = (self.info_["n_samples"], self.info_["n_samples"])
 
     @classmethod
-    def normalized(
-        cls,
-        adjacency: Any,
-        regularization: float,
-        *,
-        preconditioner: Preconditioner = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 10_000,
-        max_fill: float = 32.0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        callback: Callback | None = None,
-    ) -> LaplacianSolver:
-        """Solver of (I + regularization·L̂)·x = b with L̂ = I − D^(−1/2)·W·D^(−1/2); other arguments as in the class.
+    def normalized(cls, adjacency: Any, regularization: float, **options: Unpack[_Options]) -> LaplacianSolver:
+        """Solver of (I + regularization·L̂)·x = b with L̂ = I − D^(−1/2)·W·D^(−1/2); options are those of the class.
 
         Examples
         --------
@@ -94,28 +100,10 @@ class LaplacianSolver(NamedParameters):
         >>> LaplacianSolver.normalized(np.array([[0.0, 1.0], [1.0, 0.0]]), 1.0).solve([3.0, 0.0]).round(6).tolist()
         [2.0, 1.0]
         """
-        solver = cls.__new__(cls)
-        parameters = {"preconditioner": preconditioner, "tol": tol, "max_iter": max_iter, "max_fill": max_fill}
-        control = run_control(n_jobs, random_state, verbose, callback)
-        solver._prepare(adjacency, None, float(regularization), parameters, control)
+        solver = cls.__new__(cls, adjacency, **options)
+        solver._regularization = float(regularization)
+        cls.__init__(solver, adjacency, **options)
         return solver
-
-    def _prepare(
-        self,
-        adjacency: Any,
-        diagonal: NDArray[np.float64] | None,
-        regularization: float | None,
-        parameters: dict[str, Any],
-        control: dict[str, Any],
-    ) -> None:
-        if hasattr(adjacency, "to_scipy"):
-            adjacency = adjacency.to_scipy()
-        self._control = control
-        parts = csr_parts(adjacency, np.float64)
-        self._solver = _lapwing.Solver(parts, diagonal, regularization, parameters, control)
-        self.info_: dict[str, Any] = self._solver.facts()
-        self.preconditioner_: str = self.info_["preconditioner"]
-        self.shape = (self.info_["n_samples"], self.info_["n_samples"])
 
     def solve(self, B: Any, x0: Any = None) -> NDArray[np.float64]:
         """Solution for the right-hand sides B.

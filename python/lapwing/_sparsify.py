@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,12 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
 from ._arguments import choice, integer, number
-from ._control import Callback, run_control
+from ._control import Callback, RunOptions, run_control
 from ._graph import Graph
 from ._inputs import CsrParts, csr_parts
 from ._parameters import NamedParameters, documented, documented_by
 from ._signatures import SPARSIFY_PARAMETERS, StreamingSparsifierParameters
 from ._warnings import warn_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Sampler = Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"]
 
@@ -28,44 +31,22 @@ Sampler = Literal["streaming", "kelner-levin", "leverage", "uniform", "degree", 
 _END_TYPES = (np.uint32, np.int32, np.int64)
 
 
+class _Options(RunOptions, total=False):
+    n_samples: int | None
+    sampler: Sampler
+    capacity: int | Literal["auto"] | None
+    n_projections: int
+    ridge: float | Literal["auto"] | None
+    distortion: float | None
+    edge_budget: int | None
+    memory: int | None
+    probes: Any
+
+
 @overload
-def sparsify(
-    A: Any,
-    *,
-    n_samples: int | None = ...,
-    sampler: Sampler = ...,
-    capacity: int | Literal["auto"] | None = ...,
-    n_projections: int = ...,
-    ridge: float | Literal["auto"] | None = ...,
-    distortion: float | None = ...,
-    edge_budget: int | None = ...,
-    memory: int | None = ...,
-    probes: Any = ...,
-    random_state: Any = ...,
-    n_jobs: int | None = ...,
-    verbose: int | bool = ...,
-    callback: Callback | None = ...,
-    return_report: Literal[False] = ...,
-) -> Graph: ...
+def sparsify(A: Any, *, return_report: Literal[False] = ..., **options: Unpack[_Options]) -> Graph: ...
 @overload
-def sparsify(
-    A: Any,
-    *,
-    n_samples: int | None = ...,
-    sampler: Sampler = ...,
-    capacity: int | Literal["auto"] | None = ...,
-    n_projections: int = ...,
-    ridge: float | Literal["auto"] | None = ...,
-    distortion: float | None = ...,
-    edge_budget: int | None = ...,
-    memory: int | None = ...,
-    probes: Any = ...,
-    random_state: Any = ...,
-    n_jobs: int | None = ...,
-    verbose: int | bool = ...,
-    callback: Callback | None = ...,
-    return_report: Literal[True],
-) -> tuple[Graph, dict[str, Any]]: ...
+def sparsify(A: Any, *, return_report: Literal[True], **options: Unpack[_Options]) -> tuple[Graph, dict[str, Any]]: ...
 @documented_by(SPARSIFY_PARAMETERS)
 def sparsify(
     A: Any,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _lapwing
-from ._control import Callback, run_control
+from ._control import Callback, RunOptions, run_control
 from ._graph import Graph
 from ._kinds import array_of_features
 from ._learn import GraphLearner, learn_weights
@@ -17,6 +17,9 @@ from ._neighbors import NeighborIndex
 from ._parameters import documented_by
 from ._signatures import KNEIGHBORS_PARAMETERS, KNN_GRAPH_PARAMETERS
 from ._sparsify import StreamingSparsifier, effective_resistances, sparsify
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "Graph",
@@ -37,35 +40,20 @@ ZeroRows = Literal["error", "allow"]
 Weights = Literal["self-tuning", "gaussian", "cosine", "binary", "learned", "learned-l2"]
 
 
+class _Options(RunOptions, total=False):
+    metric: Metric
+    method: KnnMethod
+    recall_target: float
+    zero_rows: ZeroRows
+
+
 @overload
 def kneighbors(
-    X: Any,
-    n_neighbors: int = ...,
-    *,
-    metric: Metric = ...,
-    method: KnnMethod = ...,
-    recall_target: float = ...,
-    zero_rows: ZeroRows = ...,
-    random_state: Any = ...,
-    n_jobs: int | None = ...,
-    verbose: int | bool = ...,
-    callback: Callback | None = ...,
-    return_report: Literal[False] = ...,
+    X: Any, n_neighbors: int = ..., *, return_report: Literal[False] = ..., **options: Unpack[_Options]
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...
 @overload
 def kneighbors(
-    X: Any,
-    n_neighbors: int = ...,
-    *,
-    metric: Metric = ...,
-    method: KnnMethod = ...,
-    recall_target: float = ...,
-    zero_rows: ZeroRows = ...,
-    random_state: Any = ...,
-    n_jobs: int | None = ...,
-    verbose: int | bool = ...,
-    callback: Callback | None = ...,
-    return_report: Literal[True],
+    X: Any, n_neighbors: int = ..., *, return_report: Literal[True], **options: Unpack[_Options]
 ) -> tuple[NDArray[np.float32], NDArray[np.int32], dict[str, Any]]: ...
 @documented_by(KNEIGHBORS_PARAMETERS)
 def kneighbors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -112,31 +113,24 @@ def labeled_scorer(
     return _LabeledScorer(score_func, response_method, 1 if greater_is_better else -1, unlabeled, kwargs)
 
 
+@dataclass(eq=False)
 class _LabeledScorer:
-    def __init__(
-        self,
-        score_func: Callable[..., float],
-        response_method: str,
-        sign: int,
-        unlabeled: Any,
-        kwargs: dict[str, Any],
-    ) -> None:
-        self._score_func = score_func
-        self._response_method = response_method
-        self._sign = sign
-        self._unlabeled = unlabeled
-        self._kwargs = kwargs
+    score_func: Callable[..., float]
+    response_method: str
+    sign: int
+    unlabeled: Any
+    kwargs: dict[str, Any]
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         truth = as_label_array(y)
         is_regression = is_regressor(estimator) or are_continuous(truth)
-        known = ~without_target(truth, self._unlabeled, is_regression=is_regression)
+        known = ~without_target(truth, self.unlabeled, is_regression=is_regression)
         _require_any(known)
-        predicted = getattr(estimator, self._response_method)(X)
-        kwargs = dict(self._kwargs)
+        predicted = getattr(estimator, self.response_method)(X)
+        kwargs = dict(self.kwargs)
         if sample_weight is not None:
             kwargs["sample_weight"] = np.asarray(sample_weight)[known]
-        return self._sign * float(self._score_func(_plain(truth[known]), predicted[known], **kwargs))
+        return self.sign * float(self.score_func(_plain(truth[known]), predicted[known], **kwargs))
 
 
 def _accuracy(truth: NDArray[Any], y_pred: Any, counted: NDArray[np.bool_], sample_weight: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from ._targets import are_continuous, may_be_values, without_target
 __all__ = ["SemiSupervisedKFold"]
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[misc]
     """K folds of the labeled rows; the rows without a label take part in every training set.
 
@@ -58,22 +60,13 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
     [0 1 2] [3 4]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        stratify: bool | Literal["auto"] = "auto",
-        shuffle: bool = False,
-        random_state: Any = None,
-        unlabeled: Any = None,
-        task: Literal["auto", "classification", "regression"] = "auto",
-    ) -> None:
-        self.n_splits = n_splits
-        self.stratify = stratify
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.unlabeled = unlabeled
-        self.task = task
+    n_splits: int = 5
+    _: KW_ONLY
+    stratify: bool | Literal["auto"] = "auto"
+    shuffle: bool = False
+    random_state: Any = None
+    unlabeled: Any = None
+    task: Literal["auto", "classification", "regression"] = "auto"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds."""

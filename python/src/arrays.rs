@@ -32,18 +32,17 @@ pub struct CsrInput<'py, T: Element>(
 /// Features as Python passes them.
 #[derive(FromPyObject)]
 pub enum FeaturesInput<'py> {
-    /// Dense, single precision.
-    #[pyo3(transparent)]
     F32(PyReadonlyArray2<'py, f32>),
-    /// Dense, double precision.
-    #[pyo3(transparent)]
     F64(PyReadonlyArray2<'py, f64>),
-    /// Dense, bytes.
-    #[pyo3(transparent)]
     U8(PyReadonlyArray2<'py, u8>),
-    /// Sparse.
-    #[pyo3(transparent)]
     Sparse(CsrInput<'py, f32>),
+}
+
+/// Numbers, one for each edge or pair.
+#[derive(FromPyObject)]
+pub enum RealsInput<'py> {
+    F32(PyReadonlyArray1<'py, f32>),
+    F64(PyReadonlyArray1<'py, f64>),
 }
 
 impl FeaturesInput<'_> {
@@ -70,10 +69,7 @@ fn dense<'a, T: Element>(
     array: &'a PyReadonlyArray2<'_, T>,
     wrap: impl FnOnce(Buffer<'a, T>) -> DenseValues<'a>,
 ) -> PyResult<Features<'a>> {
-    if !array.is_c_contiguous() {
-        return Err(PyTypeError::new_err("features must be a C-contiguous array"));
-    }
-    let values = wrap(Buffer::Borrowed(array.as_slice()?));
+    let values = wrap(Buffer::Borrowed(row_major(array, "features")?));
     Dense::new(array.shape()[0], array.shape()[1], values).map(Features::Dense).map_err(to_py)
 }
 
@@ -84,10 +80,23 @@ pub fn vector<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Ve
 
 /// Copies a two-dimensional array.
 pub fn matrix(array: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+    Matrix::new(array.shape()[0], array.shape()[1], row_major(array, "the array")?.to_vec()).map_err(to_py)
+}
+
+/// The values of an array, row by row.
+pub fn row_major<'a, T: Element>(array: &'a PyReadonlyArray2<'_, T>, name: &str) -> PyResult<&'a [T]> {
     if !array.is_c_contiguous() {
-        return Err(PyTypeError::new_err("expected a C-contiguous array"));
+        return Err(PyTypeError::new_err(format!("{name} must be C-contiguous")));
     }
-    Matrix::new(array.shape()[0], array.shape()[1], array.as_slice()?.to_vec()).map_err(to_py)
+    Ok(array.as_slice()?)
+}
+
+/// Both ends of each edge (m, 2), in the order of the edges.
+pub fn ends<'a, T: Element>(edges: &'a PyReadonlyArray2<'_, T>) -> PyResult<&'a [[T; 2]]> {
+    match row_major(edges, "edges")?.as_chunks::<2>() {
+        (ends, []) if edges.shape()[1] == 2 => Ok(ends),
+        _ => Err(PyTypeError::new_err("edges must be an array of two columns")),
+    }
 }
 
 /// Hands `values`, row-major, to NumPy.

@@ -33,20 +33,10 @@ pub fn pickle<T: PyTypeInfo>(py: Python<'_>, state: impl FnOnce() -> Result<Vec<
 #[derive(FromPyObject)]
 #[allow(clippy::large_enum_variant, reason = "one for each call")]
 pub enum ExtensionInput<'py> {
-    /// Functions of the features.
-    #[pyo3(transparent)]
     Eigenfunctions(PyRef<'py, Eigenfunctions>),
-    /// Similarities to landmarks.
-    #[pyo3(transparent)]
     Landmarks(PyRef<'py, Landmarks>),
-    /// A kernel machine.
-    #[pyo3(transparent)]
     Kernel(PyRef<'py, KernelMachine>),
-    /// A network.
-    #[pyo3(transparent)]
     Network(PyRef<'py, Network>),
-    /// Fitted rows.
-    #[pyo3(transparent)]
     Neighbors(FittedRows<'py>),
 }
 

@@ -37,10 +37,8 @@ pub struct RowsInput<'py> {
 #[derive(FromPyObject)]
 pub enum LabelsInput<'py> {
     /// `(class of each row or −1, names of the classes)`.
-    #[pyo3(transparent)]
     Classes((PyReadonlyArray1<'py, i32>, NamesInput)),
     /// Shares of the classes in each row, zero rows unlabeled.
-    #[pyo3(transparent)]
     Shares(PyReadonlyArray2<'py, f64>),
 }
 
@@ -48,10 +46,8 @@ pub enum LabelsInput<'py> {
 #[derive(FromPyObject)]
 pub enum NamesInput {
     /// Integers.
-    #[pyo3(transparent)]
     Integers(Vec<i64>),
     /// Everything else, as text.
-    #[pyo3(transparent)]
     Texts(Vec<String>),
 }
 

@@ -3,11 +3,10 @@
 use lapwing::data::Report;
 use lapwing::graph::{self, AffinityGraph, Graph, GraphParams, KnnParams, Neighbors};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arrays::{CsrInput, FeaturesInput, array2, csr_arrays, json};
+use crate::arrays::{CsrInput, FeaturesInput, array2, csr_arrays, json, row_major};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::parameters::filled;
@@ -87,12 +86,7 @@ pub fn given(py: Python<'_>, adjacency: &CsrInput<'_, f64>) -> PyResult<Affinity
 }
 
 fn neighbors(indices: &PyReadonlyArray2<'_, u32>, distances: &PyReadonlyArray2<'_, f32>) -> PyResult<Neighbors> {
-    if !indices.is_c_contiguous() || !distances.is_c_contiguous() {
-        return Err(PyTypeError::new_err("neighbors must be C-contiguous arrays"));
-    }
-    Ok(Neighbors {
-        n_neighbors: indices.shape()[1],
-        indices: indices.as_slice()?.to_vec(),
-        distances: distances.as_slice()?.to_vec(),
-    })
+    let n_neighbors = indices.shape()[1];
+    let (indices, distances) = (row_major(indices, "indices")?.to_vec(), row_major(distances, "distances")?.to_vec());
+    Ok(Neighbors { n_neighbors, indices, distances })
 }

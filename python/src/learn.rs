@@ -1,18 +1,17 @@
 //! Learned graphs.
 
-use lapwing::data::{Report, Result, Run, Warning};
+use lapwing::data::{Report, Run, Warning};
 use lapwing::graph::learn::{LearnModel, LearnParams, LearnReport, LearnedGraph, learn_graph as learn};
 use lapwing::graph::{GraphParams, KnnReport};
 use lapwing_graph::learn::{
     NeighborTable, SquaredDistance, Support, learn_from_table, learn_weights as weigh, single_node,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde::Serialize;
 
-use crate::arrays::{FeaturesInput, array2, csr_arrays, json};
+use crate::arrays::{FeaturesInput, RealsInput, array2, csr_arrays, ends, json, row_major};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::parameters::{count, filled};
@@ -21,13 +20,10 @@ use crate::parameters::{count, filled};
 #[derive(FromPyObject)]
 pub enum SourceInput<'py> {
     /// Neighbors with squared distances in single precision.
-    #[pyo3(transparent)]
     Single((PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, f32>)),
     /// The same in double precision.
-    #[pyo3(transparent)]
     Double((PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, f64>)),
     /// Features.
-    #[pyo3(transparent)]
     Features(FeaturesInput<'py>),
 }
 
@@ -83,14 +79,9 @@ fn table<R: SquaredDistance + numpy::Element>(
     indices: &PyReadonlyArray2<'_, u32>,
     squared: &PyReadonlyArray2<'_, R>,
 ) -> PyResult<NeighborTable<R>> {
-    if !indices.is_c_contiguous() || !squared.is_c_contiguous() {
-        return Err(PyTypeError::new_err("neighbors must be C-contiguous arrays"));
-    }
-    Ok(NeighborTable {
-        n_neighbors: indices.shape()[1],
-        indices: indices.as_slice()?.to_vec(),
-        squared: squared.as_slice()?.to_vec(),
-    })
+    let n_neighbors = indices.shape()[1];
+    let (indices, squared) = (row_major(indices, "indices")?.to_vec(), row_major(squared, "distances")?.to_vec());
+    Ok(NeighborTable { n_neighbors, indices, squared })
 }
 
 /// `(weights, multipliers, report)` of pairs (m, 2) among `n_samples` rows at squared distances (m).
@@ -99,7 +90,7 @@ fn table<R: SquaredDistance + numpy::Element>(
 pub fn learn_weights<'py>(
     py: Python<'py>,
     edges: PyReadonlyArray2<'py, u32>,
-    squared: DistancesInput<'py>,
+    squared: RealsInput<'py>,
     n_samples: i64,
     model: &str,
     regularizers: (f64, f64),
@@ -113,35 +104,15 @@ pub fn learn_weights<'py>(
     let LearnParams { solver, tol, max_iter, .. } = filled(parameters)?;
     let params = LearnParams { solver, tol, max_iter, ..params };
     let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
-    if !edges.is_c_contiguous() || edges.shape()[1] != 2 {
-        return Err(PyTypeError::new_err("edges must be a C-contiguous array of two columns"));
-    }
-    let edges: Vec<(u32, u32)> = edges.as_slice()?.chunks_exact(2).map(|edge| (edge[0], edge[1])).collect();
+    let edges: Vec<(u32, u32)> = ends(&edges)?.iter().map(|&[u, v]| (u, v)).collect();
     let problem = PairsProblem { n, edges: &edges, model, params: &params, start };
     let (weights, multipliers, mut report) = match &squared {
-        DistancesInput::Single(squared) => {
-            let squared = squared.as_slice()?;
-            control.run(py, |run| problem.solve(squared, run))
-        }
-        DistancesInput::Double(squared) => {
-            let squared = squared.as_slice()?;
-            control.run(py, |run| problem.solve(squared, run))
-        }
+        RealsInput::F32(squared) => problem.solve(py, squared.as_slice()?, &control),
+        RealsInput::F64(squared) => problem.solve(py, squared.as_slice()?, &control),
     }?;
     report.objective = params.objective(model, report.objective, n);
     let report = json(&Summary { report: &report, knn: None, warnings: report.warnings() }).map_err(to_py)?;
     (PyArray1::from_vec(py, weights), PyArray1::from_vec(py, multipliers), report).into_pyobject(py)
-}
-
-/// Squared distance of each pair (m).
-#[derive(FromPyObject)]
-pub enum DistancesInput<'py> {
-    /// Single precision.
-    #[pyo3(transparent)]
-    Single(PyReadonlyArray1<'py, f32>),
-    /// Double precision.
-    #[pyo3(transparent)]
-    Double(PyReadonlyArray1<'py, f64>),
 }
 
 /// A model on given pairs.
@@ -154,13 +125,19 @@ struct PairsProblem<'a> {
 }
 
 impl PairsProblem<'_> {
-    fn solve<R: SquaredDistance>(&self, squared: &[R], run: &Run) -> Result<(Vec<f64>, Vec<f64>, LearnReport)> {
-        Report::default().time("learn", run, |_| {
+    fn solve<R: SquaredDistance>(
+        &self,
+        py: Python<'_>,
+        squared: &[R],
+        control: &Control,
+    ) -> PyResult<(Vec<f64>, Vec<f64>, LearnReport)> {
+        let solve = |run: &Run| {
             let support = Support::from_edges(self.n, self.edges, squared, run)?;
             let (found, report) = weigh(&support, self.model, self.params, self.start, run)?;
             let weights = found.weights(self.edges, squared, run);
             Ok((weights, found.start().to_vec(), report))
-        })
+        };
+        control.run(py, |run| Report::default().time("learn", run, |_| solve(run)))
     }
 }
 

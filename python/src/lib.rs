@@ -24,27 +24,18 @@ mod versions;
 #[pymodule]
 mod _lapwing {
     #[pymodule_export]
-    use crate::extension::{Eigenfunctions, KernelMachine, Landmarks, extend};
-    #[pymodule_export]
-    use crate::fit::{fit_classifier, fit_regressor};
-    #[pymodule_export]
-    use crate::graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors};
-    #[pymodule_export]
-    use crate::index::NeighborIndex;
-    #[pymodule_export]
-    use crate::learn::{learn_graph, learn_weights, single_node_weights};
-    #[pymodule_export]
-    use crate::model::{load_model, save_model};
-    #[pymodule_export]
-    use crate::parameters::{check_parameters, parameters};
-    #[pymodule_export]
-    use crate::rule::apply_rule;
-    #[pymodule_export]
-    use crate::solver::Solver;
-    #[pymodule_export]
-    use crate::sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier};
-    #[pymodule_export]
-    use crate::unfolded::Network;
-    #[pymodule_export]
-    use crate::versions::build_info;
+    use crate::{
+        extension::{Eigenfunctions, KernelMachine, Landmarks, extend},
+        fit::{fit_classifier, fit_regressor},
+        graph::{check_graph, components, kneighbors, knn_graph, weigh_neighbors},
+        index::NeighborIndex,
+        learn::{learn_graph, learn_weights, single_node_weights},
+        model::{load_model, save_model},
+        parameters::{check_parameters, parameters},
+        rule::apply_rule,
+        solver::Solver,
+        sparsify::{Sparsifier, effective_resistances, sparsify, start_sparsifier},
+        unfolded::Network,
+        versions::build_info,
+    };
 }

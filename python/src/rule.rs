@@ -38,10 +38,8 @@ pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDic
 #[derive(FromPyObject)]
 pub enum WidthsInput<'py> {
     /// One per row.
-    #[pyo3(transparent)]
     PerRow(PyReadonlyArray1<'py, f32>),
     /// One for all, or none.
-    #[pyo3(transparent)]
     One(Option<f64>),
 }
 

@@ -8,12 +8,11 @@ use lapwing::data::read::EdgeFile;
 use lapwing::data::{Csr, Edge, EdgeSource, Error, Matrix, Report, Result, Run};
 use lapwing::graph::Graph;
 use lapwing::graph::sparsify::{self as engine, ResistanceMethod, SparsifyParams, SparsifyReport};
-use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arrays::{CsrInput, csr_arrays, json, matrix};
+use crate::arrays::{CsrInput, RealsInput, csr_arrays, ends, json, matrix};
 use crate::control::Control;
 use crate::error::to_py;
 use crate::extension::{Pickle, pickle};
@@ -25,37 +24,16 @@ const PORTION: usize = 1 << 16;
 /// Where edges come from: a symmetric matrix, or the path of a file of edges and the number of nodes.
 #[derive(FromPyObject)]
 pub enum SourceInput<'py> {
-    /// A matrix.
-    #[pyo3(transparent)]
     Matrix(CsrInput<'py, f64>),
-    /// A file.
-    #[pyo3(transparent)]
     File((PathBuf, Option<i64>)),
 }
 
 /// Both ends of each edge (m, 2).
 #[derive(FromPyObject)]
 pub enum EndsInput<'py> {
-    /// 32 bits.
-    #[pyo3(transparent)]
     U32(PyReadonlyArray2<'py, u32>),
-    /// 32 bits, signed.
-    #[pyo3(transparent)]
     I32(PyReadonlyArray2<'py, i32>),
-    /// 64 bits, signed.
-    #[pyo3(transparent)]
     I64(PyReadonlyArray2<'py, i64>),
-}
-
-/// Weight of each edge (m).
-#[derive(FromPyObject)]
-pub enum WeightsInput<'py> {
-    /// Single precision.
-    #[pyo3(transparent)]
-    F32(PyReadonlyArray1<'py, f32>),
-    /// Double precision.
-    #[pyo3(transparent)]
-    F64(PyReadonlyArray1<'py, f64>),
 }
 
 /// Weights that are borrowed.
@@ -143,19 +121,19 @@ impl Sparsifier {
     fn add(
         &self,
         py: Python<'_>,
-        ends: EndsInput<'_>,
-        weights: Option<WeightsInput<'_>>,
+        edges: EndsInput<'_>,
+        weights: Option<RealsInput<'_>>,
         control: Control,
     ) -> PyResult<()> {
         let weights = match &weights {
             None => Weights::Ones,
-            Some(WeightsInput::F32(weights)) => Weights::F32(weights.as_slice()?),
-            Some(WeightsInput::F64(weights)) => Weights::F64(weights.as_slice()?),
+            Some(RealsInput::F32(weights)) => Weights::F32(weights.as_slice()?),
+            Some(RealsInput::F64(weights)) => Weights::F64(weights.as_slice()?),
         };
-        match &ends {
-            EndsInput::U32(ends) => self.add_rows(py, slice(ends)?, weights, &control),
-            EndsInput::I32(ends) => self.add_rows(py, slice(ends)?, weights, &control),
-            EndsInput::I64(ends) => self.add_rows(py, slice(ends)?, weights, &control),
+        match &edges {
+            EndsInput::U32(edges) => self.add_rows(py, ends(edges)?, weights, &control),
+            EndsInput::I32(edges) => self.add_rows(py, ends(edges)?, weights, &control),
+            EndsInput::I64(edges) => self.add_rows(py, ends(edges)?, weights, &control),
         }
     }
 
@@ -199,11 +177,11 @@ impl Sparsifier {
     fn add_rows<T: Copy + Display + Sync + TryInto<u32>>(
         &self,
         py: Python<'_>,
-        ends: &[T],
+        ends: &[[T; 2]],
         weights: Weights<'_>,
         control: &Control,
     ) -> PyResult<()> {
-        let m = ends.len() / 2;
+        let m = ends.len();
         control.run(py, |run| {
             let mut sparsifier = self.lock()?;
             let n = sparsifier.n_nodes();
@@ -212,7 +190,7 @@ impl Sparsifier {
                     let reason = || format!("row {row} of the edges: node {end} is out of range; there are {n} nodes");
                     end.try_into().map_err(|_| Error::graph(format!("{}, counted from 0", reason())))
                 };
-                let edge = Edge { u: node(ends[2 * row])?, v: node(ends[2 * row + 1])?, weight: weights.of(row) };
+                let edge = Edge { u: node(ends[row][0])?, v: node(ends[row][1])?, weight: weights.of(row) };
                 edge.check(n, row as u64).map(|()| edge)
             };
             (0..m).try_for_each(|row| edge(row).map(drop))?;
@@ -240,13 +218,6 @@ impl Weights<'_> {
             Self::F64(weights) => weights[row],
         }
     }
-}
-
-fn slice<'a, T: Element>(ends: &'a PyReadonlyArray2<'_, T>) -> PyResult<&'a [T]> {
-    if !ends.is_c_contiguous() || ends.shape()[1] != 2 {
-        return Err(PyTypeError::new_err("edges must be a C-contiguous array of two columns"));
-    }
-    Ok(ends.as_slice()?)
 }
 
 fn graph_and_report<'py>(py: Python<'py>, (graph, report): (Graph, SparsifyReport)) -> PyResult<Bound<'py, PyTuple>> {

@@ -26,23 +26,12 @@ from lapwing import (
     UnfoldedGNNRegressor,
     baselines,
 )
+from lapwing._model_file import CLASSIFIERS
 from lapwing.graph import Graph, GraphLearner, NeighborIndex, StreamingSparsifier, kneighbors, knn_graph
 from lapwing.model_selection import SemiSupervisedKFold
 
-CLASSIFIERS = [
-    HarmonicClassifier,
-    SparseHarmonicClassifier,
-    LowRankPropagationClassifier,
-    LaplacianSVC,
-    LaplacianRidgeClassifier,
-    UnfoldedGNNClassifier,
-    baselines.NearestLabelClassifier,
-    baselines.SubsamplingHarmonicClassifier,
-    baselines.SimpleHarmonicClassifier,
-    baselines.EigenfunctionClassifier,
-]
-REGRESSORS = [HarmonicRegressor, LaplacianRidgeRegressor, UnfoldedGNNRegressor]
-OTHERS = [GraphLearner, NeighborIndex, StreamingSparsifier, SemiSupervisedKFold, LaplacianSolver]
+REGRESSORS = (HarmonicRegressor, LaplacianRidgeRegressor, UnfoldedGNNRegressor)
+OTHERS = (GraphLearner, NeighborIndex, StreamingSparsifier, SemiSupervisedKFold, LaplacianSolver)
 
 
 def test_every_estimator_is_looked_at():

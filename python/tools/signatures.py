@@ -1,13 +1,13 @@
 """Signatures of the Python package, ``lapwing/_signatures.py``, from the parameters that the library declares.
 
-What only Python has (`OWN`, `ATTRIBUTES`) and which estimator or function takes what (`SIGNATURES`) is declared here.
+What only Python has (`OWN`) and which estimator or function takes what (`SIGNATURES`) is declared here.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,17 +24,27 @@ Describe = Callable[[str], list[dict[str, Any]]]
 HEAD = '''"""Signatures of the estimators, and the documentation of their parameters. Written by `cargo xtask generate`: do not edit.
 
 The library declares every parameter once, in Rust. These signatures are written from the declarations, and checked in,
-because editors, type checkers and `help()` read Python's source: parameters that were made at the time of the import would
-be unknown to them, and would cost every import. A test compares this file with what the library declares.
+because editors and type checkers read Python's source: parameters that were made at the time of the import would be unknown
+to them. A test compares this file with what the library declares.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
+from . import _attributes
 from ._control import Callback
+
+
+def _documentation(*keys: str) -> str:
+    return "\\n".join(_DOCUMENTATION[key] for key in keys)
+
+
+#: Each parameter as a section of a docstring has it. A parameter that differs among estimators stands here once for each text,
+#: the later ones under its name, a colon and the first estimator that has it.
 '''
 
 
@@ -74,7 +84,7 @@ class Signature:
     no_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Words that make no sense here."""
     attributes: tuple[str, ...] = ()
-    """Keys of `ATTRIBUTES`."""
+    """Names in `lapwing/_attributes.py`; those of every fit follow."""
     by_hand: bool = False
     """Whether the signature stands in the source of the function or class, and only its documentation is generated."""
 
@@ -171,76 +181,6 @@ ADDED = {
     "GraphLearner.metric": ('Literal["precomputed"]', '"precomputed"', '"precomputed" takes squared distances as X.'),
 }
 
-_CLASSIFIER = """
-transduction_ : ndarray of shape (n_samples,)
-    Label of every row of the fit.
-label_distributions_ : ndarray of shape (n_samples, n_classes)
-    Shares of the classes; rows are finite and sum to 1. The prior in rows that no label reaches.
-scores_ : ndarray of shape (n_samples, n_classes)
-    Scores before any normalizing; NaN in rows that no label reaches.
-confidence_ : ndarray of shape (n_samples,)
-    Share of the chosen class in the label distribution.
-classes_ : ndarray of shape (n_classes,)
-    Distinct given labels, ascending; 0..c−1 for soft labels.
-"""
-_COMMON = """
-reached_ : ndarray of shape (n_samples,), bool
-    Whether a label or value reaches the row.
-n_iter_, residual_, converged_ : int, float, bool
-    Iterations of the slowest column or problem, largest relative residual, whether all of them reached `tol`; 0 or 1, 0 and
-    True where nothing is iterated.
-report_ : dict
-    The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
-n_features_in_ : int
-    Columns of X; rows of the graph where a graph stands for the features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where X had string names for all.
-"""
-_VALUES = """
-transduction_ : ndarray of shape (n_samples,)
-    Value of every row of the fit.
-scores_ : ndarray of shape (n_samples,)
-    The same, NaN in rows that no value reaches.
-"""
-
-_CERTIFIED = """
-certified_ : ndarray of shape (n_samples,), bool, or None
-    Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
-    no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
-n_uncertified_ : int or None
-    Rows that a label reaches and whose label is not certified.
-score_radius_ : ndarray of shape (n_samples,) or None
-    Bound on the error that the solver leaves in the row's scores, infinite where none is known.
-"""
-_MACHINE = """
-coefficients_ : ndarray of shape (n_rows, n_problems)
-    α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
-    of the features for a linear kernel. One problem for values and for two classes, else one for each class.
-bias_ : ndarray of shape (n_problems,)
-    b; for values without a fitted bias the mean that was taken off.
-objective_ : ndarray of shape (n_problems,)
-    Value of the objective; in the dual that with the hinge and without the ½.
-"""
-_NETWORK = """
-layer_weights_ : ndarray of shape (n_features, n_columns)
-    W, of a column for values and of one for each class; with a hidden layer a list of both.
-bias_ : ndarray of shape (n_columns,)
-    b; with a hidden layer a list of both.
-graph_reg_ : float
-    λ, as given or chosen.
-loss_curve_ : ndarray of shape (n_iter_ + 1,)
-    Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
-"""
-
-#: Attributes that estimators share.
-ATTRIBUTES = {
-    "classes": _CLASSIFIER + _COMMON,
-    "values": _VALUES + _COMMON,
-    "certified": _CERTIFIED,
-    "machine": _MACHINE,
-    "network": _NETWORK,
-}
-
 _RUN = ("random_state", "n_jobs", "verbose", "callback")
 _LABELS = ("unlabeled", "abstain", *_RUN)
 _VALUES_OWN = ("unlabeled:values", "abstain:values", *_RUN)
@@ -250,33 +190,33 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
-    Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("certified", "classes")),
-    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("values",)),
-    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("certified", "classes")),
-    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes=("classes",)),
-    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes=("machine", "classes")),
+    Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
+    Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("VALUES",)),
+    Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
+    Signature("LowRankPropagationClassifier", ("low-rank",), _LABELS, attributes=("CLASSES",)),
+    Signature("LaplacianSVC", ("lapsvm",), ("affinity:beside", "warm_start", *_REACHED), attributes=("MACHINE", "CLASSES")),
     Signature(
         "LaplacianRidgeClassifier", ("laprls",), ("affinity:beside", "warm_start", *_REACHED), no_words=_LEAST_SQUARES,
-        attributes=("machine", "classes"),
+        attributes=("MACHINE", "CLASSES"),
     ),
     Signature(
         "LaplacianRidgeRegressor", ("laprls",), ("affinity:beside", "unlabeled:values", *_RUN), no_words=_LEAST_SQUARES,
-        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"}, attributes=("machine", "values"),
+        without=(*_SIZES, *_STOPPING), fixed={"stopping": "gradient"}, attributes=("MACHINE", "VALUES"),
     ),
-    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED), attributes=("network", "classes")),
+    Signature("UnfoldedGNNClassifier", ("unfolded-gnn",), ("affinity:beside", *_REACHED), attributes=("NETWORK", "CLASSES")),
     Signature(
         "UnfoldedGNNRegressor", ("unfolded-gnn",), ("affinity:beside", "unlabeled:values", *_RUN),
-        without=(*_SIZES, "loss"), fixed={"loss": "mse"}, attributes=("network", "values"),
+        without=(*_SIZES, "loss"), fixed={"loss": "mse"}, attributes=("NETWORK", "VALUES"),
     ),
-    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes=("classes",)),
+    Signature("NearestLabelClassifier", ("nearest-label",), _LABELS, without=_SIZES, attributes=("CLASSES",)),
     Signature(
         "SubsamplingHarmonicClassifier", ("subsampling",), _LABELS, without=("certify",), fixed={"certify": "off"},
-        attributes=("classes",),
+        attributes=("CLASSES",),
     ),
     Signature(
-        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes=("classes",)
+        "SimpleHarmonicClassifier", ("simple-harmonic",), ("affinity", *_LABELS), first="n_neighbors", attributes=("CLASSES",)
     ),
-    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes=("classes",)),
+    Signature("EigenfunctionClassifier", ("eigenfunction",), _LABELS, attributes=("CLASSES",)),
     Signature("NeighborIndex", ("knn",), _RUN),
     Signature(
         "GraphLearner", ("knn", "learn"), ("model", "warm_start:graph", *_RUN), defaults={"n_neighbors": "10"},
@@ -377,16 +317,13 @@ def either(values: list[str], word: str = "or") -> str:
     return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} {word} {values[-1]}"
 
 
-def documentation(listed: list[Parameter]) -> str:
-    """The section of a docstring about these parameters, without its heading."""
-    lines = []
-    for parameter in listed:
-        default = "" if parameter.default is None else f", default={parameter.default}"
-        lines.append(f"{parameter.name} : {parameter.values}{default}")
-        lines += _wrapped(parameter.doc, "    ", "    ")
-        if parameter.choices:
-            lines += ["", *(line for choice in parameter.choices for line in _wrapped(choice, "    - ", "      ")), ""]
-    return "\n".join(lines).strip()
+def documentation(parameter: Parameter) -> str:
+    """The section of a docstring about this parameter."""
+    default = "" if parameter.default is None else f", default={parameter.default}"
+    lines = [f"{parameter.name} : {parameter.values}{default}", *_wrapped(parameter.doc, "    ", "    ")]
+    if parameter.choices:
+        lines += ["", *(line for choice in parameter.choices for line in _wrapped(choice, "    - ", "      ")), ""]
+    return "\n".join(lines)
 
 
 def _wrapped(text: str, first: str, next_lines: str) -> list[str]:
@@ -395,43 +332,67 @@ def _wrapped(text: str, first: str, next_lines: str) -> list[str]:
     return wrapper.wrap(text)
 
 
-def _text(name: str, text: str) -> str:
-    return f'{name} = """\n{text}"""\n'
+class Texts:
+    """The sections about all parameters, each text once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def key(self, of: str, parameter: Parameter) -> str:
+        """The key of the section about a parameter of that estimator."""
+        text, key = documentation(parameter), parameter.name
+        known = (name for name in self._texts if name.partition(":")[0] == key and self._texts[name] == text)
+        key = next(known, f"{key}:{of}" if key in self._texts else key)
+        self._texts[key] = text
+        return key
+
+    def source(self) -> str:
+        """The texts as a dict."""
+        entries = (f'    "{key}": """{text}""",\n' for key, text in self._texts.items())
+        return f"_DOCUMENTATION = {{\n{''.join(entries)}}}\n"
 
 
-def _class(signature: Signature, listed: list[Parameter], describe: Describe) -> str:
+def _filled(values: Iterable[str], indent: str) -> list[str]:
+    """Values as the lines of a tuple."""
+    return _wrapped(", ".join(f'"{value}"' for value in values) + ",", indent, indent)
+
+
+def _class(signature: Signature, listed: list[Parameter], keys: list[str], describe: Describe) -> list[str]:
     of_library = {found["name"] for of in signature.of for found in describe(of)}
-    declared = [parameter.name for parameter in listed if parameter.name in of_library]
-    names = textwrap.indent(textwrap.fill(", ".join(f'"{name}"' for name in declared) + ",", WIDTH - 8), " " * 8)
     lines = [
-        "", "", f"class {signature.name}Parameters:", f'    """Parameters of `{signature.name}`."""', "",
-        "    _declared: ClassVar[tuple[str, ...]] = (", names, "    )",
-        f"    _fixed: ClassVar[dict[str, Any]] = {{{', '.join(f'{_source(k)}: {_source(v)}' for k, v in signature.fixed.items())}}}",
-        "    _parameters_doc: ClassVar[str] = " + _constant(signature.name, "PARAMETERS"),
+        "", "",
+        "@dataclass(eq=False, repr=False, match_args=False)",
+        f"class {signature.name}Parameters:",
+        f'    """Parameters of `{signature.name}`."""', "",
+        "    _declared: ClassVar[tuple[str, ...]] = (",
+        *_filled((parameter.name for parameter in listed if parameter.name in of_library), " " * 8), "    )",
+        "    _parameters_doc: ClassVar[str] = _documentation(", *_filled(keys, " " * 8), "    )",
     ]  # fmt: skip
+    if signature.fixed:
+        fixed = ", ".join(f"{_source(name)}: {_source(value)}" for name, value in signature.fixed.items())
+        lines.append(f"    _fixed: ClassVar[dict[str, Any]] = {{{fixed}}}")
     if signature.attributes:
-        texts = " + ".join(f"ATTRIBUTES_OF_{key.upper()}" for key in signature.attributes)
+        texts = " + ".join(f"_attributes.{name}" for name in (*signature.attributes, "FIT"))
         lines.append(f"    _attributes_doc: ClassVar[str] = {texts}")
-    lines += ["", "    def __init__(", "        self,"]
     for at, parameter in enumerate(listed):
         default = "" if parameter.default is None else f" = {parameter.default}"
-        lines.append(f"        {parameter.name}: {parameter.annotation}{default},")
-        lines += ["        *,"] if at == 0 else []
-    lines.append("    ) -> None:")
-    lines += [f"        self.{parameter.name} = {parameter.name}" for parameter in listed]
-    return "\n".join(lines) + "\n"
-
-
-def _constant(name: str, suffix: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper() + "_" + suffix
+        field = f"    {parameter.name}: {parameter.annotation}{default}"
+        lines += ["", field, "    _: KW_ONLY"] if at == 0 else [field]
+    return lines
 
 
 def module(describe: Describe) -> str:
     """The text of the module."""
     listed = {signature.name: parameters(signature, describe) for signature in SIGNATURES}
-    parts = [HEAD]
-    parts += [_text(f"ATTRIBUTES_OF_{key.upper()}", re.sub(r"\n+", "\n", text).strip()) for key, text in ATTRIBUTES.items()]
-    parts += [_text(_constant(name, "PARAMETERS"), documentation(of_one)) for name, of_one in listed.items()]
-    text = "\n".join(parts)
-    classes = [s for s in SIGNATURES if not s.by_hand]
-    return text + "".join(_class(signature, listed[signature.name], describe) for signature in classes)
+    texts = Texts()
+    functions: list[str] = []
+    classes: list[str] = []
+    for signature in SIGNATURES:
+        of_one = listed[signature.name]
+        keys = [texts.key(signature.name, parameter) for parameter in of_one]
+        if signature.by_hand:
+            constant = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", signature.name).upper()
+            functions += ["", f"{constant}_PARAMETERS = _documentation(", *_filled(keys, "    "), ")"]
+        else:
+            classes += _class(signature, of_one, keys, describe)
+    return HEAD + texts.source() + "\n".join(functions + classes) + "\n"

@@ -39,14 +39,4 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**sets.describe(rows, classes), **one} for one in report.over_draws(records, "per_class")]
 
 
-# --- tables and plots ---------------------------------------------------------------------------------------------------
-
-
-def table(records: list[common.Record]) -> str:
-    """Accuracy by number of labels."""
-    return report.tables(records, "per_class", {count: f"{count} per class" for count in PER_CLASS})
-
-
-def plot(records: list[common.Record]) -> Any:
-    """Accuracy over the number of labels."""
-    return report.panels(records, "per_class", "labels of each class")
+table, plot = report.over("per_class", {count: f"{count} per class" for count in PER_CLASS}, "labels of each class")

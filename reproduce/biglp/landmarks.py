@@ -44,14 +44,4 @@ def measure(setting: Setting) -> list[common.Record]:
     return [{**sets.describe(rows, classes), **one} for one in report.over_draws(records, "n_landmarks")]
 
 
-# --- tables and plots ---------------------------------------------------------------------------------------------------
-
-
-def table(records: list[common.Record]) -> str:
-    """Accuracy by number of landmarks."""
-    return report.tables(records, "n_landmarks", {k: f"k = {k:,}" for k in N_LANDMARKS})
-
-
-def plot(records: list[common.Record]) -> Any:
-    """Accuracy over the number of landmarks."""
-    return report.panels(records, "n_landmarks", "landmarks k")
+table, plot = report.over("n_landmarks", {k: f"k = {k:,}" for k in N_LANDMARKS}, "landmarks k")

@@ -21,16 +21,7 @@ FACTORS: dict[str, dict[str, Any]] = {
 }
 NEAREST = "nearest"
 """A setting of its own, of which 1-NN and 5-NN come."""
-CURVES = results.Curves(
-    {
-        "anchor": ("tab:red", "s"),
-        "nystrom": ("tab:blue", "o"),
-        "nystrom, uniform": ("tab:cyan", "^"),
-        "glnp": ("tab:green", "D"),
-        "1-NN": ("black", "x"),
-        "5-NN": ("tab:gray", "+"),
-    }
-)
+CURVES = results.Curves("anchor", "nystrom", "nystrom, uniform", "glnp", "1-NN", "5-NN")
 
 Guess = tuple[str, int, np.ndarray, float]
 """Method, number of the draw, class of every row, seconds."""

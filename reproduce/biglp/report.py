@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import common
@@ -24,7 +25,12 @@ def over_draws(records: list[common.Record], entry: str) -> list[common.Record]:
     return out
 
 
-def tables(records: list[common.Record], entry: str, heads: Mapping[Any, str]) -> str:
+def over(entry: str, heads: Mapping[Any, str], label: str) -> tuple[Callable[..., str], Callable[..., Any]]:
+    """`table` and `plot` of an experiment on one entry, its values with their heads."""
+    return partial(_tables, entry=entry, heads=heads), partial(_panels, entry=entry, label=label)
+
+
+def _tables(records: list[common.Record], entry: str, heads: Mapping[Any, str]) -> str:
     """A table for each data set, a row for each method, a column for each value of an entry that there is."""
     measured = results.by(records, entry)
     heads = {value: head for value, head in heads.items() if value in measured}
@@ -45,7 +51,7 @@ def _rows(group: list[common.Record], entry: str, heads: Mapping[Any, str]) -> l
     return [[name, *[found.get((name, value), "–") for value in heads]] for name in names]
 
 
-def panels(records: list[common.Record], entry: str, label: str) -> Any:
+def _panels(records: list[common.Record], entry: str, label: str) -> Any:
     """Mean accuracy over an entry, a panel for each data set, a curve for each method."""
     by_data = results.grouped(records, lambda record: record["data"])
     lines = math.ceil(len(by_data) / COLUMNS)

@@ -14,14 +14,7 @@ BIGLP = paper.Paper(
     name="biglp",
     about=__doc__,
     small="few rows, draws and sizes: a few minutes",
-    experiments={
-        "labels": labels,
-        "landmarks": landmarks,
-        "alpha": alpha,
-        "glnp": glnp,
-        "scale": scale,
-        "select": choice,
-    },
+    experiments=paper.by_name(labels, landmarks, alpha, glnp, scale) | {"select": choice},
 )
 
 if __name__ == "__main__":

@@ -20,16 +20,8 @@ import results
 
 FACTOR = 3
 """Allowed neighbors of a learned graph for each neighbor."""
-CURVES = results.Curves(
-    {
-        "kNN, binary": ("tab:gray", "x"),
-        "kNN, gaussian": ("black", "+"),
-        "kNN, self-tuning": ("tab:green", "^"),
-        "log": ("tab:red", "s"),
-        "l2": ("tab:blue", "o"),
-    }
-)
 KINDS = ("kNN, binary", "kNN, gaussian", "kNN, self-tuning", "log", "l2")
+CURVES = results.Curves(*KINDS)
 LEARNED = ("log", "l2")
 
 

@@ -14,14 +14,7 @@ GRAPH_LEARNING = paper.Paper(
     name="graph-learning",
     about=__doc__,
     small="few rows, neighbors and draws: a minute or two",
-    experiments={
-        "sparsity": sparsity,
-        "classes": classes,
-        "labels": labels,
-        "words": words,
-        "support": support,
-        "times": times,
-    },
+    experiments=paper.by_name(sparsity, classes, labels, words, support, times),
 )
 
 if __name__ == "__main__":

@@ -34,17 +34,7 @@ PLAIN = ("GD", "Adam")
 """Methods without a preconditioner."""
 ONLY = {"HERTA, CG": "mse", "HERTA, L-BFGS": "cross-entropy"}
 """Methods of one loss."""
-CURVES = results.Curves(
-    {
-        "GD": ("tab:gray", "x"),
-        "Adam": ("black", "+"),
-        "HERTA": ("tab:red", "s"),
-        "HERTA, Adam": ("tab:orange", "^"),
-        "HERTA, CG": ("tab:blue", "o"),
-        "HERTA, L-BFGS": ("tab:blue", "o"),
-        "direct": ("tab:green", "D"),
-    }
-)
+CURVES = results.Curves(*METHODS)
 
 
 def of(loss: str, data: str) -> list[str]:

@@ -18,11 +18,8 @@ HERTA = paper.Paper(
         "mse-20": Convergence("mse", 20.0),
         "ce-1": Convergence("cross-entropy", 1.0),
         "ce-20": Convergence("cross-entropy", 20.0),
-        "condition": condition,
-        "routes": routes,
-        "unfolding": unfolding,
-        "planetoid": planetoid,
-    },
+    }
+    | paper.by_name(condition, routes, unfolding, planetoid),
 )
 
 if __name__ == "__main__":

@@ -50,18 +50,8 @@ FAMILIES = {
         }
     ),
 }
-CURVES = results.Curves(
-    {
-        "SVM": ("tab:gray", "x"),
-        "RLSC": ("black", "+"),
-        "LapRLSC": ("tab:green", "D"),
-        "LapSVM, dual": ("tab:purple", "v"),
-        "LapSVM, Newton": ("tab:blue", "o"),
-        "LapSVM, CG, stability": ("tab:red", "s"),
-        "LapSVM, CG, validation": ("tab:orange", "^"),
-        "LapSVM, CG, mixed": ("tab:brown", "P"),
-    }
-)
+_SOLVERS = ("dual", "Newton", "CG, stability", "CG, validation", "CG, mixed")
+CURVES = results.Curves("SVM", "RLSC", "LapRLSC", *(f"LapSVM, {solver}" for solver in _SOLVERS))
 
 
 def pairs(family: Family, grid: Sequence[float]) -> Iterator[Weights]:

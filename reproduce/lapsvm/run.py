@@ -9,7 +9,7 @@ LAPSVM = paper.Paper(
     name="lapsvm",
     about=__doc__,
     small="G50C and COIL20(B), four splits and few weights: a minute",
-    experiments={"errors": errors},
+    experiments=paper.by_name(errors),
 )
 
 if __name__ == "__main__":

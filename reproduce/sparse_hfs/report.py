@@ -8,25 +8,11 @@ import common
 import results
 
 CURVES = results.Curves(
-    {
-        "all edges": ("black", "o"),
-        "all edges, hard": ("tab:brown", "o"),
-        "sparse 25n": ("tab:orange", "s"),
-        "sparse 100n": ("tab:red", "s"),
-        "sparse 10n": ("tab:orange", "s"),
-        "sparse 20n": ("tab:red", "s"),
-        "sparse": ("tab:orange", "s"),
-        "sparse, refined": ("tab:red", "s"),
-        "sparse 20n, refined": ("tab:pink", "P"),
-        "uniform 25n": ("tab:cyan", "^"),
-        "uniform 100n": ("tab:blue", "^"),
-        "uniform 10n": ("tab:cyan", "^"),
-        "uniform 20n": ("tab:blue", "^"),
-        "eigenfunctions": ("tab:green", "D"),
-        "subsampling": ("tab:purple", "v"),
-        "nearest label": ("tab:gray", "x"),
-    }
-)
+    "all edges", "all edges, hard",
+    ("sparse 25n", "sparse 10n", "sparse"), ("sparse 100n", "sparse 20n", "sparse, refined"), "sparse 20n, refined",
+    ("uniform 25n", "uniform 10n"), ("uniform 100n", "uniform 20n"),
+    "eigenfunctions", "subsampling", "nearest label",
+)  # fmt: skip
 
 
 def edges(facts: dict[str, Any]) -> common.Record:

@@ -10,7 +10,7 @@ SPARSE_HFS = paper.Paper(
     name="sparse-hfs",
     about=__doc__,
     small="a tenth of the points and 4,000 mails: a minute or two",
-    experiments={"boxes": boxes, "trec": trec},
+    experiments=paper.by_name(boxes, trec),
 )
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, clouds};
+use common::{Folder, assert_says, clouds};
 
 #[test]
 fn graph_learns_describes_and_writes() {
@@ -60,16 +60,18 @@ fn every_method_that_takes_a_graph_takes_learned_weights() {
 #[test]
 fn options_that_cannot_be_are_named() {
     let folder = Folder::with_clouds("in.csv", 30, 3);
-    let text = folder.error("graph in.csv --drop kind --repair");
-    assert!(text.contains("--repair changes nothing without --weights learned or learned-l2"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --weights learned -k 29");
-    assert!(text.contains("--n-neighbors is 29; expected at most 28"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --support-factor 0.2");
-    assert!(text.contains("--support-factor is 0.2"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --tol 2");
-    assert!(text.contains("--tol is 2"), "{text}");
-    let text = folder.error("graph in.csv --drop kind --weights learned -k 3 --bandwidth 2");
-    assert!(text.contains("--bandwidth changes nothing without --weights self-tuning or gaussian"), "{text}");
+    for (options, said) in [
+        ("--repair", "--repair changes nothing without --weights learned or learned-l2"),
+        ("--weights learned -k 29", "--n-neighbors is 29; expected at most 28"),
+        ("--weights learned -k 3 --support-factor 0.2", "--support-factor is 0.2"),
+        ("--weights learned -k 3 --tol 2", "--tol is 2"),
+        (
+            "--weights learned -k 3 --bandwidth 2",
+            "--bandwidth changes nothing without --weights self-tuning or gaussian",
+        ),
+    ] {
+        assert_says(&folder.error(&format!("graph in.csv --drop kind {options}")), &[said]);
+    }
     let ran = folder.run("graph in.csv --drop kind --weights learned -k 3 --max-iter 1 --tol 1e-14 --strict");
     assert!(ran.code == Some(1) && ran.stderr.contains("stopped after 1 steps"), "{ran:?}");
 }

@@ -10,13 +10,9 @@ use common::{Folder, Noise, clouds, npy};
 
 const LABEL: &str = "label in.csv --label-column kind";
 
-fn folder_with_clouds() -> Folder {
-    Folder::with_clouds("in.csv", 90, 3)
-}
-
 #[test]
 fn outputs_are_checked_before_the_work() {
-    let folder = folder_with_clouds();
+    let folder = Folder::with_clouds("in.csv", 90, 3);
     for option in ["-o nowhere/out.csv", "-o out.csv --model nowhere/m", "-o out.csv --report nowhere/r.html"] {
         let message = folder.error(&format!("{LABEL} {option}"));
         assert!(message.contains("nowhere"), "{option}: {message}");
@@ -28,7 +24,7 @@ fn outputs_are_checked_before_the_work() {
 #[cfg(target_os = "linux")]
 #[test]
 fn full_disk() {
-    let folder = folder_with_clouds();
+    let folder = Folder::with_clouds("in.csv", 90, 3);
     for (name, options) in [
         ("out.csv", "-o out.csv"),
         ("model", "-o labels.csv --model model"),
@@ -59,7 +55,7 @@ fn closed_pipe_is_success() {
 
 #[test]
 fn labels_on_standard_output() {
-    let folder = folder_with_clouds();
+    let folder = Folder::with_clouds("in.csv", 90, 3);
     folder.ok(&format!("{LABEL} -o out.csv"));
     let ran = folder.ok(&format!("{LABEL} -o -"));
     assert_eq!(ran.stdout, folder.read("out.csv"));
@@ -106,12 +102,7 @@ fn wait_for(stream: &mut impl Read, text: &str) {
 #[test]
 fn interrupt_while_waiting_for_input() {
     let folder = Folder::new();
-    let mut child = folder
-        .command("label - --label-column kind -o out.csv --progress json")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.piped("label - --label-column kind -o out.csv --progress json");
     // Held open: waiting for a child closes its input, which would end the table.
     let input = child.stdin.take();
     wait_for(child.stderr.as_mut().unwrap(), "read");

@@ -152,13 +152,7 @@ fn a_resumed_run_refuses_a_changed_input_and_takes_a_copy() {
     let arguments = "sparsify edges.npy --nodes 300 --edge-budget 2000 --capacity 4000 --sampler degree";
     folder.ok(&format!("{arguments} -o expected.npz"));
     let resumed = format!("{arguments} -o out.npz --checkpoint state");
-    let mut child = folder.command(&resumed).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !folder.path("state").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "ended before its first checkpoint");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    folder.kill_after("state", &resumed);
 
     folder.write("edges.npy", edges(Some(2500)));
     let ran = folder.run(&resumed);

@@ -4,7 +4,6 @@ mod common;
 
 use std::io::Write;
 use std::process::Stdio;
-use std::time::Duration;
 
 use common::{Folder, Noise};
 
@@ -118,13 +117,7 @@ fn a_killed_run_goes_on_to_the_same_labels() {
                      --probabilities";
     folder.ok(&format!("{arguments} -o expected.csv"));
     let kept = format!("{arguments} -o out.csv --checkpoint state");
-    let mut child = folder.command(&kept).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    while !folder.path("state").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "ended before its first checkpoint");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
+    folder.kill_after("state", &kept);
     assert!(!folder.path("out.csv").exists());
     let ran = folder.ok(&kept);
     assert!(ran.stdout.contains("resumed after row"), "{}", ran.stdout);

@@ -203,12 +203,7 @@ fn interrupts_end_within_a_second_and_keep_the_checkpoint() {
     assert_eq!(folder.names(), ["edges.npy", "state"]);
 
     // In the middle of a pipe that nobody writes to.
-    let mut child = folder
-        .command("sparsify - --nodes 10 -o out.npz --progress json")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.piped("sparsify - --nodes 10 -o out.npz --progress json");
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"u,v\n0,1\n").unwrap();
     child.stderr.as_mut().unwrap().read_exact(&mut [0; 16]).unwrap();

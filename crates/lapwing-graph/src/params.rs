@@ -17,9 +17,7 @@ choices! {
         /// be nearest to itself.
         InnerProduct = "inner-product",
     }
-}
 
-choices! {
     /// Treatment of rows of zeros under the cosine metric; other metrics allow them.
     pub enum ZeroRows("zero_rows", default Error) {
         /// They are an error, which names the first one.
@@ -27,9 +25,7 @@ choices! {
         /// They are at distance 1 from every row, as if orthogonal to it.
         Allow = "allow",
     }
-}
 
-choices! {
     /// Which neighbor search.
     pub enum KnnMethod("knn_method", default Auto) {
         /// Whichever is faster for the size.
@@ -39,9 +35,7 @@ choices! {
         /// Overlapping partitions, repeated until the measured recall reaches its target.
         Partitions = "partitions",
     }
-}
 
-choices! {
     /// How a distance becomes an edge weight.
     pub enum Weighting("weights", default SelfTuning) {
         /// exp(−d²/(h²·σᵢσⱼ)), σᵢ the distance of row i to its last neighbor, h the bandwidth (Zelnik-Manor & Perona 2004,
@@ -59,9 +53,7 @@ choices! {
         /// Learned by the l2-degree model.
         LearnedL2 = "learned-l2",
     }
-}
 
-choices! {
     /// How the directed neighbor relation becomes an undirected graph.
     pub enum Symmetrize("symmetrize", default Mean) {
         /// An edge if either row is a neighbor of the other; the larger weight.

@@ -11,6 +11,13 @@ pub fn blobs(n: usize, d: usize, centers: usize) -> Features<'static> {
     Features::from_f32(n, d, blob_values(n, d, centers)).expect("n·d values were made")
 }
 
+/// `n` rows of `d` columns in clusters of width 1e-4 that are 1e4 from each other: products in f32 say nothing within one.
+pub fn tight_clusters(n: usize, d: usize, clusters: usize) -> Features<'static> {
+    let noise = dense_values(&blobs(n, d, 1));
+    let place = |at: usize| 1e4 * ((at / d % clusters) * (1 + at % d)) as f64 + 1e-5 * noise[at];
+    Features::from_f64(n, d, (0..n * d).map(place).collect()).expect("n·d values were made")
+}
+
 /// The values of dense features as f64, row-major.
 pub fn dense_values(features: &Features<'_>) -> Vec<f64> {
     let Features::Dense(dense) = features else { return Vec::new() };

@@ -4,6 +4,7 @@
 
 use std::arch::x86_64::*;
 
+use crate::inlined;
 use crate::simd::{DOUBLES, Doubles, Floats, Ints, LANES, Simd, check_transpose};
 
 /// Proof that the processor is of [`Level::Avx512`](crate::Level::Avx512).
@@ -47,41 +48,22 @@ impl Simd for Avx512 {
     type I32 = I32;
     type F64 = F64;
 
-    #[inline(always)]
-    fn splat(self, value: f32) -> F32 {
-        F32(unsafe { _mm512_set1_ps(value) })
-    }
-    #[inline(always)]
-    fn load(self, from: &[f32; LANES]) -> F32 {
-        F32(unsafe { _mm512_loadu_ps(from.as_ptr()) })
+    inlined! {
+        fn splat(self, value: f32) -> F32 = F32(unsafe { _mm512_set1_ps(value) });
+        fn load(self, from: &[f32; LANES]) -> F32 = F32(unsafe { _mm512_loadu_ps(from.as_ptr()) });
+        fn splat_int(self, value: i32) -> I32 = I32(unsafe { _mm512_set1_epi32(value) });
+        fn load_ints(self, from: &[i32; LANES]) -> I32 = I32(unsafe { _mm512_loadu_si512(from.as_ptr().cast()) });
+        fn splat_double(self, value: f64) -> F64 = F64(unsafe { _mm512_set1_pd(value) });
+        fn load_doubles(self, from: &[f64; DOUBLES]) -> F64 = F64(unsafe { _mm512_loadu_pd(from.as_ptr()) });
+        fn widen(self, from: &[f32; DOUBLES]) -> F64 = F64(unsafe { _mm512_cvtps_pd(_mm256_loadu_ps(from.as_ptr())) });
     }
     #[inline(always)]
     fn load_part(self, from: &[f32]) -> F32 {
         F32(unsafe { _mm512_maskz_loadu_ps(first_lanes(from.len()), from.as_ptr()) })
     }
     #[inline(always)]
-    fn splat_int(self, value: i32) -> I32 {
-        I32(unsafe { _mm512_set1_epi32(value) })
-    }
-    #[inline(always)]
-    fn load_ints(self, from: &[i32; LANES]) -> I32 {
-        I32(unsafe { _mm512_loadu_si512(from.as_ptr().cast()) })
-    }
-    #[inline(always)]
     fn load_ints_part(self, from: &[i32]) -> I32 {
         I32(unsafe { _mm512_maskz_loadu_epi32(first_lanes(from.len()), from.as_ptr()) })
-    }
-    #[inline(always)]
-    fn splat_double(self, value: f64) -> F64 {
-        F64(unsafe { _mm512_set1_pd(value) })
-    }
-    #[inline(always)]
-    fn load_doubles(self, from: &[f64; DOUBLES]) -> F64 {
-        F64(unsafe { _mm512_loadu_pd(from.as_ptr()) })
-    }
-    #[inline(always)]
-    fn widen(self, from: &[f32; DOUBLES]) -> F64 {
-        F64(unsafe { _mm512_cvtps_pd(_mm256_loadu_ps(from.as_ptr())) })
     }
 
     #[inline(always)]
@@ -162,25 +144,15 @@ macro_rules! binary {
 impl Floats for F32 {
     binary!(add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps, div: _mm512_div_ps, max: _mm512_max_ps);
 
-    #[inline(always)]
-    fn store(self, to: &mut [f32; LANES]) {
-        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), self.0) }
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, term.0) })
+    inlined! {
+        fn store(self, to: &mut [f32; LANES]) = unsafe { _mm512_storeu_ps(to.as_mut_ptr(), self.0) };
+        fn mul_add(self, factor: Self, term: Self) -> Self = Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, term.0) });
+        fn power_of_two(self) -> Self = Self(unsafe { _mm512_scalef_ps(_mm512_set1_ps(1.0), self.0) });
+        fn at_most(self, limit: Self) -> u32 = u32::from(unsafe { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, limit.0) });
     }
     #[inline(always)]
     fn round(self) -> Self {
         Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn power_of_two(self) -> Self {
-        Self(unsafe { _mm512_scalef_ps(_mm512_set1_ps(1.0), self.0) })
-    }
-    #[inline(always)]
-    fn at_most(self, limit: Self) -> u32 {
-        u32::from(unsafe { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, limit.0) })
     }
     #[inline(always)]
     fn select_less(self, other: Self, yes: Self, no: Self) -> Self {
@@ -201,17 +173,10 @@ impl Ints for I32 {
     type F32 = F32;
     binary!(add: _mm512_add_epi32, sub: _mm512_sub_epi32, xor: _mm512_xor_si512);
 
-    #[inline(always)]
-    fn add_byte_products(self, y: Self, z: Self) -> Self {
-        Self(unsafe { _mm512_dpbusd_epi32(self.0, y.0, z.0) })
-    }
-    #[inline(always)]
-    fn to_floats(self) -> F32 {
-        F32(unsafe { _mm512_cvtepi32_ps(self.0) })
-    }
-    #[inline(always)]
-    fn sum(self) -> i32 {
-        unsafe { _mm512_reduce_add_epi32(self.0) }
+    inlined! {
+        fn add_byte_products(self, y: Self, z: Self) -> Self = Self(unsafe { _mm512_dpbusd_epi32(self.0, y.0, z.0) });
+        fn to_floats(self) -> F32 = F32(unsafe { _mm512_cvtepi32_ps(self.0) });
+        fn sum(self) -> i32 = unsafe { _mm512_reduce_add_epi32(self.0) };
     }
 }
 

@@ -73,15 +73,26 @@ pub fn each_level<T>(work: impl Fn() -> T) -> Vec<T> {
         .collect()
 }
 
+/// Declares functions of one expression that are always inlined: `fn name(argument: Type) -> Out = expression;`.
+#[macro_export]
+macro_rules! inlined {
+    ($( fn $name:ident $(<$type:ident: $bound:path>)? ($($argument:tt)*) $(-> $out:ty)? = $body:expr; )+) => {$(
+        #[inline(always)]
+        fn $name $(<$type: $bound>)? ($($argument)*) $(-> $out)? {
+            $body
+        }
+    )+};
+}
+
 /// Declares a function that runs a kernel in the version for this processor.
 ///
 /// `dispatch! { pub fn name[T: Bound](argument: Type, …) -> Out = kernel }` calls `kernel(argument, …)`, which must be
 /// `#[inline(always)]`: it is compiled once for each [`Level`]. With `= kernel(simd)` the kernel takes the [`Simd`](crate::Simd) of the
-/// level as its first argument.
+/// level as its first argument; generic arguments may follow the name of a kernel.
 #[macro_export]
 macro_rules! dispatch {
     ($(#[$attribute:meta])* $access:vis fn $name:ident $([$($type:ident: $bound:path),+])?
-        ($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? = $kernel:ident $(($simd:ident))?) => {
+        ($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? = $kernel:ident $(::<$($of:tt),+>)? $(($simd:ident))?) => {
         $(#[$attribute])*
         #[allow(clippy::too_many_arguments)]
         #[inline]
@@ -94,13 +105,13 @@ macro_rules! dispatch {
                 fn avx512$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
                     // SAFETY: this function runs on processors of the level alone.
                     $(let $simd = unsafe { $crate::Avx512::trusted() };)?
-                    $kernel($($simd,)? $($arg),*)
+                    $kernel$(::<$($of),+>)?($($simd,)? $($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
                 fn avx2$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
                     // SAFETY: this function runs on processors of the level alone.
                     $(let $simd = unsafe { $crate::Avx2::trusted() };)?
-                    $kernel($($simd,)? $($arg),*)
+                    $kernel$(::<$($of),+>)?($($simd,)? $($arg),*)
                 }
                 match $crate::level() {
                     // SAFETY: the processor has the instructions of its level.
@@ -111,7 +122,7 @@ macro_rules! dispatch {
                 }
             }
             $(let $simd = $crate::Portable;)?
-            $kernel($($simd,)? $($arg),*)
+            $kernel$(::<$($of),+>)?($($simd,)? $($arg),*)
         }
     };
 }

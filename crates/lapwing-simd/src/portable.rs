@@ -2,6 +2,7 @@
 
 use std::array::from_fn;
 
+use crate::inlined;
 use crate::simd::{DOUBLES, Doubles, Floats, Ints, LANES, Simd};
 
 /// Arrays in place of vectors.
@@ -14,33 +15,14 @@ impl Simd for Portable {
     type I32 = [i32; LANES];
     type F64 = [f64; DOUBLES];
 
-    #[inline(always)]
-    fn splat(self, value: f32) -> Self::F32 {
-        [value; LANES]
-    }
-    #[inline(always)]
-    fn load(self, from: &[f32; LANES]) -> Self::F32 {
-        *from
-    }
-    #[inline(always)]
-    fn splat_int(self, value: i32) -> Self::I32 {
-        [value; LANES]
-    }
-    #[inline(always)]
-    fn load_ints(self, from: &[i32; LANES]) -> Self::I32 {
-        *from
-    }
-    #[inline(always)]
-    fn splat_double(self, value: f64) -> Self::F64 {
-        [value; DOUBLES]
-    }
-    #[inline(always)]
-    fn load_doubles(self, from: &[f64; DOUBLES]) -> Self::F64 {
-        *from
-    }
-    #[inline(always)]
-    fn widen(self, from: &[f32; DOUBLES]) -> Self::F64 {
-        from.map(f64::from)
+    inlined! {
+        fn splat(self, value: f32) -> Self::F32 = [value; LANES];
+        fn load(self, from: &[f32; LANES]) -> Self::F32 = *from;
+        fn splat_int(self, value: i32) -> Self::I32 = [value; LANES];
+        fn load_ints(self, from: &[i32; LANES]) -> Self::I32 = *from;
+        fn splat_double(self, value: f64) -> Self::F64 = [value; DOUBLES];
+        fn load_doubles(self, from: &[f64; DOUBLES]) -> Self::F64 = *from;
+        fn widen(self, from: &[f32; DOUBLES]) -> Self::F64 = from.map(f64::from);
     }
     #[inline(always)]
     fn transpose(self, from: &[f32], stride: usize, to: &mut [f32], to_stride: usize) {
@@ -68,39 +50,23 @@ impl Floats for [f32; LANES] {
     fn store(self, to: &mut [f32; LANES]) {
         *to = self;
     }
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        zip(self, other, |a, b| a + b)
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        zip(self, other, |a, b| a - b)
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        zip(self, other, |a, b| a * b)
-    }
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        zip(self, other, |a, b| a / b)
+    inlined! {
+        fn add(self, other: Self) -> Self = zip(self, other, |a, b| a + b);
+        fn sub(self, other: Self) -> Self = zip(self, other, |a, b| a - b);
+        fn mul(self, other: Self) -> Self = zip(self, other, |a, b| a * b);
+        fn div(self, other: Self) -> Self = zip(self, other, |a, b| a / b);
+        fn max(self, other: Self) -> Self = zip(self, other, |a, b| if a > b { a } else { b });
+        fn power_of_two(self) -> Self = self.map(|x| f32::from_bits(((x as i32 + 127) as u32) << 23));
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, term: Self) -> Self {
         from_fn(|lane| fused(self[lane], factor[lane], term[lane]))
     }
     #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        zip(self, other, |a, b| if a > b { a } else { b })
-    }
-    #[inline(always)]
     fn round(self) -> Self {
         // The sum with 1.5·2²³ has no bits left for a fraction.
         const WHOLE: f32 = 12_582_912.0;
         self.map(|x| (x + WHOLE) - WHOLE)
-    }
-    #[inline(always)]
-    fn power_of_two(self) -> Self {
-        self.map(|x| f32::from_bits(((x as i32 + 127) as u32) << 23))
     }
     #[inline(always)]
     fn at_most(self, limit: Self) -> u32 {
@@ -124,17 +90,12 @@ impl Floats for [f32; LANES] {
 impl Ints for [i32; LANES] {
     type F32 = [f32; LANES];
 
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        zip(self, other, i32::wrapping_add)
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        zip(self, other, i32::wrapping_sub)
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        zip(self, other, |a, b| a ^ b)
+    inlined! {
+        fn add(self, other: Self) -> Self = zip(self, other, i32::wrapping_add);
+        fn sub(self, other: Self) -> Self = zip(self, other, i32::wrapping_sub);
+        fn xor(self, other: Self) -> Self = zip(self, other, |a, b| a ^ b);
+        fn to_floats(self) -> Self::F32 = self.map(|x| x as f32);
+        fn sum(self) -> i32 = self.iter().fold(0, |sum, x| sum.wrapping_add(*x));
     }
     #[inline(always)]
     fn add_byte_products(self, y: Self, z: Self) -> Self {
@@ -142,14 +103,6 @@ impl Ints for [i32; LANES] {
             let (y, z) = (y.to_ne_bytes(), z.to_ne_bytes());
             (0..4).map(|at| i32::from(y[at]) * i32::from(z[at] as i8)).sum()
         }))
-    }
-    #[inline(always)]
-    fn to_floats(self) -> Self::F32 {
-        self.map(|x| x as f32)
-    }
-    #[inline(always)]
-    fn sum(self) -> i32 {
-        self.iter().fold(0, |sum, x| sum.wrapping_add(*x))
     }
 }
 

@@ -19,10 +19,6 @@ pub struct Cholesky {
     values: Vec<f64>,
 }
 
-fn not_definite() -> Error {
-    Error::param("matrix", "not positive definite", "a positive definite one")
-}
-
 struct Definite;
 
 impl Factorization for Definite {
@@ -32,7 +28,7 @@ impl Factorization for Definite {
         let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default()));
         let stack = MemStack::new(&mut memory);
         cholesky_in_place(top.as_mut(), Default::default(), Par::Seq, stack, Default::default())
-            .map_err(|_| not_definite())?;
+            .map_err(|LltError::NonPositivePivot { index }| indefinite(first + index))?;
         // A₂₁ ← A₂₁·L₁₁^(−T), the transpose of L₁₁⁻¹·A₂₁ᵀ.
         solve_lower_triangular_in_place(top.as_ref(), bottom.transpose_mut(), Par::Seq);
         Ok(())
@@ -57,10 +53,10 @@ impl Cholesky {
     pub fn factor(n: usize, mut values: Vec<f64>, run: &Run) -> Result<Self> {
         panels::factor(&mut Definite, n, &mut values, run, |_| ())?;
         // Zero pivots of a singular matrix may pass as rounding.
-        if (0..n).any(|at| !(values[at * n + at] > 0.0 && values[at * n + at].is_finite())) {
-            return Err(not_definite());
+        match (0..n).find(|&at| !(values[at * n + at] > 0.0 && values[at * n + at].is_finite())) {
+            None => Ok(Self { n, values }),
+            Some(column) => Err(indefinite(column)),
         }
-        Ok(Self { n, values })
     }
 
     /// Rows n.
@@ -86,6 +82,7 @@ pub(crate) fn indefinite(column: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::panels::PANEL;
 
     #[test]
     fn solutions_solve_the_system_for_any_number_of_threads() {

@@ -200,7 +200,8 @@ impl Distortion {
     }
 }
 
-fn dense_laplacian(graph: &Graph) -> Matrix {
+/// L = D − W with all its entries.
+pub fn dense_laplacian(graph: &Graph) -> Matrix {
     let n = graph.n_samples();
     let mut laplacian = Matrix::filled(n, n, 0.0);
     for row in 0..n {

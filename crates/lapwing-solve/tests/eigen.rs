@@ -1,10 +1,10 @@
 //! The smallest eigenpairs of Laplacians against dense eigenvectors, on graphs where iterations go wrong first.
 
-use lapwing_data::{Matrix, Run};
+use lapwing_data::Run;
 use lapwing_solve::Graph;
 use lapwing_solve::dense::eigen_symmetric;
 use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
-use lapwing_solve::testkit::{grid, nasty_graphs, neighbor_graph, preferential_attachment};
+use lapwing_solve::testkit::{dense_laplacian, grid, nasty_graphs, neighbor_graph, preferential_attachment};
 
 fn run() -> Run {
     Run::new(Some(2), 1).unwrap()
@@ -12,17 +12,6 @@ fn run() -> Run {
 
 fn iterative() -> EigenParams {
     EigenParams { max_dense: 0, ..EigenParams::default() }
-}
-
-fn dense_laplacian(graph: &Graph) -> Matrix {
-    let n = graph.n_samples();
-    let mut laplacian = Matrix::filled(n, n, 0.0);
-    for row in 0..n {
-        let (columns, weights) = graph.adjacency().row(row);
-        columns.iter().zip(weights).for_each(|(&column, w)| laplacian.row_mut(row)[column as usize] = -w);
-        laplacian.row_mut(row)[row] = graph.degree()[row];
-    }
-    laplacian
 }
 
 /// Residuals as they are told, orthonormal vectors, ascending values, null vectors for the components.

@@ -54,7 +54,7 @@ pub mod data {
     // What a fit reports, and what went wrong.
     #[doc(inline)]
     pub use lapwing_data::{
-        BadCells, BadColumn, BadColumns, Error, Fault, GraphSummary, Phase, Report, Result, SolveSummary,
+        BadCells, BadColumn, BadColumns, Error, Fault, GraphSummary, Phase, Report, Result, SolveSummary, Warning,
     };
 
     /// Parameters by their names, as files and command lines give them.
@@ -87,15 +87,15 @@ pub mod solve {
     // Systems of Laplacians, and bounds on the errors of their solutions.
     #[doc(inline)]
     pub use lapwing_solve::{
-        Certificate, Constraint, ErrorBounds, Goal, LaplacianInfo, LaplacianParams, LaplacianSolver,
-        PreconditionerChoice, RowError, Settled, Stop,
+        Certificate, ErrorBounds, FallbackLevel, Goal, LaplacianParams, LaplacianSolver, NormalizedSolver,
+        PreconditionerChoice, RowError, Settled, SolveInfo, Stop,
     };
     // Smoothing of many columns.
     #[doc(inline)]
-    pub use lapwing_solve::{Propagator, PropagatorParams};
+    pub use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
     // The smoothest eigenvectors.
     #[doc(inline)]
-    pub use lapwing_solve::eigen::{EigenInfo, EigenParams, Eigenpairs, smallest_eigenpairs};
+    pub use lapwing_solve::eigen::{EigenParams, Eigenpairs, smallest_eigenpairs};
 }
 
 /// Nearest neighbors, affinity graphs, sparsifiers, learned graphs.

@@ -19,7 +19,7 @@ use lapwing::models::{
 };
 use lapwing::prelude::*;
 use lapwing::solve::{
-    Constraint, EigenParams, LaplacianParams, LaplacianSolver, Propagator, PropagatorParams, smallest_eigenpairs,
+    EigenParams, LaplacianParams, LaplacianSolver, NormalizedSolver, Propagator, PropagatorParams, smallest_eigenpairs,
 };
 use lapwing::{Error, Result};
 
@@ -124,16 +124,16 @@ fn solvers_check_sizes_and_parameters() {
     refused(LaplacianSolver::new(&graph, Some(&[1.0]), params(), &run));
     refused(LaplacianSolver::new(&graph, Some(&[-1.0; N]), params(), &run));
     refused(LaplacianSolver::new(&graph, None, LaplacianParams { tol: f64::NAN, ..params() }, &run));
-    refused(LaplacianSolver::normalized(&graph, f64::NAN, params(), &run));
+    refused(NormalizedSolver::new(&graph, f64::NAN, params(), &run));
     let solver = LaplacianSolver::new(&graph, Some(&[1.0; N]), params(), &run).unwrap();
     let (short, right) = (Matrix::filled(3, 1, 1.0), Matrix::filled(N, 1, 1.0));
-    refused(solver.solve(&short, None, Constraint::None, &run));
-    refused(solver.solve(&right, Some(&short), Constraint::None, &run));
-    refused(solver.solve(&Matrix::filled(N, 1, f64::NAN), None, Constraint::None, &run));
+    refused(solver.solve(&short, None, &run));
+    refused(solver.solve(&right, Some(&short), &run));
+    refused(solver.solve(&Matrix::filled(N, 1, f64::NAN), None, &run));
     refused(solver.precondition(&short, &run));
-    let _ = solver.solve(&Matrix::filled(N, 0, 1.0), None, Constraint::None, &run);
+    let _ = solver.solve(&Matrix::filled(N, 0, 1.0), None, &run);
     let _ = LaplacianSolver::new(&Graph::from_edges(0, &[]).unwrap(), None, params(), &run)
-        .and_then(|solver| solver.solve(&Matrix::filled(0, 2, 1.0), None, Constraint::ZeroMean, &run));
+        .and_then(|solver| solver.solve(&Matrix::filled(0, 2, 1.0), None, &run));
     for n_pairs in [0, N + 1] {
         refused(smallest_eigenpairs(&graph, n_pairs, &EigenParams::default(), &run));
     }

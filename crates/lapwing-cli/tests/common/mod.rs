@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -48,6 +48,22 @@ impl Folder {
         command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
         command.env("NO_COLOR", "1");
         command
+    }
+
+    /// A run whose input and errors are pipes of the caller.
+    pub fn piped(&self, arguments: &str) -> Child {
+        self.command(arguments).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// A run that is killed as soon as it has written the file `checkpoint`.
+    pub fn kill_after(&self, checkpoint: &str, arguments: &str) {
+        let mut child = self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !self.path(checkpoint).exists() {
+            assert!(child.try_wait().unwrap().is_none(), "ended before its first checkpoint");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     }
 
     pub fn run(&self, arguments: &str) -> Ran {

@@ -1,16 +1,16 @@
 //! The two macros by which choices and parameters are declared.
 
-/// Declares an enumeration of named choices: `pub enum Name("parameter", default Variant) { Variant = "word", … }`.
+/// Declares enumerations of named choices: `pub enum Name("parameter", default Variant) { Variant = "word", … }`.
 ///
-/// It gets `ALL`, `NAMES`, `name()`, `parse()`, a `Default`, and the words as its serialized form.
+/// Each gets `ALL`, `NAMES`, `name()`, `parse()`, a `Default`, and the words as its serialized form.
 #[macro_export]
 macro_rules! choices {
-    (
+    ($(
         $(#[doc = $doc:literal])*
         $vis:vis enum $type:ident($what:literal, default $default:ident) {
             $( $(#[doc = $variant_doc:literal])* $variant:ident = $word:literal ),+ $(,)?
         }
-    ) => {
+    )+) => {$(
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[non_exhaustive]
@@ -65,7 +65,7 @@ macro_rules! choices {
                 $crate::params::Value::Word(self.name().into())
             }
         }
-    };
+    )+};
 }
 
 /// Declares a struct of parameters; see [the module](crate::params).

@@ -1,7 +1,10 @@
 //! Numbers and names as they are typed.
 
+use std::str::FromStr;
+
 /// Largest count: beyond it doubles skip whole numbers.
 const MOST: f64 = (1u64 << 53) as f64;
+
 /// A number except NaN; `inf` is allowed.
 pub fn real(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
@@ -13,48 +16,32 @@ pub fn real(text: &str) -> Result<f64, String> {
 /// A whole number, perhaps in thousands (k), millions (M), or thousands of millions (G), or as a power of ten: `15`, `100k`,
 /// `2.5M`, `1e6`.
 pub fn count(text: &str) -> Result<usize, String> {
-    const EXPECTED: &str = "expected a whole number, at least 0, such as 15, 100k or 2M";
-    let text = text.trim();
-    if let Ok(count) = text.parse() {
-        return Ok(count);
-    }
-    let (digits, unit) = split_unit(text);
-    let unit = match unit {
-        None => 1.0,
-        Some('k') => 1e3,
-        Some('m') => 1e6,
-        Some('g') => 1e9,
-        Some(_) => return Err(EXPECTED.into()),
+    let unit = |unit| match unit {
+        'k' => Some(1e3),
+        'm' => Some(1e6),
+        'g' => Some(1e9),
+        _ => None,
     };
-    scaled(digits, unit).and_then(|number| usize::try_from(number).ok()).ok_or_else(|| EXPECTED.into())
+    with_unit(text.trim(), unit).ok_or_else(|| "expected a whole number, at least 0, such as 15, 100k or 2M".into())
 }
 
 /// A number of bytes, perhaps in units of 2¹⁰ (k), 2²⁰ (M), 2³⁰ (G) or 2⁴⁰ (T), of which each may be followed by B or iB.
-pub(super) fn byte_count(text: &str) -> Result<u64, String> {
-    const EXPECTED: &str = "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)";
+pub fn byte_count(text: &str) -> Result<u64, String> {
     let text = text.trim();
-    if let Ok(bytes) = text.parse() {
-        return Ok(bytes);
-    }
-    let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
-    let text = text.strip_suffix('i').unwrap_or(text);
-    let (digits, unit) = split_unit(text);
-    let shift = match unit {
-        None => 0,
-        Some('k') => 10,
-        Some('m') => 20,
-        Some('g') => 30,
-        Some(_) => 40,
-    };
-    scaled(digits, (1u64 << shift) as f64).ok_or_else(|| EXPECTED.into())
+    let short = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let short = short.strip_suffix('i').unwrap_or(short);
+    let unit = |unit| "kmgt".find(unit).map(|at| (1u64 << (10 * (at + 1))) as f64);
+    with_unit(short, unit)
+        .ok_or_else(|| "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)".into())
 }
 
-/// The digits before a unit, and the unit in small letters.
-fn split_unit(text: &str) -> (&str, Option<char>) {
-    match text.chars().last().map(|unit| unit.to_ascii_lowercase()) {
-        Some(unit @ ('k' | 'm' | 'g' | 't')) => (&text[..text.len() - 1], Some(unit)),
-        _ => (text, None),
-    }
+/// A whole number; or a decimal one, perhaps times the value of the unit behind it, where that is whole.
+fn with_unit<N: FromStr + TryFrom<u64>>(text: &str, value_of: impl Fn(char) -> Option<f64>) -> Option<N> {
+    let whole = || {
+        let unit = text.chars().last().filter(char::is_ascii_alphabetic)?;
+        scaled(&text[..text.len() - 1], value_of(unit.to_ascii_lowercase())?)
+    };
+    text.parse().ok().or_else(|| N::try_from(whole().or_else(|| scaled(text, 1.0))?).ok())
 }
 
 /// A decimal number times a unit; `None` if the product is not whole.

@@ -6,7 +6,7 @@ use rand::RngExt;
 
 use super::*;
 use crate::knn::{Metric, ZeroRows};
-use crate::testkit::{blobs, dense_values};
+use crate::testkit::{blobs, dense_values, tight_clusters};
 use crate::{Graph, affinity_graph};
 use crate::{Symmetrize, Weighting};
 
@@ -111,10 +111,7 @@ fn ties_and_equal_rows_give_the_affinity_graph() {
 
 #[test]
 fn tight_clusters_far_from_the_origin_give_the_affinity_graph() {
-    let (n, d) = (400, 4);
-    let noise = dense_values(&blobs(n, d, 1));
-    let place = |at: usize| 1e4 * ((at / d % 8) * (1 + at % d)) as f64 + 1e-5 * noise[at];
-    let features = Features::from_f64(n, d, (0..n * d).map(place).collect()).unwrap();
+    let features = tight_clusters(400, 4, 8);
     for k in [7, 49, 80] {
         assert_all_same(&features, k, Metric::Euclidean, ZeroRows::Error);
     }

@@ -47,35 +47,13 @@ pub(super) fn row_sums<R: SquaredDistance, O: Offset>(
 dispatch! {
     pub(crate) fn row_sums_near[R: SquaredDistance, O: Offset](
         support: &Support<R>, sparsity: f64, offsets: &[O], first: usize, out: &mut RowSums<'_>
-    ) = row_sums_near_plain
+    ) = row_sums_of::<false, R, O>
 }
 
 dispatch! {
     pub(crate) fn row_sums_far[R: SquaredDistance, O: Offset](
         support: &Support<R>, sparsity: f64, offsets: &[O], first: usize, out: &mut RowSums<'_>
-    ) = row_sums_far_plain
-}
-
-#[inline(always)]
-fn row_sums_near_plain<R: SquaredDistance, O: Offset>(
-    support: &Support<R>,
-    sparsity: f64,
-    offsets: &[O],
-    first: usize,
-    out: &mut RowSums<'_>,
-) {
-    row_sums_of::<false, R, O>(support, sparsity, offsets, first, out);
-}
-
-#[inline(always)]
-fn row_sums_far_plain<R: SquaredDistance, O: Offset>(
-    support: &Support<R>,
-    sparsity: f64,
-    offsets: &[O],
-    first: usize,
-    out: &mut RowSums<'_>,
-) {
-    row_sums_of::<true, R, O>(support, sparsity, offsets, first, out);
+    ) = row_sums_of::<true, R, O>
 }
 
 #[inline(always)]
@@ -292,8 +270,8 @@ mod tests {
             (degree, squares, counts, active)
         }
         let found = sums(row_sums, &support, &plain);
-        assert_eq!(found, sums(row_sums_near_plain, &support, &plain));
-        assert_eq!(found, sums(row_sums_far_plain, &support, &plain));
+        assert_eq!(found, sums(row_sums_of::<false, _, _>, &support, &plain));
+        assert_eq!(found, sums(row_sums_of::<true, _, _>, &support, &plain));
         assert_eq!(found, sums(row_sums_far, &support, &plain));
         let twin = sums(row_sums, &support, &based);
         for row in 0..n {

@@ -14,9 +14,7 @@ choices! {
         /// (a/2)·‖d‖² at total degree n: degrees are alike, and rows far from all others may have none.
         L2 = "l2",
     }
-}
 
-choices! {
     /// How the weights of a learned graph are found.
     pub enum LearnSolver("solver", default Auto) {
         /// Newton.

@@ -8,6 +8,7 @@ use lapwing_data::SolveSummary;
 /// Why a solve ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stop {
     /// Every column reached the tolerance.
     #[default]
@@ -37,6 +38,7 @@ impl Stop {
 
 /// How a solve went, column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct SolveInfo {
     /// Iterations of each column (s), of all attempts together.
     pub iterations: Vec<usize>,

@@ -6,7 +6,7 @@
 //! distance for bytes. Sums of bytes are exact, those of f32 are taken in word order with one rounding per word, so that
 //! kernels give the same bits at every level of processors (but for f32 where the processor does not fuse).
 
-use lapwing_simd::{Floats as _, Ints, LANES, Simd, lanes};
+use lapwing_simd::{Floats as _, Ints, LANES, Simd, inlined, lanes};
 
 /// The words of a row.
 pub(crate) trait Element: Send + Sync + Sized + 'static {
@@ -24,7 +24,10 @@ pub(crate) trait Element: Send + Sync + Sized + 'static {
     /// Norm of a row as it enters a search distance on the left and on the right.
     fn norms(row: &[Self::Word]) -> (Self::Norm, Self::Norm);
     /// Sums of zero.
-    fn zero<S: Simd>(simd: S) -> Self::Lanes<S>;
+    #[inline(always)]
+    fn zero<S: Simd>(simd: S) -> Self::Lanes<S> {
+        Self::splat(simd, bytemuck::Zeroable::zeroed())
+    }
     /// Sixteen words.
     fn load<S: Simd>(simd: S, words: &[Self::Word; LANES]) -> Self::Lanes<S>;
     /// A word of the row on the left, sixteen times.
@@ -46,29 +49,15 @@ impl Element for Floats {
     type Lanes<S: Simd> = S::F32;
     const SQUARED: f32 = 2.0;
 
-    #[inline(always)]
-    fn to_right(word: f32) -> f32 {
-        word
+    inlined! {
+        fn to_right(word: f32) -> f32 = word;
+        fn load<S: Simd>(simd: S, words: &[f32; LANES]) -> S::F32 = simd.load(words);
+        fn splat<S: Simd>(simd: S, word: f32) -> S::F32 = simd.splat(word);
+        fn step<S: Simd>(sums: S::F32, left: S::F32, right: S::F32) -> S::F32 = left.mul_add(right, sums);
     }
     fn norms(row: &[f32]) -> (f32, f32) {
         let half = row.iter().map(|x| x * x).sum::<f32>() / 2.0;
         (half, half)
-    }
-    #[inline(always)]
-    fn zero<S: Simd>(simd: S) -> S::F32 {
-        simd.splat(0.0)
-    }
-    #[inline(always)]
-    fn load<S: Simd>(simd: S, words: &[f32; LANES]) -> S::F32 {
-        simd.load(words)
-    }
-    #[inline(always)]
-    fn splat<S: Simd>(simd: S, word: f32) -> S::F32 {
-        simd.splat(word)
-    }
-    #[inline(always)]
-    fn step<S: Simd>(sums: S::F32, left: S::F32, right: S::F32) -> S::F32 {
-        left.mul_add(right, sums)
     }
     #[inline(always)]
     fn finish<S: Simd>(simd: S, sums: S::F32, left: f32, right: &[f32; LANES]) -> S::F32 {
@@ -107,9 +96,11 @@ impl Element for Bytes {
     type Lanes<S: Simd> = S::I32;
     const SQUARED: f32 = 1.0;
 
-    #[inline(always)]
-    fn to_right(word: i32) -> i32 {
-        word ^ Self::SIGNS
+    inlined! {
+        fn to_right(word: i32) -> i32 = word ^ Self::SIGNS;
+        fn load<S: Simd>(simd: S, words: &[i32; LANES]) -> S::I32 = simd.load_ints(words);
+        fn splat<S: Simd>(simd: S, word: i32) -> S::I32 = simd.splat_int(word);
+        fn step<S: Simd>(sums: S::I32, left: S::I32, right: S::I32) -> S::I32 = sums.add_byte_products(left, right);
     }
     fn norms(row: &[i32]) -> (i32, i32) {
         let bytes: &[u8] = bytemuck::cast_slice(row);
@@ -117,22 +108,6 @@ impl Element for Bytes {
         let squares = bytes.iter().map(|y| signed(y) * signed(y)).sum::<i32>();
         let sum = bytes.iter().map(signed).sum::<i32>();
         (squares, squares + 256 * sum)
-    }
-    #[inline(always)]
-    fn zero<S: Simd>(simd: S) -> S::I32 {
-        simd.splat_int(0)
-    }
-    #[inline(always)]
-    fn load<S: Simd>(simd: S, words: &[i32; LANES]) -> S::I32 {
-        simd.load_ints(words)
-    }
-    #[inline(always)]
-    fn splat<S: Simd>(simd: S, word: i32) -> S::I32 {
-        simd.splat_int(word)
-    }
-    #[inline(always)]
-    fn step<S: Simd>(sums: S::I32, left: S::I32, right: S::I32) -> S::I32 {
-        sums.add_byte_products(left, right)
     }
     #[inline(always)]
     fn finish<S: Simd>(simd: S, sums: S::I32, left: i32, right: &[i32; LANES]) -> S::F32 {

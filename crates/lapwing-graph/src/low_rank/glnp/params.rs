@@ -16,9 +16,7 @@ choices! {
         /// The published accelerated gradient (Petegrosso et al. 2017) with its errors corrected, for comparison.
         PaperGradient = "apgd-paper",
     }
-}
 
-choices! {
     /// Start of a learned factor F.
     pub enum GlnpStart("glnp_start", default KMeans) {
         /// The clusters of k-means: Q starts at their inertia.

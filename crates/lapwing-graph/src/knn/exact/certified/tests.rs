@@ -4,7 +4,7 @@ use lapwing_data::Csr;
 
 use super::*;
 use crate::knn::{KnnMethod, Metric, kneighbors, query};
-use crate::testkit::{blobs, brute_force, dense_values};
+use crate::testkit::{blobs, brute_force, dense_values, tight_clusters};
 
 fn run() -> Run {
     Run::new(Some(2), 0).unwrap()
@@ -39,11 +39,8 @@ fn expected(features: &Features<'_>, k: usize, metric: Metric) -> Neighbors {
 
 #[test]
 fn tight_clusters_far_apart_are_ranked_exactly() {
-    // 12 clusters of width 1e-4, 1e4 from each other: products in f32 cannot order the rows within one.
-    let (n, d) = (600, 5);
-    let noise = dense_values(&blobs(n, d, 1));
-    let place = |at: usize| 1e4 * ((at / d % 12) * (1 + at % d)) as f64 + 1e-5 * noise[at];
-    let features = Features::from_f64(n, d, (0..n * d).map(place).collect()).unwrap();
+    let n = 600;
+    let features = tight_clusters(n, 5, 12);
     let found = kneighbors(&features, &params(7, Metric::Euclidean), &run()).unwrap().0;
     let truth = brute_force(&features, 7, Metric::Euclidean);
     assert_eq!(found, expected(&features, 7, Metric::Euclidean));

@@ -1,0 +1,72 @@
+"""Attributes that estimators share, as sections of their docstrings have them."""
+
+#: Of every fit.
+FIT = """\
+reached_ : ndarray of shape (n_samples,), bool
+    Whether a label or value reaches the row.
+n_iter_, residual_, converged_ : int, float, bool
+    Iterations of the slowest column or problem, largest relative residual, whether all of them reached `tol`; 0 or 1, 0 and
+    True where nothing is iterated.
+report_ : dict
+    The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
+n_features_in_ : int
+    Columns of X; rows of the graph where a graph stands for the features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where X had string names for all.
+"""
+
+#: Of classifiers.
+CLASSES = """\
+transduction_ : ndarray of shape (n_samples,)
+    Label of every row of the fit.
+label_distributions_ : ndarray of shape (n_samples, n_classes)
+    Shares of the classes; rows are finite and sum to 1. The prior in rows that no label reaches.
+scores_ : ndarray of shape (n_samples, n_classes)
+    Scores before any normalizing; NaN in rows that no label reaches.
+confidence_ : ndarray of shape (n_samples,)
+    Share of the chosen class in the label distribution.
+classes_ : ndarray of shape (n_classes,)
+    Distinct given labels, ascending; 0..c−1 for soft labels.
+"""
+
+#: Of regressors.
+VALUES = """\
+transduction_ : ndarray of shape (n_samples,)
+    Value of every row of the fit.
+scores_ : ndarray of shape (n_samples,)
+    The same, NaN in rows that no value reaches.
+"""
+
+#: Where labels may be certified.
+CERTIFIED = """\
+certified_ : ndarray of shape (n_samples,), bool, or None
+    Whether the label equals that of the exact solution of this graph, whatever the solver; never so for ties and for rows that
+    no label reaches. None without `certify`, and where labels of a sparsified graph are refined on all edges.
+n_uncertified_ : int or None
+    Rows that a label reaches and whose label is not certified.
+score_radius_ : ndarray of shape (n_samples,) or None
+    Bound on the error that the solver leaves in the row's scores, infinite where none is known.
+"""
+
+#: Of kernel machines.
+MACHINE = """\
+coefficients_ : ndarray of shape (n_rows, n_problems)
+    α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
+    of the features for a linear kernel. One problem for values and for two classes, else one for each class.
+bias_ : ndarray of shape (n_problems,)
+    b; for values without a fitted bias the mean that was taken off.
+objective_ : ndarray of shape (n_problems,)
+    Value of the objective; in the dual that with the hinge and without the ½.
+"""
+
+#: Of networks.
+NETWORK = """\
+layer_weights_ : ndarray of shape (n_features, n_columns)
+    W, of a column for values and of one for each class; with a hidden layer a list of both.
+bias_ : ndarray of shape (n_columns,)
+    b; with a hidden layer a list of both.
+graph_reg_ : float
+    λ, as given or chosen.
+loss_curve_ : ndarray of shape (n_iter_ + 1,)
+    Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
+"""
