@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lapwing::data::Report;
 use lapwing::graph::KnnParams;
-use lapwing_graph::Cells;
+use lapwing_graph::IndexCells;
 use lapwing_models::LazyIndex;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -32,7 +32,7 @@ impl NeighborIndex {
     #[pyo3(signature = (cells=None))]
     fn new(cells: Option<CellsInput<'_>>) -> PyResult<Self> {
         let Some(CellsInput(ids, starts, n_probes, recall, recall_error)) = cells else { return Ok(Self::default()) };
-        let cells = Cells { ids: vector(&ids)?, starts: vector(&starts)?, n_probes, recall, recall_error };
+        let cells = IndexCells { ids: vector(&ids)?, starts: vector(&starts)?, n_probes, recall, recall_error };
         Ok(Self(Arc::new(LazyIndex::kept(cells))))
     }
 
@@ -50,7 +50,7 @@ impl NeighborIndex {
         control.run(py, |run| {
             params.check(&features, run)?;
             let index = Report::default().time("index", run, |_| self.0.of(&features, &params, run))?;
-            let facts = |cells: &Cells| (cells.len(), cells.n_probes, cells.recall, cells.recall_error);
+            let facts = |cells: &IndexCells| (cells.len(), cells.n_probes, cells.recall, cells.recall_error);
             Ok(index.map(|index| facts(index.cells())))
         })
     }
@@ -73,7 +73,7 @@ impl NeighborIndex {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
-        let parts = |cells: &Cells| {
+        let parts = |cells: &IndexCells| {
             let arrays = (PyArray1::from_slice(py, &cells.ids), PyArray1::from_slice(py, &cells.starts));
             (arrays.0, arrays.1, cells.n_probes, cells.recall, cells.recall_error)
         };

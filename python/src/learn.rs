@@ -100,7 +100,7 @@ pub fn learn_weights<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let n = count("n_samples", n_samples).map_err(to_py)?;
     let model = LearnModel::parse(model).map_err(to_py)?;
-    let params = LearnParams::of_regularizers(model, regularizers.0, regularizers.1).map_err(to_py)?;
+    let params = LearnParams::from_regularizers(model, regularizers.0, regularizers.1).map_err(to_py)?;
     let LearnParams { solver, tol, max_iter, .. } = filled(parameters)?;
     let params = LearnParams { solver, tol, max_iter, ..params };
     let start = start.as_ref().map(|start| start.as_slice()).transpose()?;

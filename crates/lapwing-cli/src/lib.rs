@@ -127,7 +127,7 @@ fn whole_command(name: Option<&str>, subject: &Subject) -> clap::Command {
 
 /// The program's commands with the parameters of every method: for completions, and to look up which parameters have options.
 fn command_of_all() -> clap::Command {
-    let add = |command: clap::Command| Subject::of_all(command.get_name()).add_to(command);
+    let add = |command: clap::Command| Subject::all(command.get_name()).add_to(command);
     Cli::command().mut_subcommands(add)
 }
 

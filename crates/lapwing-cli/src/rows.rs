@@ -14,7 +14,7 @@ use crate::options::{LabelOptions, TableOptions};
 const GENERATED: &str = "generated:";
 
 /// Rows as a stream.
-pub enum Rows {
+pub enum RowStream {
     File(RowFile),
     Generated(GeneratedRows),
 }
@@ -29,7 +29,7 @@ pub fn generated(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix(GENERATED)
 }
 
-impl Rows {
+impl RowStream {
     /// Opens a file, or parses `generated:ROWSxCOLUMNSxCLASSES`.
     pub fn open(path: &Path, table: &TableOptions, labels: Option<&LabelOptions>, run: &Run) -> Result<Self, Failure> {
         let Some(sizes) = generated(path) else {

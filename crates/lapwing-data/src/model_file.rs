@@ -291,7 +291,7 @@ impl ModelFile {
     pub fn load(path: &Path) -> Result<Self> {
         let (file, length) = open_filled(path)?;
         let checked = checksum::check(file, length).map_err(|e| Error::io(path, e))?;
-        Self::of_map(&map(path)?, checked, path)
+        Self::from_map(&map(path)?, checked, path)
     }
 
     /// Reads a model from the bytes of its file, which are copied; messages call it `name`.
@@ -305,10 +305,10 @@ impl ModelFile {
         map[..bytes.len()].copy_from_slice(bytes);
         let map = map.make_read_only().map_err(|e| Error::io(name, e))?;
         let checked = checksum::check(bytes, bytes.len() as u64).map_err(|e| Error::io(name, e))?;
-        Self::of_map(&Arc::new(map), checked, name)
+        Self::from_map(&Arc::new(map), checked, name)
     }
 
-    fn of_map(map: &Arc<Mmap>, checked: Checked, path: &Path) -> Result<Self> {
+    fn from_map(map: &Arc<Mmap>, checked: Checked, path: &Path) -> Result<Self> {
         let damaged =
             || Error::format(path, None, "the file is damaged or cut short; write it anew, or bring back a copy of it");
         if checked == Checked::Damaged {

@@ -107,10 +107,10 @@ pub(crate) fn merge<V: Copy>(a: &[(u32, V)], b: &[(u32, V)], mut visit: impl FnM
 }
 
 /// Rows of a sparse matrix: where they start (n + 1), columns, values.
-pub(crate) type Rows<V> = (Vec<u64>, Vec<u32>, Vec<V>);
+pub(crate) type SparseRows<V> = (Vec<u64>, Vec<u32>, Vec<V>);
 
 /// Rows of a sparse matrix, whose entries `visit(scratch, row, emit)` emits in order; it is called twice for each row.
-pub(crate) fn assemble<V, S>(n: usize, visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync) -> Rows<V>
+pub(crate) fn assemble<V, S>(n: usize, visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync) -> SparseRows<V>
 where
     V: Copy + Default + Send,
     S: Default + Send,
@@ -125,7 +125,10 @@ where
 }
 
 /// As [`assemble`], where place i + 1 of `starts` already has the number of entries of row i; `visit` is called once for each row.
-pub(crate) fn fill<V, S>(mut starts: Vec<u64>, visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync) -> Rows<V>
+pub(crate) fn fill<V, S>(
+    mut starts: Vec<u64>,
+    visit: impl Fn(&mut S, usize, &mut dyn FnMut(u32, V)) + Sync,
+) -> SparseRows<V>
 where
     V: Copy + Default + Send,
     S: Default + Send,

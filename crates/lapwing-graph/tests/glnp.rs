@@ -61,7 +61,7 @@ fn digits_follow_their_known_curves() {
     let fit = |solver, start| {
         let params = GlnpParams { rank: RANK, solver, start, max_iter: 60, tol: 0.0, ..GlnpParams::default() };
         let clock = Instant::now();
-        let found = glnp(&features, Some(GlnpCenters { values: &centers, shift: &[] }), &params, &run).unwrap();
+        let found = glnp(&features, Some(GlnpCenters { values: &centers, offset: &[] }), &params, &run).unwrap();
         let milliseconds = clock.elapsed().as_secs_f64() * 1e3 / found.n_passes as f64;
         let shares = shares(&found);
         eprintln!("{solver:?} {start:?}: {shares:.3?}, {} passes of {milliseconds:.1} ms", found.n_passes);

@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use lapwing_data::{Error, Features, Matrix, Result, Run};
 use lapwing_graph::learn::single_node_weights;
 use lapwing_graph::{
-    AffinityGraph, Cells, GraphParams, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors, SELF_TUNING_BANDWIDTH,
-    Weighting, Widths, ZeroRows, query,
+    AffinityGraph, GraphParams, IndexCells, KnnMethod, KnnParams, Metric, NeighborIndex, Neighbors,
+    SELF_TUNING_BANDWIDTH, Weighting, Widths, ZeroRows, query,
 };
 use rayon::prelude::*;
 
@@ -172,18 +172,18 @@ pub struct Extended {
 /// An index of the fitted rows, built by the first query.
 #[derive(Debug, Default)]
 pub struct LazyIndex {
-    kept: Option<Cells>,
+    kept: Option<IndexCells>,
     ready: OnceLock<NeighborIndex>,
 }
 
 impl LazyIndex {
     /// An index that is restored from the cells in a saved model.
-    pub fn kept(cells: Cells) -> Self {
+    pub fn kept(cells: IndexCells) -> Self {
         Self { kept: Some(cells), ready: OnceLock::new() }
     }
 
     /// The cells to save, if the index was built or restored.
-    pub fn cells(&self) -> Option<&Cells> {
+    pub fn cells(&self) -> Option<&IndexCells> {
         self.ready.get().map(NeighborIndex::cells).or(self.kept.as_ref())
     }
 
@@ -237,7 +237,7 @@ impl LazyIndex {
 impl<'a> NeighborExtension<'a> {
     /// The extension of `affinity`, the graph that `graph` built from the features of `problem`. `None` without features, or
     /// without the kernel widths that the weights need.
-    pub(crate) fn of_graph(
+    pub(crate) fn from_graph(
         problem: &Problem<'_, 'a>,
         affinity: &AffinityGraph,
         graph: &GraphParams,
@@ -258,7 +258,12 @@ impl<'a> NeighborExtension<'a> {
     }
 
     /// Gives each new row the scores (l, c) of the nearest of the rows `features` (l, d).
-    pub(crate) fn of_nearest(features: Features<'a>, metric: Metric, zero_rows: ZeroRows, scores: Arc<Matrix>) -> Self {
+    pub(crate) fn from_nearest(
+        features: Features<'a>,
+        metric: Metric,
+        zero_rows: ZeroRows,
+        scores: Arc<Matrix>,
+    ) -> Self {
         let graph = GraphParams {
             n_neighbors: 1,
             metric,
@@ -298,7 +303,7 @@ impl<'a> NeighborExtension<'a> {
                 out.iter_mut().zip(&found.plain).for_each(|(value, plain)| *value = plain / found.reached);
             }
         })?;
-        let mean = |found: &Sums| if found.total > 0.0 { found.error / found.total } else { found.plain_error };
+        let mean = |found: &NeighborSums| if found.total > 0.0 { found.error / found.total } else { found.plain_error };
         let errors = self.errors.as_ref().map(|_| found.iter().map(mean).collect());
         Ok(Extended { scores, errors })
     }
@@ -318,7 +323,7 @@ impl<'a> NeighborExtension<'a> {
         new: &Features<'_>,
         run: &Run,
         finish: impl Fn(&Found, &mut [f64]) + Sync,
-    ) -> Result<(Matrix, Vec<Sums>)> {
+    ) -> Result<(Matrix, Vec<NeighborSums>)> {
         let n = self.features.n_rows();
         if self.scores.n_rows() != n {
             return Err(Error::shape(
@@ -337,13 +342,17 @@ impl<'a> NeighborExtension<'a> {
         }
         let neighbors = self.index.query(&self.features, new, &self.knn(), run)?;
         let c = self.scores.n_cols();
-        let (mut out, mut sums) = (Matrix::filled(new.n_rows(), c, 0.0), vec![Sums::default(); new.n_rows()]);
+        let (mut out, mut sums) = (Matrix::filled(new.n_rows(), c, 0.0), vec![NeighborSums::default(); new.n_rows()]);
         run.install(|| {
             let rows = out.values_mut().par_chunks_mut(c.max(1)).zip(&mut sums).with_min_len(256).enumerate();
             rows.for_each(|(row, (out, sums))| {
                 let found = self.row(&neighbors, row, out);
                 finish(&found, out);
-                *sums = Sums { total: found.total, error: found.error, plain_error: found.plain_error / found.reached };
+                *sums = NeighborSums {
+                    total: found.total,
+                    error: found.error,
+                    plain_error: found.plain_error / found.reached,
+                };
             });
         });
         Ok((out, sums))
@@ -414,7 +423,7 @@ struct Found {
 
 /// Sums over the neighbors of a new row, without those of scores.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct NeighborSums {
     /// Sum of the weights.
     total: f64,
     /// Sum of weight times error.

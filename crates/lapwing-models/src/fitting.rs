@@ -130,7 +130,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         notes::classes(&mut self.report, targets);
         let (rule, labeling) = self.report.time("decide", run, |report| {
             run.install(|| {
-                let mut rule = Rule::of_largest(targets.mean());
+                let mut rule = Rule::largest(targets.mean());
                 rule.temperature = match temperature {
                     Temperature::Fixed(temperature) => temperature,
                     Temperature::Fitted(temperature) => {

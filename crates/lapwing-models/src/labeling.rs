@@ -56,7 +56,7 @@ impl Labeling {
 
 impl Rule {
     /// The largest score decides, among the classes that have a label; `mean` (c) are their frequencies. No temperature yet.
-    pub(crate) fn of_largest(mean: Vec<f64>) -> Self {
+    pub(crate) fn largest(mean: Vec<f64>) -> Self {
         Self { offset: vec![0.0; mean.len()], scale: present(&mean), temperature: None, prior: mean }
     }
 

@@ -126,7 +126,7 @@ pub struct Plan {
 
 impl Plan {
     /// The plan with these parts.
-    pub(crate) fn of_steps(n_samples: usize, n_edges: usize, passes: usize, steps: Vec<PlanStep>) -> Self {
+    pub(crate) fn from_steps(n_samples: usize, n_edges: usize, passes: usize, steps: Vec<PlanStep>) -> Self {
         let peak_bytes = steps.iter().map(|step| step.peak_bytes).max().unwrap_or(0);
         Self { n_samples, n_edges, peak_bytes, passes, steps }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::write::Staged;
 use lapwing_data::{Buffer, ClassNames, Dense, DenseValues, Error, Features, Matrix, Result, Run, Standardizer};
-use lapwing_graph::{Cells, Graph, GraphParams, Weighting, Widths};
+use lapwing_graph::{Graph, GraphParams, IndexCells, Weighting, Widths};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -188,7 +188,7 @@ pub(crate) fn store_neighbors(neighbors: &NeighborExtension<'_>, file: &mut Mode
     let meta = NeighborMeta {
         graph: graph.clone(),
         width: if let Widths::One(width) = widths { Some(*width) } else { None },
-        index: index.cells().map(|&Cells { n_probes, recall, recall_error, .. }| IndexMeta {
+        index: index.cells().map(|&IndexCells { n_probes, recall, recall_error, .. }| IndexMeta {
             n_probes,
             recall,
             recall_error,
@@ -277,8 +277,8 @@ pub(crate) fn stored_neighbors(file: &ModelFile, n_classes: usize) -> Result<Nei
 }
 
 /// The cells of the index of `n` rows.
-fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<Cells> {
-    let cells = Cells {
+fn cells(file: &ModelFile, meta: IndexMeta, n: usize) -> Result<IndexCells> {
+    let cells = IndexCells {
         ids: file.array::<u32>("index.ids", &[Some(n)])?.1.as_slice().to_vec(),
         starts: file.array::<u64>("index.starts", &[None])?.1.as_slice().to_vec(),
         n_probes: meta.n_probes,

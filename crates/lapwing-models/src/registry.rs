@@ -373,7 +373,7 @@ fn sizes(name: &str, params: &MethodParams) -> Option<SizeParams> {
 /// Low-rank propagation, named after its factor if the method fixes it.
 fn low_rank_of(spec: &MethodSpec, params: &MethodParams) -> Result<LowRank> {
     match spec.factor {
-        Some(factor) => LowRank::of_factor(factor, &params.low_rank),
+        Some(factor) => LowRank::with_factor(factor, &params.low_rank),
         None => LowRank::new(params.low_rank.clone()),
     }
 }

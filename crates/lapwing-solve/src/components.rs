@@ -28,7 +28,7 @@ impl Components {
     /// # Complexity
     /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row on the way.
     #[doc(hidden)]
-    pub fn of<T>(adjacency: &Csr<T>) -> Self {
+    pub fn new<T>(adjacency: &Csr<T>) -> Self {
         let n = adjacency.n_rows();
         let mut sets = DisjointSets::new(n);
         for row in 0..n {
@@ -83,7 +83,7 @@ mod tests {
     fn components_are_numbered_by_their_first_row() {
         let edges = [(0, 3), (3, 5), (1, 2)];
         let both: Vec<_> = edges.iter().flat_map(|&(u, v)| [(u, v, 1.0), (v, u, 1.0)]).collect();
-        let components = Components::of(&Csr::from_entries(6, 6, &both).unwrap());
+        let components = Components::new(&Csr::from_entries(6, 6, &both).unwrap());
         assert_eq!(components.id, [0, 1, 1, 0, 2, 0]);
         assert_eq!(components.sizes, [3, 2, 1]);
         assert_eq!(components.holding(&[2, 4]), [false, true, true]);
@@ -98,7 +98,7 @@ mod tests {
         }
         edges.extend([(0, 20), (10, 29)]);
         let both: Vec<_> = edges.iter().flat_map(|&(u, v)| [(u, v, 1.0), (v, u, 1.0)]).collect();
-        let components = Components::of(&Csr::from_entries(30, 30, &both).unwrap());
+        let components = Components::new(&Csr::from_entries(30, 30, &both).unwrap());
         assert_eq!(components.id[20], components.id[0]);
         assert_eq!(components.id[29], components.id[10]);
         assert_ne!(components.id[0], components.id[10]);

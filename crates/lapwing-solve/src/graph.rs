@@ -152,7 +152,7 @@ impl Graph {
 
     /// Connected components.
     pub fn components(&self) -> Components {
-        Components::of(&self.adjacency)
+        Components::new(&self.adjacency)
     }
 
     /// Summary of the graph, whose components are `components`.

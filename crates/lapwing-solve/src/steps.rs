@@ -32,7 +32,7 @@ pub(crate) struct Correction<'a> {
 }
 
 /// Sums over the rows after a step, for each column: r², r, and where M⁻¹ has a diagonal also rᵀM⁻¹r and wᵀM⁻¹r.
-pub(crate) struct Sums {
+pub(crate) struct StepSums {
     values: Vec<f64>,
     /// What the coarse part of M⁻¹ adds to the rows of each cell (k, s).
     pub lift: Vec<f64>,
@@ -42,7 +42,7 @@ const SUMS: usize = 4;
 /// Of r·z, w·z, r·v.
 const PRODUCTS: usize = 3;
 
-impl Sums {
+impl StepSums {
     fn of(&self, at: usize) -> &[f64] {
         &self.values[at * SUMS..(at + 1) * SUMS]
     }
@@ -112,18 +112,18 @@ impl<'a> Correction<'a> {
     }
 
     /// Mean of each column of the residual.
-    pub fn mean(&self, sums: &Sums, n: usize) -> Vec<f64> {
+    pub fn mean(&self, sums: &StepSums, n: usize) -> Vec<f64> {
         (0..sums.len()).map(|at| if self.centers { sums.of(at)[1] / n as f64 } else { 0.0 }).collect()
     }
 
     /// ‖r‖² of a column, its mean taken off where that is to be.
-    pub fn square(&self, sums: &Sums, at: usize, n: usize) -> f64 {
+    pub fn square(&self, sums: &StepSums, at: usize, n: usize) -> f64 {
         let [square, sum] = [sums.of(at)[0], sums.of(at)[1]];
         if self.centers { (square - sum * (sum / n as f64)).max(0.0) } else { square }
     }
 
     /// c and rᵀz of each column, where M⁻¹ has a diagonal.
-    pub fn diagonal_products(&self, sums: &Sums) -> (Vec<f64>, Vec<f64>) {
+    pub fn diagonal_products(&self, sums: &StepSums) -> (Vec<f64>, Vec<f64>) {
         let one = |at: usize| {
             let [_, sum, rz, wz] = *sums.of(at) else { return (0.0, 0.0) };
             let c = wz / self.norm;
@@ -147,7 +147,13 @@ impl<'a> Correction<'a> {
 }
 
 /// r ← r − q·diag(step) − mean, and its sums.
-pub(crate) fn descend<R: Real>(r: &mut [R], q: &[R], step: &[f64], mean: &[f64], correction: &Correction<'_>) -> Sums {
+pub(crate) fn descend<R: Real>(
+    r: &mut [R],
+    q: &[R],
+    step: &[f64],
+    mean: &[f64],
+    correction: &Correction<'_>,
+) -> StepSums {
     let s = step.len();
     let rows = BLOCK_ROWS * s;
     let partial: (Vec<_>, Vec<_>) = r
@@ -174,7 +180,7 @@ pub(crate) fn descend<R: Real>(r: &mut [R], q: &[R], step: &[f64], mean: &[f64],
             }
         }
     }
-    Sums { values, lift }
+    StepSums { values, lift }
 }
 
 dispatch! {

@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::options::{DataOptions, LabelOptions};
 use crate::output::{self, ClassSize, Written, folded, is_stdout};
-use crate::rows::Rows;
+use crate::rows::RowStream;
 use crate::session::Session;
 use crate::summary::{self, row};
 use crate::text::{bytes, count};
@@ -107,8 +107,8 @@ impl LabelRows<'_> {
         agree(session.communicator, done).map_err(|error| failure.unwrap_or(Failure::Library(error)))
     }
 
-    fn read(&self, session: &Session) -> Result<(Rows, SparseLabels, Targets), Failure> {
-        let rows = Rows::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
+    fn read(&self, session: &Session) -> Result<(RowStream, SparseLabels, Targets), Failure> {
+        let rows = RowStream::open(self.path, &self.data.table, Some(self.labels), &session.run)?;
         let labels = rows.labels(self.path, &self.data.table, self.labels, &session.run)?;
         let targets = Targets::from_sparse(&labels)?;
         Ok((rows, labels, targets))
@@ -121,7 +121,7 @@ impl LabelRows<'_> {
         &self,
         path: &Path,
         fit: &RowFit,
-        rows: &Rows,
+        rows: &RowStream,
         labels: &SparseLabels,
         targets: &Targets,
         session: &Session,
@@ -165,7 +165,7 @@ impl LabelRows<'_> {
     fn each(
         &self,
         fit: &RowFit,
-        rows: &Rows,
+        rows: &RowStream,
         targets: &Targets,
         labels: &SparseLabels,
         own: std::ops::Range<usize>,
@@ -190,7 +190,7 @@ impl LabelRows<'_> {
     }
 
     /// The model, if one is wanted.
-    fn stage_model(&self, fit: &RowFit, rows: &Rows, labels: &SparseLabels) -> Result<Option<Staged>, Failure> {
+    fn stage_model(&self, fit: &RowFit, rows: &RowStream, labels: &SparseLabels) -> Result<Option<Staged>, Failure> {
         let Some(path) = &self.outputs.model else { return Ok(None) };
         let model = Model {
             method: fit.report.method.clone(),
@@ -241,7 +241,14 @@ impl Counts {
         Self { inferred: vec![0; n_classes], unreached: 0, hidden: 0, right: 0 }
     }
 
-    fn add(&mut self, first: usize, labeling: &Labeling, folded: &[Option<usize>], rows: &Rows, targets: &Targets) {
+    fn add(
+        &mut self,
+        first: usize,
+        labeling: &Labeling,
+        folded: &[Option<usize>],
+        rows: &RowStream,
+        targets: &Targets,
+    ) {
         folded.iter().flatten().for_each(|class| self.inferred[*class] += 1);
         self.unreached += labeling.reached.iter().filter(|reached| !**reached).count() as u64;
         if rows.class(first).is_none() {

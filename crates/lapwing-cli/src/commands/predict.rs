@@ -20,7 +20,7 @@ use crate::files::Files;
 use crate::input::{read_options, widen};
 use crate::options::{Names, RunOptions, TableOptions};
 use crate::output::{self, Unreached, Written, folded, is_stdout, two_on_stdout};
-use crate::rows::{Rows, are_rows};
+use crate::rows::{RowStream, are_rows};
 use crate::session::Session;
 use crate::summary::{self, row};
 use crate::text::count;
@@ -139,7 +139,7 @@ impl Predict {
         session: &Session,
     ) -> Result<Outcome, Failure> {
         let run = &session.run;
-        let rows = session.read(&mut report, || Rows::open(&self.data, &self.table(model), None, run))?;
+        let rows = session.read(&mut report, || RowStream::open(&self.data, &self.table(model), None, run))?;
         let n = rows.source().n_rows();
         let mut n_unreached = 0;
         let staged = report.time_steps("predict", n as u64, run, |_| -> Result<Staged, Failure> {

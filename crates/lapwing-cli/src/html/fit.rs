@@ -55,7 +55,7 @@ impl FitPage<'_> {
         if let Some(features) = self.features {
             let given: Vec<usize> = (0..self.given.len()).filter(|&row| self.given[row] >= 0).collect();
             let names: Vec<String> = self.classes.iter().map(|class| class.name.clone()).collect();
-            let rows = picture::Rows {
+            let rows = picture::LabeledRows {
                 names: &names,
                 palette: &palette,
                 labels: self.labels,

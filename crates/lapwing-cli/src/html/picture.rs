@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 250;
 const NAME_CHARS: usize = 2;
 
 /// Labels and colors of the rows.
-pub struct Rows<'a> {
+pub struct LabeledRows<'a> {
     /// Names of the classes.
     pub names: &'a [String],
     /// Colors of the classes.
@@ -29,7 +29,7 @@ pub struct Rows<'a> {
 }
 
 /// Draws rows with inferred labels as points, and rows with given labels as larger outlined circles above them.
-pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
+pub fn draw(picture: &Picture, rows: &LabeledRows<'_>, n_samples: usize) -> Figure {
     let frame = frame(&picture.points);
     let place = placement(frame);
     let is_given = |row: usize| rows.given.get(row).is_some_and(|&class| class >= 0);
@@ -47,7 +47,7 @@ pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
          label.{far} Two dimensions cannot show all distances that the graph is made from.",
         count(n_given)
     );
-    let mut svg = Svg::new(SIZE.0, SIZE.1, "Rows", &caption);
+    let mut svg = Svg::new(SIZE.0, SIZE.1, "LabeledRows", &caption);
     for (&row, &point) in picture.rows.iter().zip(&picture.points).filter(|(row, _)| !is_given(**row)) {
         let (class, tooltip) = match rows.labels.get(row).copied().flatten() {
             Some(class) => (rows.palette.color(class), tooltip(rows, row, class, "")),
@@ -65,17 +65,17 @@ pub fn draw(picture: &Picture, rows: &Rows<'_>, n_samples: usize) -> Figure {
             svg.text((x, y + 4.0), "given-name", &rows.names[class]);
         }
     }
-    Figure { legend: legend(rows), layout: " wide", ..Figure::new("Rows in two dimensions", caption, svg) }
+    Figure { legend: legend(rows), layout: " wide", ..Figure::new("LabeledRows in two dimensions", caption, svg) }
 }
 
-fn tooltip(rows: &Rows<'_>, row: usize, class: usize, remark: &str) -> String {
+fn tooltip(rows: &LabeledRows<'_>, row: usize, class: usize, remark: &str) -> String {
     let confidence = rows.confidence.get(row).map(|&c| format!(", confidence {}", number(c))).unwrap_or_default();
     let name = rows.names.get(class).map_or("", String::as_str);
     format!("row {}: {name}{remark}{confidence}", count(row))
 }
 
 /// Colors and names of the classes; classes without a color of their own share a line.
-fn legend(rows: &Rows<'_>) -> Vec<(String, String)> {
+fn legend(rows: &LabeledRows<'_>) -> Vec<(String, String)> {
     let line = |class: usize| (rows.palette.color(class), shortened(&rows.names[class], 40));
     let mut legend: Vec<_> = rows.palette.colored().map(line).collect();
     let n_others = rows.names.len() - legend.len();

@@ -82,7 +82,7 @@ impl Subject {
     }
 
     /// The subject with the parameters of every method that `command` may run.
-    pub fn of_all(command: &str) -> Self {
+    pub fn all(command: &str) -> Self {
         match command {
             "label" | "compare" => Self::All(method_names().filter_map(|name| Settings::new(name).ok()).collect()),
             _ => Self::new(command, &[]),

@@ -112,7 +112,7 @@ pub struct Domain {
 
 impl Domain {
     /// Numbers.
-    pub fn of_number(number: Number) -> Self {
+    pub fn from_number(number: Number) -> Self {
         Self { number: Some(number), ..Self::default() }
     }
 

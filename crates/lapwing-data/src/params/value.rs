@@ -155,7 +155,7 @@ impl ParameterType for bool {
 
 impl ParameterType for f64 {
     fn domain() -> Domain {
-        Domain::of_number(Number::Real)
+        Domain::from_number(Number::Real)
     }
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -172,7 +172,7 @@ macro_rules! whole {
     ($($type:ty: $number:ident),+) => {$(
         impl ParameterType for $type {
             fn domain() -> Domain {
-                Domain::of_number(Number::$number)
+                Domain::from_number(Number::$number)
             }
 
             fn from_value(value: &Value) -> Option<Self> {

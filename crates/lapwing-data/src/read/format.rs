@@ -27,7 +27,7 @@ pub(super) enum Format {
 
 impl Format {
     /// The format of `path` by its ending, without `.gz` or `.zst` behind a text format.
-    pub(super) fn of(path: &Path) -> Self {
+    pub(super) fn from_path(path: &Path) -> Self {
         if is_stdin(path) {
             return Self::Csv;
         }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn formats_are_told_by_the_ending() {
-        let of = |name: &str| Format::of(Path::new(name));
+        let of = |name: &str| Format::from_path(Path::new(name));
         assert_eq!(of("a/b.NPY"), Format::Npy);
         assert_eq!(of("x.csv.gz"), Format::Csv);
         assert_eq!(of("x.svm.zst"), Format::Svmlight);

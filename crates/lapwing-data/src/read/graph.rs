@@ -29,7 +29,7 @@ const CHECK_ROWS: usize = 4096;
 /// O(edges + nodes) time; about three times the bytes of the result in memory.
 pub fn read_graph(path: &Path, n_rows: Option<usize>, run: &Run) -> Result<Csr<f64>> {
     let checks = Checks { n_nodes: n_rows };
-    if Format::of(path) != Format::Npz {
+    if Format::from_path(path) != Format::Npz {
         return from_edges(path, EdgeList::open(path, checks, KNOWN)?, n_rows, run);
     }
     let mut archive = Archive::open(path)?;

@@ -106,17 +106,17 @@ impl Size {
 
 /// Whether the format of `path` can hold labels in addition to features without naming their column.
 pub fn holds_labels(path: &Path) -> bool {
-    matches!(Format::of(path), Format::Npz | Format::Svmlight)
+    matches!(Format::from_path(path), Format::Npz | Format::Svmlight)
 }
 
 /// Whether the format of `path` can have a named column or array of labels.
 pub fn names_labels(path: &Path) -> bool {
-    matches!(Format::of(path), Format::Csv | Format::Parquet | Format::Npz | Format::Other)
+    matches!(Format::from_path(path), Format::Csv | Format::Parquet | Format::Npz | Format::Other)
 }
 
 /// Whether the format of `path` has column names.
 pub fn names_columns(path: &Path) -> bool {
-    matches!(Format::of(path), Format::Csv | Format::Parquet)
+    matches!(Format::from_path(path), Format::Csv | Format::Parquet)
 }
 
 /// Reads a file of samples; `-` is CSV on standard input.
@@ -135,7 +135,7 @@ pub fn names_columns(path: &Path) -> bool {
 /// # Complexity
 /// One pass; memory for one copy of the features.
 pub fn read_samples(path: &Path, options: &ReadOptions, run: &Run) -> Result<Samples> {
-    match Format::of(path) {
+    match Format::from_path(path) {
         Format::Npy => array::read_samples(path, options, run),
         Format::Npz => npz::read_samples(path, options, run),
         Format::Csv => csv::read_samples(path, options, run),
@@ -160,7 +160,7 @@ pub fn probe(path: &Path, options: &ReadOptions) -> Result<Size> {
     if format::is_stdin(path) {
         return Err(format::only_once(path));
     }
-    match Format::of(path) {
+    match Format::from_path(path) {
         Format::Npy => array::probe(path, options),
         Format::Npz => npz::probe(path, options),
         Format::Csv => csv::probe(path, options),

@@ -68,7 +68,7 @@ impl Records {
     /// Opens the file and reads its first line: a header, unless every cell of it is a number.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let (text, skipped) = without_mark(open_text(path)?).map_err(|e| text_error(path, None, e))?;
-        let mut records = Self::of_text(path, text, Mark { byte: skipped, lines: 0 });
+        let mut records = Self::from_text(path, text, Mark { byte: skipped, lines: 0 });
         if !records.advance()? {
             return Err(Error::format(records.path, None, "the file is empty"));
         }
@@ -95,10 +95,10 @@ impl Records {
         let mut file = open(path)?;
         file.seek(SeekFrom::Start(mark.byte)).map_err(|e| Error::io(path, e))?;
         let text = Box::new(BufReader::with_capacity(TEXT_BYTES, file));
-        Ok(Self { names, ..Self::of_text(path, text, mark) })
+        Ok(Self { names, ..Self::from_text(path, text, mark) })
     }
 
-    fn of_text(path: &Path, text: Box<dyn BufRead + Send>, here: Mark) -> Self {
+    fn from_text(path: &Path, text: Box<dyn BufRead + Send>, here: Mark) -> Self {
         let mut parser = Reader::new();
         // The parser would remove a byte order mark from the first bytes it gets, also in the middle of a file. An
         // empty line before them prevents that.
@@ -358,7 +358,7 @@ mod tests {
         // Three bytes at a time, so that every rule is tested at the end of a piece.
         let text = BufReader::with_capacity(3, std::io::Cursor::new(text.as_bytes().to_vec()));
         let (text, skipped) = without_mark(Box::new(text)).unwrap();
-        Records::of_text(Path::new("t.csv"), text, Mark { byte: skipped, lines: 0 })
+        Records::from_text(Path::new("t.csv"), text, Mark { byte: skipped, lines: 0 })
     }
 
     /// Line, byte and cells of every record.
@@ -390,7 +390,7 @@ mod tests {
     fn a_byte_order_mark_is_no_text_and_a_later_one_is() {
         let found = all("\u{feff}a,b\n\u{feff}1,2").unwrap();
         assert_eq!((found[0].1, found[0].2[0].as_str(), found[1].2[0].as_str()), (3, "a", "\u{feff}1"));
-        let mut later = Records::of_text(Path::new("t.csv"), Box::new(&b"\xef\xbb\xbf1,2"[..]), Mark::default());
+        let mut later = Records::from_text(Path::new("t.csv"), Box::new(&b"\xef\xbb\xbf1,2"[..]), Mark::default());
         assert!(later.advance().unwrap() && later.cell(0) == "\u{feff}1".as_bytes());
     }
 

@@ -60,7 +60,7 @@ impl AtomicFile {
     fn try_create(path: &Path) -> io::Result<Self> {
         let (sink, temporary) = if is_stdout(path) {
             (Sink::Stdout(io::stdout()), None)
-        } else if let Some(place) = Place::of(path)? {
+        } else if let Some(place) = Place::from_path(path)? {
             let (file, temporary) = temporary_beside(&place.target)?;
             (Sink::File(file), Some((temporary, place)))
         } else {

@@ -23,7 +23,7 @@ impl Place {
     /// The place of `path`; `None` if it is something other than a regular file.
     ///
     /// Symbolic links are followed: the target of a link is replaced, and the link remains.
-    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+    pub(super) fn from_path(path: &Path) -> io::Result<Option<Self>> {
         let (target, metadata) = resolved(path)?;
         Ok(match metadata {
             Some(metadata) if !metadata.is_file() => None,
@@ -106,7 +106,7 @@ pub fn check_writable(path: &Path, endings: &[&str]) -> Result<()> {
 /// ```
 pub fn check_distinct(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Result<()> {
     let identified = |files: &[(&str, &Path)]| -> Vec<Option<Identity>> {
-        files.iter().map(|(_, path)| Identity::of(path)).collect()
+        files.iter().map(|(_, path)| Identity::from_path(path)).collect()
     };
     let (read, written) = (identified(inputs), identified(outputs));
     for (at, (name, path)) in outputs.iter().enumerate() {
@@ -135,7 +135,7 @@ enum Identity {
 
 impl Identity {
     /// The identity of a file; `None` for standard input and output, and for devices.
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         if is_stdout(path) {
             return None;
         }
@@ -200,9 +200,9 @@ mod tests {
         symlink("a.csv", path("b.csv")).unwrap();
         let error = check_writable(&path("a.csv"), &[".csv"]).unwrap_err();
         assert!(matches!(&error, Error::Io { path: named, .. } if *named == path("a.csv")), "{error}");
-        assert!(Place::of(&path("b.csv")).is_err());
+        assert!(Place::from_path(&path("b.csv")).is_err());
         symlink("new.csv", path("c.csv")).unwrap();
-        assert_eq!(Place::of(&path("c.csv")).unwrap().unwrap().target, path("new.csv"));
+        assert_eq!(Place::from_path(&path("c.csv")).unwrap().unwrap().target, path("new.csv"));
         check_writable(Path::new("/dev/null"), &[".csv"]).unwrap();
     }
 

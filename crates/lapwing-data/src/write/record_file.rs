@@ -112,7 +112,7 @@ impl RecordFile {
             return Err(is_file());
         }
         check_writable(path, &LABEL_ENDINGS)?;
-        let place = Place::of(path).map_err(|e| Error::io(path, e))?.ok_or_else(is_file)?;
+        let place = Place::from_path(path).map_err(|e| Error::io(path, e))?.ok_or_else(is_file)?;
         let part = part_of(&place.target);
         let shape = Table { path: path.to_owned(), classes: classes.clone(), n_rows, columns };
         let by_index = ending(path).as_deref() != Some("npy");

@@ -29,7 +29,7 @@ const DTYPES: &[(&str, usize)] =
 
 /// A model or a checkpoint.
 pub fn model(mutator: &mut Mutator<'_>, bytes: &mut Vec<u8>) {
-    let Some(mut parts) = Parts::of(bytes) else { return mutator.blindly(bytes) };
+    let Some(mut parts) = Parts::new(bytes) else { return mutator.blindly(bytes) };
     for _ in 0..mutator.some_times() {
         match mutator.rng.below(12) {
             0 => parts.metadata_changed(&mut mutator.rng),
@@ -69,7 +69,7 @@ const KINDS: &str = "harmonic;low-rank;lapsvm;laprls;unfolded-gnn;eigenfunction;
 const VALUES: &str = "gaussian;self-tuning;cosine;binary;euclidean;rbf;linear;poly;auto;c";
 
 impl Parts {
-    fn of(bytes: &[u8]) -> Option<Self> {
+    fn new(bytes: &[u8]) -> Option<Self> {
         let length = usize::try_from(u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?)).ok()?;
         let end = length.checked_add(8)?;
         let Ok(Value::Object(mut header)) = serde_json::from_slice(bytes.get(8..end)?) else { return None };

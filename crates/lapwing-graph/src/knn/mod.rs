@@ -22,7 +22,7 @@ use serde::Serialize;
 
 pub use crate::params::{KnnMethod, KnnParams, Metric, ZeroRows};
 use distance::Distances;
-pub use index::{Cells, NeighborIndex};
+pub use index::{IndexCells, NeighborIndex};
 
 /// Neighbors of each row: never itself, sorted by (distance, index).
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ pub fn kneighbors(features: &Features<'_>, params: &KnnParams, run: &Run) -> Res
             KnnMethod::Partitions => {
                 // Rows of one leaf are near each other, which does not make their products large: an index is queried instead.
                 let index = NeighborIndex::build(features, params, run)?;
-                let Cells { recall, recall_error, .. } = *index.cells();
+                let IndexCells { recall, recall_error, .. } = *index.cells();
                 let report =
                     KnnReport { method: "partitions", recall, recall_error, repetitions: 1, ..KnnReport::exact() };
                 (index.all(features, params, run)?, report)

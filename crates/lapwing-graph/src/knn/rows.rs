@@ -80,7 +80,7 @@ pub(crate) fn half_squared(row: &[f32]) -> f32 {
 
 /// Dense rows for the search: (n, d) f32.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct SearchRows {
     pub n: usize,
     pub d: usize,
     pub values: Vec<f32>,
@@ -88,7 +88,7 @@ pub(crate) struct Rows {
     pub half_norms: Vec<f32>,
 }
 
-impl Rows {
+impl SearchRows {
     /// The rows of `dense` in `frame`.
     pub fn prepare(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Self {
         let (n, d) = (dense.n_rows(), dense.n_cols());

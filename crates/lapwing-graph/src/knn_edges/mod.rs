@@ -26,7 +26,7 @@ use crate::knn::exact::pairs_within::{PairsWithin, Thresholds};
 use crate::knn::exact::signed::distance_of;
 use crate::knn::exact::thresholds::{AllPairs, tile_rows};
 use crate::knn::{KnnMethod, KnnReport, Neighbors, kneighbors, memory};
-use crate::knn_edges::pieces::{Found, Held, Weigher};
+use crate::knn_edges::pieces::{Found, HeldNeighbors, Weigher};
 use crate::knn_edges::reader::{BATCH_PAIRS, Reader};
 use crate::relation::sort_by_row;
 use crate::sparsify::adjacency;
@@ -75,7 +75,7 @@ enum Relation<'a> {
     /// Found again in each reading.
     Pairs { pairs: Box<AllPairs<'a>>, thresholds: Thresholds },
     /// Neighbors of each row, sorted by row.
-    Held(Neighbors),
+    HeldNeighbors(Neighbors),
 }
 
 impl<'a> KnnEdges<'a> {
@@ -117,7 +117,7 @@ impl<'a> KnnEdges<'a> {
         let widths = Widths::from_last(neighbors.last(), params);
         widths.check(neighbors.distances.iter().step_by(neighbors.n_neighbors).copied())?;
         run.install(|| sort_by_row(neighbors.n_neighbors, &mut neighbors.indices, &mut neighbors.distances));
-        let relation = Relation::Held(neighbors);
+        let relation = Relation::HeldNeighbors(neighbors);
         Ok(Self { params: params.clone(), widths, report, n_nodes: features.n_rows(), relation })
     }
 
@@ -222,7 +222,7 @@ impl EdgeSource for KnnEdges<'_> {
                 let within = PairsWithin::new(pairs, thresholds, graph.wanted(), run);
                 Box::new(Reader::new(Found { within, graph }))
             }
-            Relation::Held(neighbors) => Box::new(Reader::new(Held { neighbors, graph })),
+            Relation::HeldNeighbors(neighbors) => Box::new(Reader::new(HeldNeighbors { neighbors, graph })),
         })
     }
 }

@@ -82,12 +82,12 @@ impl Pieces for Found<'_> {
 }
 
 /// Neighbors that are held, sorted by row.
-pub(crate) struct Held<'s> {
+pub(crate) struct HeldNeighbors<'s> {
     pub neighbors: &'s Neighbors,
     pub graph: Weigher<'s>,
 }
 
-impl Held<'_> {
+impl HeldNeighbors<'_> {
     fn from(&self, first: usize) -> Option<Range<usize>> {
         let (n, rows) = (self.neighbors.n_samples(), HELD_PIECE.div_ceil(self.neighbors.n_neighbors));
         (first < n).then(|| first..(first + rows).min(n))
@@ -101,7 +101,7 @@ impl Held<'_> {
     }
 }
 
-impl Pieces for Held<'_> {
+impl Pieces for HeldNeighbors<'_> {
     type Piece = Range<usize>;
 
     fn first(&self) -> Option<Range<usize>> {

@@ -62,7 +62,7 @@ impl LearnParams {
     ///
     /// # Errors
     /// [`Error::Param`] for a value outside its range.
-    pub fn of_regularizers(model: LearnModel, alpha: f64, beta: f64) -> Result<Self> {
+    pub fn from_regularizers(model: LearnModel, alpha: f64, beta: f64) -> Result<Self> {
         for (name, value) in [("alpha", alpha), ("beta", beta)] {
             if !(value > 0.0 && value.is_finite()) {
                 return Err(Error::param(name, value, "a positive number"));

@@ -98,7 +98,7 @@ fn check_optimum(
 #[test]
 fn two_rows_and_rows_at_equal_distances_have_closed_forms() {
     for (z, alpha, beta) in [(3.0, 1.0, 1.0), (0.0, 2.0, 0.5), (40.0, 0.3, 7.0)] {
-        let params = LearnParams::of_regularizers(LearnModel::Log, alpha, beta).unwrap();
+        let params = LearnParams::from_regularizers(LearnModel::Log, alpha, beta).unwrap();
         let params = LearnParams { tol: 1e-20, ..params };
         let two = Support::from_edges(2, &[(0, 1)], &[z], &run()).unwrap();
         let weight = learn_weights(&two, LearnModel::Log, &params, None, &run()).unwrap().0.weight((0, 1), z);
@@ -239,7 +239,7 @@ fn parameters_outside_their_range_are_named() {
     let plain = GraphParams::default();
     let text = learn_graph(&blobs(40, 2, 2), &plain, None, &run()).unwrap_err().to_string();
     assert!(text.contains("weights is self-tuning; expected learned or learned-l2"), "{text}");
-    assert!(LearnParams::of_regularizers(LearnModel::L2, 1.0, 2.0).unwrap_err().to_string().contains("beta is 2"));
+    assert!(LearnParams::from_regularizers(LearnModel::L2, 1.0, 2.0).unwrap_err().to_string().contains("beta is 2"));
 }
 
 #[test]

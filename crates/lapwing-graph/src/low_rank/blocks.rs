@@ -48,21 +48,21 @@ impl Blocks {
 
 /// Sums over the rows of some blocks, and the least of two values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sums {
+pub struct BlockSums {
     /// The sums.
     pub added: Vec<f64>,
     /// The least values.
     pub least: [f64; 2],
 }
 
-impl Sums {
+impl BlockSums {
     /// `n` sums over no rows.
     pub fn zero(n: usize) -> Self {
         Self { added: vec![0.0; n], least: [f64::INFINITY; 2] }
     }
 }
 
-impl Summand for Sums {
+impl Summand for BlockSums {
     fn add(&mut self, right: &Self) {
         add(&mut self.added, &right.added);
         self.least = [0, 1].map(|at| self.least[at].min(right.least[at]));
@@ -75,7 +75,7 @@ pub struct SumTree {
     n_blocks: usize,
     n_sums: usize,
     /// By level, 0 for single blocks, and place within it.
-    nodes: BTreeMap<(u32, u32), Sums>,
+    nodes: BTreeMap<(u32, u32), BlockSums>,
 }
 
 impl SumTree {
@@ -85,12 +85,12 @@ impl SumTree {
     }
 
     /// Adds the sums of a block that was not yet done.
-    pub fn insert(&mut self, block: usize, sums: Sums) {
+    pub fn insert(&mut self, block: usize, sums: BlockSums) {
         self.insert_at(0, block as u32, sums);
     }
 
     /// Inserts a node and merges siblings. A node whose sibling would be after the last block becomes its own parent.
-    fn insert_at(&mut self, level: u32, place: u32, sums: Sums) {
+    fn insert_at(&mut self, level: u32, place: u32, sums: BlockSums) {
         let (mut level, mut place, mut sums) = (level, place, sums);
         while (1 << level) < self.n_blocks {
             let sibling = place ^ 1;
@@ -130,7 +130,7 @@ impl SumTree {
     }
 
     /// The sums over all rows, once all blocks are done.
-    pub fn total(&self) -> Option<&Sums> {
+    pub fn total(&self) -> Option<&BlockSums> {
         self.nodes.get(&(self.top(), 0))
     }
 
@@ -184,7 +184,7 @@ impl SumTree {
                 return None;
             }
             let added = (0..n_sums).map(|at| real(24 + 8 * at)).collect();
-            tree.insert_at(level, place, Sums { added, least: [real(8), real(16)] });
+            tree.insert_at(level, place, BlockSums { added, least: [real(8), real(16)] });
         }
         Some(tree)
     }
@@ -193,7 +193,7 @@ impl SumTree {
     ///
     /// # Errors
     /// [`Error::Comm`].
-    pub fn total_over(&self, communicator: &dyn Communicator) -> Result<Sums> {
+    pub fn total_over(&self, communicator: &dyn Communicator) -> Result<BlockSums> {
         let damaged = || Error::Comm { rank: communicator.rank(), reason: "sums of other ranks do not fit".into() };
         let mut all = Self::new(self.n_blocks, self.n_sums);
         for bytes in communicator.gather(&self.to_bytes())? {
@@ -204,7 +204,7 @@ impl SumTree {
         let all = Self::from_bytes(&communicator.broadcast(all.to_bytes())?).ok_or_else(damaged)?;
         match (all.total(), self.n_blocks) {
             (Some(total), _) => Ok(total.clone()),
-            (None, 0) => Ok(Sums::zero(self.n_sums)),
+            (None, 0) => Ok(BlockSums::zero(self.n_sums)),
             (None, _) => Err(damaged()),
         }
     }
@@ -217,8 +217,8 @@ mod tests {
     use super::*;
 
     /// Values whose sum depends on the order.
-    fn sums(block: usize) -> Sums {
-        Sums {
+    fn sums(block: usize) -> BlockSums {
+        BlockSums {
             added: vec![1.0 / (block as f64 + 0.3), (block as f64).exp2() * 0.1],
             least: [-(block as f64), block as f64],
         }

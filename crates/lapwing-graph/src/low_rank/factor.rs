@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use lapwing_data::{Matrix, Result, Targets};
 
-use super::blocks::Sums;
+use super::blocks::BlockSums;
 use super::kernel::{
     RowKernel, STRIP, add_gram, add_weighted, combine, degrees, nearest, packed, packed_len, scale_by, soften,
 };
@@ -38,7 +38,7 @@ pub enum RowFactor {
     },
 }
 
-/// The layout of the sums of a pass within [`Sums::added`].
+/// The layout of the sums of a pass within [`BlockSums::added`].
 #[derive(Clone, Copy, Debug)]
 pub struct FactorSums {
     n_landmarks: usize,
@@ -135,7 +135,7 @@ impl FactorSums {
     }
 
     /// The sums of a whole pass by their names.
-    pub fn statistics(&self, mut total: Sums) -> Result<Statistics> {
+    pub fn statistics(&self, mut total: BlockSums) -> Result<Statistics> {
         let (k, c) = (self.n_landmarks, self.n_classes);
         let [least, first] = total.least;
         let first_nonpositive = first.is_finite().then_some(first as u64);
@@ -174,10 +174,10 @@ impl FactorSums {
         chunk: &mut Chunk<'_>,
         targets: &Targets,
         space: &mut FactorSpace,
-        sums: &mut Sums,
+        sums: &mut BlockSums,
     ) {
         let k = self.n_landmarks;
-        let Sums { added, least } = sums;
+        let BlockSums { added, least } = sums;
         let mut slices = self.split(added);
         for (first, n_rows, strip) in chunk.each(k) {
             factor.turn(strip, n_rows, space);

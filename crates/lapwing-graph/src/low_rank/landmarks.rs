@@ -85,7 +85,7 @@ impl LandmarkBandwidth {
 
 impl ParameterType for LandmarkBandwidth {
     fn domain() -> Domain {
-        let domain = Domain::of_number(Number::Real).within(above(0.0)).or_words(&["auto", "median"]);
+        let domain = Domain::from_number(Number::Real).within(above(0.0)).or_words(&["auto", "median"]);
         Domain { pattern: Some("knn:K"), ..domain }
     }
 

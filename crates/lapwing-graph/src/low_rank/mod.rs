@@ -9,7 +9,7 @@ mod landmarks;
 mod nystrom;
 mod passes;
 
-pub use blocks::{Blocks, SumTree, Sums};
+pub use blocks::{BlockSums, Blocks, SumTree};
 pub use factor::{Coefficients, DegreeCounts, FactorSpace, FactorSums, RowFactor, Statistics, labeled_within};
 pub use glnp::{GlnpCenters, GlnpExtension, GlnpFactor, GlnpParams, GlnpSolver, GlnpStart, glnp};
 pub use kernel::RowKernel;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use lapwing_data::{Error, Result, RowReader, RowSource, Run};
 use rayon::prelude::*;
 
-use super::blocks::{Blocks, SumTree, Sums};
+use super::blocks::{BlockSums, Blocks, SumTree};
 use super::kernel::{CHUNK_ROWS, RowKernel, STRIP, Transposed};
 
 /// Rows read at a time, of which 64 fill a strip.
@@ -87,7 +87,7 @@ impl<'p> RowPass<'p> {
         tree: &Mutex<SumTree>,
         run: &Run,
         state: impl Fn() -> S + Sync + Send,
-        add: impl Fn(&mut S, &mut Chunk<'_>, &mut Sums) -> Result<()> + Sync,
+        add: impl Fn(&mut S, &mut Chunk<'_>, &mut BlockSums) -> Result<()> + Sync,
         done: impl Fn(&Mutex<SumTree>) -> Result<()> + Sync,
     ) -> Result<()> {
         let (n_sums, missing): (usize, Vec<usize>) = {
@@ -96,7 +96,7 @@ impl<'p> RowPass<'p> {
         };
         let n_done = AtomicU64::new(0);
         let sum_block = |reader: &mut dyn RowReader, (scratch, state): &mut (Scratch, S), block: usize| {
-            let mut sums = Sums::zero(n_sums);
+            let mut sums = BlockSums::zero(n_sums);
             for rows in chunks(blocks.rows(block)) {
                 add(state, &mut self.chunk(reader, rows, scratch, run)?, &mut sums)?;
             }

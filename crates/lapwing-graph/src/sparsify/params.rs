@@ -89,7 +89,7 @@ impl Parameters for Budget {
         let of = |name, doc: &str, number, range, excludes| Parameter {
             name,
             doc: doc.into(),
-            domain: Domain::of_number(number).within(range).or_words(&["none"]),
+            domain: Domain::from_number(number).within(range).or_words(&["none"]),
             default: Value::Word("none".into()),
             cases: Vec::new(),
             excludes,

@@ -74,7 +74,7 @@ impl Method for NearestLabel {
         let (features, targets) = (problem.required_features(self.name())?, problem.targets);
         let labeled = features.select(targets.rows())?;
         let given = Arc::new(targets.values().clone());
-        let extension = NeighborExtension::of_nearest(labeled, self.params.metric, self.params.zero_rows, given);
+        let extension = NeighborExtension::from_nearest(labeled, self.params.metric, self.params.zero_rows, given);
         let mut scores = fitting.report.time("nearest", run, |_| extension.extend(features, run))?;
         for (&row, values) in targets.rows().iter().zip(targets.values().rows()) {
             scores.row_mut(row as usize).copy_from_slice(values);
@@ -93,7 +93,7 @@ impl Method for NearestLabel {
         let step = |name: &str, bytes: usize| PlanStep { name: name.into(), peak_bytes: (base + bytes) as u64 };
         let steps = vec![step("nearest", query + 8 * n * c), step("decide", 2 * 8 * n * c + 48 * n)];
         // Features are read twice: to check and to compare them.
-        Plan::of_steps(n, 0, 2, steps)
+        Plan::from_steps(n, 0, 2, steps)
     }
 }
 

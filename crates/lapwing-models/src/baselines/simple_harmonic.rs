@@ -183,7 +183,7 @@ impl Method for SimpleHarmonic {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
         let affinity = fitting.graph(&self.graph)?;
         let scores = Arc::new(self.scores(&affinity, &mut fitting)?);
-        let extension = NeighborExtension::of_graph(problem, &affinity, &self.graph, &scores);
+        let extension = NeighborExtension::from_graph(problem, &affinity, &self.graph, &scores);
         let extension = extension.map(Extension::from);
         Ok(fitting.decide(scores, Temperature::Fitted(None), extension, affinity.into_built()))
     }
@@ -200,6 +200,6 @@ impl Method for SimpleHarmonic {
         step("solve", held + 8 * n * (q + c) + 16 * n);
         step("decide", held + 2 * 8 * n * c + 48 * n);
         let passes = if size.n_edges.is_some() { 1 } else { 3 };
-        Plan::of_steps(n, n_edges, passes, steps)
+        Plan::from_steps(n, n_edges, passes, steps)
     }
 }

@@ -150,7 +150,7 @@ impl Method for Subsampling {
             report.choose("n_subsample", chosen.len());
         }
         let extension =
-            NeighborExtension::of_nearest(sample, self.graph.metric, self.graph.zero_rows, labeling.scores.clone());
+            NeighborExtension::from_nearest(sample, self.graph.metric, self.graph.zero_rows, labeling.scores.clone());
         let scores = report.time("nearest", run, |_| self.spread(features, &chosen, &extension, run))?;
         let labeling = report.time("decide", run, |_| run.install(|| rule.decide(Arc::new(scores))));
         recount(&mut report, &labeling);
@@ -177,7 +177,7 @@ impl Method for Subsampling {
         }
         steps.push(step("decide", 2 * 8 * n * c + 48 * n));
         // Features are read three times: to sample, to check and to compare them.
-        Plan::of_steps(n, plan.n_edges, 3, steps)
+        Plan::from_steps(n, plan.n_edges, 3, steps)
     }
 }
 

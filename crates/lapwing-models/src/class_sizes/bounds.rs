@@ -32,7 +32,7 @@ impl SizeBounds {
     }
 
     /// Wilson intervals of the shares of labels that were drawn at random.
-    pub(super) fn of_labels(counts: &[usize]) -> Self {
+    pub(super) fn from_labels(counts: &[usize]) -> Self {
         let n = counts.iter().sum::<usize>().max(1) as f64;
         let interval = |&count: &usize| {
             let (p, z) = (count as f64 / n, Z * Z / n);

@@ -182,7 +182,7 @@ impl SizeParams {
             }
             ClassPrior::Labeled => match self.options.labels_drawn.resolved(&counts) {
                 LabelsDrawn::Balanced => Ok(None),
-                _ => Ok(Some(SizeBounds::of_labels(&counts))),
+                _ => Ok(Some(SizeBounds::from_labels(&counts))),
             },
         }
     }

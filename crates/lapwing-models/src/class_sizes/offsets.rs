@@ -23,7 +23,7 @@ const MOST_CUT: (f64, f64) = (2.0, 0.01);
 
 /// The result of [`hold_sizes`].
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct HeldSizes {
     /// Rows of each class (c).
     pub sizes: Vec<usize>,
     /// Rows that a label reaches.
@@ -34,7 +34,7 @@ pub(crate) struct Held {
     pub class: usize,
 }
 
-impl Held {
+impl HeldSizes {
     /// The entry in a report.
     pub(super) fn part(&self, bounds: &SizeBounds, rounds: usize) -> Value {
         json!({
@@ -57,13 +57,13 @@ impl Held {
 /// Changes the offsets of `rule` so that the class sizes among the rows of `scores` (n, c) are within `bounds`. Rows of NaN are not
 /// counted.
 ///
-/// If many rows have equal scores, no offsets may reach the bounds. The best offsets found are taken; see [`Held::miss`].
+/// If many rows have equal scores, no offsets may reach the bounds. The best offsets found are taken; see [`HeldSizes::miss`].
 ///
 /// # Errors
 /// [`Error::Interrupted`].
-pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, run: &Run) -> Result<Held> {
+pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, run: &Run) -> Result<HeldSizes> {
     let c = scores.n_cols();
-    let mut best: Option<(Held, Vec<f64>)> = None;
+    let mut best: Option<(HeldSizes, Vec<f64>)> = None;
     for _ in 0..=MOST_CHANGES * c {
         run.check()?;
         let sizes = run.install(|| class_counts(rule, scores));
@@ -72,7 +72,7 @@ pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, 
         let misses: Vec<usize> =
             (0..c).map(|k| lower[k].saturating_sub(sizes[k]).max(sizes[k].saturating_sub(upper[k]))).collect();
         let class = (1..c).fold(0, |worst, k| if misses[k] > misses[worst] { k } else { worst });
-        let held = Held { n_reached, miss: misses[class], class, sizes };
+        let held = HeldSizes { n_reached, miss: misses[class], class, sizes };
         let wanted = if held.sizes[class] < lower[class] { lower[class] } else { upper[class] };
         let is_enough = held.miss <= ((n_reached as f64 * SIZE_TOL) as usize).max(1);
         if best.as_ref().is_none_or(|(known, _)| held.miss < known.miss) {
@@ -83,7 +83,7 @@ pub(crate) fn hold_sizes(rule: &mut Rule, scores: &Matrix, bounds: &SizeBounds, 
         }
     }
     let (held, offset) =
-        best.unwrap_or((Held { sizes: vec![0; c], n_reached: 0, miss: 0, class: 0 }, rule.offset.clone()));
+        best.unwrap_or((HeldSizes { sizes: vec![0; c], n_reached: 0, miss: 0, class: 0 }, rule.offset.clone()));
     rule.offset = offset;
     Ok(held)
 }
@@ -99,7 +99,7 @@ pub(crate) fn hold_unless_cut(
     bounds: &SizeBounds,
     graph: &Graph,
     run: &Run,
-) -> Result<Option<(Rule, Held)>> {
+) -> Result<Option<(Rule, HeldSizes)>> {
     let mut sized = rule.clone();
     let held = hold_sizes(&mut sized, scores, bounds, run)?;
     if sized == *rule {

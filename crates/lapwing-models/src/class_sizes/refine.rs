@@ -11,7 +11,7 @@ use lapwing_graph::Graph;
 use lapwing_solve::SddMatrix;
 use rayon::prelude::*;
 
-use super::offsets::{Held, class_of_rows, hold_sizes};
+use super::offsets::{HeldSizes, class_of_rows, hold_sizes};
 use super::{BLOCK_ROWS, SizeBounds};
 use crate::Rule;
 use crate::labeling::typical_temperature;
@@ -27,7 +27,7 @@ pub(super) struct Refined {
     pub scores: Matrix,
     /// The rule whose offsets hold the sizes with these scores.
     pub rule: Rule,
-    pub held: Held,
+    pub held: HeldSizes,
     /// Rounds done.
     pub rounds: usize,
 }
@@ -48,7 +48,7 @@ pub(super) fn refine(
         Rule { offset: vec![0.0; c], scale: start.scale.iter().map(|s| s.signum()).collect(), ..start.clone() };
     let mut labels = labels.to_vec();
     let (mut scores, mut product) = (Matrix::filled(n, c, 0.0), vec![0.0; n * c]);
-    let mut held = Held { sizes: Vec::new(), n_reached: 0, miss: 0, class: 0 };
+    let mut held = HeldSizes { sizes: Vec::new(), n_reached: 0, miss: 0, class: 0 };
     let mut rounds = 0;
     while rounds < ROUNDS {
         rounds += 1;

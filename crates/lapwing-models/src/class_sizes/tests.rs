@@ -123,7 +123,7 @@ fn equal_rows_come_as_near_as_they_can_and_say_so() {
 
 #[test]
 fn intervals_are_those_of_wilson_and_even_counts_say_nothing() {
-    let bounds = SizeBounds::of_labels(&[3, 7]);
+    let bounds = SizeBounds::from_labels(&[3, 7]);
     // Wilson 1927 for 3 of 10 at 90 %, by hand.
     assert!((bounds.lower[0] - 0.1269).abs() < 1e-4 && (bounds.upper[0] - 0.5583).abs() < 1e-4, "{bounds:?}");
     for (counts, expected) in [

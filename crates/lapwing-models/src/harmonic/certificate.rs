@@ -142,7 +142,7 @@ impl Certificate {
             _ => vec![0.0; c],
         };
         for system in &self.systems {
-            let pairs = Pairs::of(&rule.scale, &widening, |weights| system.error(weights));
+            let pairs = Pairs::new(&rule.scale, &widening, |weights| system.error(weights));
             let rows: Vec<(usize, f64)> = system.rows().collect();
             let marks: Vec<(usize, bool)> = rows
                 .par_iter()
@@ -180,7 +180,7 @@ impl Certificate {
         let offset = size(&rule.offset);
         let mut errors = vec![0.0; n];
         for system in &self.systems {
-            let bound = Pairs::of(&rule.scale, &vec![0.0; c], |weights| system.error(weights)).largest();
+            let bound = Pairs::new(&rule.scale, &vec![0.0; c], |weights| system.error(weights)).largest();
             system.rows().for_each(|(row, deviation)| errors[row] = bound.at(deviation).max(errors[row]));
         }
         for (error, row) in errors.iter_mut().zip(scores.rows()) {
@@ -287,7 +287,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub fn of(scale: &[f64], widening: &[f64], error: impl Fn(&[f64]) -> RowError) -> Self {
+    pub fn new(scale: &[f64], widening: &[f64], error: impl Fn(&[f64]) -> RowError) -> Self {
         let c = scale.len();
         let mut errors = vec![RowError { slope: 0.0, constant: 0.0 }; c * c];
         for a in 0..c {

@@ -153,11 +153,11 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
     let settling = match solving.refiner {
         // A certificate would hold for the sparsified graph, not for the one that refinement solves.
         Some(_) => None,
-        None => Settling::of(params, targets, &mean, is_last_implied)?,
+        None => Settling::new(params, targets, &mean, is_last_implied)?,
     };
     solved.certificate = settling.as_ref().map(|_| Certificate::default());
     let parts =
-        if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::of_all(&reached, targets)] };
+        if form == Form::Stable { by_component(components, targets) } else { vec![Labeled::all(&reached, targets)] };
     // Scratch space of `Graph::part`.
     let mut place = Vec::new();
     for labeled in parts {
@@ -168,7 +168,7 @@ fn solve_as_given(solving: &Solving<'_>, run: &Run) -> Result<HarmonicFunction> 
         }
         // The stable form centers each component by the mean of its own labels.
         let center = if form == Form::Stable { labeled.mean(targets) } else { mean.clone() };
-        let part = Part::of(graph, labeled, &reached, targets, &mut place)?;
+        let part = Part::new(graph, labeled, &reached, targets, &mut place)?;
         let system = System { part: &part, mean: &center, settling: settling.as_ref(), is_last_implied, solving, run };
         let solution = match form {
             _ if is_hard => system.hard()?,

@@ -131,16 +131,16 @@ pub(super) fn applies(targets: &Targets) -> bool {
 
 impl Verdict {
     /// The default for too few labels.
-    pub fn of_few() -> Self {
+    pub fn without_labels() -> Self {
         Self { level: Level::RowMean, held_out: Vec::new(), accuracy: None }
     }
 
     /// Leaves each label out of the plain `function`.
-    pub fn of(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
+    pub fn new(function: &HarmonicFunction, influence: &Influence, targets: &Targets, components: &Components) -> Self {
         let all: Vec<usize> = targets.values().rows().map(largest).collect();
         let classes: Vec<usize> = influence.labels.iter().map(|&at| all[at]).collect();
         let (l, q) = (all.len(), classes.len());
-        let tally = Tally::of(targets, components, &all);
+        let tally = Tally::new(targets, components, &all);
         let means = component_means(&function.scores, components);
         let left_out = LeftOut { function, influence, targets, components, tally, means };
         let at_level = |level: Level| -> Vec<Option<Vec<f64>>> {
@@ -180,7 +180,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(targets: &Targets, components: &Components, classes: &[usize]) -> Self {
+    fn new(targets: &Targets, components: &Components, classes: &[usize]) -> Self {
         let mut number = vec![usize::MAX; components.sizes.len()];
         let (mut home, mut counts) = (Vec::with_capacity(classes.len()), Vec::new());
         for (&row, &class) in targets.rows().iter().zip(classes) {
@@ -348,7 +348,7 @@ mod tests {
                 influence: function.influence.as_ref().unwrap(),
                 targets: &targets,
                 components: &components,
-                tally: Tally::of(&targets, &components, &classes),
+                tally: Tally::new(&targets, &components, &classes),
                 means: component_means(&function.scores, &components),
             };
             for at in 0..classes.len() {
@@ -373,7 +373,7 @@ mod tests {
         let function = solved(&graph, &targets, 0.05, true);
         let influence = function.influence.as_ref().unwrap();
         assert!(influence.slack[4] < 0.01, "{:?}", influence.slack);
-        let verdict = Verdict::of(&function, influence, &targets, &graph.components());
+        let verdict = Verdict::new(&function, influence, &targets, &graph.components());
         assert!(verdict.accuracy.is_some_and(|accuracy| accuracy <= 0.8));
     }
 

@@ -126,8 +126,8 @@ impl Harmonic {
         let solving = Solving { graph, components: &components, targets, params: &params, refiner, influence };
         let mut function = report.time("solve", run, |_| function::solve(&solving, run))?;
         let verdict = chooses_level.then(|| match &function.influence {
-            Some(influence) => Verdict::of(&function, influence, targets, &components),
-            None => Verdict::of_few(),
+            Some(influence) => Verdict::new(&function, influence, targets, &components),
+            None => Verdict::without_labels(),
         });
         let level = match (&verdict, self.params.decision) {
             (Some(verdict), _) => verdict.level,
@@ -304,7 +304,7 @@ impl Harmonic {
         // A graph that the caller built from these features holds kernel widths, so that it can be extended. A graph from
         // bare edges cannot.
         let affinity = built.or(problem.graph)?;
-        NeighborExtension::of_graph(problem, affinity, &self.graph, scores).map(Extension::from)
+        NeighborExtension::from_graph(problem, affinity, &self.graph, scores).map(Extension::from)
     }
 }
 

@@ -151,7 +151,7 @@ impl HarmonicParams {
 
 impl ParameterType for ClassPrior {
     fn domain() -> Domain {
-        let numbers = Domain::of_number(Number::Real).within(above(0.0)).or_words(&["labeled"]);
+        let numbers = Domain::from_number(Number::Real).within(above(0.0)).or_words(&["labeled"]);
         Domain { is_list: true, ..numbers }
     }
 

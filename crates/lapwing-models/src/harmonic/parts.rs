@@ -41,7 +41,7 @@ pub(super) fn by_component(components: &Components, targets: &Targets) -> Vec<La
 
 impl Labeled {
     /// All reached rows in one system.
-    pub fn of_all(reached: &[bool], targets: &Targets) -> Self {
+    pub fn all(reached: &[bool], targets: &Targets) -> Self {
         let is_whole = reached.iter().all(|reached| *reached);
         Self { rows: None, is_whole, labels: (0..targets.rows().len()).collect() }
     }
@@ -85,7 +85,7 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// Cuts the part out of the graph; `place` is scratch space of [`Graph::part`].
-    pub fn of(
+    pub fn new(
         graph: &'a Graph,
         labeled: Labeled,
         reached: &[bool],

@@ -45,7 +45,12 @@ pub(super) struct Settling {
 
 impl Settling {
     /// The goal; `None` if nothing is to be certified.
-    pub fn of(params: &HarmonicParams, targets: &Targets, mean: &[f64], is_last_implied: bool) -> Result<Option<Self>> {
+    pub fn new(
+        params: &HarmonicParams,
+        targets: &Targets,
+        mean: &[f64],
+        is_last_implied: bool,
+    ) -> Result<Option<Self>> {
         let is_first = params.certify == Certify::First;
         let is_coarse = params.tol > MOST_TOL && !is_first;
         if params.certify == Certify::Off || is_coarse || targets.rows().is_empty() {
@@ -132,7 +137,7 @@ impl Goal for Settling {
             .map(|rule| {
                 let of_rule =
                     |weights: &[f64]| if rule.is_row_mean { error(weights).with_mean(0.0) } else { error(weights) };
-                (Pairs::of(&rule.scale, &vec![0.0; c], of_rule), rule)
+                (Pairs::new(&rule.scale, &vec![0.0; c], of_rule), rule)
             })
             .collect();
         let mean_deviation = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;

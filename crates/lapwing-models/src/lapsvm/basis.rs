@@ -39,7 +39,7 @@ pub(super) enum Storage {
 
 impl Storage {
     /// For n rows of d columns.
-    pub fn of(params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
+    pub fn new(params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
         let landmarks = match params.n_landmarks {
             KernelLandmarks::Count(count) => Some(count),
             KernelLandmarks::Auto if n > EXACT_ROWS || params.kernel == KernelKind::LowRank => Some(TYPICAL_LANDMARKS),
@@ -117,9 +117,9 @@ impl<'b> Basis<'b> {
     /// # Errors
     /// [`Error::Shape`] for a Gram matrix that is not square; [`Error::Value`] for one that is not symmetric, or similarities
     /// that are not finite; [`Error::Interrupted`].
-    pub fn of(params: &LapSvmParams, features: &'b Features<'_>, labeled: &[u32], run: &Run) -> Result<Self> {
+    pub fn new(params: &LapSvmParams, features: &'b Features<'_>, labeled: &[u32], run: &Run) -> Result<Self> {
         let (n, is_sparse) = (features.n_rows(), matches!(features, Features::Sparse(_)));
-        let storage = Storage::of(params, n, features.n_cols(), is_sparse);
+        let storage = Storage::new(params, n, features.n_cols(), is_sparse);
         if params.kernel == KernelKind::Precomputed {
             return Self::given(features, storage, run);
         }
@@ -147,14 +147,14 @@ impl<'b> Basis<'b> {
         let kernel_of = Some(kernel);
         match storage {
             Storage::Features => {
-                let scale = kernel.mean_diagonal(&KernelRows::of(features, 0..n.min(EXACT_ROWS), &center)?);
+                let scale = kernel.mean_diagonal(&KernelRows::new(features, 0..n.min(EXACT_ROWS), &center)?);
                 let gram = Gram::Factor(linear_factor(features, run)?);
                 Ok(Self { gram, storage, scale, kernel: kernel_of, source: Source::Features })
             }
             Storage::Landmarks(count) => {
                 let chosen = landmark_rows(n, count, labeled, run);
                 let landmarks = features.select(&chosen)?;
-                let rows = KernelRows::of(&landmarks, 0..chosen.len(), &center)?;
+                let rows = KernelRows::new(&landmarks, 0..chosen.len(), &center)?;
                 let scale = kernel.mean_diagonal(&rows);
                 let map = landmark_map(kernel, &rows)?;
                 let factor =
@@ -163,7 +163,7 @@ impl<'b> Basis<'b> {
                 Ok(Self { gram: Gram::Factor(factor), storage, scale, kernel: kernel_of, source })
             }
             Storage::Tiles(_) | Storage::Blocks => {
-                let rows = KernelRows::of(features, 0..n, &center)?;
+                let rows = KernelRows::new(features, 0..n, &center)?;
                 let scale = kernel.mean_diagonal(&rows);
                 let gram = Gram::Matrix(matrix(GramBlocks { kernel, rows }, storage, run)?);
                 Ok(Self { gram, storage, scale, kernel: kernel_of, source: Source::Rows(center) })
@@ -224,12 +224,12 @@ impl<'b> Basis<'b> {
         let mut out = vec![0.0; v * n];
         match (&self.source, self.kernel, &self.gram) {
             (Source::Rows(center), Some(kernel), _) => {
-                let fitted = KernelRows::of(fitted, 0..n, center)?;
+                let fitted = KernelRows::new(fitted, 0..n, center)?;
                 run.install(|| {
                     out.par_chunks_mut(CROSS_ROWS * n).enumerate().try_for_each(|(block, out)| {
                         run.check()?;
                         let rows = block * CROSS_ROWS..((block + 1) * CROSS_ROWS).min(v);
-                        let here = KernelRows::of(new, rows.clone(), center)?;
+                        let here = KernelRows::new(new, rows.clone(), center)?;
                         kernel.block(&here, 0..rows.len(), &fitted, 0..n, out)
                     })
                 })?;
@@ -318,7 +318,7 @@ fn similarities(
     landmarks: &KernelRows,
 ) -> Result<Vec<f64>> {
     let m = range.len();
-    let rows = KernelRows::of(features, range, center)?;
+    let rows = KernelRows::new(features, range, center)?;
     let mut out = vec![0.0; m * landmarks.len()];
     kernel.block(&rows, 0..m, landmarks, 0..landmarks.len(), &mut out)?;
     Ok(out)

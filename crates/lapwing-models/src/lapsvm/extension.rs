@@ -127,7 +127,7 @@ impl<'a> KernelExtension<'a> {
         new.check(run)?;
         let (m, k) = (new.n_rows(), self.bias.len());
         let fitted = match &self.expansion {
-            Expansion::Rows { center, rows, .. } => Some(KernelRows::of(rows, 0..rows.n_rows(), center)?),
+            Expansion::Rows { center, rows, .. } => Some(KernelRows::new(rows, 0..rows.n_rows(), center)?),
             Expansion::Weights(_) => None,
         };
         let mut out = vec![0.0; m * k];
@@ -139,7 +139,7 @@ impl<'a> KernelExtension<'a> {
                 out.chunks_exact_mut(k).for_each(|out| out.copy_from_slice(&self.bias));
                 match (&self.expansion, &fitted) {
                     (Expansion::Rows { kernel, center, coefficients, .. }, Some(fitted)) => {
-                        let here = KernelRows::of(new, range.clone(), center)?;
+                        let here = KernelRows::new(new, range.clone(), center)?;
                         let mut similarities = vec![0.0; range.len() * COLUMNS];
                         for start in (0..fitted.len()).step_by(COLUMNS) {
                             let cols = start..(start + COLUMNS).min(fitted.len());

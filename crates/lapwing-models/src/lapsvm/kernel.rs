@@ -50,7 +50,7 @@ enum RowValues {
 
 impl KernelRows {
     /// The rows `range` of `features`, less `center` (d, or empty) where they are dense.
-    pub fn of(features: &Features<'_>, range: Range<usize>, center: &[f64]) -> Result<Self> {
+    pub fn new(features: &Features<'_>, range: Range<usize>, center: &[f64]) -> Result<Self> {
         let d = features.n_cols();
         let values = match features {
             Features::Dense(dense) => {
@@ -271,7 +271,7 @@ pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &R
     drawn.sort_unstable();
     let chosen = features.select(&drawn)?;
     let m = drawn.len();
-    let rows = KernelRows::of(&chosen, 0..m, center)?;
+    let rows = KernelRows::new(&chosen, 0..m, center)?;
     let mut products = vec![0.0; m * m];
     Kernel::Linear.block(&rows, 0..m, &rows, 0..m, &mut products)?;
     // Equal rows are at distance 0 but for rounding.
@@ -314,7 +314,7 @@ mod tests {
         for (features, center) in [(&dense, vec![0.3, -0.2, 0.0, 0.5, 1.0]), (&sparse, Vec::new())] {
             for kernel in [Kernel::Rbf { bandwidth: 0.8 }, Kernel::Poly { degree: 3 }, Kernel::Linear] {
                 let center = if matches!(kernel, Kernel::Rbf { .. }) { &center[..] } else { &[] };
-                let rows = KernelRows::of(features, 0..n, center).unwrap();
+                let rows = KernelRows::new(features, 0..n, center).unwrap();
                 let mut out = vec![0.0; 9 * 20];
                 kernel.block(&rows, 20..29, &rows, 3..23, &mut out).unwrap();
                 for (at, value) in out.iter().enumerate() {
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn overflow_is_named_and_given_matrices_must_be_symmetric() {
         let features = Features::from_f64(2, 1, vec![1e30, 2e30]).unwrap();
-        let rows = KernelRows::of(&features, 0..2, &[]).unwrap();
+        let rows = KernelRows::new(&features, 0..2, &[]).unwrap();
         let text = Kernel::Poly { degree: 9 }.block(&rows, 0..2, &rows, 0..2, &mut [0.0; 4]).unwrap_err().to_string();
         assert!(text.contains("row 0 of the kernel holds inf"), "{text}");
         let skew = Features::from_f64(2, 2, vec![1.0, 0.5, 0.4, 1.0]).unwrap();

@@ -59,11 +59,11 @@ impl Loss {
     /// The problems of `targets`: one for each class against the rest; a single one for two classes (the second is positive), or
     /// for the values of a regression (`is_regression`).
     pub fn problems(targets: &Targets, kind: LossKind, is_regression: bool) -> Vec<Self> {
-        positive_classes(targets.n_columns()).map(|class| Self::of(targets, kind, class, is_regression)).collect()
+        positive_classes(targets.n_columns()).map(|class| Self::new(targets, kind, class, is_regression)).collect()
     }
 
     /// The problem whose rows have the shares in column `class`, or these values.
-    fn of(targets: &Targets, kind: LossKind, class: usize, are_values: bool) -> Self {
+    fn new(targets: &Targets, kind: LossKind, class: usize, are_values: bool) -> Self {
         let mut terms = Vec::with_capacity(targets.rows().len());
         for (at, (row, weight)) in targets.values().rows().zip(targets.weights()).enumerate() {
             let (share, at) = (row[class], at as u32);

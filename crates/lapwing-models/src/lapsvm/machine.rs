@@ -82,7 +82,7 @@ impl<'a> Machine<'_, 'a> {
         run: &Run,
     ) -> Result<(Matrix, KernelExtension<'a>, Option<f64>)> {
         let params = self.params;
-        let basis = report.time("kernel", run, |_| Basis::of(params, self.features, targets.rows(), run))?;
+        let basis = report.time("kernel", run, |_| Basis::new(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
         let solver = chosen_solver(params, basis.storage, self.features.n_rows(), self.features.n_cols());
         let smooth_gram = self.smooth_gram(&basis, solver, report, run)?;
@@ -232,7 +232,7 @@ impl<'a> Machine<'_, 'a> {
         let (resolvent, factor) = match objective.gram {
             Gram::Matrix(matrix) => {
                 check_memory(matrix.n(), labeled.len(), objective.smoothness.is_some())?;
-                (Resolvent::of(objective, run)?, None)
+                (Resolvent::new(objective, run)?, None)
             }
             Gram::Factor(factor) => {
                 if !has_few_weights(factor) {
@@ -245,7 +245,7 @@ impl<'a> Machine<'_, 'a> {
                     let space = Weights { norm: &norm, z: &z };
                     return losses.iter().map(|loss| self.newton_on(&space, None, objective, loss, run)).collect();
                 }
-                (Resolvent::of_factor(&norm, z, run)?, Some(factor))
+                (Resolvent::from_factor(&norm, z, run)?, Some(factor))
             }
         };
         let solve = |loss: &Loss| -> Result<Solution> {

@@ -140,7 +140,7 @@ impl Resolvent {
     ///
     /// # Errors
     /// Errors of blocks that are made anew; [`Error::Interrupted`].
-    pub fn of(objective: &Objective<'_>, run: &Run) -> Result<Self> {
+    pub fn new(objective: &Objective<'_>, run: &Run) -> Result<Self> {
         let Gram::Matrix(gram) = objective.gram else {
             return Err(Error::Internal { reason: "a factor has a resolvent of its own".into() });
         };
@@ -185,7 +185,7 @@ impl Resolvent {
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn of_factor(norm: &Matrix, z: Vec<f64>, run: &Run) -> Result<Self> {
+    pub fn from_factor(norm: &Matrix, z: Vec<f64>, run: &Run) -> Result<Self> {
         let rank = norm.n_rows();
         let mut m = z.clone();
         Lu::factor(rank, norm.values().to_vec(), run, |_| ()).map_err(ill_posed)?.solve(&mut m, run)?;

@@ -140,7 +140,7 @@ parameters! {
 impl ParameterType for KernelLandmarks {
     fn domain() -> Domain {
         let most = at_least(1.0).at_most(MOST_LANDMARKS as f64);
-        Domain::of_number(Number::Count).within(most).or_words(&["auto", "none"])
+        Domain::from_number(Number::Count).within(most).or_words(&["auto", "none"])
     }
 
     fn from_value(value: &Value) -> Option<Self> {

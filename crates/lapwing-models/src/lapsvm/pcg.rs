@@ -343,7 +343,7 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let n = 12;
         let features = Features::from_f64(n, 2, (0..2 * n).map(|i| ((i * 7) % 11) as f64 / 4.0).collect()).unwrap();
-        let rows = KernelRows::of(&features, 0..n, &[]).unwrap();
+        let rows = KernelRows::new(&features, 0..n, &[]).unwrap();
         let blocks = GramBlocks { kernel: Kernel::Rbf { bandwidth: 0.9 }, rows };
         let gram = Gram::Matrix(SymmetricMatrix::stored(&blocks, Precision::Double, &run).unwrap());
         let edges: Vec<(u32, u32, f64)> = (0..n as u32 - 1).map(|i| (i, i + 1, 1.0 + f64::from(i % 3))).collect();

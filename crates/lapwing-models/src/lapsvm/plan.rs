@@ -26,7 +26,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     } else {
         plan_graph(graph, size)
     };
-    let storage = Storage::of(params, n, d, size.sparse);
+    let storage = Storage::new(params, n, d, size.sparse);
     let problems = if c == 2 { 1 } else { c };
     let wide = if size.sparse || params.kernel == KernelKind::Precomputed { 0 } else { 8 * n * d };
     let (name, gram, rank) = match storage {
@@ -81,7 +81,7 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     step("decide", gram + kept + 2 * 8 * rows * c + 48 * rows);
     // Checked, searched, and made similarities of.
     let passes = if size.n_edges.is_some() || is_supervised { 3 } else { 5 };
-    Plan::of_steps(rows, n_edges, passes, steps)
+    Plan::from_steps(rows, n_edges, passes, steps)
 }
 
 /// Bytes of ZᵀL^pZ (r, r) while it is made: a panel of columns, sums of the shares of the rows, and for each thread a block of rows

@@ -86,7 +86,7 @@ struct Trial {
 /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
 pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) -> Result<Selected> {
     let (rows, targets) = drawn(question.targets, run)?;
-    let spectrum = Spectrum::of(question, &rows, run)?;
+    let spectrum = Spectrum::new(question, &rows, run)?;
     let y = signed(&targets, question.is_regression);
     // A class without a label is never chosen.
     let mean = targets.mean();
@@ -160,7 +160,7 @@ struct Spectrum {
 }
 
 impl Spectrum {
-    fn of(question: &Question<'_>, rows: &[u32], run: &Run) -> Result<Self> {
+    fn new(question: &Question<'_>, rows: &[u32], run: &Run) -> Result<Self> {
         let own;
         let factor = match question.gram {
             Gram::Factor(factor) if is_small(factor) => factor,

@@ -175,13 +175,13 @@ fn read(files: &[PathBuf], of: &str) -> Result<Vec<Option<SumTree>>> {
 #[cfg(test)]
 mod tests {
     use lapwing_data::Alone;
-    use lapwing_graph::low_rank::Sums;
+    use lapwing_graph::low_rank::BlockSums;
 
     use super::*;
 
     fn tree(blocks: &[usize]) -> SumTree {
         blocks.iter().fold(SumTree::new(5, 1), |mut tree, &block| {
-            tree.insert(block, Sums { added: vec![block as f64], least: [0.0; 2] });
+            tree.insert(block, BlockSums { added: vec![block as f64], least: [0.0; 2] });
             tree
         })
     }

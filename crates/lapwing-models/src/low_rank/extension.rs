@@ -53,11 +53,11 @@ struct Meta {
     floor: Option<f64>,
     /// Subtracted from every feature value, for learned factors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shift: Option<f64>,
+    offset: Option<f64>,
 }
 
 impl LandmarkFactor {
-    fn of(center: Vec<f32>, landmarks: Vec<f32>, width: f64, rows: RowFactor) -> Self {
+    fn new(center: Vec<f32>, landmarks: Vec<f32>, width: f64, rows: RowFactor) -> Self {
         let kernel = RowKernel::new(&landmarks, center.len(), width);
         Self { center, landmarks, width, rows, kernel }
     }
@@ -67,7 +67,7 @@ impl LowRankExtension {
     /// `coefficients` (k, c) are those of the rows of `factor`, (1−α) included.
     pub(super) fn new(landmarks: &Landmarks, factor: RowFactor, coefficients: &Matrix) -> Self {
         let Landmarks { center, values, width, .. } = landmarks;
-        let factor = LandmarkFactor::of(center.clone(), values.clone(), *width, factor);
+        let factor = LandmarkFactor::new(center.clone(), values.clone(), *width, factor);
         Self { factor: Factor::Landmarks(factor), coefficients: Coefficients::new(coefficients) }
     }
 
@@ -249,7 +249,7 @@ impl LowRankExtension {
                 file.insert("center", &[d], factor.center.clone())?;
             }
             Factor::Learned(factor) => {
-                (meta.floor, meta.shift) = (Some(factor.floor), Some(factor.rows.shift()));
+                (meta.floor, meta.offset) = (Some(factor.floor), Some(factor.rows.offset()));
                 file.insert("degree_weights", &[k], factor.weights.clone())?;
                 file.insert("basis", &[d, k], factor.rows.basis().values().to_vec())?;
             }
@@ -277,10 +277,10 @@ impl LowRankExtension {
             let is_finite = weights.iter().all(|x| x.is_finite());
             is_finite.then_some(weights).ok_or_else(|| file.error("its degrees are out of range"))
         };
-        let factor = match (meta.shift, meta.width, meta.n_nearest, floor) {
-            (Some(shift), None, None, Some(floor)) => {
+        let factor = match (meta.offset, meta.width, meta.n_nearest, floor) {
+            (Some(offset), None, None, Some(floor)) => {
                 let (shape, basis) = file.array::<f64>("basis", &[None, Some(k)])?;
-                let rows = GlnpExtension::new(Matrix::new(shape[0], k, basis.as_slice().to_vec())?, shift);
+                let rows = GlnpExtension::new(Matrix::new(shape[0], k, basis.as_slice().to_vec())?, offset);
                 let rows = rows.map_err(|e| file.error(e.to_string()))?;
                 Factor::Learned(LearnedFactor { rows, weights: weights()?, floor })
             }
@@ -306,7 +306,7 @@ fn stored_landmarks(file: &ModelFile, k: usize, width: f64, rows: RowFactor) -> 
     if d == 0 || !is_finite || !(width > 0.0 && width.is_finite()) {
         return Err(file.error("its landmarks or width are out of range"));
     }
-    Ok(LandmarkFactor::of(center, landmarks.as_slice().to_vec(), width, rows))
+    Ok(LandmarkFactor::new(center, landmarks.as_slice().to_vec(), width, rows))
 }
 
 /// Sets the scores (rows, c) of rows without evidence to NaN.

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use lapwing_data::communicator::agree;
 use lapwing_data::{Communicator, Error, Matrix, Report, Result, RowSource, Run, Targets, Warning};
 use lapwing_graph::low_rank::{
-    Blocks, FactorSpace, FactorSums, Landmarks, NystromMap, RowFactor, RowKernel, RowPass, Statistics, SumTree, Sums,
+    BlockSums, Blocks, FactorSpace, FactorSums, Landmarks, NystromMap, RowFactor, RowKernel, RowPass, Statistics,
+    SumTree,
 };
 use serde::Serialize;
 
@@ -70,7 +71,7 @@ struct FactorSummary {
 
 impl Fit<'_> {
     /// Pass `number` over the rows: this process sums its blocks, and the sums of all processes are added.
-    fn pass(&self, number: usize, factor: &RowFactor, sums: FactorSums, run: &Run) -> Result<Sums> {
+    fn pass(&self, number: usize, factor: &RowFactor, sums: FactorSums, run: &Run) -> Result<BlockSums> {
         let kernel = RowKernel::new(&self.landmarks.values, self.landmarks.center.len(), self.landmarks.width);
         let pass = RowPass { source: self.source, center: self.center, kernel: &kernel };
         let blocks = Blocks::new(self.source.n_rows());
@@ -181,7 +182,7 @@ impl<F> Summed<F> {
         for row in 0..cross.n_rows() {
             cross.row_mut(row).iter_mut().zip(&scale).for_each(|(x, scale)| *x *= scale);
         }
-        let spectrum = Spectrum::of(&self.map, gram)?;
+        let spectrum = Spectrum::new(&self.map, gram)?;
         let largest_eigenvalue = spectrum.largest();
         let (coefficients, own, how) = match (params.head, &self.statistics.labeled_gram) {
             (Head::Regression, Some(labeled)) => {

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lapwing_data::{Alone, Error, Matrix, Report, Result, RowSource, Run, Targets};
 use lapwing_graph::low_rank::{
-    Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, SumTree, Sums, glnp,
+    BlockSums, Blocks, Coefficients, DegreeCounts, GlnpCenters, GlnpExtension, GlnpFactor, Statistics, SumTree, glnp,
 };
 use lapwing_solve::products::add_transposed_product;
 use rayon::prelude::*;
@@ -87,7 +87,7 @@ pub(super) fn fit(
         let of = if params.fit_rows.is_some() { "fit_rows" } else { "rows" };
         return Err(Error::param(of, n, format!("at least {k}, the number of landmarks")));
     }
-    let centers = GlnpCenters { values: &landmarks.values, shift: &landmarks.center };
+    let centers = GlnpCenters { values: &landmarks.values, offset: &landmarks.center };
     let asked = LowRankParams { n_landmarks: k, ..params.clone() }.glnp();
     let found =
         report.time_steps("factor", asked.max_iter as u64, run, |_| glnp(source, Some(centers), &asked, run))?;
@@ -103,7 +103,7 @@ pub(super) fn fit(
     )?;
     let (summed, rows) = report.time("sums", run, |_| sum(found, targets, run))?;
     let selected = report.time("select", run, |report| -> Result<_> {
-        let Some(judges) = Judges::of(targets, params.select, run)? else {
+        let Some(judges) = Judges::new(targets, params.select, run)? else {
             return Ok(Selected::given(params));
         };
         let known = known(&summed.factor, &rows, &judges.targets);
@@ -136,7 +136,7 @@ fn sum(found: GlnpFactor, targets: &Targets, run: &Run) -> Result<(Summed<Learne
         let blocks = Blocks::new(n);
         let tree = Mutex::new(SumTree::new(blocks.count(), n_sums));
         let sum = |block: usize| -> Result<()> {
-            let (mut sums, of) = (Sums::zero(n_sums), blocks.rows(block));
+            let (mut sums, of) = (BlockSums::zero(n_sums), blocks.rows(block));
             for rows in rows.values()[of.start * k..of.end * k].chunks(CHUNK_ROWS * k) {
                 run.check()?;
                 add(rows, &mut sums.added);

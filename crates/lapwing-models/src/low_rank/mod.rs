@@ -106,7 +106,7 @@ impl LowRank {
     ///
     /// # Errors
     /// [`Error::Param`] naming a parameter outside its range.
-    pub fn of_factor(factor: FactorKind, params: &LowRankParams) -> Result<Self> {
+    pub fn with_factor(factor: FactorKind, params: &LowRankParams) -> Result<Self> {
         Ok(Self { name: factor.name(), ..Self::new(LowRankParams { factor, ..params.clone() })? })
     }
 
@@ -366,7 +366,7 @@ fn rule(
 ) -> Result<Rule> {
     let mean = targets.mean();
     let prior = params.class_prior.shares(&mean)?;
-    let rule = Rule { prior, ..Rule::of_largest(mean) };
+    let rule = Rule { prior, ..Rule::largest(mean) };
     let typical = run.install(|| typical_temperature(&rule, scores));
     let temperature = typical * sharpness.unwrap_or(1.0);
     report.choose("temperature", temperature);

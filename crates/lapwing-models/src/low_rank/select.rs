@@ -103,7 +103,7 @@ pub(super) struct Judges {
 
 impl Judges {
     /// `None` if nothing is to be chosen or labels are too few.
-    pub fn of(targets: &Targets, select: Select, run: &Run) -> Result<Option<Self>> {
+    pub fn new(targets: &Targets, select: Select, run: &Run) -> Result<Option<Self>> {
         let c = targets.n_columns();
         let classes: Vec<usize> = targets.values().rows().map(largest).collect();
         let fewest = (0..c).map(|class| classes.iter().filter(|&&k| k == class).count()).min().unwrap_or(0);
@@ -160,7 +160,7 @@ pub(super) fn select(
     report: &mut Report,
     run: &Run,
 ) -> Result<Selected> {
-    let Some(judges) = Judges::of(targets, params.select, run)? else { return Ok(Selected::given(params)) };
+    let Some(judges) = Judges::new(targets, params.select, run)? else { return Ok(Selected::given(params)) };
     let sampled = Features::from_f32(sample.rows.len(), sample.center.len().max(1), sample.values.clone())?;
     let labeled = gather_finite(source, judges.targets.rows(), &sample.center, run)?;
     let labeled = Features::from_f32(judges.targets.rows().len(), sample.center.len().max(1), labeled)?;
@@ -251,7 +251,7 @@ fn trials_of<F>(
 ) -> Result<Vec<Trial>> {
     let Judges { targets, classes, folds, .. } = judges;
     run.check()?;
-    let spectrum = Spectrum::of(&summed.map, &summed.statistics.gram)?;
+    let spectrum = Spectrum::new(&summed.map, &summed.statistics.gram)?;
     run.check()?;
     // Coordinates along the eigenvectors, in which propagation with another α is only another scaling.
     let along = times(&known.rows, &spectrum.basis);

@@ -49,7 +49,7 @@ pub(super) fn anchor_map(sums: &[f64]) -> Matrix {
 
 impl Spectrum {
     /// The spectrum of H = Nᵀ·gram·N.
-    pub fn of(map: &Matrix, gram: &Matrix) -> Result<Self> {
+    pub fn new(map: &Matrix, gram: &Matrix) -> Result<Self> {
         let mut h = transposed_times(map, &times(gram, map));
         // Rounding leaves H slightly asymmetric, but the eigenvalue iteration reads one triangle only.
         for a in 0..h.n_rows() {
@@ -164,7 +164,7 @@ mod tests {
     fn closed_form_iteration_and_the_whole_system_agree() {
         let (z, f0, gram) = problem();
         let sums: Vec<f64> = (0..4).map(|l| z.rows().map(|row| row[l]).sum()).collect();
-        let spectrum = Spectrum::of(&anchor_map(&sums), &gram).unwrap();
+        let spectrum = Spectrum::new(&anchor_map(&sums), &gram).unwrap();
         assert!((spectrum.largest() - 1.0).abs() < 1e-12);
         let cross = transposed_times(&z, &f0);
         for alpha in [0.0, 0.01, 0.5, 0.9, 0.99, 0.999] {

@@ -199,7 +199,7 @@ fn a_learned_factor_is_propagated_as_it_is_defined() {
     let fit = fitted(&params, &features, &targets, 2);
     let sample = RowSample::draw(&features, 12, &run).unwrap();
     let landmarks = sample.landmarks(12, params.landmarks, LandmarkBandwidth::Auto, &run).unwrap();
-    let centers = GlnpCenters { values: &landmarks.values, shift: &landmarks.center };
+    let centers = GlnpCenters { values: &landmarks.values, offset: &landmarks.center };
     let found = glnp(&features, Some(centers), &params.glnp(), &run).unwrap();
     let part = &fit.report.parts["glnp"];
     assert_eq!(part["n_iter"], found.n_iter);
@@ -289,7 +289,7 @@ fn the_nystrom_propagation_is_that_of_the_oracle() {
     let mut scaled = similarities.clone();
     (0..n).for_each(|i| scaled.row_mut(i).iter_mut().for_each(|c| *c /= degrees[i].sqrt()));
     let f0 = Matrix::new(n, c, f0).unwrap();
-    let spectrum = Spectrum::of(&nystrom.map, &transposed_times(&scaled, &scaled)).unwrap();
+    let spectrum = Spectrum::new(&nystrom.map, &transposed_times(&scaled, &scaled)).unwrap();
     let cross = transposed_times(&scaled, &f0);
     for (at, alpha) in get("alphas").into_iter().enumerate() {
         for solver in [PropagationSolver::Closed, PropagationSolver::Iterative] {

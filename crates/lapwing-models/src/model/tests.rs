@@ -70,7 +70,7 @@ fn a_model_keeps_the_index_of_its_rows() {
     assert_eq!(neighbors(&mut loaded).index.cells(), cells.as_ref());
     let found = loaded.predict(&new, &Run::new(Some(1), 8).unwrap()).unwrap();
     assert_eq!(found.label_distributions, expected.label_distributions);
-    neighbors(&mut model).index = Arc::new(LazyIndex::kept(Cells { n_probes: 0, ..cells.unwrap() }));
+    neighbors(&mut model).index = Arc::new(LazyIndex::kept(IndexCells { n_probes: 0, ..cells.unwrap() }));
     model.save(&path).unwrap();
     assert!(Model::load(&path).unwrap_err().to_string().contains("cells of the index"));
 }

@@ -159,7 +159,7 @@ impl UnfoldedGnn {
             offset,
         };
         let hidden = Arc::new(per_root(&scores, affinity.graph.adjacency(), self.params.self_loop));
-        let neighbors = NeighborExtension::of_graph(problem, &affinity, &self.graph, &hidden);
+        let neighbors = NeighborExtension::from_graph(problem, &affinity, &self.graph, &hidden);
         let extension = UnfoldedExtension::new(layers, settings, neighbors);
         scores.values_mut().iter_mut().for_each(|z| *z += offset);
         Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built() })

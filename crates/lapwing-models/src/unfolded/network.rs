@@ -365,7 +365,7 @@ impl LayerPreconditioner {
         let width = inputs.width();
         let ridge = network.ridge.max(1e-9 * rows.trace(training.loss.trust) / width as f64).max(f64::MIN_POSITIVE);
         let scale = rows.trace(training.loss.trust) / width as f64;
-        let (output, _) = Preconditioner::of_rows(&weighted(&rows, training.loss.trust), width, ridge, false, run)?;
+        let (output, _) = Preconditioner::from_rows(&weighted(&rows, training.loss.trust), width, ridge, false, run)?;
         let mut hidden = Matrix::filled(layers.hidden.n_rows(), h, 0.0);
         let c = training.loss.n_outputs();
         for probe in 0..PROBES.div_ceil(c) {

@@ -70,7 +70,7 @@ pub enum SketchSize {
 
 impl ParameterType for SketchSize {
     fn domain() -> Domain {
-        Domain::of_number(Number::Count).within(at_least(1.0)).or_words(&["auto", "none"])
+        Domain::from_number(Number::Count).within(at_least(1.0)).or_words(&["auto", "none"])
     }
 
     fn from_value(value: &Value) -> Option<Self> {

@@ -38,7 +38,7 @@ impl Preconditioner {
     ///
     /// # Errors
     /// [`Error::Param`] for a matrix that is singular and too large for eigenvalues; [`Error::Interrupted`].
-    pub fn of_rows(rows: &[f32], k: usize, ridge: f64, wants_root: bool, run: &Run) -> Result<(Self, usize)> {
+    pub fn from_rows(rows: &[f32], k: usize, ridge: f64, wants_root: bool, run: &Run) -> Result<(Self, usize)> {
         let trace: f64 = rows.chunks(1 << 16).map(|part| part.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>()).sum();
         let precision = if ridge >= LEAST_SINGLE * trace { Precision::Single } else { Precision::Double };
         let regular = |precision: Precision, ridge: f64| -> Result<Vec<f64>> {

@@ -210,7 +210,7 @@ impl Trial<'_, '_> {
 /// Weights (r, c) of the linear model on rows (l, r).
 fn fitted(rows: &StoredRows, targets: &Targets, params: &UnfoldedParams, ridge: f64, run: &Run) -> Result<Matrix> {
     let loss = Loss::new(params.loss, targets);
-    let (preconditioner, _) = Preconditioner::of_rows(&weighted(rows, loss.trust), rows.width, ridge, false, run)?;
+    let (preconditioner, _) = Preconditioner::from_rows(&weighted(rows, loss.trust), rows.width, ridge, false, run)?;
     let task = Task {
         map: &Stored { rows, run },
         loss: &loss,

@@ -242,7 +242,7 @@ impl Training<'_, '_> {
         }
         let wants_root = self.optimizer() == LayerOptimizer::Adam;
         let (preconditioner, rank) =
-            Preconditioner::of_rows(&weighted(&reduced.rows, self.loss.trust), r, ridge, wants_root, self.run)?;
+            Preconditioner::from_rows(&weighted(&reduced.rows, self.loss.trust), r, ridge, wants_root, self.run)?;
         let map = Stored { rows: &reduced.rows, run: self.run };
         let task = self.task(&map, ridge, &preconditioner);
         let optimizer = self.optimizer();
@@ -266,9 +266,9 @@ impl Training<'_, '_> {
             let wants_root = self.optimizer() == LayerOptimizer::Adam;
             match &rows.values {
                 StoredValues::Single(values) if is_plain => {
-                    Preconditioner::of_rows(values, k, ridge, wants_root, self.run)
+                    Preconditioner::from_rows(values, k, ridge, wants_root, self.run)
                 }
-                _ => Preconditioner::of_rows(&weighted(&rows, self.loss.trust), k, ridge, wants_root, self.run),
+                _ => Preconditioner::from_rows(&weighted(&rows, self.loss.trust), k, ridge, wants_root, self.run),
             }
         })?;
         let map = Stored { rows: &rows, run: self.run };
@@ -308,7 +308,7 @@ impl Training<'_, '_> {
             sketched(self.inputs, self.propagator, self.graph, params, labeled, rough, self.run)
         })?;
         let (preconditioner, rank) = report.time("factor", self.run, |_| {
-            Preconditioner::of_rows(&found.rows, k, ridge, optimizer == LayerOptimizer::Adam, self.run)
+            Preconditioner::from_rows(&found.rows, k, ridge, optimizer == LayerOptimizer::Adam, self.run)
         })?;
         let Sketched { rows, n_rows, is_sketched, sparsifier } = found;
         drop(rows);

@@ -9,7 +9,7 @@ use crate::Operator;
 use crate::pages::{Real, zeros};
 use crate::precond::Inverse;
 use crate::probes::Probes;
-use crate::steps::{self, Correction, Sums, Turn};
+use crate::steps::{self, Correction, StepSums, Turn};
 
 /// Iterations between two projections of the residual onto the range of A, whose rounding would grow.
 const PROJECT_EVERY: usize = 8;
@@ -203,7 +203,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
     }
 
     /// The product with the directions, and the step along them; returns the lengths, and sums over the new residuals.
-    fn descend(&self, state: &mut State<'_, P, R>) -> Result<(Vec<f64>, Sums)> {
+    fn descend(&self, state: &mut State<'_, P, R>) -> Result<(Vec<f64>, StepSums)> {
         let width = state.width();
         let curvature = self.operator.apply(&state.p, &mut state.q, width, self.run)?;
         // A column whose curvature is not positive has reached the end of what its precision allows.
@@ -220,7 +220,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
     }
 
     /// Relative residual of each column that is solved for.
-    fn relative(&self, state: &State<'_, P, R>, sums: &Sums) -> Vec<f64> {
+    fn relative(&self, state: &State<'_, P, R>, sums: &StepSums) -> Vec<f64> {
         let n = self.operator.n();
         let energy = match self.params.measure {
             Measure::Residual => Vec::new(),
@@ -287,7 +287,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
     }
 
     /// From the residual to the next direction; the step along the old one is added to x on the way. Returns β of each column.
-    fn turn(&self, state: &mut State<'_, P, R>, step: &[f64], sums: &Sums, iteration: usize) -> Result<Vec<f64>> {
+    fn turn(&self, state: &mut State<'_, P, R>, step: &[f64], sums: &StepSums, iteration: usize) -> Result<Vec<f64>> {
         let (s, correction) = (step.len(), &self.correction);
         let mut kept = vec![0.0; s];
         let (removed, rz) = if correction.diagonal.is_some() {

@@ -233,7 +233,7 @@ impl<'s> Search<'s> {
                 }
             }
             let (block, coupling) = basis.orthonormal(&w, &coefficients);
-            let ritz = Ritz::of(&projected, &basis, &coupling)?;
+            let ritz = Ritz::new(&projected, &basis, &coupling)?;
             let n_done =
                 (0..self.wanted.min(basis.used)).take_while(|&k| ritz.residual[k] <= 0.1 * self.params.tol).count();
             self.run.progress().update(info.n_iter as u64, &format!("{n_done} of {} eigenvectors", self.wanted));
@@ -343,7 +343,7 @@ struct Ritz {
 
 impl Ritz {
     /// `coupling` (r, s) are the coefficients of L⁺ times the last s vectors of the basis on what lies outside of it.
-    fn of(projected: &Matrix, basis: &Basis, coupling: &Matrix) -> Result<Self> {
+    fn new(projected: &Matrix, basis: &Basis, coupling: &Matrix) -> Result<Self> {
         let m = basis.used;
         let mut small = Matrix::filled(m, m, 0.0);
         (0..m).for_each(|row| small.row_mut(row).copy_from_slice(&projected.row(row)[..m]));

@@ -12,7 +12,7 @@ use super::{LaplacianParams, PreconditionerChoice};
 use crate::cg::{CgParams, Projection, iterate};
 use crate::kernels::column_dots;
 use crate::order::clusters;
-use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Cells, Coarse, Jacobi};
+use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Coarse, CoarseCells, Jacobi};
 use crate::{Graph, SddMatrix};
 
 /// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
@@ -67,7 +67,7 @@ impl Given<'_> {
         if chosen == PreconditionerChoice::TwoLevel {
             let cells = match cells {
                 Some(cells) => cells,
-                None => Cells::new(self.graph, self.matrix.shift(), self.run)?,
+                None => CoarseCells::new(self.graph, self.matrix.shift(), self.run)?,
             };
             let (coarse, order) = Coarse::new(self.graph, self.matrix.shift(), &cells, self.singular, self.run)?;
             let chosen = if coarse.is_some() { chosen } else { PreconditionerChoice::Jacobi };
@@ -89,7 +89,7 @@ impl Given<'_> {
     }
 
     /// The preconditioner that suits the system, cells if they were made, and whether an order of the rows is worth its cost.
-    fn suited(&self) -> Result<(PreconditionerChoice, Option<Cells>, bool)> {
+    fn suited(&self) -> Result<(PreconditionerChoice, Option<CoarseCells>, bool)> {
         if self.graph.n_samples() <= TINY {
             return Ok((PreconditionerChoice::ApproxCholesky, None, true));
         }
@@ -99,7 +99,7 @@ impl Given<'_> {
         if is_sparse(self.matrix) {
             return Ok((PreconditionerChoice::ApproxCholesky, None, true));
         }
-        let cells = Cells::new(self.graph, self.matrix.shift(), self.run)?;
+        let cells = CoarseCells::new(self.graph, self.matrix.shift(), self.run)?;
         let is_mixing = self.passes(MIXING, |row| uniform(cells.home[row].into()))?;
         let chosen = if is_mixing { PreconditionerChoice::TwoLevel } else { PreconditionerChoice::ApproxCholesky };
         Ok((chosen, Some(cells), true))

@@ -13,7 +13,7 @@ pub(crate) use approx_cholesky::CLUSTER;
 pub use approx_cholesky::{ApproxCholesky, ApproxCholeskyParams, Cliques};
 pub use jacobi::Jacobi;
 pub use two_level::TwoLevel;
-pub(crate) use two_level::{Cells, Coarse};
+pub(crate) use two_level::{Coarse, CoarseCells};
 
 use crate::pages::Real;
 

@@ -41,7 +41,7 @@ const CHECK_EVERY: usize = 1 << 16;
 pub(crate) const NO_CELL: u32 = u32::MAX;
 
 /// The rows of a graph in cells.
-pub(crate) struct Cells {
+pub(crate) struct CoarseCells {
     /// Cell of each row (n), [`NO_CELL`] for none.
     pub home: Vec<u32>,
     /// The rows as they were reached, then those in no cell (n).
@@ -49,7 +49,7 @@ pub(crate) struct Cells {
     count: usize,
 }
 
-impl Cells {
+impl CoarseCells {
     /// Cells around seeds drawn from equal ranges of the rows.
     pub fn new(graph: &Graph, diagonal: &[f64], run: &Run) -> Result<Self> {
         let (n, adjacency) = (graph.n_samples(), graph.adjacency());
@@ -125,7 +125,7 @@ impl Coarse {
     pub(crate) fn new(
         graph: &Graph,
         diagonal: &[f64],
-        cells: &Cells,
+        cells: &CoarseCells,
         singular: &[u32],
         run: &Run,
     ) -> Result<(Option<Self>, Vec<u32>)> {
@@ -318,7 +318,13 @@ impl Bounded for TwoLevel<'_> {
 }
 
 /// ZᵀAZ (k, k), each row from the rows of its cell.
-fn coarse_matrix(adjacency: &Csr<f64>, diagonal: &[f64], cells: &Cells, order: &[u32], starts: &[usize]) -> Vec<f64> {
+fn coarse_matrix(
+    adjacency: &Csr<f64>,
+    diagonal: &[f64],
+    cells: &CoarseCells,
+    order: &[u32],
+    starts: &[usize],
+) -> Vec<f64> {
     let mut coarse = vec![0.0; cells.count * cells.count];
     coarse.par_chunks_mut(cells.count.max(1)).enumerate().for_each(|(cell, sums)| {
         for &row in &order[starts[cell]..starts[cell + 1]] {
@@ -370,7 +376,7 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let graph = ring(5000);
         let diagonal: Vec<f64> = (0..5001).map(|row| if row % 1000 == 7 { 1e9 } else { 0.1 }).collect();
-        let cells = Cells::new(&graph, &diagonal, &run).unwrap();
+        let cells = CoarseCells::new(&graph, &diagonal, &run).unwrap();
         let mut sizes = vec![0; cells.count];
         for (row, &home) in cells.home.iter().enumerate() {
             assert_eq!(home == NO_CELL, row % 1000 == 7 || row == 5000, "row {row}");
@@ -398,7 +404,7 @@ mod tests {
         let run = Run::new(Some(2), 0).unwrap();
         let graph = ring(3000);
         let diagonal: Vec<f64> = (0..3001).map(|row| if row % 300 == 7 { 1e9 } else { 0.0 }).collect();
-        let cells = Cells::new(&graph, &diagonal, &run).unwrap();
+        let cells = CoarseCells::new(&graph, &diagonal, &run).unwrap();
         let (coarse, order) = Coarse::new(&graph, &diagonal, &cells, &[], &run).unwrap();
         let coarse = coarse.unwrap();
         let natural = SddMatrix::new(&graph, &diagonal).unwrap();

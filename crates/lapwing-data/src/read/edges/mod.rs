@@ -96,7 +96,7 @@ impl EdgeFile {
     pub fn open(path: &Path, n_nodes: Option<usize>, run: &Run) -> Result<Self> {
         check_count(n_nodes)?;
         let checks = Checks { n_nodes };
-        if !is_rereadable(path) && Format::of(path) == Format::Csv {
+        if !is_rereadable(path) && Format::from_path(path) == Format::Csv {
             let n_nodes = n_nodes.ok_or_else(uncounted)?;
             let once = Some(Mutex::new(Some(CsvEdges::open(path, checks)?)));
             return Ok(Self { path: path.to_owned(), n_nodes, n_edges: None, once });
@@ -143,7 +143,7 @@ impl EdgeSource for EdgeFile {
 }
 
 fn open_rows(path: &Path, checks: Checks) -> Result<EdgeList<'_>> {
-    match Format::of(path) {
+    match Format::from_path(path) {
         Format::Npz => Err(Error::format(path, None, format!("archives are not read in blocks; expected {KNOWN}"))),
         _ => EdgeList::open(path, checks, KNOWN),
     }

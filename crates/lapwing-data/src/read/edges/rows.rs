@@ -88,7 +88,7 @@ pub(in crate::read) struct EdgeList<'a> {
 impl<'a> EdgeList<'a> {
     /// Opens a `.npy`, `.parquet` or CSV file; for other formats, the error says that `expected` is expected.
     pub(in crate::read) fn open(path: &'a Path, checks: Checks, expected: &str) -> Result<Self> {
-        match Format::of(path) {
+        match Format::from_path(path) {
             Format::Csv => Ok(Self { n_rows: None, reader: Box::new(CsvEdges::open(path, checks)?) }),
             Format::Npy => ArrayEdges::open(path, checks).map(Self::from_array),
             #[cfg(feature = "tables")]

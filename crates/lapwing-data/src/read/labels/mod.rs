@@ -131,7 +131,7 @@ pub fn read_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Resul
 /// # Complexity
 /// One pass; 8 bytes for each row that has a label, and one bit for every row if the file holds pairs.
 pub fn read_sparse_labels(path: &Path, n_rows: usize, unlabeled: Option<&str>) -> Result<SparseLabels> {
-    match Format::of(path) {
+    match Format::from_path(path) {
         Format::Npy => {
             let (file, length) = open_filled(path)?;
             let reader = NpyReader::new(file, length, ArrayName::from_path(path))?;
@@ -157,7 +157,7 @@ pub fn read_label_column(path: &Path, options: &ReadOptions, run: &Run) -> Resul
         return Err(Error::param("label column", "not given", "the name of a column"));
     };
     let unlabeled = options.unlabeled.as_deref();
-    match Format::of(path) {
+    match Format::from_path(path) {
         Format::Csv => super::csv::read_labels(path, column, unlabeled, run),
         #[cfg(feature = "tables")]
         Format::Parquet => parquet::read(path, column, unlabeled, run),

@@ -83,7 +83,7 @@ trait OpenRows: Debug + Send + Sync {
 
 /// Whether [`RowFile::open`] reads the format of `path`, and `path` can be read more than once.
 pub fn can_stream(path: &Path) -> bool {
-    let is_known = match Format::of(path) {
+    let is_known = match Format::from_path(path) {
         Format::Npy => true,
         Format::Csv => cfg!(feature = "tables") || !super::format::is_compressed(path),
         Format::Parquet => cfg!(feature = "tables"),
@@ -105,7 +105,7 @@ impl RowFile {
         if !is_rereadable(path) {
             return Err(only_once(path));
         }
-        match Format::of(path) {
+        match Format::from_path(path) {
             Format::Npy => array::open(path, options),
             Format::Csv => csv::open(path, options, run),
             #[cfg(feature = "tables")]
@@ -153,7 +153,7 @@ impl RowFile {
     /// All features with bad values.
     fn bad_columns(&self, run: &Run) -> Result<Option<BadColumns>> {
         let Self { n_rows, n_cols, chosen, feature_names, .. } = self;
-        if Format::of(&self.path) == Format::Csv {
+        if Format::from_path(&self.path) == Format::Csv {
             let features = chosen.clone().unwrap_or_else(|| (0..*n_cols).collect());
             return super::csv::bad_values(&self.path, &features, run);
         }

@@ -22,7 +22,7 @@ use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::products::{Side, TILE_ROWS, Target};
 use crate::knn::exact::signed::{distance_of, key};
 use crate::knn::kernels::lists::{EMPTY, STEP, SharedLists, id_of, offer, shared_lists};
-use crate::knn::rows::{Frame, Rows, half_squared};
+use crate::knn::rows::{Frame, SearchRows, half_squared};
 use crate::knn::{KnnParams, Metric, Neighbors, list_width};
 
 /// h minus a bound on the error of products of a row with any other; the row has `terms` values other than zero.
@@ -47,7 +47,7 @@ pub(crate) fn slack(half_norm: f32, terms: usize, metric: Metric) -> f32 {
     4.1 * error
 }
 
-impl Rows {
+impl SearchRows {
     /// The rows with h lowered by the error of their products.
     pub fn lowered(mut self) -> Self {
         let rows = self.values.par_chunks(self.d).with_min_len(256);

@@ -18,7 +18,7 @@ use lapwing_data::{Dense, Features, Result, Run};
 use crate::knn::distance::Distances;
 use crate::knn::exact::certified::{CertifiedSearch, Reranker};
 use crate::knn::exact::products::{Side, Target};
-use crate::knn::rows::{Frame, Rows};
+use crate::knn::rows::{Frame, SearchRows};
 use crate::knn::{KnnParams, Metric, Neighbors};
 
 /// The k nearest rows of `train` for every row of `new`; `same` says they are one matrix and skips the row itself.
@@ -63,5 +63,5 @@ pub(crate) fn ready(features: &Features<'_>, metric: Metric, run: &Run) -> Resul
 }
 
 fn side(dense: &Dense<'_>, frame: &Frame, run: &Run) -> Side {
-    Side { head: run.install(|| Rows::prepare(dense, frame, run).lowered()), tail: None }
+    Side { head: run.install(|| SearchRows::prepare(dense, frame, run).lowered()), tail: None }
 }

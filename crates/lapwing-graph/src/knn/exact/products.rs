@@ -8,7 +8,7 @@
 use lapwing_data::Csr;
 use rayon::prelude::*;
 
-use crate::knn::rows::{Rows, products};
+use crate::knn::rows::{SearchRows, products};
 
 /// Rows on the left of a tile: few enough that a tile stays in the L2 cache, enough for a matrix product.
 pub(crate) const TILE_ROWS: usize = 64;
@@ -25,7 +25,7 @@ pub(crate) fn tile_bytes(n: usize) -> usize {
 /// Rows to take products of.
 pub(crate) struct Side {
     /// Heads, possibly of no columns, with h of the whole rows.
-    pub head: Rows,
+    pub head: SearchRows,
     /// Tails by row; none for dense rows.
     pub tail: Option<Csr<f32>>,
 }

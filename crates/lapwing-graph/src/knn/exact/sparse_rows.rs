@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::knn::distance::Distances;
 use crate::knn::exact::certified::{CertifiedSearch, Reranker, lowered};
 use crate::knn::exact::products::{Side, Target};
-use crate::knn::rows::{FAR, Frame, Rows, unit_scale};
+use crate::knn::rows::{FAR, Frame, SearchRows, unit_scale};
 use crate::knn::{KnnParams, Metric, Neighbors};
 
 /// A column is dense if at least one row in so many uses it.
@@ -129,6 +129,6 @@ impl Layout {
             indptr.push(indices.len() as u64);
         }
         let tail = Csr::new(n, self.n_tail, indptr, indices, entries)?;
-        Ok(Side { head: Rows { n, d: self.n_head, values, half_norms }, tail: Some(tail) })
+        Ok(Side { head: SearchRows { n, d: self.n_head, values, half_norms }, tail: Some(tail) })
     }
 }

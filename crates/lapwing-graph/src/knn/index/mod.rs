@@ -28,7 +28,7 @@ use crate::knn::exact::signed::key;
 use crate::knn::index::visits::{Places, ROUTE_ROWS, Visits, collect};
 use crate::knn::kernels::lists::{EMPTY, id_of};
 use crate::knn::partitions::carve::{Assign, CarveParams, Partition};
-use crate::knn::rows::{Frame, Rows, half_squared, products};
+use crate::knn::rows::{Frame, SearchRows, half_squared, products};
 use crate::knn::zero_rows;
 use crate::knn::{KnnMethod, KnnParams, Metric, Neighbors};
 
@@ -41,7 +41,7 @@ const ROUND: u64 = u64::MAX;
 
 /// The part of an index that a model saves; with the features, the index can be built again from it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cells {
+pub struct IndexCells {
     /// Rows, cell after cell (n).
     pub ids: Vec<u32>,
     /// First place of each cell in `ids`, and the end of the last (cells + 1).
@@ -57,12 +57,12 @@ pub struct Cells {
 /// Fitted rows, prepared for queries by new rows.
 #[derive(Clone, Debug)]
 pub struct NeighborIndex {
-    cells: Cells,
+    cells: IndexCells,
     frame: Frame,
     /// Rows of the cells, one after another, with h lowered by the error of products.
-    rows: Rows,
+    rows: SearchRows,
     /// Means of the cells.
-    centroids: Rows,
+    centroids: SearchRows,
     /// Norms of the fitted rows, if the metric needs them.
     norms: Vec<f64>,
     /// Fitted rows of zeros under the cosine metric.
@@ -89,7 +89,7 @@ impl NeighborIndex {
             return Err(Error::shape("features of the index", "at least two rows", n));
         }
         let frame = Frame::new(dense, params.metric, run);
-        let rows = Rows::prepare(dense, &frame, run);
+        let rows = SearchRows::prepare(dense, &frame, run);
         // Carved cells are some six tenths full.
         let leaf = ((n as f64).sqrt() / 2.0).clamp(128.0, 1024.0) as usize;
         let carving = CarveParams { leaf, fanout: vec![1], leaders: 1000 };
@@ -99,7 +99,7 @@ impl NeighborIndex {
         };
         let truth = Truth::new(features, dense, &frame, rows, params, run)?;
         let starts = partition.starts.iter().map(|&start| start as u64).collect();
-        let cells = Cells { ids: partition.ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 };
+        let cells = IndexCells { ids: partition.ids, starts, n_probes: 1, recall: 1.0, recall_error: 0.0 };
         let mut index = Self::ready(features, dense, frame, params, cells, run)?;
         index.measure(dense, &truth, params.recall_target, run);
         Ok(index)
@@ -110,7 +110,7 @@ impl NeighborIndex {
     /// # Errors
     /// As [`crate::knn::kneighbors`]; [`Error::Shape`] for sparse rows, or cells that do not hold every row once.
     #[doc(hidden)]
-    pub fn from_cells(features: &Features<'_>, params: &KnnParams, cells: Cells, run: &Run) -> Result<Self> {
+    pub fn from_cells(features: &Features<'_>, params: &KnnParams, cells: IndexCells, run: &Run) -> Result<Self> {
         let dense = dense(features)?;
         cells.check(dense.n_rows())?;
         features.check(run)?;
@@ -122,7 +122,7 @@ impl NeighborIndex {
         dense: &Dense<'_>,
         frame: Frame,
         params: &KnnParams,
-        cells: Cells,
+        cells: IndexCells,
         run: &Run,
     ) -> Result<Self> {
         let zeros = zero_rows::find(features, params.metric, params.zero_rows, run)?;
@@ -130,7 +130,7 @@ impl NeighborIndex {
         let mut values = vec![0f32; dense.n_rows() * d];
         let fill = |(out, &id): (&mut [f32], &u32)| frame.copy_row(dense, id as usize, out);
         run.install(|| values.par_chunks_mut(d).with_min_len(256).zip(&cells.ids).for_each(fill));
-        let rows = Rows::new(d, values, &frame, run);
+        let rows = SearchRows::new(d, values, &frame, run);
         let centroids = run.install(|| centroids(&rows, &cells, params.metric));
         let rows = run.install(|| rows.lowered());
         let norms = run.install(|| norms(features, params.metric));
@@ -139,7 +139,7 @@ impl NeighborIndex {
 
     /// The cells, from which [`NeighborIndex::from_cells`] makes the index again.
     #[doc(hidden)]
-    pub fn cells(&self) -> &Cells {
+    pub fn cells(&self) -> &IndexCells {
         &self.cells
     }
 
@@ -247,7 +247,7 @@ impl NeighborIndex {
     }
 }
 
-impl Cells {
+impl IndexCells {
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
@@ -308,7 +308,7 @@ impl Truth {
         features: &Features<'_>,
         dense: &Dense<'_>,
         frame: &Frame,
-        prepared: Rows,
+        prepared: SearchRows,
         params: &KnnParams,
         run: &Run,
     ) -> Result<Self> {
@@ -321,8 +321,8 @@ impl Truth {
             frame.copy_row(dense, row, value);
         }
         let sample = Features::from_f64(rows.len(), d, exact)?;
-        let side = |rows: Rows| Side { head: run.install(|| rows.lowered()), tail: None };
-        let (left, right) = (side(Rows::new(d, values, frame, run)), side(prepared));
+        let side = |rows: SearchRows| Side { head: run.install(|| rows.lowered()), tail: None };
+        let (left, right) = (side(SearchRows::new(d, values, frame, run)), side(prepared));
         // One more than wanted: most rows find themselves.
         let reranker = Reranker { distances: Distances::new(&sample, features, params.metric), frame, k: k + 1 };
         let search =
@@ -345,7 +345,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (variance / m).sqrt())
 }
 
-impl Assign for Rows {
+impl Assign for SearchRows {
     fn n_rows(&self) -> usize {
         self.n
     }
@@ -367,7 +367,7 @@ impl Assign for Rows {
 }
 
 /// Rows with a column that makes their norms equal, for carving under the inner product.
-fn augmented(rows: &Rows) -> Rows {
+fn augmented(rows: &SearchRows) -> SearchRows {
     let halves: Vec<f32> = rows.values.chunks_exact(rows.d).map(half_squared).collect();
     let most = halves.iter().copied().fold(0.0, f32::max);
     let d = rows.d + 1;
@@ -376,11 +376,11 @@ fn augmented(rows: &Rows) -> Rows {
         out[..rows.d].copy_from_slice(row);
         out[rows.d] = (2.0 * (most - half)).sqrt();
     }
-    Rows { n: rows.n, d, values, half_norms: vec![most; rows.n] }
+    SearchRows { n: rows.n, d, values, half_norms: vec![most; rows.n] }
 }
 
 /// Means of the cells, with h for the distance of a row to them.
-fn centroids(rows: &Rows, cells: &Cells, metric: Metric) -> Rows {
+fn centroids(rows: &SearchRows, cells: &IndexCells, metric: Metric) -> SearchRows {
     let d = rows.d;
     let halves: Vec<f32> = rows.values.par_chunks(d).map(half_squared).collect();
     let most = halves.iter().copied().fold(0.0, f32::max);
@@ -401,7 +401,7 @@ fn centroids(rows: &Rows, cells: &Cells, metric: Metric) -> Rows {
         half_squared(out) + beyond * beyond / 2.0
     });
     let half_norms = half_norms.collect();
-    Rows { n: cells.len(), d, values, half_norms }
+    SearchRows { n: cells.len(), d, values, half_norms }
 }
 
 fn dense<'a, 'b>(features: &'b Features<'a>) -> Result<&'b Dense<'a>> {

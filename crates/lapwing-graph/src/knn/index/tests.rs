@@ -93,8 +93,13 @@ fn large_products_are_found_by_partitions() {
 
 #[test]
 fn cells_that_do_not_fit_are_refused() {
-    let cells =
-        |ids: Vec<u32>, starts: Vec<u64>, n_probes| Cells { ids, starts, n_probes, recall: 1.0, recall_error: 0.0 };
+    let cells = |ids: Vec<u32>, starts: Vec<u64>, n_probes| IndexCells {
+        ids,
+        starts,
+        n_probes,
+        recall: 1.0,
+        recall_error: 0.0,
+    };
     cells(vec![1, 0, 2], vec![0, 2, 3], 2).check(3).unwrap();
     for bad in [
         cells(vec![1, 0, 1], vec![0, 2, 3], 2),

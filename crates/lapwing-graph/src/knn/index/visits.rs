@@ -10,10 +10,10 @@ use lapwing_data::{Dense, Result, Run};
 use crate::knn::exact::certified::{Reranker, limit, write};
 use crate::knn::exact::pass::{Limits, pass};
 use crate::knn::exact::signed::key;
-use crate::knn::index::Cells;
+use crate::knn::index::IndexCells;
 use crate::knn::kernels::lists::{EMPTY, id_of, offer};
 use crate::knn::list_width;
-use crate::knn::rows::{Frame, Rows, products};
+use crate::knn::rows::{Frame, SearchRows, products};
 
 /// New rows whose products with centroids are computed together: a fixed number, so that rounding does not depend on the batch.
 pub(crate) const ROUTE_ROWS: usize = 64;
@@ -23,11 +23,11 @@ const ROUTE_CELLS: usize = 2048;
 /// The index.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'a> {
-    pub cells: &'a Cells,
+    pub cells: &'a IndexCells,
     /// Rows of the cells, one after another, with h lowered by the error of products.
-    pub rows: &'a Rows,
+    pub rows: &'a SearchRows,
     /// Means of the cells.
-    pub centroids: &'a Rows,
+    pub centroids: &'a SearchRows,
 }
 
 /// A query of new rows.
@@ -52,7 +52,7 @@ impl Visits<'_> {
         rows.clone().zip(values.chunks_exact_mut(d)).for_each(|(row, out)| self.frame.copy_row(self.new, row, out));
         let visited = self.route(m, &values)?;
         values.truncate(m * d);
-        let new = Rows::bounded(d, values, self.frame);
+        let new = SearchRows::bounded(d, values, self.frame);
         let lists = self.meet(rows.start, &new, &visited)?;
         let width = self.width();
         for (at, row) in rows.enumerate() {
@@ -99,7 +99,7 @@ impl Visits<'_> {
     }
 
     /// Lists by lower bounds of the new rows, whose first is `first`, in the cells they visit.
-    fn meet(&self, first: usize, new: &Rows, visited: &[u32]) -> Result<Vec<u64>> {
+    fn meet(&self, first: usize, new: &SearchRows, visited: &[u32]) -> Result<Vec<u64>> {
         let (d, width, rows) = (new.d, self.width(), self.places.rows);
         let mut lists = vec![EMPTY; new.n * width];
         let (mut heads, mut out) = (Vec::new(), Vec::new());

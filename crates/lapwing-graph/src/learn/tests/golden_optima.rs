@@ -29,7 +29,7 @@ fn golden_optima_on_full_support_are_met() {
         }
         for name in ["ab1", "ab2"] {
             let regularizers = golden(file, &format!("{name}_alpha_beta"));
-            let params = LearnParams::of_regularizers(LearnModel::Log, regularizers[0], regularizers[1]).unwrap();
+            let params = LearnParams::from_regularizers(LearnModel::Log, regularizers[0], regularizers[1]).unwrap();
             let params = LearnParams { tol: 1e-22, ..params };
             let expected = pairs_of(file, &format!("{name}_exact_edges"));
             let weights = golden(file, &format!("{name}_exact_w"));
@@ -131,7 +131,7 @@ fn golden_optima_of_the_l2_model_are_met() {
         let of = |name: &str| golden(file, &format!("l2_{case}_{name}"));
         let (edges, squared) = all_pairs(&golden(file, "X"), n);
         let support = Support::from_edges(n, &edges, &squared, &run()).unwrap();
-        let params = LearnParams::of_regularizers(LearnModel::L2, of("a")[0], 1.0).unwrap();
+        let params = LearnParams::from_regularizers(LearnModel::L2, of("a")[0], 1.0).unwrap();
         let params = LearnParams { tol: 1e-20, ..params };
         let (found, report) = learn_weights(&support, LearnModel::L2, &params, None, &run()).unwrap();
         let weights: Vec<f64> = edges.iter().zip(&squared).map(|(&edge, &z)| found.weight(edge, z)).collect();

@@ -24,7 +24,7 @@ use lapwing_data::{Matrix, Result};
 use lapwing_solve::dense::eigen_symmetric;
 
 use super::moments::Moments;
-use super::rows::Rows;
+use super::rows::OffsetRows;
 use super::step::{Found, Point, step};
 use super::{Course, Iterate, Trace};
 
@@ -38,7 +38,7 @@ const RELAX: f64 = 0.9;
 const DOUBLINGS: usize = 60;
 
 /// Iterates from `start` until one of the conditions above holds.
-pub(super) fn accelerated(rows: &Rows<'_>, start: Iterate, course: Course) -> Result<(Iterate, Trace)> {
+pub(super) fn accelerated(rows: &OffsetRows<'_>, start: Iterate, course: Course) -> Result<(Iterate, Trace)> {
     let mut trace = course.begin(&start);
     let mut descent = Descent::new(start)?;
     // XᵀF = 0: every gradient is 0.
@@ -92,7 +92,7 @@ impl Descent {
     }
 
     /// One iteration; `None` if no step lowers Q.
-    fn advance(&mut self, rows: &Rows<'_>, squared_norm: f64) -> Result<Option<Taken>> {
+    fn advance(&mut self, rows: &OffsetRows<'_>, squared_norm: f64) -> Result<Option<Taken>> {
         let now = self.now.moments.objective(squared_norm);
         loop {
             let Some(found) = self.bounded_step(rows, squared_norm)? else { return Ok(None) };
@@ -110,7 +110,7 @@ impl Descent {
     }
 
     /// F⁺ with an L that bounds the curvature between it and Y.
-    fn bounded_step(&mut self, rows: &Rows<'_>, squared_norm: f64) -> Result<Option<Found>> {
+    fn bounded_step(&mut self, rows: &OffsetRows<'_>, squared_norm: f64) -> Result<Option<Found>> {
         let moments = Moments::beyond(&self.now.moments, &self.before.moments, &self.cross, self.beta);
         let from = moments.objective(squared_norm);
         let point = Point { now: &self.now, before: &self.before.factor, beta: self.beta, moments: &moments };

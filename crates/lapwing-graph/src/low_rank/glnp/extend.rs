@@ -20,7 +20,7 @@ use crate::low_rank::passes::{bad_value, in_order};
 pub struct GlnpExtension {
     basis: Matrix,
     gram: Matrix,
-    shift: f64,
+    offset: f64,
 }
 
 impl GlnpExtension {
@@ -28,8 +28,8 @@ impl GlnpExtension {
     ///
     /// # Errors
     /// [`Error::Shape`] for no row or no column; [`Error::Value`] for a value that is not finite; [`Error::Param`] for such
-    /// a shift.
-    pub fn new(basis: Matrix, shift: f64) -> Result<Self> {
+    /// an offset.
+    pub fn new(basis: Matrix, offset: f64) -> Result<Self> {
         let (d, k) = (basis.n_rows(), basis.n_cols());
         if k > MOST_COLUMNS {
             return Err(Error::param("rank", k, format!("at most {MOST_COLUMNS}")));
@@ -37,8 +37,8 @@ impl GlnpExtension {
         if d == 0 || k == 0 {
             return Err(Error::shape("basis", "at least one row and one column", format!("{d} × {k}")));
         }
-        if !shift.is_finite() {
-            return Err(Error::param("shift", shift, "a finite number"));
+        if !offset.is_finite() {
+            return Err(Error::param("offset", offset, "a finite number"));
         }
         if let Some(at) = basis.values().iter().position(|e| !e.is_finite()) {
             let value = basis.values()[at].to_string();
@@ -47,7 +47,7 @@ impl GlnpExtension {
         }
         let mut gram = Matrix::filled(k, k, 0.0);
         add_transposed_product(basis.values(), basis.values(), d, gram.values_mut());
-        Ok(Self { basis, gram, shift })
+        Ok(Self { basis, gram, offset })
     }
 
     /// E = XᵀF (d, k): rows of X are close to E·f.
@@ -62,8 +62,8 @@ impl GlnpExtension {
 
     /// Number subtracted from every value of a row, in the unit of the features. For multiplicative updates on features with
     /// negative values it is the least value, otherwise 0.
-    pub fn shift(&self) -> f64 {
-        self.shift
+    pub fn offset(&self) -> f64 {
+        self.offset
     }
 
     /// Rows of the factor for the rows of `source` (m, d): (m, k), none below 0.
@@ -136,7 +136,7 @@ impl GlnpExtension {
             return Err(bad_value(&raw[bad / d * d..][..d], rows.start + bad / d));
         }
         x.clear();
-        x.extend(raw.iter().map(|x| f64::from(*x) - self.shift));
+        x.extend(raw.iter().map(|x| f64::from(*x) - self.offset));
         right.clear();
         right.resize(rows.len() * k, 0.0);
         product(x, self.basis.values(), d, right);

@@ -48,7 +48,7 @@ pub use start::GlnpCenters;
 
 use moments::Moments;
 use multiplicative::Exponent;
-use rows::Rows;
+use rows::OffsetRows;
 
 /// Iterations over which the decrease of Q is compared with the tolerance.
 const WINDOW: usize = 5;
@@ -58,12 +58,12 @@ const WINDOW: usize = 5;
 pub struct GlnpFactor {
     /// F (n, k), at least 0; a row of zeros has no neighbors.
     pub factor: Matrix,
-    /// E = XᵀF, EᵀE and the shift, which give new rows their f.
+    /// E = XᵀF, EᵀE and the offset, which give new rows their f.
     pub extension: GlnpExtension,
     /// Q at the start and after each iteration, in squared units of the features. It falls in each iteration, except with the
     /// published algorithm, of which the best F is returned.
     pub objective: Vec<f64>,
-    /// ‖X‖² of the shifted features, to compare Q with.
+    /// ‖X‖² of the offseted features, to compare Q with.
     pub squared_norm: f64,
     /// Iterations.
     pub n_iter: usize,
@@ -92,7 +92,7 @@ pub struct GlnpFactor {
 /// // Rows on two lines through the origin: rank 2 suffices.
 /// let values = (0..100).flat_map(|i| [i % 2, 1 - i % 2].map(|on| (on * (1 + i)) as f32)).collect();
 /// let features = Features::from_f32(100, 2, values)?;
-/// let centers = GlnpCenters { values: &[50.0, 0.0, 0.0, 50.0], shift: &[] };
+/// let centers = GlnpCenters { values: &[50.0, 0.0, 0.0, 50.0], offset: &[] };
 /// let params = GlnpParams { rank: 2, tol: 0.0, ..GlnpParams::default() };
 /// let found = glnp(&features, Some(centers), &params, &Run::new(None, 0)?)?;
 /// assert!(found.objective[found.n_iter] < 1e-3 * found.squared_norm);
@@ -110,7 +110,7 @@ pub fn glnp(
     run: &Run,
 ) -> Result<GlnpFactor> {
     params.fit_to(source.n_rows(), source.n_cols(), run.threads())?;
-    let mut rows = Rows::new(source, run);
+    let mut rows = OffsetRows::new(source, run);
     let factor = start(&mut rows, centers, params)?;
     let (mut at, squared_norm) = start::begin(&rows, factor, params.rank)?;
     at.scale(run);
@@ -123,7 +123,7 @@ pub fn glnp(
     let Moments { k, basis, .. } = at.moments;
     Ok(GlnpFactor {
         factor: Matrix::new(rows.n, k, at.factor)?,
-        extension: GlnpExtension::new(Matrix::new(rows.d, k, basis)?, rows.shift)?,
+        extension: GlnpExtension::new(Matrix::new(rows.d, k, basis)?, rows.offset)?,
         objective: trace.objective,
         squared_norm,
         n_iter: trace.n_iter,
@@ -133,9 +133,9 @@ pub fn glnp(
 }
 
 /// F before it is scaled; also sets the number that is subtracted from all values.
-fn start(rows: &mut Rows<'_>, centers: Option<GlnpCenters<'_>>, params: &GlnpParams) -> Result<Vec<f64>> {
+fn start(rows: &mut OffsetRows<'_>, centers: Option<GlnpCenters<'_>>, params: &GlnpParams) -> Result<Vec<f64>> {
     let k = params.rank;
-    let shifts = params.solver == GlnpSolver::Multiplicative;
+    let is_offset = params.solver == GlnpSolver::Multiplicative;
     let (nearest, least) = match (params.start, centers) {
         (GlnpStart::KMeans, Some(centers)) => {
             let (nearest, least) = start::clusters(rows, centers, k)?;
@@ -144,10 +144,10 @@ fn start(rows: &mut Rows<'_>, centers: Option<GlnpCenters<'_>>, params: &GlnpPar
         (GlnpStart::KMeans, None) => {
             return Err(Error::param("centers", "none", "those of clusters, one for each column"));
         }
-        (GlnpStart::Uniform, _) => (None, if shifts { start::minimum(rows)? } else { 0.0 }),
+        (GlnpStart::Uniform, _) => (None, if is_offset { start::minimum(rows)? } else { 0.0 }),
     };
-    if shifts {
-        rows.shift = least.min(0.0);
+    if is_offset {
+        rows.offset = least.min(0.0);
     }
     Ok(match nearest {
         Some(nearest) => start::at_clusters(rows, &nearest, k, start::NOISE),

@@ -13,7 +13,7 @@ use lapwing_simd::dispatch;
 use lapwing_solve::products::{add_product, product};
 
 use super::moments::{MomentSums, Moments};
-use super::rows::Rows;
+use super::rows::OffsetRows;
 use super::{Course, Iterate, Trace};
 
 /// Least denominator.
@@ -31,7 +31,7 @@ pub(super) enum Exponent {
 
 /// Updates until Q converges.
 pub(super) fn multiplicative(
-    rows: &Rows<'_>,
+    rows: &OffsetRows<'_>,
     mut at: Iterate,
     exponent: Exponent,
     course: Course,
@@ -46,7 +46,7 @@ pub(super) fn multiplicative(
 }
 
 /// One update; one pass.
-pub(super) fn update(rows: &Rows<'_>, at: &mut Iterate, exponent: Exponent) -> Result<()> {
+pub(super) fn update(rows: &OffsetRows<'_>, at: &mut Iterate, exponent: Exponent) -> Result<()> {
     let Moments { k, basis, gram, outer } = &at.moments;
     let k = *k;
     let zero = || MomentSums::zero(rows.d, k);

@@ -20,7 +20,7 @@ use std::mem::swap;
 use lapwing_data::Result;
 
 use super::moments::Moments;
-use super::rows::Rows;
+use super::rows::OffsetRows;
 use super::step::{Found, Point, step};
 use super::{Course, Iterate, Trace};
 
@@ -32,7 +32,7 @@ const SHRINK: f64 = 0.1;
 const TRIALS: usize = 16;
 
 /// Steps until Q no longer changes.
-pub(super) fn paper(rows: &Rows<'_>, start: Iterate, course: Course) -> Result<(Iterate, Trace)> {
+pub(super) fn paper(rows: &OffsetRows<'_>, start: Iterate, course: Course) -> Result<(Iterate, Trace)> {
     let mut trace = course.begin(&start);
     let empty = || Iterate { factor: vec![0.0; start.factor.len()], moments: start.moments.clone() };
     let (mut before, mut next, mut best) = (empty(), empty(), start.clone());
@@ -64,7 +64,7 @@ pub(super) fn paper(rows: &Rows<'_>, start: Iterate, course: Course) -> Result<(
 }
 
 /// The step with the first α that lowers Q enough; `None` if none does, or if the gradient is 0.
-fn search(rows: &Rows<'_>, from: &Point<'_>, squared_norm: f64, next: &mut Iterate) -> Result<Option<Found>> {
+fn search(rows: &OffsetRows<'_>, from: &Point<'_>, squared_norm: f64, next: &mut Iterate) -> Result<Option<Found>> {
     let norm = step(rows, from, 0.0, next)?.gradient.sqrt();
     let objective = from.moments.objective(squared_norm);
     let mut alpha = 1.0;

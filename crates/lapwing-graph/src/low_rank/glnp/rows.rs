@@ -41,12 +41,12 @@ pub(super) fn n_slots(n: usize, d: usize, k: usize) -> usize {
 }
 
 /// X (n, d), minus one number.
-pub(super) struct Rows<'a> {
+pub(super) struct OffsetRows<'a> {
     values: Values<'a>,
     pub n: usize,
     pub d: usize,
     /// Subtracted from every value, in f64.
-    pub shift: f64,
+    pub offset: f64,
     pub run: &'a Run,
     passes: AtomicUsize,
     spaces: Mutex<Vec<Space>>,
@@ -79,18 +79,18 @@ struct Space {
     scratch: Vec<f64>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> OffsetRows<'a> {
     pub fn new(source: &'a dyn RowSource, run: &'a Run) -> Self {
-        Self::of(Values::Source(source), source.n_rows(), source.n_cols(), run)
+        Self::from_parts(Values::Source(source), source.n_rows(), source.n_cols(), run)
     }
 
     #[cfg(test)]
     pub fn double(matrix: &'a lapwing_data::Matrix, run: &'a Run) -> Self {
-        Self::of(Values::Double(matrix), matrix.n_rows(), matrix.n_cols(), run)
+        Self::from_parts(Values::Double(matrix), matrix.n_rows(), matrix.n_cols(), run)
     }
 
-    fn of(values: Values<'a>, n: usize, d: usize, run: &'a Run) -> Self {
-        Self { values, n, d, shift: 0.0, run, passes: AtomicUsize::new(0), spaces: Mutex::default() }
+    fn from_parts(values: Values<'a>, n: usize, d: usize, run: &'a Run) -> Self {
+        Self { values, n, d, offset: 0.0, run, passes: AtomicUsize::new(0), spaces: Mutex::default() }
     }
 
     /// Passes so far.
@@ -213,9 +213,9 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// f32 to f64, less the shift.
+    /// f32 to f64, less the offset.
     fn widen(&self, first: usize, raw: &[f32], x: &mut [f64]) -> Result<()> {
-        if convert(raw, self.shift, x) < EXPONENT {
+        if convert(raw, self.offset, x) < EXPONENT {
             return Ok(());
         }
         let row = raw.iter().position(|value| !value.is_finite()).unwrap_or(0) / self.d;
@@ -238,15 +238,15 @@ impl<'a> Rows<'a> {
 const EXPONENT: u32 = 0x7F80_0000;
 
 dispatch! {
-    /// x ← raw − shift; the largest exponent among them, still in its place.
-    pub(crate) fn convert(raw: &[f32], shift: f64, x: &mut [f64]) -> u32 = convert_plain
+    /// x ← raw − offset; the largest exponent among them, still in its place.
+    pub(crate) fn convert(raw: &[f32], offset: f64, x: &mut [f64]) -> u32 = convert_plain
 }
 
 #[inline(always)]
-fn convert_plain(raw: &[f32], shift: f64, x: &mut [f64]) -> u32 {
+fn convert_plain(raw: &[f32], offset: f64, x: &mut [f64]) -> u32 {
     let mut largest = 0;
     for (x, &value) in x.iter_mut().zip(raw) {
-        *x = f64::from(value) - shift;
+        *x = f64::from(value) - offset;
         largest = largest.max(value.to_bits() & EXPONENT);
     }
     largest
@@ -292,8 +292,8 @@ mod tests {
         let features = Features::from_f32(n, d, (0..n * d).map(|at| (at % 1009) as f32).collect()).unwrap();
         for (threads, slots) in [(1, 1), (2, 3), (7, 64)] {
             let run = Run::new(Some(threads), 0).unwrap();
-            let mut rows = Rows::new(&features, &run);
-            rows.shift = 1.0;
+            let mut rows = OffsetRows::new(&features, &run);
+            rows.offset = 1.0;
             let (mut out, mut counts) = (vec![0.0; 2 * n], vec![0; slots]);
             rows.pass(&mut out, &mut counts, |count, tile, out| {
                 for (row, (x, out)) in tile.x.chunks_exact(d).zip(out.chunks_exact_mut(2)).enumerate() {
@@ -317,7 +317,7 @@ mod tests {
         let features = Features::from_f32(n, d, values).unwrap();
         let cancel = CancelToken::default();
         let run = Run::new(Some(3), 0).unwrap().with_cancel(cancel.clone());
-        let pass = || Rows::new(&features, &run).pass(&mut vec![(); n], &mut [(); 4], |_, _, _| {}).unwrap_err();
+        let pass = || OffsetRows::new(&features, &run).pass(&mut vec![(); n], &mut [(); 4], |_, _, _| {}).unwrap_err();
         for _ in 0..10 {
             assert_eq!(pass().to_string(), "row 2500 of features holds -inf (column 2); remove or impute it");
         }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::Iterate;
 use super::moments::{MomentSums, Moments};
-use super::rows::{BLOCK_ROWS, Rows, n_slots};
+use super::rows::{BLOCK_ROWS, OffsetRows, n_slots};
 
 /// Added to a cluster indicator in units of 1/√n, at most.
 pub(super) const NOISE: f64 = 0.05;
@@ -22,23 +22,23 @@ pub(super) const NOISE: f64 = 0.05;
 /// Centers of clusters, one for each column of F.
 #[derive(Clone, Copy, Debug)]
 pub struct GlnpCenters<'a> {
-    /// Row-major (k, d), minus `shift`.
+    /// Row-major (k, d), minus `offset`.
     pub values: &'a [f32],
     /// Vector that was subtracted from every row (d); empty if none was.
-    pub shift: &'a [f32],
+    pub offset: &'a [f32],
 }
 
 impl GlnpCenters<'_> {
-    /// The centers with the shift added back, in f64 (k, d).
-    fn unshifted(&self, k: usize, d: usize) -> Result<Vec<f64>> {
+    /// The centers with the offset added back, in f64 (k, d).
+    fn raw_values(&self, k: usize, d: usize) -> Result<Vec<f64>> {
         if self.values.len() != k * d {
             return Err(Error::shape("centers", format!("{k} × {d} values"), format!("{} values", self.values.len())));
         }
-        if !self.shift.is_empty() && self.shift.len() != d {
-            return Err(Error::shape("shift", format!("{d} values"), format!("{} values", self.shift.len())));
+        if !self.offset.is_empty() && self.offset.len() != d {
+            return Err(Error::shape("offset", format!("{d} values"), format!("{} values", self.offset.len())));
         }
-        let shift = |at: usize| self.shift.get(at % d).map_or(0.0, |&shift| f64::from(shift));
-        let centers: Vec<f64> = self.values.iter().enumerate().map(|(at, &c)| f64::from(c) + shift(at)).collect();
+        let offset = |at: usize| self.offset.get(at % d).map_or(0.0, |&offset| f64::from(offset));
+        let centers: Vec<f64> = self.values.iter().enumerate().map(|(at, &c)| f64::from(c) + offset(at)).collect();
         match centers.iter().position(|c| !c.is_finite()) {
             None => Ok(centers),
             Some(at) => Err(Error::Value {
@@ -53,9 +53,9 @@ impl GlnpCenters<'_> {
 }
 
 /// The nearest center of each row (the first of equally near ones), and the least value of X; one pass.
-pub(super) fn clusters(rows: &Rows<'_>, centers: GlnpCenters<'_>, k: usize) -> Result<(Vec<u32>, f64)> {
+pub(super) fn clusters(rows: &OffsetRows<'_>, centers: GlnpCenters<'_>, k: usize) -> Result<(Vec<u32>, f64)> {
     let d = rows.d;
-    let centers = centers.unshifted(k, d)?;
+    let centers = centers.raw_values(k, d)?;
     let halves: Vec<f64> = centers.chunks_exact(d).map(|c| c.iter().map(|c| c * c).sum::<f64>() / 2.0).collect();
     let (mut nearest, mut least) = (vec![0u32; rows.n], vec![f64::INFINITY; n_slots(rows.n, d, k)]);
     rows.pass(&mut nearest, &mut least, |least, tile, nearest| {
@@ -73,7 +73,7 @@ pub(super) fn clusters(rows: &Rows<'_>, centers: GlnpCenters<'_>, k: usize) -> R
 }
 
 /// The least value of X; one pass.
-pub(super) fn minimum(rows: &Rows<'_>) -> Result<f64> {
+pub(super) fn minimum(rows: &OffsetRows<'_>) -> Result<f64> {
     let mut least = vec![f64::INFINITY; n_slots(rows.n, rows.d, 1)];
     rows.pass(&mut vec![(); rows.n], &mut least, |least, tile, _| {
         *least = tile.x.iter().fold(*least, |least, &x| x.min(least));
@@ -82,7 +82,7 @@ pub(super) fn minimum(rows: &Rows<'_>) -> Result<f64> {
 }
 
 /// F (n, k) at the clusters `nearest` (n) of the rows, plus up to `noise`/√n.
-pub(super) fn at_clusters(rows: &Rows<'_>, nearest: &[u32], k: usize, noise: f64) -> Vec<f64> {
+pub(super) fn at_clusters(rows: &OffsetRows<'_>, nearest: &[u32], k: usize, noise: f64) -> Vec<f64> {
     let mut sizes = vec![0usize; k];
     nearest.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
     let mut factor = uniform(rows, k, noise / (rows.n as f64).sqrt());
@@ -93,7 +93,7 @@ pub(super) fn at_clusters(rows: &Rows<'_>, nearest: &[u32], k: usize, noise: f64
 }
 
 /// F (n, k) uniform in (0, `most`].
-pub(super) fn uniform(rows: &Rows<'_>, k: usize, most: f64) -> Vec<f64> {
+pub(super) fn uniform(rows: &OffsetRows<'_>, k: usize, most: f64) -> Vec<f64> {
     let mut factor = vec![0.0; rows.n * k];
     let fill = |(block, values): (usize, &mut [f64])| {
         let mut rng = rows.run.rng(Stream::Start, block as u64);
@@ -104,7 +104,7 @@ pub(super) fn uniform(rows: &Rows<'_>, k: usize, most: f64) -> Vec<f64> {
 }
 
 /// Computes the moments of `factor`, and ‖X‖²; one pass.
-pub(super) fn begin(rows: &Rows<'_>, mut factor: Vec<f64>, k: usize) -> Result<(Iterate, f64)> {
+pub(super) fn begin(rows: &OffsetRows<'_>, mut factor: Vec<f64>, k: usize) -> Result<(Iterate, f64)> {
     let zero = || (MomentSums::zero(rows.d, k), 0.0);
     let (sums, squared_norm) = rows.sum(k, &mut factor, zero, |(sums, norm), tile, f| {
         sums.add_rows(tile.x, f, f.len() / k);

@@ -15,7 +15,7 @@ use lapwing_solve::products::{add_product, add_transposed_product, product};
 
 use super::Iterate;
 use super::moments::{MomentSums, Moments};
-use super::rows::Rows;
+use super::rows::OffsetRows;
 
 /// Y = F + β(F − F′).
 pub(super) struct Point<'p> {
@@ -66,7 +66,7 @@ impl Summand for StepSums {
 }
 
 /// The step of length s from `from`, into `next`; one pass.
-pub(super) fn step(rows: &Rows<'_>, from: &Point<'_>, s: f64, next: &mut Iterate) -> Result<Found> {
+pub(super) fn step(rows: &OffsetRows<'_>, from: &Point<'_>, s: f64, next: &mut Iterate) -> Result<Found> {
     let (d, k) = (rows.d, from.moments.k);
     let (of_rows, of_factor) = from.moments.gradient_maps();
     let zero = || StepSums::zero(d, k);

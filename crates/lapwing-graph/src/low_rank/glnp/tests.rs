@@ -28,7 +28,7 @@ fn params(rank: usize, solver: GlnpSolver) -> GlnpParams {
 
 fn fit(features: &Features<'_>, params: &GlnpParams, run: &Run) -> GlnpFactor {
     let centers = first_rows(features, params.rank);
-    glnp(features, Some(GlnpCenters { values: &centers, shift: &[] }), params, run).unwrap()
+    glnp(features, Some(GlnpCenters { values: &centers, offset: &[] }), params, run).unwrap()
 }
 
 /// ‖X − F·Fᵀ·X‖² entry by entry.
@@ -41,7 +41,7 @@ fn direct(x: &[f64], f: &[f64], d: usize, k: usize) -> f64 {
 }
 
 /// ∇Q(F) (n, k), by one step of length 1 far from the bound at 0.
-fn gradient(rows: &Rows<'_>, at: &Iterate) -> Vec<f64> {
+fn gradient(rows: &OffsetRows<'_>, at: &Iterate) -> Vec<f64> {
     let k = at.moments.k;
     let (of_rows, of_factor) = at.moments.gradient_maps();
     let mut out = vec![0.0; rows.n * k];
@@ -69,7 +69,7 @@ fn golden_figures_are_met() {
     let least = raw.iter().copied().fold(f64::INFINITY, f64::min);
     let x = Matrix::new(n, d, floats("X")).unwrap();
     assert!(close(&raw.iter().map(|x| x - least).collect::<Vec<_>>(), x.values(), 1e-15));
-    let rows = Rows::double(&x, &run);
+    let rows = OffsetRows::double(&x, &run);
     let (mut at, squared_norm) = start::begin(&rows, floats("F0"), k).unwrap();
     let trace = floats("Q_trace");
     assert!(close(&[at.moments.objective(squared_norm)], &floats("Q0"), 1e-12));
@@ -91,7 +91,7 @@ fn golden_figures_are_met() {
 #[test]
 fn the_objective_and_its_gradient_are_those_of_their_definition() {
     let (features, k, run) = (blobs(60, 7, 4), 3, run(2));
-    let (rows, x) = (Rows::new(&features, &run), dense_values(&features));
+    let (rows, x) = (OffsetRows::new(&features, &run), dense_values(&features));
     let factor = start::uniform(&rows, k, 0.1);
     let (at, squared_norm) = start::begin(&rows, factor, k).unwrap();
     let q = at.moments.objective(squared_norm);
@@ -152,7 +152,7 @@ fn objectives_fall() {
     }
     // The other exponent, which only comparisons take.
     let (features, run) = (counts(200, 9), run(1));
-    let rows = Rows::new(&features, &run);
+    let rows = OffsetRows::new(&features, &run);
     let (mut at, norm) = start::begin(&rows, start::uniform(&rows, 4, 1.0), 4).unwrap();
     at.scale(&run);
     let mut last = at.moments.objective(norm);
@@ -167,7 +167,7 @@ fn objectives_fall() {
 #[test]
 fn multiplicative_updates_forget_the_scale() {
     let (features, run) = (counts(100, 6), run(1));
-    let rows = Rows::new(&features, &run);
+    let rows = OffsetRows::new(&features, &run);
     let factor = start::uniform(&rows, 3, 1.0);
     let after = |t: f64| {
         let scaled = factor.iter().map(|f| t * f).collect();
@@ -181,10 +181,10 @@ fn multiplicative_updates_forget_the_scale() {
 #[test]
 fn clusters_start_at_their_inertia() {
     let (features, k, run) = (blobs(90, 5, 6), 6, run(2));
-    let (mut rows, x) = (Rows::new(&features, &run), dense_values(&features));
-    let shift = [1.5f32, -2.0, 0.0, 0.25, 3.0];
-    let values: Vec<f32> = first_rows(&features, k).iter().enumerate().map(|(at, c)| c - shift[at % 5]).collect();
-    let (nearest, least) = start::clusters(&rows, GlnpCenters { values: &values, shift: &shift }, k).unwrap();
+    let (mut rows, x) = (OffsetRows::new(&features, &run), dense_values(&features));
+    let offset = [1.5f32, -2.0, 0.0, 0.25, 3.0];
+    let values: Vec<f32> = first_rows(&features, k).iter().enumerate().map(|(at, c)| c - offset[at % 5]).collect();
+    let (nearest, least) = start::clusters(&rows, GlnpCenters { values: &values, offset: &offset }, k).unwrap();
     assert_eq!(least, x.iter().copied().fold(f64::INFINITY, f64::min));
     let distance = |i: usize, g: usize| (0..5).map(|j| (x[i * 5 + j] - x[g * 5 + j]).powi(2)).sum::<f64>();
     let mut inertia = 0.0;
@@ -203,7 +203,7 @@ fn clusters_start_at_their_inertia() {
     assert!((at.moments.objective(norm) - inertia).abs() < 1e-10 * norm);
     let noisy = start::at_clusters(&rows, &nearest, k, start::NOISE);
     assert!(noisy.iter().all(|f| *f > 0.0));
-    rows.shift = least;
+    rows.offset = least;
     assert_eq!(start::minimum(&rows).unwrap(), 0.0);
 }
 
@@ -223,9 +223,9 @@ impl RowSource for OnceThrough<'_> {
     fn is_seekable(&self) -> bool {
         false
     }
-    fn open<'s>(&'s self, first: usize, shift: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
+    fn open<'s>(&'s self, first: usize, offset: &'s [f32], run: &Run) -> Result<Box<dyn RowReader + 's>> {
         assert_eq!(first, 0, "opened at the start alone");
-        self.0.open(first, shift, run)
+        self.0.open(first, offset, run)
     }
 }
 
@@ -237,7 +237,7 @@ fn any_number_of_threads_and_any_source_give_the_same_bits() {
     for solver in [GlnpSolver::AcceleratedGradient, GlnpSolver::Multiplicative, GlnpSolver::PaperGradient] {
         let params = GlnpParams { max_iter: 6, ..params(k, solver) };
         let fit = |source: &dyn RowSource, threads: usize| {
-            let centers = GlnpCenters { values: &centers, shift: &[] };
+            let centers = GlnpCenters { values: &centers, offset: &[] };
             glnp(source, Some(centers), &params, &run(threads)).unwrap()
         };
         let first = fit(&features, 1);
@@ -250,7 +250,7 @@ fn any_number_of_threads_and_any_source_give_the_same_bits() {
         let extended = first.extension.extend(&features, &run(1)).unwrap();
         assert_eq!(extended, first.extension.extend(&OnceThrough(&features), &run(7)).unwrap());
         // Streamed in blocks, the objective is that of the whole in memory.
-        let x: Vec<f64> = dense_values(&features).iter().map(|x| x - first.extension.shift()).collect();
+        let x: Vec<f64> = dense_values(&features).iter().map(|x| x - first.extension.offset()).collect();
         let best = first.objective.iter().copied().fold(f64::INFINITY, f64::min);
         assert!((direct(&x, first.factor.values(), d, k) - best).abs() < 1e-10 * first.squared_norm, "{solver:?}");
     }
@@ -286,13 +286,13 @@ fn negative_data_is_shifted_for_multiplicative_updates_alone() {
     let features = blobs(120, 4, 3);
     let least = dense_values(&features).into_iter().fold(f64::INFINITY, f64::min);
     assert!(least < 0.0);
-    let shift = |features: &Features<'_>, solver, start| {
-        fit(features, &GlnpParams { start, ..params(3, solver) }, &run(1)).extension.shift()
+    let offset = |features: &Features<'_>, solver, start| {
+        fit(features, &GlnpParams { start, ..params(3, solver) }, &run(1)).extension.offset()
     };
     for start in [GlnpStart::KMeans, GlnpStart::Uniform] {
-        assert_eq!(shift(&features, GlnpSolver::Multiplicative, start), least);
-        assert_eq!(shift(&features, GlnpSolver::AcceleratedGradient, start), 0.0);
-        assert_eq!(shift(&counts(50, 4), GlnpSolver::Multiplicative, start), 0.0);
+        assert_eq!(offset(&features, GlnpSolver::Multiplicative, start), least);
+        assert_eq!(offset(&features, GlnpSolver::AcceleratedGradient, start), 0.0);
+        assert_eq!(offset(&counts(50, 4), GlnpSolver::Multiplicative, start), 0.0);
     }
 }
 
@@ -326,7 +326,7 @@ fn iterations_end_where_little_is_gained() {
     assert!(tight.converged && tight.n_iter > loose.n_iter, "{}", tight.n_iter);
     // Stationary: the gradient is 0 where F > 0 and not below elsewhere.
     let run = run(1);
-    let rows = Rows::new(&features, &run);
+    let rows = OffsetRows::new(&features, &run);
     let (at, norm) = start::begin(&rows, tight.factor.clone().into_values(), 4).unwrap();
     let largest = gradient(&rows, &start::begin(&rows, start::uniform(&rows, 4, 0.1), 4).unwrap().0);
     let largest = largest.iter().fold(0.0f64, |most, g| most.max(g.abs()));
@@ -356,7 +356,7 @@ fn mistakes_are_named() {
     let params = params(4, GlnpSolver::AcceleratedGradient);
     assert!(text(&features, None, &params).starts_with("centers is none"));
     let values = first_rows(&features, 5);
-    let centers = |values, shift| Some(GlnpCenters { values, shift });
+    let centers = |values, offset| Some(GlnpCenters { values, offset });
     assert!(text(&features, centers(&values, &[]), &params).contains("expected 4 × 3 values"));
     assert!(text(&features, centers(&values[..12], &[0.0; 2]), &params).contains("expected 3 values"));
     let mut bad = values[..12].to_vec();
@@ -398,7 +398,7 @@ fn a_canceled_run_ends_between_blocks() {
     for solver in [GlnpSolver::AcceleratedGradient, GlnpSolver::Multiplicative, GlnpSolver::PaperGradient] {
         let cancel = CancelToken::default();
         let run = run(2).with_cancel(cancel.clone()).with_progress(Arc::new(CancelAt(3, cancel)));
-        let centers = GlnpCenters { values: &centers, shift: &[] };
+        let centers = GlnpCenters { values: &centers, offset: &[] };
         let ended = glnp(&features, Some(centers), &params(3, solver), &run);
         assert!(matches!(ended, Err(Error::Interrupted)), "{solver:?}");
     }

@@ -26,7 +26,7 @@ pub(super) fn extent(rows: &Matrix, column: usize) -> (f64, f64) {
 
 impl AxisFunctions {
     /// All functions of one column, whose values are from `low` to `high` and not all equal.
-    pub fn of(rows: &Matrix, column: usize, (low, high): (f64, f64), params: &EigenfunctionParams) -> Result<Self> {
+    pub fn new(rows: &Matrix, column: usize, (low, high): (f64, f64), params: &EigenfunctionParams) -> Result<Self> {
         let bins = params.n_bins.min(rows.n_rows() / 10).max(2);
         let width = (high - low) / bins as f64;
         let mut shares = vec![0.0; bins];
@@ -73,7 +73,7 @@ mod tests {
     fn functions_of_a_uniform_density_are_cosines() {
         let n = 5000;
         let rows = Matrix::new(n, 1, (0..n).map(|row| (row as f64 + 0.5) / n as f64).collect()).unwrap();
-        let found = AxisFunctions::of(&rows, 0, extent(&rows, 0), &EigenfunctionParams::default()).unwrap();
+        let found = AxisFunctions::new(&rows, 0, extent(&rows, 0), &EigenfunctionParams::default()).unwrap();
         assert!(found.values[0].abs() < 1e-10 && found.values[1] > 1e-10 && found.values.len() == 50);
         for k in 1..4 {
             let cosine = |bin: usize| (std::f64::consts::PI * k as f64 * (bin as f64 + 0.5) / 50.0).cos();
@@ -88,7 +88,7 @@ mod tests {
     fn few_rows_have_few_bins() {
         for (n, bins) in [(3, 2), (29, 2), (30, 3), (499, 49), (2000, 50)] {
             let rows = Matrix::new(n, 1, (0..n).map(|row| row as f64).collect()).unwrap();
-            let found = AxisFunctions::of(&rows, 0, extent(&rows, 0), &EigenfunctionParams::default()).unwrap();
+            let found = AxisFunctions::new(&rows, 0, extent(&rows, 0), &EigenfunctionParams::default()).unwrap();
             assert_eq!(found.values.len(), bins);
         }
     }

@@ -130,7 +130,7 @@ impl Eigenfunction {
             let axes = (0..r).into_par_iter().filter(|&j| !is_constant(&extents[j]));
             axes.map(|j| {
                 run.check()?;
-                AxisFunctions::of(rotated, j, extents[j], &self.params)
+                AxisFunctions::new(rotated, j, extents[j], &self.params)
             })
             .collect::<Result<_>>()
         })?;
@@ -218,7 +218,7 @@ impl Method for Eigenfunction {
             report.choose("n_components", r);
         }
         let (rotation, rotated) = report.time("rotate", run, |_| -> Result<_> {
-            let rotation = Rotation::of(features, r, run)?;
+            let rotation = Rotation::new(features, r, run)?;
             let rotated = rotation.project(features, run)?;
             Ok((rotation, rotated))
         })?;
@@ -251,7 +251,7 @@ impl Method for Eigenfunction {
             step("decide", 2 * 8 * n * c + 48 * n),
         ];
         // Features are read to check, center, rotate and label them.
-        Plan::of_steps(n, 0, if size.sparse { 20 } else { 5 }, steps)
+        Plan::from_steps(n, 0, if size.sparse { 20 } else { 5 }, steps)
     }
 }
 

@@ -42,7 +42,7 @@ impl Rotation {
     ///
     /// # Errors
     /// [`Error::Param`] for more than 256 axes of sparse rows or of more than 1024 columns; [`Error::Interrupted`].
-    pub fn of(features: &Features<'_>, r: usize, run: &Run) -> Result<Self> {
+    pub fn new(features: &Features<'_>, r: usize, run: &Run) -> Result<Self> {
         let mean = match features {
             Features::Dense(dense) => dense.column_means(run),
             Features::Sparse(sparse) => sparse_means(sparse),
@@ -311,9 +311,9 @@ mod tests {
             values.iter().enumerate().map(|(at, &x)| ((at / d) as u32, (at % d) as u32, x)).collect();
         let sparse = Features::Sparse(Arc::new(Csr::from_entries(n, d, &entries).unwrap()));
         let dense = Features::from_f32(n, d, values).unwrap();
-        let exact = Rotation::of(&dense, 6, &run).unwrap();
+        let exact = Rotation::new(&dense, 6, &run).unwrap();
         assert_same_axes(&exact.axes, &iterated(&dense, &exact.mean, 6, &run).unwrap(), 1e-6);
-        let from_sparse = Rotation::of(&sparse, 6, &run).unwrap();
+        let from_sparse = Rotation::new(&sparse, 6, &run).unwrap();
         assert_same_axes(&exact.axes, &from_sparse.axes, 1e-6);
         let (a, b) = (exact.project(&dense, &run).unwrap(), exact.project(&sparse, &run).unwrap());
         assert!(a.values().iter().zip(b.values()).all(|(a, b)| (a - b).abs() < 1e-4));

@@ -11,7 +11,7 @@ struct Golden {
 }
 
 impl Golden {
-    fn of(file: &'static str) -> Self {
+    fn new(file: &'static str) -> Self {
         let (x, y) = (golden(file, "X"), golden(file, "y_labels_0_unlabelled"));
         let (edges, weights) = (golden(file, "W_edges"), golden(file, "W_w"));
         let n = y.len();
@@ -56,7 +56,7 @@ const VARIANTS: [(&str, bool); 5] = [("u1", false), ("u1", true), ("n1", false),
 /// Every machine of every file: the problem, its tag in the file, its parameters, and whether it has the loss of an SVM.
 fn each_machine(check: impl Fn(&Golden, &str, LapSvmParams, bool)) {
     for file in FILES {
-        let golden = Golden::of(file);
+        let golden = Golden::new(file);
         for (laplacian, bias) in VARIANTS {
             for (loss, is_svm) in [("svm", true), ("rls", false)] {
                 let tag = format!("{laplacian}_b{}_{loss}", u8::from(bias));
@@ -118,7 +118,7 @@ fn conjugate_gradients_meet_the_golden_iterates() {
 #[test]
 fn stable_labels_stop_where_the_other_program_stopped() {
     for file in FILES {
-        let golden = Golden::of(file);
+        let golden = Golden::new(file);
         for (laplacian, bias) in VARIANTS {
             let tag = format!("{laplacian}_b{}_svm", u8::from(bias));
             let curve = golden.get(&format!("{tag}_pcg_obj_code"));
@@ -185,7 +185,7 @@ fn many_classes_do_not_stop_while_the_objective_falls() {
 #[test]
 fn the_dual_meets_the_golden_one() {
     for file in FILES {
-        let golden = Golden::of(file);
+        let golden = Golden::new(file);
         for laplacian in ["u1", "n1"] {
             let bias = golden.get(&format!("{laplacian}_dual_b"))[0];
             let params =

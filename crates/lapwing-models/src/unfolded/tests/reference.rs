@@ -174,7 +174,7 @@ fn sparsified_preconditioners_have_the_condition_of_the_reference() {
         let all: Vec<u32> = (0..2708).collect();
         let rows = smooth::by_columns(&inputs, &smoother, &all, 1e-6, &run).unwrap();
         let rows = smooth::weighted(&rows, &[1.0; 2708]);
-        let (preconditioner, _) = Preconditioner::of_rows(&rows, 1433, 0.0, false, &run).unwrap();
+        let (preconditioner, _) = Preconditioner::from_rows(&rows, 1433, 0.0, false, &run).unwrap();
         let propagator = Propagator::new(&cora.graph.graph, params.propagation(), &run).unwrap();
         let targets = cora.targets(true);
         let map = OnGraph { inputs: &inputs, propagator: &propagator, labeled: targets.rows(), tol: 1e-10, run: &run };

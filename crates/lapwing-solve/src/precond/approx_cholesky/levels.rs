@@ -71,7 +71,7 @@ impl Level {
         loop {
             run.check()?;
             let rest = Rule { max_entries: rule.max_entries - n_entries, ..rule };
-            let Some(cut) = Cut::of(&self, run)? else {
+            let Some(cut) = Cut::new(&self, run)? else {
                 return Ok(self.eliminate_all(rest, run)?.map(|columns| {
                     levels.push(vec![columns]);
                     levels
@@ -119,7 +119,7 @@ struct Cut {
 
 impl Cut {
     /// `None` if one part is better.
-    fn of(level: &Level, run: &Run) -> Result<Option<Self>> {
+    fn new(level: &Level, run: &Run) -> Result<Option<Self>> {
         let n = level.n();
         if n <= CLUSTER {
             return Ok(None);

@@ -113,7 +113,7 @@ impl Factor {
             let level = level.into_par_iter().zip(starts);
             parts.push(
                 level
-                    .map(|(columns, start)| Part::of(columns, start, &positions, scale, run))
+                    .map(|(columns, start)| Part::new(columns, start, &positions, scale, run))
                     .collect::<Result<Vec<_>>>()?,
             );
         }
@@ -289,7 +289,7 @@ fn each_part<'a>(level: &'a [Part], mut rows: &mut [f64], s: usize, work: impl F
 }
 
 impl Part {
-    fn of(columns: Columns, start: usize, positions: &[u32], scale: f64, run: &Run) -> Result<Self> {
+    fn new(columns: Columns, start: usize, positions: &[u32], scale: f64, run: &Run) -> Result<Self> {
         let n = columns.vertices.len();
         let (mut inner, mut outer) = (Entries::default(), Few::default());
         inner.starts.reserve_exact(n + 1);
