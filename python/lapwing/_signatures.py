@@ -130,19 +130,18 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
+    form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
+    - "auto": Classification: plain, with a smoothness weight that depends on the number of labels and how they were
+      drawn. Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
     - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
       2015).
     - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
@@ -156,13 +155,14 @@ clamp : {"soft", "hard"}, default="soft"
 decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
-      sizes within what the labels allow where these look drawn at random. For other forms: centered.
+    - "auto": For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If
+      labels look drawn at random, class sizes are also held within bounds that follow from the labels. For other forms:
+      centered.
     - "centered": Largest score above the mean of the labels.
     - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
     - "argmax": Largest score.
     - "mass": Largest score after class mass normalization to the prior (plain form only).
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
@@ -175,8 +175,8 @@ max_iter : int >= 1, default=10000
 certify : {"auto", "first", "off"}, default="auto"
     Whether labels are certified to be those of the exact solution of the graph.
 
-    - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
-      be. Off for a tolerance above 1e-4.
+    - "auto": The solve ends once its residual is within the tolerance and no more labels can be certified. Off for a
+      tolerance above 1e-4.
     - "first": The solve ends as soon as every label is certified, whatever its residual.
     - "off": No label is certified.
 
@@ -184,11 +184,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given.
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given.
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -258,19 +258,18 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
+    form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
+    - "auto": Classification: plain, with a smoothness weight that depends on the number of labels and how they were
+      drawn. Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
     - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
       2015).
     - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
@@ -288,8 +287,8 @@ max_iter : int >= 1, default=10000
 certify : {"auto", "first", "off"}, default="auto"
     Whether labels are certified to be those of the exact solution of the graph.
 
-    - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
-      be. Off for a tolerance above 1e-4.
+    - "auto": The solve ends once its residual is within the tolerance and no more labels can be certified. Off for a
+      tolerance above 1e-4.
     - "first": The solve ends as soon as every label is certified, whatever its residual.
     - "off": No label is certified.
 
@@ -359,19 +358,18 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
+    form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
+    - "auto": Classification: plain, with a smoothness weight that depends on the number of labels and how they were
+      drawn. Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
     - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
       2015).
     - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
@@ -385,13 +383,14 @@ clamp : {"soft", "hard"}, default="soft"
 decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
-      sizes within what the labels allow where these look drawn at random. For other forms: centered.
+    - "auto": For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If
+      labels look drawn at random, class sizes are also held within bounds that follow from the labels. For other forms:
+      centered.
     - "centered": Largest score above the mean of the labels.
     - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
     - "argmax": Largest score.
     - "mass": Largest score after class mass normalization to the prior (plain form only).
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
@@ -404,8 +403,8 @@ max_iter : int >= 1, default=10000
 certify : {"auto", "first", "off"}, default="auto"
     Whether labels are certified to be those of the exact solution of the graph.
 
-    - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
-      be. Off for a tolerance above 1e-4.
+    - "auto": The solve ends once its residual is within the tolerance and no more labels can be certified. Off for a
+      tolerance above 1e-4.
     - "first": The solve ends as soon as every label is certified, whatever its residual.
     - "off": No label is certified.
 
@@ -413,26 +412,26 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given.
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given.
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
 refinements : int >= 0 or "auto", default="auto"
-    Passes over the edges that refine the labels on the whole graph. Auto is 3 where the edges can be read again, else
-    0. From features the pairs within reach are found anew in each.
+    Passes over the edges that refine the labels on the whole graph. Auto is 3 if the edges can be read again, else 0.
+    For a graph of features, each pass searches the neighbors again.
 sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, default="streaming"
     How edges are drawn.
 
     - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
       times its effective resistance. Safe where few edges hold parts of the graph together.
     - "kelner-levin": The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its
-      errors mended: copies of edges, no spanning forest, no hysteresis.
+      errors corrected: copies of edges, no spanning forest, no hysteresis.
     - "leverage": By leverage score, all edges at once: they must fit in memory.
-    - "uniform": All edges alike: no system is solved; for dense graphs without weak cuts.
+    - "uniform": Every edge with the same probability: no system is solved; for dense graphs without weak cuts.
     - "degree": By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is
       solved.
     - "bundle": Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
@@ -479,40 +478,41 @@ callback : callable or None, default=None
 
 LOW_RANK_PROPAGATION_CLASSIFIER_PARAMETERS = """
 n_landmarks : int in [1, 65,536], default=100
-    Landmarks k. More are more accurate and take longer; of fewer rows all are taken, with a warning.
+    Number of landmarks k. More are more accurate and take longer. If there are fewer rows, all are taken, with a
+    warning.
 factor : {"anchor", "nystrom", "glnp"}, default="anchor"
-    Factor that stands for the affinity.
+    Factor F of the affinity F·Fᵀ.
 
     - "anchor": Shares of the nearest landmarks (anchor graph): one pass to fit, all degrees 1.
     - "nystrom": Nyström approximation of a Gaussian kernel: two passes to fit.
-    - "glnp": Global linear neighborhoods (GLNP): learned from the rows so that each is a combination of the others. A
-      pass for each of its iterations, and k numbers held for each row of the fit.
+    - "glnp": Global linear neighborhoods (GLNP): learned so that each row is a combination of the others. Each
+      iteration is a pass over the rows, and k numbers are held for each row of the fit.
 
 landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_features), default="kmeans"
-    Where landmarks come from. An array holds the landmarks themselves; then `n_landmarks` means nothing.
+    How landmarks are chosen. An array holds the landmarks themselves; then `n_landmarks` means nothing.
 
-    - "kmeans": Centers of k-means among a sample of the rows; several points more accurate.
+    - "kmeans": Centers of k-means on a sample of the rows; accuracy is several points higher.
     - "uniform": Rows drawn without replacement.
 
 n_nearest : int >= 0, default=3
-    Nearest landmarks s that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".
+    Number of nearest landmarks that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".
 bandwidth : float > 0, "auto", "median" or "knn:K", default="auto"
-    Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto goes by the distances of rows to their nearest
-    landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.
+    Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
+    nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.
 alpha : float in [0, 1), default=0.9
     Share α that a row takes from the others.
 balance : {"balanced", "raw", "prior"}, default="balanced"
     How label columns are scaled before they are propagated.
 
-    - "balanced": Each class over the sum of √d of its labels: no class gains by having more labels.
-    - "raw": One-hot rows as they are.
+    - "balanced": Each class divided by the sum of √d of its labels, so that no class gains from having more labels.
+    - "raw": Not scaled.
     - "prior": Balanced, times the class prior.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
     the frequencies of the given labels. For balance prior, and for rows without evidence.
 head : {"propagation", "regression"}, default="propagation"
-    How scores are made from landmarks. Has an effect only with `factor` "anchor".
+    How scores are computed from landmarks. Has an effect only with `factor` "anchor".
 
     - "propagation": Propagation (local and global consistency).
     - "regression": Least squares on the shares of landmarks, smooth over the graph (anchor graph regularization);
@@ -523,12 +523,12 @@ graph_reg : float >= 0, default=0.01
 select : {"auto", "off"}, default="auto"
     Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
 
-    - "auto": Where every class has two labels: the given values, unless others are better by more than a standard
-      error.
-    - "off": The given values are kept.
+    - "auto": Chosen if every class has two labels. The given values stay unless others are better by more than a
+      standard error.
+    - "off": The given values stay.
 
 solver : {"closed", "iterative"}, default="closed"
-    How the propagation is solved; both agree.
+    How the propagation is solved; both give the same.
 
     - "closed": In closed form, by the eigenvalues of a matrix (k, k).
     - "iterative": By iteration, on the same small matrix.
@@ -539,53 +539,53 @@ tol : float in (0, 1), default=1e-10
 max_iter : int >= 1, default=10000
     Most iterations. Has an effect only with `solver` "iterative".
 rcond : float in [1e-8, 1), default=1e-06
-    Share of the largest eigenvalue of the landmarks' kernel below which eigenvalues are left out. Sums are in single
-    precision, so that less than 1e-8 means nothing. Has an effect only with `factor` "nystrom".
+    Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision,
+    so that less than 1e-8 would be noise. Has an effect only with `factor` "nystrom".
 degree_policy : {"floor", "error"}, default="floor"
-    What becomes of tiny and negative degrees. Has an effect only with `factor` "nystrom".
+    Treatment of tiny and negative degrees. Has an effect only with `factor` "nystrom".
 
     - "floor": They are raised to a thousandth of the mean.
-    - "error": The first of 0 or less is an error.
+    - "error": A degree of 0 or less is an error.
 
 glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
     How a factor is learned. Has an effect only with `factor` "glnp".
 
     - "apgd": Accelerated projected gradient with a quadratic upper bound and restarts: lowest Q for the passes spent.
-    - "mu": Multiplicative updates: a third of the memory and no step to choose, but slow after the first few. Negative
-      data is moved up by its minimum, which makes it another problem.
-    - "apgd-paper": The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for
+    - "mu": Multiplicative updates: a third of the memory and no step size, but slow after the first few. The minimum of
+      negative data is subtracted first, which changes the problem.
+    - "apgd-paper": The published accelerated gradient (Petegrosso et al. 2017) with its errors corrected, for
       comparison.
 
 glnp_start : {"kmeans", "uniform"}, default="kmeans"
     Where a learned factor starts. Has an effect only with `factor` "glnp".
 
-    - "kmeans": At the clusters of k-means: Q starts at their inertia.
-    - "uniform": Uniform in (0, 1], scaled: close to a saddle where all columns are alike, which takes tens of
-      iterations to leave; a large tolerance ends there.
+    - "kmeans": The clusters of k-means: Q starts at their inertia.
+    - "uniform": Uniform in (0, 1], scaled: close to a saddle with equal columns, which takes tens of iterations to
+      leave. With a large tolerance the iteration ends there.
 
 glnp_max_iter : int >= 0, default=100
-    Most iterations of learning a factor, each of which reads all rows. 100 usually end it. Has an effect only with
-    `factor` "glnp".
+    Most iterations of learning a factor, each of which reads all rows. It usually converges within 100. Has an effect
+    only with `factor` "glnp".
 glnp_tol : float in [0, 1), default=1e-05
-    Share of the squared norm of the rows by which five iterations must lower the objective. Less ends the iteration.
-    Has an effect only with `factor` "glnp".
+    Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows. Has
+    an effect only with `factor` "glnp".
 fit_rows : int >= 1 or "all", default="all"
-    Rows drawn at random to fit on, beside the labeled ones.
+    Number of rows to fit on, drawn at random, besides the labeled ones.
 decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -620,14 +620,14 @@ bandwidth : float > 0 or "auto", default="auto"
 degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
 n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
+    Number of landmarks that approximate the kernel. None takes the exact kernel for any number of rows; auto is none up
+    to 30,000 rows and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
 ambient_reg : float > 0 or "auto", default="auto"
-    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
+    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation if every class has two
+    labels; otherwise it is 1e-4 of the mean similarity of a row with itself.
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.
+    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation if
+    every class has two labels; otherwise it is the number of labels divided by the number of rows.
 laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
 
@@ -637,11 +637,11 @@ laplacian : {"normalized", "combinatorial"}, default="normalized"
 laplacian_power : int in [1, 100], default=1
     Power p of the Laplacian.
 bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
+    Whether a bias is fitted. It is neither in the norm nor smoothed.
 solver : {"auto", "newton", "cg", "dual"}, default="auto"
     How the problem is solved.
 
-    - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
+    - "auto": Newton if a factorization is cheap, else conjugate gradients.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
     - "dual": The hinge loss instead of the squared hinge, in the dual (lapsvm).
@@ -649,7 +649,7 @@ solver : {"auto", "newton", "cg", "dual"}, default="auto"
 stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
     When conjugate gradients stop. Has an effect only with `solver` "auto" or "cg".
 
-    - "stability": When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
+    - "stability": When hardly any unlabeled row changes its side or class any more, and the objective hardly falls.
     - "validation": When the error on a validation set no longer falls.
     - "mixed": When both hold at the same check.
     - "gradient": When the gradient has vanished.
@@ -661,11 +661,11 @@ check_every : int >= 1 or "auto", default="auto"
     Iterations θ between checks. Auto is √n / 2 for n rows, the paper's. Has an effect only with `solver` "auto" or
     "cg".
 validation_share : float in (0, 1), default=0.2
-    Share of the labels that is held back for validation where no rows are given for it. Has an effect only with
+    Share of the labels that is held out for validation if no validation rows are given. Has an effect only with
     `stopping` "validation" or "mixed" and `solver` "auto" or "cg".
 tol : float in (0, 1), default=1e-08
-    Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.
+    Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
+    condition is violated by more than √tol.
 max_iter : int >= 1, default=10000
     Most iterations.
 precision : {"auto", "single", "double"}, default="auto"
@@ -676,7 +676,8 @@ precision : {"auto", "single", "double"}, default="auto"
     - "double": 64 bits.
 
 memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+    Most bytes for the Gram matrix. A larger one is computed block by block in every product; auto is half of the free
+    memory.
 n_neighbors : int >= 1, default=15
     Neighbors of each row. Below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
@@ -725,14 +726,14 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
@@ -741,11 +742,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -783,14 +784,14 @@ bandwidth : float > 0 or "auto", default="auto"
 degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
 n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
+    Number of landmarks that approximate the kernel. None takes the exact kernel for any number of rows; auto is none up
+    to 30,000 rows and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
 ambient_reg : float > 0 or "auto", default="auto"
-    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
+    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation if every class has two
+    labels; otherwise it is 1e-4 of the mean similarity of a row with itself.
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.
+    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation if
+    every class has two labels; otherwise it is the number of labels divided by the number of rows.
 laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
 
@@ -800,18 +801,18 @@ laplacian : {"normalized", "combinatorial"}, default="normalized"
 laplacian_power : int in [1, 100], default=1
     Power p of the Laplacian.
 bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
+    Whether a bias is fitted. It is neither in the norm nor smoothed.
 solver : {"auto", "newton", "cg"}, default="auto"
     How the problem is solved.
 
-    - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
+    - "auto": Newton if a factorization is cheap, else conjugate gradients.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
 
 stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
     When conjugate gradients stop. Has an effect only with `solver` "auto" or "cg".
 
-    - "stability": When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
+    - "stability": When hardly any unlabeled row changes its side or class any more, and the objective hardly falls.
     - "validation": When the error on a validation set no longer falls.
     - "mixed": When both hold at the same check.
     - "gradient": When the gradient has vanished.
@@ -823,11 +824,11 @@ check_every : int >= 1 or "auto", default="auto"
     Iterations θ between checks. Auto is √n / 2 for n rows, the paper's. Has an effect only with `solver` "auto" or
     "cg".
 validation_share : float in (0, 1), default=0.2
-    Share of the labels that is held back for validation where no rows are given for it. Has an effect only with
+    Share of the labels that is held out for validation if no validation rows are given. Has an effect only with
     `stopping` "validation" or "mixed" and `solver` "auto" or "cg".
 tol : float in (0, 1), default=1e-08
-    Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.
+    Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
+    condition is violated by more than √tol.
 max_iter : int >= 1, default=10000
     Most iterations.
 precision : {"auto", "single", "double"}, default="auto"
@@ -838,7 +839,8 @@ precision : {"auto", "single", "double"}, default="auto"
     - "double": 64 bits.
 
 memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+    Most bytes for the Gram matrix. A larger one is computed block by block in every product; auto is half of the free
+    memory.
 n_neighbors : int >= 1, default=15
     Neighbors of each row. Below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
@@ -887,14 +889,14 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
@@ -903,11 +905,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -945,14 +947,14 @@ bandwidth : float > 0 or "auto", default="auto"
 degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".
 n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
+    Number of landmarks that approximate the kernel. None takes the exact kernel for any number of rows; auto is none up
+    to 30,000 rows and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".
 ambient_reg : float > 0 or "auto", default="auto"
-    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.
+    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation if every class has two
+    labels; otherwise it is 1e-4 of the mean similarity of a row with itself.
 graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.
+    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation if
+    every class has two labels; otherwise it is the number of labels divided by the number of rows.
 laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
 
@@ -962,17 +964,17 @@ laplacian : {"normalized", "combinatorial"}, default="normalized"
 laplacian_power : int in [1, 100], default=1
     Power p of the Laplacian.
 bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.
+    Whether a bias is fitted. It is neither in the norm nor smoothed.
 solver : {"auto", "newton", "cg"}, default="auto"
     How the problem is solved.
 
-    - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
+    - "auto": Newton if a factorization is cheap, else conjugate gradients.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
 
 tol : float in (0, 1), default=1e-08
-    Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.
+    Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
+    condition is violated by more than √tol.
 max_iter : int >= 1, default=10000
     Most iterations.
 precision : {"auto", "single", "double"}, default="auto"
@@ -983,7 +985,8 @@ precision : {"auto", "single", "double"}, default="auto"
     - "double": 64 bits.
 
 memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.
+    Most bytes for the Gram matrix. A larger one is computed block by block in every product; auto is half of the free
+    memory.
 n_neighbors : int >= 1, default=15
     Neighbors of each row. Below the number of rows.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
@@ -1032,7 +1035,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 affinity : {"knn", "precomputed"}, default="knn"
@@ -1052,11 +1055,11 @@ callback : callable or None, default=None
 UNFOLDED_GNNCLASSIFIER_PARAMETERS = """
 graph_reg : float >= 0 or "auto", default="auto"
     Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
-    20 for labels that are held out, and 10 where a class has fewer than three labels.
+    20 for labels that are held out, and 10 if a class has fewer than three labels.
 self_loop : float > 0, default=1.0
-    What is added to every degree (Yang et al. 2021 have 1).
+    Number added to every degree (1 in Yang et al. 2021).
 loss : {"cross-entropy", "mse"}, default="cross-entropy"
-    What is minimized over the labeled nodes.
+    Loss over the labeled nodes.
 
     - "cross-entropy": Σ mᵤ·(logsumexp zᵤ − yᵤᵀzᵤ).
     - "mse": ½·Σ mᵤ·‖zᵤ − yᵤ‖².
@@ -1070,17 +1073,17 @@ solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", 
     - "auto": Whichever is estimated to be fastest; the estimates are reported.
     - "direct": Features are smoothed once, one solve for each column or labeled node, and a linear model is fitted to
       them.
-    - "rough-pcg": Features are smoothed roughly, for a preconditioner; iterations on the graph itself.
-    - "herta": HERTA: features are smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations
-      on the graph itself.
-    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they bring the weights nearer (the
-      mixed strategy of the paper).
-    - "matrix-free": Iterations on the graph, with estimates of the diagonal for a preconditioner.
+    - "rough-pcg": Iterations on the graph, with a preconditioner from roughly smoothed features.
+    - "herta": HERTA: iterations on the graph, with a preconditioner from features that are roughly smoothed on a
+      sparsified graph and sketched.
+    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they make progress (the mixed
+      strategy of the paper).
+    - "matrix-free": Iterations on the graph, with an estimate of the diagonal as preconditioner.
     - "gd": Gradient descent.
     - "adam": Adam.
 
 optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
-    What iterates in solvers with a preconditioner.
+    Iteration of solvers with a preconditioner.
 
     - "auto": Conjugate gradients for squares, L-BFGS for cross-entropy.
     - "cg": Conjugate gradients on the normal equations, for squares.
@@ -1098,16 +1101,16 @@ attention : float in (0, 2) or None, default=None
     Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
     keeps the weights.
 bias : bool, default=True
-    Whether there is a constant column beside the features.
+    Whether a constant column is added to the features.
 learning_rate : float > 0 or "auto", default="auto"
     Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam. Has an
     effect only with `solver` "gd" or "adam", or `optimizer` "gd" or "adam", or `hidden` a number.
 edges : float in (0, 1] or "auto", default="auto"
-    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all. Has
-    an effect only with `solver` "auto", "herta" or "herta-mixed".
+    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges if that is less than half of all, else all. Has an
+    effect only with `solver` "auto", "herta" or "herta-mixed".
 sketch_size : int >= 1, "auto" or None, default="auto"
-    Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
-    none. Has an effect only with `solver` "auto", "herta" or "herta-mixed".
+    Number of rows of the Hadamard sketch of HERTA. Auto is 16 for each column if that is less than half the labeled
+    rows; else there is no sketch. Has an effect only with `solver` "auto", "herta" or "herta-mixed".
 tol : float in (0, 1), default=1e-06
     Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten
     steps together lower the loss by less than √tol of it.
@@ -1161,14 +1164,14 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
@@ -1177,11 +1180,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -1202,9 +1205,9 @@ callback : callable or None, default=None
 UNFOLDED_GNNREGRESSOR_PARAMETERS = """
 graph_reg : float >= 0 or "auto", default="auto"
     Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
-    20 for labels that are held out, and 10 where a class has fewer than three labels.
+    20 for labels that are held out, and 10 if a class has fewer than three labels.
 self_loop : float > 0, default=1.0
-    What is added to every degree (Yang et al. 2021 have 1).
+    Number added to every degree (1 in Yang et al. 2021).
 l2_reg : float >= 0 or "auto", default="auto"
     Weight ρ of the squared norm of the weights, (ρ/2)·‖W‖², beside sums (not means) over the labeled nodes. Auto is 0.1
     for cross-entropy and 0.7 for mse, times the mean squared distance of the smoothed labeled rows from their mean.
@@ -1214,17 +1217,17 @@ solver : {"auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", 
     - "auto": Whichever is estimated to be fastest; the estimates are reported.
     - "direct": Features are smoothed once, one solve for each column or labeled node, and a linear model is fitted to
       them.
-    - "rough-pcg": Features are smoothed roughly, for a preconditioner; iterations on the graph itself.
-    - "herta": HERTA: features are smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations
-      on the graph itself.
-    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they bring the weights nearer (the
-      mixed strategy of the paper).
-    - "matrix-free": Iterations on the graph, with estimates of the diagonal for a preconditioner.
+    - "rough-pcg": Iterations on the graph, with a preconditioner from roughly smoothed features.
+    - "herta": HERTA: iterations on the graph, with a preconditioner from features that are roughly smoothed on a
+      sparsified graph and sketched.
+    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they make progress (the mixed
+      strategy of the paper).
+    - "matrix-free": Iterations on the graph, with an estimate of the diagonal as preconditioner.
     - "gd": Gradient descent.
     - "adam": Adam.
 
 optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
-    What iterates in solvers with a preconditioner.
+    Iteration of solvers with a preconditioner.
 
     - "auto": Conjugate gradients for squares, L-BFGS for cross-entropy.
     - "cg": Conjugate gradients on the normal equations, for squares.
@@ -1242,16 +1245,16 @@ attention : float in (0, 2) or None, default=None
     Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
     keeps the weights.
 bias : bool, default=True
-    Whether there is a constant column beside the features.
+    Whether a constant column is added to the features.
 learning_rate : float > 0 or "auto", default="auto"
     Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam. Has an
     effect only with `solver` "gd" or "adam", or `optimizer` "gd" or "adam", or `hidden` a number.
 edges : float in (0, 1] or "auto", default="auto"
-    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all. Has
-    an effect only with `solver` "auto", "herta" or "herta-mixed".
+    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges if that is less than half of all, else all. Has an
+    effect only with `solver` "auto", "herta" or "herta-mixed".
 sketch_size : int >= 1, "auto" or None, default="auto"
-    Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
-    none. Has an effect only with `solver` "auto", "herta" or "herta-mixed".
+    Number of rows of the Hadamard sketch of HERTA. Auto is 16 for each column if that is less than half the labeled
+    rows; else there is no sketch. Has an effect only with `solver` "auto", "herta" or "herta-mixed".
 tol : float in (0, 1), default=1e-06
     Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten
     steps together lower the loss by less than √tol of it.
@@ -1305,7 +1308,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 affinity : {"knn", "precomputed"}, default="knn"
@@ -1335,7 +1338,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 unlabeled : object, default=None
@@ -1404,19 +1407,18 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.
+    units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
+    form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.
 form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
+    - "auto": Classification: plain, with a smoothness weight that depends on the number of labels and how they were
+      drawn. Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
     - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
       2015).
     - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
@@ -1430,13 +1432,14 @@ clamp : {"soft", "hard"}, default="soft"
 decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
-      sizes within what the labels allow where these look drawn at random. For other forms: centered.
+    - "auto": For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If
+      labels look drawn at random, class sizes are also held within bounds that follow from the labels. For other forms:
+      centered.
     - "centered": Largest score above the mean of the labels.
     - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
     - "argmax": Largest score.
     - "mass": Largest score after class mass normalization to the prior (plain form only).
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
@@ -1450,11 +1453,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given.
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given.
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -1476,10 +1479,10 @@ SIMPLE_HARMONIC_CLASSIFIER_PARAMETERS = """
 n_neighbors : int >= 1, default=15
     Neighbors of each row. Below the number of rows.
 n_eigenvectors : int >= 1 or "auto", default="auto"
-    Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows,
-    but at least one for each class.
+    Number of eigenvectors q of the graph, at most that of rows. Auto is the least of l/2, 3·√l and 100 for l labeled
+    rows, but at least one for each class.
 tol : float in (0, 1), default=1e-08
-    Residual ‖Lu − λu‖ / λ of each eigenvector.
+    Largest residual ‖Lu − λu‖ / λ of an eigenvector.
 max_iter : int >= 1, default=1000
     Most steps of the search for eigenvectors.
 metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
@@ -1528,14 +1531,14 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
@@ -1544,11 +1547,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -1571,17 +1574,17 @@ callback : callable or None, default=None
 
 EIGENFUNCTION_CLASSIFIER_PARAMETERS = """
 n_eigenfunctions : int >= 1, default=64
-    Functions q. Fewer where there are not so many.
+    Number of functions q. If there are fewer, all are used.
 n_components : int >= 1 or "auto", default="auto"
-    Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.
+    Number of principal axes r, at most that of columns. Auto is 64, or the number of columns if there are fewer.
 n_bins : int >= 2, default=50
     Bins b of the histogram along an axis.
 relative_bandwidth : float > 0, default=0.2
     Width σ of the kernel between bins, in units of their mean distance.
 density_floor : float > 0, default=0.1
-    What is added to the share of every bin, ε.
+    Share ε that is added to every bin.
 clip : float in [0, 50), default=2.5
-    Percent of the rows that are clipped at either end of an axis.
+    Percent of the rows that are clipped at each end of an axis.
 fit_weight : float > 0, default=100.0
     Weight w of the given labels against smoothness.
 constant : bool, default=True
@@ -1589,8 +1592,8 @@ constant : bool, default=True
 decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 
 class_prior : array-like of shape (n_classes,) or None, default=None
     Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
@@ -1599,11 +1602,11 @@ size_slack : float in [0, 1), default=0.0
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.
 labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 
@@ -1646,7 +1649,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 random_state : int, RandomState, Generator or None, default=None
@@ -1683,7 +1686,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 support_factor : float >= 1 or None, default=3.0
@@ -1705,7 +1708,7 @@ tol : float in (0, 1), default=1e-08
 max_iter : int >= 1 or "auto", default="auto"
     Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.
 repair : bool, default=False
-    Whether pairs that were not allowed but would carry weight are looked for and added.
+    Whether to search for pairs outside the support that would get weight, and add them.
 model : {"log", "l2"}, default="log"
     f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
     n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
@@ -1732,9 +1735,9 @@ sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle
     - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
       times its effective resistance. Safe where few edges hold parts of the graph together.
     - "kelner-levin": The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its
-      errors mended: copies of edges, no spanning forest, no hysteresis.
+      errors corrected: copies of edges, no spanning forest, no hysteresis.
     - "leverage": By leverage score, all edges at once: they must fit in memory.
-    - "uniform": All edges alike: no system is solved; for dense graphs without weak cuts.
+    - "uniform": Every edge with the same probability: no system is solved; for dense graphs without weak cuts.
     - "degree": By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is
       solved.
     - "bundle": Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
@@ -1799,7 +1802,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 random_state : int, RandomState, Generator or None, default=None
@@ -1865,7 +1868,7 @@ zero_rows : {"error", "allow"}, default="error"
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 
 random_state : int, RandomState, Generator or None, default=None
@@ -1890,9 +1893,9 @@ sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle
     - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
       times its effective resistance. Safe where few edges hold parts of the graph together.
     - "kelner-levin": The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its
-      errors mended: copies of edges, no spanning forest, no hysteresis.
+      errors corrected: copies of edges, no spanning forest, no hysteresis.
     - "leverage": By leverage score, all edges at once: they must fit in memory.
-    - "uniform": All edges alike: no system is solved; for dense graphs without weak cuts.
+    - "uniform": Every edge with the same probability: no system is solved; for dense graphs without weak cuts.
     - "degree": By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is
       solved.
     - "bundle": Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
