@@ -24,7 +24,7 @@ def _documentation(*keys: str) -> str:
 #: the later ones under its name, a colon and the first estimator that has it.
 _DOCUMENTATION = {
     "n_neighbors": """n_neighbors : int >= 1, default=15
-    Neighbors of each row. Below the number of rows.""",
+    Neighbors of each row, below the number of rows.""",
     "metric": """metric : {"euclidean", "cosine", "inner-product"}, default="euclidean"
     Distance between rows.
 
@@ -54,8 +54,8 @@ _DOCUMENTATION = {
     - "mutual": An edge only if each row is a neighbor of the other; the smaller weight.
 """,
     "bandwidth": """bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".""",
     "knn_method": """knn_method : {"auto", "exact", "partitions"}, default="auto"
     Neighbor search. Auto takes the faster one.
@@ -71,19 +71,18 @@ _DOCUMENTATION = {
     Rows of zeros under the cosine metric: an error, or at distance 1 from every row. Has an effect only with `metric`
     "cosine".
 
-    - "error": They are an error that names the first one.
+    - "error": They are an error, which names the first one.
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 """,
     "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
     Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean weighted degree: stable, 1 / (mean labels per class), or 0.1 in regression; plain, 0.01; form
-    auto, max(0.01, m^(−3/2)) for m labels per class, with 3 for 3/2 where labels look drawn at random.""",
+    units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
+    form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.""",
     "form": """form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
-    - "auto": Classification: plain, with a weight of smoothness for the number of labels and how they were drawn.
-      Regression of 5 values or more: chosen together with the weight of smoothness by cross-validation; of fewer,
-      stable.
+    - "auto": Classification: plain, with a smoothness weight that depends on the number of labels and how they were
+      drawn. Regression: form and smoothness weight are chosen by cross-validation; stable for fewer than 5 values.
     - "stable": Stable-HFS: scores have zero mean over the rows of each component of the graph (Calandriello et al.
       2015).
     - "plain": Plain HFS (Belkin et al. 2004), or Zhu's harmonic function when labels are clamped hard.
@@ -97,18 +96,19 @@ _DOCUMENTATION = {
     "decision": """decision : {"auto", "centered", "row-mean", "argmax", "mass", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": For form auto: row-mean, or centered where the leave-one-out scores of the labels are better so; and class
-      sizes within what the labels allow where these look drawn at random. For other forms: centered.
+    - "auto": For form auto: row-mean, or centered if leave-one-out scores get clearly more labels right with it. If
+      labels look drawn at random, class sizes are also held within bounds that follow from the labels. For other forms:
+      centered.
     - "centered": Largest score above the mean of the labels.
     - "row-mean": Largest score above the mean over the rows of its component; for the stable form the same as centered.
     - "argmax": Largest score.
     - "mass": Largest score after class mass normalization to the prior (plain form only).
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 """,
     "class_prior": """class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
-    the frequencies of the given labels. Rows that no label reaches get this distribution, and the decisions mass and
-    sizes aim at it.""",
+    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    labels. Shares are positive and add up to 1. Rows that no label reaches get this distribution, and the decisions
+    mass and sizes aim at it.""",
     "tol": """tol : float in (0, 1), default=1e-06
     Relative residual at which the solver stops.""",
     "max_iter": """max_iter : int >= 1, default=10000
@@ -116,8 +116,8 @@ _DOCUMENTATION = {
     "certify": """certify : {"auto", "first", "off"}, default="auto"
     Whether labels are certified to be those of the exact solution of the graph.
 
-    - "auto": The solve goes on until its residual is within the tolerance and every label is certified, or no more can
-      be. Off for a tolerance above 1e-4.
+    - "auto": The solve ends once its residual is within the tolerance and no more labels can be certified. Off for a
+      tolerance above 1e-4.
     - "first": The solve ends as soon as every label is certified, whatever its residual.
     - "off": No label is certified.
 """,
@@ -125,11 +125,11 @@ _DOCUMENTATION = {
     How far the size of a class may be from its given share, as a share of the rows. Has an effect only with `decision`
     "sizes" and `class_prior` given.""",
     "labels_drawn": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given.
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given.
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
@@ -154,17 +154,17 @@ _DOCUMENTATION = {
     "abstain:HarmonicRegressor": """abstain : bool, default=False
     Whether rows that no value reaches get NaN instead of the weighted mean of the given values.""",
     "refinements": """refinements : int >= 0 or "auto", default="auto"
-    Passes over the edges that refine the labels on the whole graph. Auto is 3 where the edges can be read again, else
-    0. From features the pairs within reach are found anew in each.""",
+    Passes over the edges that refine the labels on the whole graph. Auto is 3 if the edges can be read again, else 0.
+    For a graph of features, each pass searches the neighbors again.""",
     "sampler": """sampler : {"streaming", "kelner-levin", "leverage", "uniform", "degree", "bundle", "ridge", "auto"}, default="streaming"
     How edges are drawn.
 
     - "streaming": By leverage score, block by block: an edge is kept with a probability proportional to its weight
       times its effective resistance. Safe where few edges hold parts of the graph together.
     - "kelner-levin": The published routine (Calandriello et al. 2015, figure 2, after Kelner & Levin 2013) with its
-      errors mended: copies of edges, no spanning forest, no hysteresis.
+      errors corrected: copies of edges, no spanning forest, no hysteresis.
     - "leverage": By leverage score, all edges at once: they must fit in memory.
-    - "uniform": All edges alike: no system is solved; for dense graphs without weak cuts.
+    - "uniform": Every edge with the same probability: no system is solved; for dense graphs without weak cuts.
     - "degree": By weight × (1/dᵤ + 1/dᵥ), which bounds the leverage score within a constant on expanders; no system is
       solved.
     - "bundle": Edge-disjoint spanning forests are kept, a quarter of the rest, and again (Koutis 2014, with forests for
@@ -174,8 +174,8 @@ _DOCUMENTATION = {
     - "auto": By degree where a pilot finds no weak cut, else by leverage score.
 """,
     "capacity": """capacity : int >= 0 or "auto", default="auto"
-    Edges held before they are thinned. At least twice those kept; auto is four times. More room means fewer rounds,
-    less distortion and less work for each edge.""",
+    Edges held before they are thinned, at least twice those kept. Auto is four times those kept. More room means fewer
+    rounds, less distortion and less work for each edge.""",
     "n_projections": """n_projections : int in [1, 1024], default=32
     Random projections that estimate resistances. Their relative standard deviation is √(2/projections); below 24
     projections it dominates the distortion.""",
@@ -196,40 +196,41 @@ _DOCUMENTATION = {
     ``.csv.zst``), an array of edges (m, 2), a tuple ``(edges, weights)`` with weights (m,), or an iterable of such
     arrays or tuples. Each undirected edge comes once.""",
     "n_landmarks": """n_landmarks : int in [1, 65,536], default=100
-    Landmarks k. More are more accurate and take longer; of fewer rows all are taken, with a warning.""",
+    Number of landmarks k. More are more accurate and take longer. If there are fewer rows, all are taken, with a
+    warning.""",
     "factor": """factor : {"anchor", "nystrom", "glnp"}, default="anchor"
-    Factor that stands for the affinity.
+    Factor F of the affinity F·Fᵀ.
 
     - "anchor": Shares of the nearest landmarks (anchor graph): one pass to fit, all degrees 1.
     - "nystrom": Nyström approximation of a Gaussian kernel: two passes to fit.
-    - "glnp": Global linear neighborhoods (GLNP): learned from the rows so that each is a combination of the others. A
-      pass for each of its iterations, and k numbers held for each row of the fit.
+    - "glnp": Global linear neighborhoods (GLNP): learned so that each row is a combination of the others. Each
+      iteration is a pass over the rows, and k numbers are held for each row of the fit.
 """,
     "landmarks": """landmarks : {"kmeans", "uniform"} or array-like of shape (n_landmarks, n_features), default="kmeans"
-    Where landmarks come from. An array holds the landmarks themselves; then `n_landmarks` means nothing.
+    How landmarks are chosen. An array holds the landmarks themselves; then `n_landmarks` means nothing.
 
-    - "kmeans": Centers of k-means among a sample of the rows; several points more accurate.
+    - "kmeans": Centers of k-means on a sample of the rows; accuracy is several points higher.
     - "uniform": Rows drawn without replacement.
 """,
     "n_nearest": """n_nearest : int >= 0, default=3
-    Nearest landmarks s that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".""",
+    Number of nearest landmarks that each row is a mixture of. 0 means all. Has an effect only with `factor` "anchor".""",
     "bandwidth:LowRankPropagationClassifier": """bandwidth : float > 0, "auto", "median" or "knn:K", default="auto"
-    Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto goes by the distances of rows to their nearest
-    landmark, median by the median distance of two rows, knn:K by the distance to the K-th neighbor.""",
+    Width σ of exp(−D/(2σ²)), D the squared distance to a landmark. Auto follows from the distances of rows to their
+    nearest landmark, median from the median distance of two rows, knn:K from the distance to the K-th neighbor.""",
     "alpha": """alpha : float in [0, 1), default=0.9
     Share α that a row takes from the others.""",
     "balance": """balance : {"balanced", "raw", "prior"}, default="balanced"
     How label columns are scaled before they are propagated.
 
-    - "balanced": Each class over the sum of √d of its labels: no class gains by having more labels.
-    - "raw": One-hot rows as they are.
+    - "balanced": Each class divided by the sum of √d of its labels, so that no class gains from having more labels.
+    - "raw": Not scaled.
     - "prior": Balanced, times the class prior.
 """,
     "class_prior:LowRankPropagationClassifier": """class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None takes
-    the frequencies of the given labels. For balance prior, and for rows without evidence.""",
+    Shares of the classes, one for each class in the order of their names. None takes the frequencies of the given
+    labels. Shares are positive and add up to 1. For balance prior, and for rows without evidence.""",
     "head": """head : {"propagation", "regression"}, default="propagation"
-    How scores are made from landmarks. Has an effect only with `factor` "anchor".
+    How scores are computed from landmarks. Has an effect only with `factor` "anchor".
 
     - "propagation": Propagation (local and global consistency).
     - "regression": Least squares on the shares of landmarks, smooth over the graph (anchor graph regularization);
@@ -240,12 +241,12 @@ _DOCUMENTATION = {
     "select": """select : {"auto", "off"}, default="auto"
     Whether n_nearest, bandwidth, alpha and head are chosen by cross-validation.
 
-    - "auto": Where every class has two labels: the given values, unless others are better by more than a standard
-      error.
-    - "off": The given values are kept.
+    - "auto": Chosen if every class has two labels. The given values stay unless others are better by more than a
+      standard error.
+    - "off": The given values stay.
 """,
     "solver": """solver : {"closed", "iterative"}, default="closed"
-    How the propagation is solved; both agree.
+    How the propagation is solved; both give the same.
 
     - "closed": In closed form, by the eigenvalues of a matrix (k, k).
     - "iterative": By iteration, on the same small matrix.
@@ -256,50 +257,50 @@ _DOCUMENTATION = {
     "max_iter:LowRankPropagationClassifier": """max_iter : int >= 1, default=10000
     Most iterations. Has an effect only with `solver` "iterative".""",
     "rcond": """rcond : float in [1e-8, 1), default=1e-06
-    Share of the largest eigenvalue of the landmarks' kernel below which eigenvalues are left out. Sums are in single
-    precision, so that less than 1e-8 means nothing. Has an effect only with `factor` "nystrom".""",
+    Eigenvalues of the landmarks' kernel below this share of the largest are left out. Kernels are in single precision,
+    so that less than 1e-8 would be noise. Has an effect only with `factor` "nystrom".""",
     "degree_policy": """degree_policy : {"floor", "error"}, default="floor"
-    What becomes of tiny and negative degrees. Has an effect only with `factor` "nystrom".
+    Treatment of tiny and negative degrees. Has an effect only with `factor` "nystrom".
 
     - "floor": They are raised to a thousandth of the mean.
-    - "error": The first of 0 or less is an error.
+    - "error": A degree of 0 or less is an error.
 """,
     "glnp_solver": """glnp_solver : {"apgd", "mu", "apgd-paper"}, default="apgd"
     How a factor is learned. Has an effect only with `factor` "glnp".
 
     - "apgd": Accelerated projected gradient with a quadratic upper bound and restarts: lowest Q for the passes spent.
-    - "mu": Multiplicative updates: a third of the memory and no step to choose, but slow after the first few. Negative
-      data is moved up by its minimum, which makes it another problem.
-    - "apgd-paper": The published accelerated gradient (Petegrosso et al. 2017) with its errors mended, kept for
+    - "mu": Multiplicative updates: a third of the memory and no step size, but slow after the first few. The minimum of
+      negative data is subtracted first, which changes the problem.
+    - "apgd-paper": The published accelerated gradient (Petegrosso et al. 2017) with its errors corrected, for
       comparison.
 """,
     "glnp_start": """glnp_start : {"kmeans", "uniform"}, default="kmeans"
     Where a learned factor starts. Has an effect only with `factor` "glnp".
 
-    - "kmeans": At the clusters of k-means: Q starts at their inertia.
-    - "uniform": Uniform in (0, 1], scaled: close to a saddle where all columns are alike, which takes tens of
-      iterations to leave; a large tolerance ends there.
+    - "kmeans": The clusters of k-means: Q starts at their inertia.
+    - "uniform": Uniform in (0, 1], scaled: close to a saddle with equal columns, which takes tens of iterations to
+      leave. With a large tolerance the iteration ends there.
 """,
     "glnp_max_iter": """glnp_max_iter : int >= 0, default=100
-    Most iterations of learning a factor, each of which reads all rows. 100 usually end it. Has an effect only with
-    `factor` "glnp".""",
+    Most iterations of learning a factor, each of which reads all rows. It usually converges within 100. Has an effect
+    only with `factor` "glnp".""",
     "glnp_tol": """glnp_tol : float in [0, 1), default=1e-05
-    Share of the squared norm of the rows by which five iterations must lower the objective. Less ends the iteration.
-    Has an effect only with `factor` "glnp".""",
+    Learning ends once five iterations lower the objective by less than this share of the squared norm of the rows. Has
+    an effect only with `factor` "glnp".""",
     "fit_rows": """fit_rows : int >= 1 or "all", default="all"
-    Rows drawn at random to fit on, beside the labeled ones.""",
+    Number of rows to fit on, drawn at random, besides the labeled ones.""",
     "decision:LowRankPropagationClassifier": """decision : {"auto", "sizes"}, default="auto"
     How scores become a class.
 
-    - "auto": As the method does by itself.
-    - "sizes": Largest score after offsets at which each class has a size within bounds.
+    - "auto": The decision of the method itself.
+    - "sizes": Largest score after an offset for each class, so that class sizes are within bounds.
 """,
     "labels_drawn:LowRankPropagationClassifier": """labels_drawn : {"auto", "random", "balanced"}, default="auto"
-    How the labeled rows were chosen: at random, so that they tell the sizes of classes, or balanced. Where no shares
-    are given. Has an effect only with `decision` "sizes".
+    How the labeled rows were chosen: at random, so that their shares estimate the class sizes, or balanced. Without
+    effect if shares are given. Has an effect only with `decision` "sizes".
 
-    - "auto": Found out: balanced if the counts are more even than 95 % of random draws from equal classes, or if a
-      component of the graph has far more labels than its share of the rows; else random.
+    - "auto": Tested: balanced if the counts are more even than those of 95 % of random draws from equal classes, or if
+      a component of the graph has far more labels than its share of the rows; else random.
     - "random": At random among all rows, so that their shares estimate the sizes of the classes.
     - "balanced": About as many of every class, whatever its size.
 """,
@@ -319,14 +320,14 @@ _DOCUMENTATION = {
     "degree": """degree : int in [1, 100], default=3
     Degree of the polynomial kernel. Has an effect only with `kernel` "poly".""",
     "n_landmarks:LaplacianSVC": """n_landmarks : int in [1, 2048], "auto" or None, default="auto"
-    Landmarks that stand for the kernel. None keeps the kernel itself, whatever it costs; auto is none up to 30,000 rows
-    and 500 beyond. Has an effect only with `kernel` "rbf", "poly" or "low-rank".""",
+    Number of landmarks that approximate the kernel. Auto is none up to 30,000 rows and 500 beyond. None takes the exact
+    kernel for any number of rows. Has an effect only with `kernel` "rbf", "poly" or "low-rank".""",
     "ambient_reg": """ambient_reg : float > 0 or "auto", default="auto"
-    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation where every class has two
-    labels, and is 1e-4 of the mean similarity of a row with itself elsewhere.""",
+    Weight γ_A of the squared norm in the RKHS of the kernel. Auto chooses by cross-validation if every class has two
+    labels; otherwise it is 1e-4 of the mean similarity of a row with itself.""",
     "graph_reg:LaplacianSVC": """graph_reg : float >= 0 or "auto", default="auto"
-    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation
-    where every class has two labels, and is the number of labels over the number of rows elsewhere.""",
+    Weight γ_I of smoothness fᵀLᵖf over the graph. 0 leaves the supervised machine. Auto chooses by cross-validation if
+    every class has two labels; otherwise it is the number of labels divided by the number of rows.""",
     "laplacian": """laplacian : {"normalized", "combinatorial"}, default="normalized"
     Laplacian of the graph.
 
@@ -336,11 +337,11 @@ _DOCUMENTATION = {
     "laplacian_power": """laplacian_power : int in [1, 100], default=1
     Power p of the Laplacian.""",
     "bias": """bias : bool, default=False
-    Whether a bias is fitted. It costs nothing in the norm, and is not smoothed.""",
+    Whether a bias is fitted. It is neither in the norm nor smoothed.""",
     "solver:LaplacianSVC": """solver : {"auto", "newton", "cg", "dual"}, default="auto"
     How the problem is solved.
 
-    - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
+    - "auto": Newton if a factorization is cheap, else conjugate gradients.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
     - "dual": The hinge loss instead of the squared hinge, in the dual (lapsvm).
@@ -348,7 +349,7 @@ _DOCUMENTATION = {
     "stopping": """stopping : {"stability", "validation", "mixed", "gradient"}, default="stability"
     When conjugate gradients stop. Has an effect only with `solver` "auto" or "cg".
 
-    - "stability": When hardly any unlabeled row still changes its side, or its class, and the objective hardly falls.
+    - "stability": When hardly any unlabeled row changes its side or class any more, and the objective hardly falls.
     - "validation": When the error on a validation set no longer falls.
     - "mixed": When both hold at the same check.
     - "gradient": When the gradient has vanished.
@@ -360,11 +361,11 @@ _DOCUMENTATION = {
     Iterations θ between checks. Auto is √n / 2 for n rows, the paper's. Has an effect only with `solver` "auto" or
     "cg".""",
     "validation_share": """validation_share : float in (0, 1), default=0.2
-    Share of the labels that is held back for validation where no rows are given for it. Has an effect only with
+    Share of the labels that is held out for validation if no validation rows are given. Has an effect only with
     `stopping` "validation" or "mixed" and `solver` "auto" or "cg".""",
     "tol:LaplacianSVC": """tol : float in (0, 1), default=1e-08
-    Gradient √(gᵀKg), relative to the one at zero, that ends any iteration. The dual ends where no optimality condition
-    is violated by more than √tol.""",
+    Gradient √(gᵀKg), relative to the one at zero, at which any iteration ends. The dual ends when no optimality
+    condition is violated by more than √tol.""",
     "max_iter:LaplacianSVC": """max_iter : int >= 1, default=10000
     Most iterations.""",
     "precision": """precision : {"auto", "single", "double"}, default="auto"
@@ -375,14 +376,15 @@ _DOCUMENTATION = {
     - "double": 64 bits.
 """,
     "memory:LaplacianSVC": """memory : int >= 0 or "auto", default="auto"
-    Most bytes for the Gram matrix. Above, it is made block by block in every product; auto is half of the free memory.""",
+    Most bytes for the Gram matrix. Auto is half of the free memory. A larger matrix is made block by block in every
+    product.""",
     "graph_bandwidth": """graph_bandwidth : float > 0 or "auto", default="auto"
-    Width of the weights. For gaussian weights σ, in the unit of distances (auto: the median distance to the last
-    neighbor); for self-tuning weights the factor h on each row's own width (auto: 0.5). Has an effect only with
+    Width of the weights: σ of gaussian ones, in the unit of distances, and the factor h on each row's own width of
+    self-tuning ones. Auto is σ = the median distance to the last neighbor, and h = 0.5. Has an effect only with
     `weights` "self-tuning" or "gaussian".""",
     "class_prior:LaplacianSVC": """class_prior : array-like of shape (n_classes,) or None, default=None
-    Shares of the classes, one for each class in the order of their names. They are positive and add up to 1; None
-    estimates them from the given labels. Has an effect only with `decision` "sizes".""",
+    Shares of the classes, one for each class in the order of their names. None estimates them from the given labels.
+    Shares are positive and add up to 1. Has an effect only with `decision` "sizes".""",
     "affinity:LaplacianSVC": """affinity : {"knn", "precomputed"}, default="knn"
     Build the graph from X unless one is given to `fit`, or require that one is given.""",
     "warm_start": """warm_start : bool, default=False
@@ -391,17 +393,17 @@ _DOCUMENTATION = {
     "solver:LaplacianRidgeClassifier": """solver : {"auto", "newton", "cg"}, default="auto"
     How the problem is solved.
 
-    - "auto": Newton where a factorization is cheap, conjugate gradients elsewhere.
+    - "auto": Newton if a factorization is cheap, else conjugate gradients.
     - "newton": Newton on matrices of labeled rows, or of weights where there are fewer; least squares in closed form.
     - "cg": Preconditioned conjugate gradients with exact line search.
 """,
     "graph_reg:UnfoldedGNNClassifier": """graph_reg : float >= 0 or "auto", default="auto"
     Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
-    20 for labels that are held out, and 10 where a class has fewer than three labels.""",
+    20 for labels that are held out, and 10 if a class has fewer than three labels.""",
     "self_loop": """self_loop : float > 0, default=1.0
-    What is added to every degree (Yang et al. 2021 have 1).""",
+    Number added to every degree (1 in Yang et al. 2021).""",
     "loss": """loss : {"cross-entropy", "mse"}, default="cross-entropy"
-    What is minimized over the labeled nodes.
+    Loss over the labeled nodes.
 
     - "cross-entropy": Σ mᵤ·(logsumexp zᵤ − yᵤᵀzᵤ).
     - "mse": ½·Σ mᵤ·‖zᵤ − yᵤ‖².
@@ -415,17 +417,17 @@ _DOCUMENTATION = {
     - "auto": Whichever is estimated to be fastest; the estimates are reported.
     - "direct": Features are smoothed once, one solve for each column or labeled node, and a linear model is fitted to
       them.
-    - "rough-pcg": Features are smoothed roughly, for a preconditioner; iterations on the graph itself.
-    - "herta": HERTA: features are smoothed roughly on a sparsified graph and sketched, for a preconditioner; iterations
-      on the graph itself.
-    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they bring the weights nearer (the
-      mixed strategy of the paper).
-    - "matrix-free": Iterations on the graph, with estimates of the diagonal for a preconditioner.
+    - "rough-pcg": Iterations on the graph, with a preconditioner from roughly smoothed features.
+    - "herta": HERTA: iterations on the graph, with a preconditioner from features that are roughly smoothed on a
+      sparsified graph and sketched.
+    - "herta-mixed": HERTA, with iterations on the sparsified graph first, as long as they make progress (the mixed
+      strategy of the paper).
+    - "matrix-free": Iterations on the graph, with an estimate of the diagonal as preconditioner.
     - "gd": Gradient descent.
     - "adam": Adam.
 """,
     "optimizer": """optimizer : {"auto", "cg", "l-bfgs", "gd", "adam"}, default="auto"
-    What iterates in solvers with a preconditioner.
+    Iteration of solvers with a preconditioner.
 
     - "auto": Conjugate gradients for squares, L-BFGS for cross-entropy.
     - "cg": Conjugate gradients on the normal equations, for squares.
@@ -443,43 +445,43 @@ _DOCUMENTATION = {
     Power p by which edges are reweighted: an edge counts less, the farther apart its ends are after smoothing. None
     keeps the weights.""",
     "bias:UnfoldedGNNClassifier": """bias : bool, default=True
-    Whether there is a constant column beside the features.""",
+    Whether a constant column is added to the features.""",
     "learning_rate": """learning_rate : float > 0 or "auto", default="auto"
     Step of gradient descent and Adam. Auto is 2/(ν₁ + ν_d) of estimated extreme eigenvalues, and 0.05 for Adam. Has an
     effect only with `solver` "gd" or "adam", or `optimizer` "gd" or "adam", or `hidden` a number.""",
     "edges": """edges : float in (0, 1] or "auto", default="auto"
-    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges where that is less than half of all, else all. Has
-    an effect only with `solver` "auto", "herta" or "herta-mixed".""",
+    Share of the edges that HERTA keeps. Auto is 6n·(1 + λ/20) edges if that is less than half of all, else all. Has an
+    effect only with `solver` "auto", "herta" or "herta-mixed".""",
     "sketch_size": """sketch_size : int >= 1, "auto" or None, default="auto"
-    Rows of the Hadamard sketch of HERTA. Auto is 16 for each column where that is less than half the labeled rows, else
-    none. Has an effect only with `solver` "auto", "herta" or "herta-mixed".""",
+    Number of rows of the Hadamard sketch of HERTA. Auto is 16 for each column if that is less than half the labeled
+    rows; else there is no sketch. Has an effect only with `solver` "auto", "herta" or "herta-mixed".""",
     "tol:UnfoldedGNNClassifier": """tol : float in (0, 1), default=1e-06
     Suboptimality (ℓ − ℓ*)/ℓ* at which training stops, as bounded or estimated. With a hidden layer it stops when ten
     steps together lower the loss by less than √tol of it.""",
     "max_iter:UnfoldedGNNClassifier": """max_iter : int >= 1, default=1000
     Most iterations of the training.""",
     "n_subsample": """n_subsample : int >= 1 or "auto", default="auto"
-    Rows in the graph, at least the labeled ones. More than all rows means all; auto is the larger of 2000 and four
-    times the labeled rows.""",
+    Rows in the graph, at least the labeled ones. Auto is the larger of 2000 and four times the labeled rows. More than
+    all rows means all.""",
     "n_eigenvectors": """n_eigenvectors : int >= 1 or "auto", default="auto"
-    Eigenvectors q of the graph. At most the number of rows; auto is the least of l/2, 3·√l and 100 for l labeled rows,
-    but at least one for each class.""",
+    Number of eigenvectors q of the graph, at most that of rows. Auto is the least of l/2, 3·√l and 100 for l labeled
+    rows, but at least one for each class.""",
     "tol:SimpleHarmonicClassifier": """tol : float in (0, 1), default=1e-08
-    Residual ‖Lu − λu‖ / λ of each eigenvector.""",
+    Largest residual ‖Lu − λu‖ / λ of an eigenvector.""",
     "max_iter:SimpleHarmonicClassifier": """max_iter : int >= 1, default=1000
     Most steps of the search for eigenvectors.""",
     "n_eigenfunctions": """n_eigenfunctions : int >= 1, default=64
-    Functions q. Fewer where there are not so many.""",
+    Number of functions q. If there are fewer, all are used.""",
     "n_components": """n_components : int >= 1 or "auto", default="auto"
-    Principal axes r. Auto is the smaller of 64 and the number of columns, which is also the most.""",
+    Number of principal axes r, at most that of columns. Auto is 64, or the number of columns if there are fewer.""",
     "n_bins": """n_bins : int >= 2, default=50
     Bins b of the histogram along an axis.""",
     "relative_bandwidth": """relative_bandwidth : float > 0, default=0.2
     Width σ of the kernel between bins, in units of their mean distance.""",
     "density_floor": """density_floor : float > 0, default=0.1
-    What is added to the share of every bin, ε.""",
+    Share ε that is added to every bin.""",
     "clip": """clip : float in [0, 50), default=2.5
-    Percent of the rows that are clipped at either end of an axis.""",
+    Percent of the rows that are clipped at each end of an axis.""",
     "fit_weight": """fit_weight : float > 0, default=100.0
     Weight w of the given labels against smoothness.""",
     "constant": """constant : bool, default=True
@@ -495,7 +497,7 @@ _DOCUMENTATION = {
     Share of the true neighbors that an approximate search must find. Has an effect only with `method` "auto" or
     "partitions".""",
     "n_neighbors:GraphLearner": """n_neighbors : int >= 1, default=10
-    Neighbors of each row. Below the number of rows. They are wanted on average, and decide the sparsity θ where that is
+    Neighbors of each row, below the number of rows. They are wanted on average, and decide the sparsity θ where that is
     auto. At most n_samples − 2 then.""",
     "metric:GraphLearner": """metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
     Distance between rows. "precomputed" takes squared distances as X.
@@ -507,7 +509,7 @@ _DOCUMENTATION = {
     Pairs of a row that may carry weight, as a multiple of its neighbors. At least one pair more than neighbors; None
     allows all pairs (Kalofolias & Perraudin 2019, section 3, have 3).""",
     "sparsity": """sparsity : float > 0 or "auto", default="auto"
-    Sparsity θ of the graph. The larger, the sparser; auto derives it from the number of neighbors.""",
+    Sparsity θ of the graph: the larger, the sparser. Auto derives it from the number of neighbors.""",
     "scale": """scale : float > 0, default=1.0
     Factor δ of all learned weights.""",
     "solver:GraphLearner": """solver : {"auto", "newton", "primal-dual"}, default="auto"
@@ -522,7 +524,7 @@ _DOCUMENTATION = {
     "max_iter:GraphLearner": """max_iter : int >= 1 or "auto", default="auto"
     Most steps of the solver. Auto is 100 for newton and 10,000 for primal-dual.""",
     "repair": """repair : bool, default=False
-    Whether pairs that were not allowed but would carry weight are looked for and added.""",
+    Whether to search for pairs outside the support that would get weight, and add them.""",
     "model": """model : {"log", "l2"}, default="log"
     f(W) = −1ᵀlog(W1) + ½‖W‖²_F, which gives every row a positive degree; or ½‖W1‖² + ½‖W‖²_F at total weight ‖W‖₁,₁ =
     n_samples, which makes degrees alike and may leave rows far from all others without edges. Both have θZ for Z: the
@@ -535,6 +537,27 @@ _DOCUMENTATION = {
     "probes": """probes : array-like of shape (n_samples, n_probes) or None, default=None
     Up to 16 vectors whose xᵀLx is compared at the end, such as indicators of clusters; None takes vectors that are
     large over weak cuts.""",
+    "adjacency": """adjacency : sparse matrix, Graph or array-like of shape (n_samples, n_samples)
+    W: finite weights of at least 0, equal to their mirror within 1e-12 relative; what stands on the diagonal has no
+    effect.""",
+    "diagonal": """diagonal : array-like of shape (n_samples,) or None, default=None
+    Added to the diagonal of L; at least 0. None is all zeros.""",
+    "preconditioner": """preconditioner : {"auto", "jacobi", "two-level", "approx-cholesky", "none"}, default="auto"
+    Preconditioner of the conjugate gradients.
+
+    - "auto": Whichever suits the system, by a few trial iterations; a solve that goes slowly changes it.
+    - "jacobi": The diagonal: enough on graphs that mix quickly.
+    - "two-level": The diagonal and a coarse system on cells of the graph: for neighbor graphs.
+    - "approx-cholesky": A random approximate Cholesky factor: for meshes, chains and weights over many orders of
+      magnitude.
+    - "none": No preconditioner.
+""",
+    "tol:LaplacianSolver": """tol : float in (0, 1), default=1e-08
+    Relative residual ‖b − Ax‖ / ‖b‖ to reach for each column.""",
+    "max_fill": """max_fill : float in (0, ∞], default=32.0
+    Most entries of an approximate Cholesky factor for each edge and row.""",
+    "random_state:LaplacianSolver": """random_state : int, RandomState, Generator or None, default=0
+    Seed of the approximate Cholesky factor. None draws one from NumPy's global generator.""",
     "X": """X : array-like or sparse matrix of shape (n_samples, n_features)
     Features. C-contiguous float32, float64 and uint8 arrays are used in place, all else is converted once.""",
     "return_report": """return_report : bool, default=False
@@ -558,6 +581,11 @@ _DOCUMENTATION = {
     "start": """start : array-like of shape (n_samples + 1,) or None, default=None
     Multipliers of a similar problem, from its report; Newton then needs fewer steps.""",
 }
+
+LAPLACIAN_SOLVER_PARAMETERS = _documentation(
+    "adjacency", "diagonal", "preconditioner", "tol:LaplacianSolver", "max_iter:LaplacianSVC", "max_fill",
+    "random_state:LaplacianSolver", "n_jobs", "verbose", "callback",
+)
 
 KNEIGHBORS_PARAMETERS = _documentation(
     "X", "n_neighbors", "metric", "method", "recall_target:NeighborIndex", "zero_rows", "random_state", "n_jobs",

@@ -67,9 +67,10 @@ pub enum ClassPrior {
 parameters! {
     /// Parameters of the harmonic methods.
     pub struct HarmonicParams {
-        /// Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-        /// units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
-        /// form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.
+        /// Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of
+        /// 1 / mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
+        /// max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. Infinity drops the label term (f = L⁺ỹ,
+        /// stable form).
         graph_reg: Option<f64> = None, or "auto", in above(0.0).or_infinite();
         /// Which harmonic function.
         form: Form = Form::Auto;
