@@ -75,9 +75,10 @@ _DOCUMENTATION = {
     - "allow": They are at distance 1 from every row, as if orthogonal to it.
 """,
     "graph_reg": """graph_reg : float in (0, ∞] or "auto", default="auto"
-    Weight γ of smoothness fᵀLf against the given labels. Infinity drops the label term (f = L⁺ỹ, stable form). Auto, in
-    units of 1 / mean degree, for m labels per class: 1/m for the stable form (0.1 in regression), 0.01 for the plain
-    form, max(0.01, m^(−3/2)) for form auto, or max(0.01, m^(−3)) if labels look drawn at random.""",
+    Weight γ of smoothness fᵀLf against the given labels. Auto goes by the number m of labels per class; in units of 1 /
+    mean weighted degree it is 1/m for the stable form (0.1 in regression), 0.01 for the plain form, and for form auto
+    max(0.01, m^(−3/2)), or max(0.01, m^(−3)) if labels look drawn at random. Infinity drops the label term (f = L⁺ỹ,
+    stable form).""",
     "form": """form : {"auto", "stable", "plain"}, default="auto"
     Which harmonic function.
 
