@@ -31,7 +31,7 @@ fn run() -> Run {
 
 /// Two clusters of three columns.
 fn rows(n: usize, d: usize) -> Features<'static> {
-    let value = |at: usize| ((at * 37) % 101) as f32 / 101.0 + if at / d % 2 == 0 { 0.0 } else { 5.0 };
+    let value = |at: usize| ((at * 37) % 101) as f32 / 101.0 + if (at / d).is_multiple_of(2) { 0.0 } else { 5.0 };
     Features::from_f32(n, d, (0..n * d).map(value).collect()).unwrap()
 }
 

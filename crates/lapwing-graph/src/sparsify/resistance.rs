@@ -129,7 +129,7 @@ fn exact(graph: &Graph, edges: &[(u32, u32)], run: &Run) -> Result<Vec<f64>> {
         let inverse = run.install(|| solve_spd(&grounded, &identity)).map_err(|error| match error {
             Error::NotPositiveDefinite { pivot, .. } => Error::not_positive_definite(
                 format!("the Laplacian of a component of {n} nodes"),
-                pivot.map(|row| members[row] as usize),
+                pivot.map(|row| members[row]),
                 "its weights span too many orders of magnitude for exact resistances: use projections",
             ),
             error => error,
