@@ -402,7 +402,7 @@ _DOCUMENTATION = {
     Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and
     20 for labels that are held out, and 10 if a class has fewer than three labels.""",
     "self_loop": """self_loop : float > 0, default=1.0
-    Number added to every degree (1 in Yang et al. 2021).""",
+    Number added to every degree. 1 as in Yang et al. 2021.""",
     "loss": """loss : {"cross-entropy", "mse"}, default="cross-entropy"
     Loss over the labeled nodes.
 

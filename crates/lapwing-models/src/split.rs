@@ -123,13 +123,13 @@ mod tests {
         for n in [1, 2, 7, 50, 89] {
             let kept = keep_labels(&labels(), n, 0, &run).unwrap();
             assert_eq!(kept.n_labeled(), n);
-            assert!(n < 2 || kept.rows_by_class().iter().all(|rows| !rows.is_empty()));
+            assert!(n < 2 || kept.rows_by_class().unwrap().iter().all(|rows| !rows.is_empty()));
             assert!(kept.index.iter().zip(&labels().index).all(|(k, g)| k == g || *k == UNLABELED));
         }
         assert_ne!(keep_labels(&labels(), 7, 0, &run).unwrap(), keep_labels(&labels(), 7, 1, &run).unwrap());
         assert!(keep_labels(&labels(), 90, 0, &run).is_err());
         let per_class = keep_labels_per_class(&labels(), 5, 0, &run).unwrap();
-        assert!(per_class.rows_by_class().iter().all(|rows| rows.len() == 5));
+        assert!(per_class.rows_by_class().unwrap().iter().all(|rows| rows.len() == 5));
     }
 
     #[test]

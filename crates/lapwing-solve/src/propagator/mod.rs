@@ -264,6 +264,9 @@ impl Propagator {
         if f.n_rows() != n {
             return Err(Error::shape("columns to smooth", format!("{n} rows"), format!("{} rows", f.n_rows())));
         }
+        if tol.is_nan() || tol < 0.0 {
+            return Err(Error::param("tol", tol, "a number of at least 0"));
+        }
         if self.params.graph_reg == 0.0 || n == 0 || s == 0 {
             return Ok(f.clone());
         }
