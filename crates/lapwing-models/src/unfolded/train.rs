@@ -88,7 +88,7 @@ pub(super) struct Trained {
 }
 
 impl Training<'_, '_> {
-    /// Finds the weights. Routes that iterate on the graph begin with the weights of `start`.
+    /// Finds the weights by the given route, or by the cheapest one.
     pub fn train(&self, report: &mut Report) -> Result<Trained> {
         let run = self.run;
         let on_graph = self.on_graph(PILOT);

@@ -20,6 +20,7 @@
 
 mod elimination;
 mod levels;
+mod lists;
 mod queue;
 mod sweeps;
 

@@ -9,65 +9,12 @@ use rayon::prelude::*;
 
 use super::elimination::{Columns, UNCHECKED};
 use super::levels::{GROUND, Levels};
+use super::lists::{Entries, Few};
 use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::BLOCK_ROWS;
 
 /// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
 const LARGE: usize = 1 << 14;
-
-/// Lists of (row or column, share), one for each column of a part.
-#[derive(Debug, Default)]
-struct Entries {
-    starts: Vec<u32>,
-    ids: Vec<u32>,
-    shares: Vec<f32>,
-}
-
-/// Lists of (position, share) of those columns or rows of a part that have any.
-#[derive(Debug, Default)]
-struct Few {
-    owners: Vec<u32>,
-    lists: Entries,
-}
-
-impl Entries {
-    fn push_list(&mut self, list: impl Iterator<Item = (u32, f32)>) {
-        if self.starts.is_empty() {
-            self.starts.push(0);
-        }
-        for (id, share) in list {
-            self.ids.push(id);
-            self.shares.push(share);
-        }
-        self.starts.push(self.ids.len() as u32);
-    }
-
-    #[inline(always)]
-    fn list(&self, at: usize) -> (&[u32], &[f32]) {
-        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
-        (&self.ids[range.clone()], &self.shares[range])
-    }
-
-    fn bytes(&self) -> usize {
-        4 * self.starts.len() + 8 * self.ids.len()
-    }
-}
-
-impl Few {
-    fn push(&mut self, owner: u32, list: impl Iterator<Item = (u32, f32)>) {
-        let before = self.lists.ids.len();
-        self.lists.push_list(list);
-        if self.lists.ids.len() > before {
-            self.owners.push(owner);
-        } else {
-            self.lists.starts.pop();
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        4 * self.owners.len() + self.lists.bytes()
-    }
-}
 
 /// Columns eliminated one after the other.
 #[derive(Debug)]
