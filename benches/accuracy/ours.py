@@ -60,7 +60,7 @@ class Lapwing:
 
 @functools.cache
 def build() -> str:
-    """The version of lapwing and a sum over its files: another build is another program."""
+    """The version of lapwing and a checksum of its files, so that builds count as different programs."""
     package = importlib.import_module("lapwing")
     total = hashlib.sha256()
     for path in sorted(Path(str(package.__file__)).parent.rglob("*")):

@@ -1,4 +1,4 @@
-"""Digits 3 and 8 of MNIST as one problem: Gram matrix and graph made beforehand, and given to every program."""
+"""Digits 3 and 8 of MNIST as one problem: every program is given the same Gram matrix and graph."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _rows() -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def _kernel(rows: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    # The power as products: that of NumPy takes logarithms.
+    # The power by products, because NumPy's uses logarithms.
     products = rows @ fitted.T
     kernel = products.copy()
     for _ in range(DEGREE - 1):

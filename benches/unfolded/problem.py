@@ -1,4 +1,4 @@
-"""Problems every program is given: a graph, features and labels as arrays; made here, or read from the data sets."""
+"""The problems: a graph, features and labels as arrays, generated here or read from data sets."""
 
 from __future__ import annotations
 
@@ -132,11 +132,11 @@ def _write(path: Path, shape: Shape) -> None:
 
 
 def _edges(rng: np.random.Generator, shape: Shape, groupings: list[np.ndarray]) -> np.ndarray:
-    """Distinct pairs (m, 2), the lower end first, of nodes of the same group of one grouping or another."""
+    """Distinct pairs (m, 2), the lower end first, of nodes in the same group of one of the groupings."""
     activity = rng.random(shape.n_nodes) ** (-1 / TAIL)
     keys = np.empty(0, np.int64)
     while len(keys) < shape.n_edges:
-        # More than are missing: many are drawn twice.
+        # More than are missing, because many are drawn twice.
         counts = rng.multinomial(2 * (shape.n_edges - len(keys)) + 100, SHARES)
         ends = [_pairs(rng, activity, groups, count) for groups, count in zip(groupings, counts, strict=True)]
         low, high = np.sort(np.concatenate(ends, axis=1), axis=0)

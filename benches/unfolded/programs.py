@@ -69,7 +69,7 @@ def lapwing(task: Task, solver: str, tol: float = TOL, **options: Any) -> Fit:
     given: dict[str, Any] = {"loss": task.loss, "l2_reg": l2_reg, "solver": solver, "tol": tol}
     network = UnfoldedGNNClassifier(task.graph_reg, bias=False, random_state=0, **given, **options)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of too few iterations, which the curve shows
+        warnings.simplefilter("ignore")  # too few iterations, which the curve shows
         network.fit(task.problem.features, task.problem.labels, graph=task.problem.graph)
     part = network.report_["parts"]["unfolded"]
     points = list(zip(part["seconds"], part["loss"], strict=True))

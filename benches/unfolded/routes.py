@@ -1,4 +1,4 @@
-"""All routes to the optimum: seconds measured and expected, beside the route that lapwing chooses."""
+"""All routes to the optimum: measured and estimated seconds, and the route that lapwing chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that estimators share, as sections of their docstrings have them."""
+"""Attributes that estimators share, as sections of their docstrings."""
 
 #: Of every fit.
 FIT = """\

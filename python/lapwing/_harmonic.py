@@ -17,7 +17,7 @@ __all__ = ["HarmonicClassifier", "HarmonicRegressor"]
 
 
 class HarmonicEstimator(GraphEstimator):
-    """What the harmonic functions share."""
+    """Common parts of the harmonic estimators."""
 
     _method = "harmonic"
 
@@ -88,16 +88,16 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; where the fit was given a graph in the place of features, their affinities to the fitted rows
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
             (m, n_samples).
         return_certified : bool, default=False
-            Whether to say as well which labels are those that the exact solution of the fit's graph gives.
+            Whether to also return which labels are certified to be those of the exact solution on the fit's graph.
 
         Returns
         -------
         labels : ndarray of shape (m,)
         certified : ndarray of shape (m,), bool, or None
-            Only with `return_certified`; None without `certify`, and where the fit was given a graph.
+            Only with `return_certified`; None without `certify`, and if the fit was given a graph.
         """
         labeling = self._apply(X)
         labels = self._decode(labeling)

@@ -74,7 +74,7 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
         self._sparsify(problem, X)
 
     def _sparsify(self, problem: Problem, X: Any) -> None:
-        """Thin edges that Python hands out: what is left is an ordinary graph."""
+        """Sparsify edges that Python passes in; the result is an ordinary graph."""
         if not isinstance(X, Iterable):
             raise TypeError(f"X must be the path of an edge list or an iterable of edges, not {type(X).__name__}")
         if self.refinements not in (None, "auto", 0):

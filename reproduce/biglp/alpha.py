@@ -1,4 +1,4 @@
-"""Accuracy against α, for columns of labels as they are and balanced ones."""
+"""Accuracy against α, for raw and balanced columns of labels."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def files(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def load(name: str, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n, d), bytes or f32, and classes (n) from 0; of larger sets `most` rows, drawn alike."""
+    """Rows (n, d), bytes or f32, and classes (n) from 0; of larger sets `most` rows, drawn uniformly."""
     chosen = SETS[name]
     with np.load(common.data_file(chosen.file)) as data:
         classes = data["y"]

@@ -1,4 +1,4 @@
-"""The interval of sparsities that theory gives for k neighbors, and the resulting mean degree."""
+"""The interval of sparsities that the paper's theorem gives for k neighbors, and the resulting mean degree."""
 
 from __future__ import annotations
 
