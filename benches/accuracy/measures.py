@@ -14,7 +14,7 @@ Results = Sequence[dict[str, Any]]
 Place = tuple[str, str]
 """A set and a cell."""
 Means = dict[Place, dict[str, float]]
-"""The mean of a figure over draws, by place and method."""
+"""The mean of a value over draws, by place and method."""
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:

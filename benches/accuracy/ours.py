@@ -22,7 +22,7 @@ class Lapwing:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     told_sizes: bool = False
     own_scale: bool = False
-    """Whether the method chooses scale and metric itself: it gets unscaled term counts."""
+    """Whether the method chooses scale and metric itself, and is given unscaled term counts."""
     package = "lapwing"
     on_graph = False
 

@@ -31,7 +31,7 @@ class Solution:
     """w (m)."""
     n_iter: int
     gap: float = math.nan
-    """Duality gap over the number of nodes; NaN where the program does not tell."""
+    """Duality gap over the number of nodes; NaN if the program does not report it."""
     n_products: int = 0
     """Products of conjugate gradients."""
 

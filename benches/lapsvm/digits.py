@@ -12,7 +12,7 @@ import common
 
 LABELED, VALIDATION = 80, 80
 NEIGHBORS, POWER, DEGREE = 20, 3, 9
-"""Neighbors of the graph, power of its Laplacian, and that of the inner products of unit rows."""
+"""Neighbors of the graph, power of its Laplacian, and degree of the polynomial kernel of unit rows."""
 AMBIENT, GRAPH = 1e-2, 1.0
 
 

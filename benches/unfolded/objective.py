@@ -20,7 +20,7 @@ from problem import Problem
 
 LOSSES = ("mse", "cross-entropy")
 EXACT = 1e-12
-"""Relative residual of the systems of a judgement."""
+"""Relative residual of the systems of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Task:
     graph_reg: float
     """λ."""
     l2_reg: float | None = None
-    """ρ; None stands for the default of lapwing's estimator."""
+    """ρ; None is the default of lapwing's estimator."""
 
 
 class Objective:

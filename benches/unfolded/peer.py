@@ -32,7 +32,7 @@ INNER = 1e-5
 REDUCE = 0.1
 """The factor by which Adam reduces the residual of a system in each step."""
 RESTART = 10
-"""Steps of conjugate gradients before Z is computed anew."""
+"""Steps of conjugate gradients before Z is recomputed."""
 ROWS = 16_384
 """Rows that are summed up in single precision."""
 Array = np.ndarray

@@ -47,7 +47,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a problem that is made."""
+    """Sizes of a generated problem."""
 
     n_nodes: int
     n_edges: int
@@ -65,7 +65,7 @@ ARXIV = Shape(170_000, 1_200_000, 128, 40)
 
 
 def named(name: str) -> Problem:
-    """A data set, or a shape by its four numbers; every problem that is made is kept under `target/`."""
+    """A data set, or a shape by its four numbers; generated problems are kept under `target/`."""
     return _of_set(name) if name in SETS else made(Shape(*map(int, name.split("-"))))
 
 
@@ -105,7 +105,7 @@ def _of_set(name: str) -> Problem:
     return Problem(adjacency(edges, len(classes)), rows, hidden(classes))
 
 
-# --- problems that are made ------------------------------------------------------------------------------------------
+# --- generated problems ----------------------------------------------------------------------------------------------
 
 
 def made(shape: Shape) -> Problem:

@@ -18,7 +18,7 @@ import peer
 from objective import Objective, Task
 
 TOL = 1e-6
-"""(ℓ − ℓ*)/ℓ* at which all programs stop; peers go to half of it, so that rounding does not cost them the level."""
+"""(ℓ − ℓ*)/ℓ* at which all programs stop; peers stop at half of it, so that rounding cannot put them above the level."""
 SOLVERS = ("auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam")
 SLOW = ("gd", "adam")
 """Solvers whose number of iterations fills the time limit."""

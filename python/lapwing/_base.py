@@ -32,7 +32,7 @@ class Problem:
     method: str
     parameters: dict[str, Any]
     graph: dict[str, Any]
-    """The parameters of the graph among them, under the names that the graph has for them."""
+    """The parameters of the graph among them, under the names that the graph uses."""
     control: dict[str, Any]
     rows: dict[str, Any] = field(default_factory=lambda: {"features": None, "graph": None, "edges": None})
     n_samples: int = 0
@@ -44,16 +44,16 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     _method: ClassVar[str]
     """Name of the method, as in model files."""
     _takes_graph_as: ClassVar[str] = "X"
-    """Where a graph may be given: in the place of X, as the argument graph beside X, or nowhere ("")."""
+    """How a graph may be given: instead of X, as the argument graph besides X, or not at all ("")."""
     _affinities: ClassVar[tuple[str, ...]] = ("knn", "precomputed")
     _keeps_rows: ClassVar[bool] = True
-    """Whether new rows are compared with all rows of the fit; else the compiled part returns what labels them."""
+    """Whether new rows are compared with all rows of the fit; else the compiled part returns an extension."""
     _least_iterations: ClassVar[int] = 0
-    """scikit-learn counts iterations from 1 where there is a largest number of them."""
+    """scikit-learn counts iterations from 1 for estimators with `max_iter`."""
     _file_advice: ClassVar[str] = READ_FIRST
-    """What to do with the name of a file."""
+    """Advice for the name of a file."""
     abstain = False
-    """Where every row is reached there is no choice."""
+    """No choice if every row is reached."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

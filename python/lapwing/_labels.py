@@ -22,7 +22,7 @@ class ClassLabels:
     codes: NDArray[np.int32]
     """Class of each row, -1 where it has none (n)."""
     marker: Any
-    """What stands for "no label" among labels of this type."""
+    """Default marker for no label among labels of this type."""
 
 
 def as_label_array(y: Any) -> NDArray[Any]:

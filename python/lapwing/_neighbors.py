@@ -122,7 +122,7 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features) or None, default=None
             New rows; sparse if the fitted ones are, else dense. A fitted row among them counts as its own neighbor.
-            None asks for the neighbors of all fitted rows, none its own, which is :func:`kneighbors` with the settings
+            None gives the neighbors of all fitted rows, without the row itself, as :func:`kneighbors` with the settings
             of the index.
         n_neighbors : int or None, default=None
             Neighbors of each row, in [1, n_samples_fit_], for None as X [1, n_samples_fit_); None is that of the fit.

@@ -29,7 +29,7 @@ class NamedParameters:
     _declared: ClassVar[tuple[str, ...]]
     """The parameters that the library declares."""
     _fixed: ClassVar[dict[str, Any]] = {}
-    """Parameters of the library that have one value here."""
+    """Parameters of the library that are fixed here, with their values."""
 
     def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:
         refuse_unknown(cls, len(args), kwargs)

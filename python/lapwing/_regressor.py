@@ -68,7 +68,7 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; where the fit was given a graph in the place of features, their affinities to the fitted rows
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
             (m, n_samples).
         """
         return self._predicted(X)

@@ -125,7 +125,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
 
     Notes
     -----
-    Every call starts its threads anew: portions of 10⁵ edges or more make that cheap. Memory is 24 bytes for each edge
+    Every call starts its threads; with portions of 10⁵ edges or more that is cheap. Memory is 24 bytes for each edge
     held, 68 for each edge of the capacity while they are thinned, and 2.2 KiB for each node.
 
     Ctrl-C during `partial_fit` leaves the sparsifier valid: `n_edges_seen_` is the number of rows added so far, and the
@@ -260,7 +260,7 @@ def effective_resistances(
     verbose : int or bool, default=0
         Whether to write the time of each phase to standard error.
     callback : callable or None, default=None
-        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
+        Called with a dict of `phase`, `done`, `total`, `note` during the work; if it raises, the work stops.
 
     Returns
     -------

@@ -20,7 +20,7 @@ FACTORS: dict[str, dict[str, Any]] = {
     "glnp": {"factor": "glnp"},
 }
 NEAREST = "nearest"
-"""A setting of its own, of which 1-NN and 5-NN come."""
+"""One setting that gives both 1-NN and 5-NN."""
 CURVES = results.Curves("anchor", "nystrom", "nystrom, uniform", "glnp", "1-NN", "5-NN")
 
 Guess = tuple[str, int, np.ndarray, float]

@@ -17,9 +17,9 @@ class Set:
 
     file: str
     classes: tuple[int, ...] = ()
-    """The classes that are kept; all where none is named."""
+    """The classes that are kept; all if none is given."""
     standardized: bool = False
-    """Whether columns are brought to mean 0 and deviation 1."""
+    """Whether columns are standardized to mean 0 and standard deviation 1."""
 
 
 SETS = {

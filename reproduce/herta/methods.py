@@ -15,7 +15,7 @@ import sets
 LOSSES = {"mse": "squares", "cross-entropy": "cross-entropy"}
 GRAPH_REGS = (1.0, 20.0)
 SOMETIMES = ("condition", "effective_dimension", "gap", "n_kept_edges", "rank", "routes", "sketch_size")
-"""Entries of a report that some solvers have no use for."""
+"""Entries of a report that only some solvers fill."""
 BEST = 1e-10
 """Tolerance of the optimum."""
 METHODS: dict[str, dict[str, Any]] = {

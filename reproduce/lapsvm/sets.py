@@ -39,9 +39,9 @@ class Set:
     n_train: int = 0
     """Rows before the test rows of the data set; 0 if it has none, and folds are drawn."""
     searched: str = "newton"
-    """The solver weights are chosen with."""
+    """The solver with which weights are chosen."""
     search_draws: int = 12
-    """Draws they are chosen on."""
+    """Draws on which weights are chosen."""
     draws: int = 12
     """Most draws that are measured."""
 
@@ -107,7 +107,7 @@ def _norms(rows: Rows) -> np.ndarray:
     return np.asarray(squares.sum(axis=1)).ravel()
 
 
-# --- what is made of the files ---------------------------------------------------------------------------------------
+# --- rows and classes from the files ---------------------------------------------------------------------------------
 
 
 def _as_it_is(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:

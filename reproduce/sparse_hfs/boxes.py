@@ -24,7 +24,7 @@ GAPS = (3.0, 0.5, 3.0)
 NEIGHBORS = (1000, 2000, 3000, 3990, 4100, 4200, 4500, 5200, 6000, 7000, 8000, 10000, 11500, 12000)
 LABELED_PER_BOX = 2
 UNDECIDED = 1e-7
-"""Scores nearer to each other than this share of the largest count as equal."""
+"""Scores that differ by less than this share of the largest count as equal."""
 GRAPH = {"weights": "binary", "symmetrize": "union", "graph_reg": 1.0, "tol": 1e-9}
 
 Setting = dict[str, Any]

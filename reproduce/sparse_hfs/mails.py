@@ -11,7 +11,7 @@ import common
 
 NAME = "trec07p_half.npz"
 DROPPED = 0.01
-"""Share of the words dropped at either end of their order by frequency."""
+"""Share of the words dropped at either end of the order by frequency."""
 SMALL_ROWS = 4000
 
 

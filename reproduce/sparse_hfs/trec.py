@@ -40,7 +40,7 @@ SMALL = {
     "subsamples": (1000,),
 }
 QUICK = [("subsampling", "subsamples", 10000), ("eigenfunctions", "eigenfunctions", 10)]
-"""Method, its sizes, and the largest one that every draw of labels is measured with."""
+"""Method, its sizes, and the largest size that is measured with every draw of labels."""
 SUBSAMPLE_NEIGHBORS = 0.05
 """Neighbors on a sample, as a share of its rows."""
 

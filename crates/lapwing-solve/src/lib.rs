@@ -5,7 +5,7 @@
 //! right-hand sides. [`eigen`] finds the smoothest eigenvectors of a Laplacian; [`dense`], [`products`] and [`Nnls`] serve small
 //! and dense problems. Blocks of vectors are row-major (n, s), so that the s values of a row lie together.
 //!
-//! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
+//! An internal part of lapwing: its items may change in any version. The items that the crate `lapwing` lists are stable.
 
 mod cg;
 mod check;

@@ -163,7 +163,7 @@ impl<'a> SymmetricMatrix<'a> {
     /// Y ← A·X for s vectors one after the other (s, n).
     ///
     /// # Errors
-    /// Those of blocks that are made; [`Error::Interrupted`].
+    /// Errors of computed blocks; [`Error::Interrupted`].
     pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
         let (n, edge) = (self.n, self.n.div_ceil(TILE));
         if x.is_empty() {
@@ -213,7 +213,7 @@ impl<'a> SymmetricMatrix<'a> {
     /// The columns `cols` of A as rows of `out` (cols, n).
     ///
     /// # Errors
-    /// Those of blocks that are made; [`Error::Interrupted`].
+    /// Errors of computed blocks; [`Error::Interrupted`].
     pub fn columns(&self, cols: &[u32], run: &Run) -> Result<Vec<f64>> {
         let (n, edge) = (self.n, self.n.div_ceil(TILE));
         let mut out = vec![0.0; cols.len() * n];
