@@ -1,4 +1,4 @@
-"""Parts of all benchmarks: data sets, a process for each measurement, the machine, tables.
+"""Common parts of the benchmarks: data sets, a process for each measurement, the machine, tables.
 
 A benchmark is a `bench.py` that starts a `worker.py` for every measurement: a process of its own has its own peak memory,
 and a time limit can end it. `cargo xtask bench` puts this folder on the module search path.
@@ -42,7 +42,7 @@ def data_file(name: str) -> Path:
 
 
 def kept(name: str, write: Callable[[Path], None]) -> Path:
-    """The file `target/bench/NAME`, made by `write` unless it exists; it appears as a whole or not at all."""
+    """The file `target/bench/NAME`, made by `write` unless it exists; it is written completely or not at all."""
     path = ROOT / "target" / "bench" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,11 +81,11 @@ def run_worker(script: Path, arguments: Sequence[str], limit: float, threads: in
     return {**record, "outcome": outcome}
 
 
-# An alarm stays set when the process changes its program, and ends it in C as well as in Python.
+# An alarm survives `exec`, and ends C code as well as Python code.
 LIMITED = "import os, signal, sys; signal.alarm(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 
 
-# A small process in between, because a program on Linux inherits the peak memory of the process that starts it.
+# A small process in between, because a process on Linux inherits the peak memory of its parent.
 MEASURED = """
 import json, os, signal, sys, time
 signal.alarm(int(sys.argv[2]))
@@ -158,7 +158,7 @@ def wait_for_quiet(patience: float) -> None:
 
 
 def _busy_seconds() -> float:
-    """CPU seconds of all programs since the start of the machine; 0 if the system does not tell."""
+    """CPU seconds of all programs since the start of the machine; 0 if unknown."""
     path = Path("/proc/stat")
     if not path.exists():
         return 0.0
@@ -185,7 +185,7 @@ def peak_bytes() -> int:
 
 
 def save(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a worker's record, whole or not at all."""
+    """Write a worker's record, completely or not at all."""
     partial = path.with_suffix(".part")
     partial.write_text(json.dumps(record))
     partial.replace(path)
@@ -233,12 +233,12 @@ def mib(count: float) -> str:
 
 
 def quiet(records: Sequence[Record]) -> Sequence[Record]:
-    """The measurements that no other program disturbed, or all if there are none."""
+    """The measurements that no other program disturbed; all measurements if there are none."""
     return [record for record in records if not _disturbed(record)] or records
 
 
 def disturbed(records: Iterable[Record]) -> str:
-    """A mark for figures of which every measurement was disturbed by other programs."""
+    """A mark for values whose every measurement was disturbed by other programs."""
     return " †" if all(map(_disturbed, records)) else ""
 
 

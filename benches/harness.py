@@ -143,9 +143,9 @@ def started() -> Record:
 
 
 def repeated(args: argparse.Namespace, record: Record, call: Callable[[], Any]) -> Iterator[tuple[Any, Record]]:
-    """Call and measure repeatedly: the answer, and the run to which the caller may add entries.
+    """Call and measure repeatedly: yields the result, and the run, to which the caller may add entries.
 
-    A run is saved when the caller comes back for the next one. Peak memory is that after the first call.
+    A run is saved when the caller asks for the next one. Peak memory is that after the first call.
     """
     for _ in range(args.repeats):
         answer, run = once(args, call)
@@ -156,7 +156,7 @@ def repeated(args: argparse.Namespace, record: Record, call: Callable[[], Any]) 
 
 
 def once(args: argparse.Namespace, call: Callable[[], Any]) -> tuple[Any, Record]:
-    """Call when other programs are quiet: the answer, and the seconds it took."""
+    """Call when other programs are quiet: the result, and the seconds it took."""
     common.wait_for_quiet(args.patience)
     with common.Stopwatch() as watch:
         answer = call()

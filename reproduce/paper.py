@@ -26,7 +26,7 @@ PACKAGES = ("lapwing", "numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Paper:
-    """Experiments under one name, that of the command, of the page and of its folder of plots."""
+    """Experiments under the name of the command, of the page and of its folder of plots."""
 
     name: str
     about: str

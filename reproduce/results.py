@@ -20,7 +20,7 @@ STYLES = [
 
 
 class Curves:
-    """Curves in the order of all plots; each has the same colour and marker in every plot.
+    """Curves in the order of all plots; each has the same color and marker in every plot.
 
     Curves in one tuple look alike: no plot has two of them.
     """
@@ -30,7 +30,7 @@ class Curves:
         self._styles = {name: style for group, style in zip(groups, STYLES) for name in group}
 
     def style(self, name: str) -> dict[str, Any]:
-        """Colour and marker of a curve."""
+        """Color and marker of a curve."""
         color, marker = self._styles[name]
         return {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
 
@@ -40,7 +40,7 @@ class Curves:
 
 
 def figure(width: float, height: float) -> Any:
-    """An empty figure, in inches; equal figures become equal files."""
+    """An empty figure, with its size in inches; equal figures give equal files."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 
@@ -49,7 +49,7 @@ def figure(width: float, height: float) -> Any:
 
 
 def costs(watch: common.Stopwatch) -> common.Record:
-    """Seconds of a fit: on the clock, of all threads, and of other programs in the meantime."""
+    """Seconds of a fit: wall time, CPU time of all threads, and CPU time of other programs."""
     return watch.record("seconds")
 
 
@@ -95,7 +95,7 @@ def _short(value: Any) -> Any:
 
 
 def write_plot(path: Path, figure: Any) -> None:
-    """An SVG without the date of its making."""
+    """An SVG without a date."""
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -59,7 +59,7 @@ def parse() -> argparse.Namespace:
 
 
 def chosen(task: Task, args: argparse.Namespace, absent: list[str]) -> Task:
-    """The part of a task that the options choose."""
+    """The part of a task that the options select."""
     sets = args.sets or (QUICK_SETS if args.quick else task.sets)
     slow = ["gl-poisson-mbo"] if args.quick else []
     methods = [name for name in args.methods or task.methods if name not in slow]

@@ -1,7 +1,7 @@
 """Results kept from earlier runs, as JSON lines in `target/bench/accuracy/results.jsonl`.
 
-A result belongs to a key: the cell and draw, a sum over its rows and labels, the method, and the program with its
-version. When lapwing changes, its results are measured again and those of peers are still there.
+The key of a result is the cell and draw, a checksum of its rows and labels, the method, and the program with its
+version. When lapwing changes, its results are measured again, while those of peers are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Result = dict[str, Any]
 
 
 class Cache:
-    """The results in the file, and a way to add to them, also while other processes do."""
+    """The results in the file. Several processes may add results at the same time."""
 
     def __init__(self, path: Path = common.ROOT / "target" / "bench" / "accuracy" / "results.jsonl") -> None:
         self._path = path
@@ -32,12 +32,12 @@ class Cache:
                 self._latest[_name({**record["key"], "program": ""})] = latest
 
     def get(self, key: Key, any_program: bool = False) -> Result | None:
-        """The result of a key; else, with `any_program`, the latest of another version, which it then names."""
+        """The result of a key; else, with `any_program`, the latest of another version, with that version's name."""
         found = self._found.get(_name(key))
         return found or (self._latest.get(_name({**key, "program": ""})) if any_program else None)
 
     def add(self, key: Key, result: Result) -> None:
-        """Keep a result. One write of one line: lines of processes side by side do not mix."""
+        """Store a result as one line in one write, so that lines of concurrent processes do not mix."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._found[_name(key)] = result
         file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -1,8 +1,8 @@
 """The cells of the table of accuracy: a subset of a data set, and which of its labels are shown.
 
-A draw takes at most 5,000 rows of a set, without replacement, and leaves out classes with fewer than 40 of them: thirty
-labels of each class must leave some to guess. What it takes depends on the name of the set and the number of the draw
-alone. All methods are given the same rows, in the same order and scale.
+A draw takes at most 5,000 rows of a set, without replacement, and leaves out classes with fewer than 40 of them, so that
+rows without a label remain when thirty of each class have one. A draw depends only on the name of the set and its own
+number. All methods are given the same rows, in the same order and scale.
 """
 
 from __future__ import annotations
@@ -72,16 +72,15 @@ def labels(name: str, cell: str, draw: int, classes: np.ndarray | None = None) -
 
 
 def of_each_class(classes: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """So many labels of each class; with an equal generator, more labels include fewer."""
+    """A number of labels of each class; with the same generator, a larger number includes a smaller one."""
     order = rng.permutation(len(classes))
     return _show(classes, np.concatenate([order[classes[order] == one][:count] for one in np.unique(classes)]))
 
 
 def at_random(classes: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """So many labels of any class, drawn again until there is one of each.
+    """A number of labels of any class, drawn again until there is one of each.
 
-    Where a class is so rare that a thousand draws miss it, its first row of the last draw takes the place of the last
-    row that is not needed.
+    If a thousand draws all miss a class, the first row of every class in the last draw is taken, then further rows of it.
     """
     n_classes = len(np.unique(classes))
     for _ in range(1000):

@@ -1,4 +1,4 @@
-"""How good answers are: calibration, and the distance to the best of all methods."""
+"""Quality of answers: calibration, and the distance to the best of all methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Results = Sequence[dict[str, Any]]
 Place = tuple[str, str]
 """A set and a cell."""
 Means = dict[Place, dict[str, float]]
-"""The mean of a figure over draws, by place and method."""
+"""The mean of a value over draws, by place and method."""
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
@@ -29,7 +29,7 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
 
 
 def means(results: Iterable[dict[str, Any]], figure: str) -> Means:
-    """Means over the draws; results without the figure are left out."""
+    """Means over the draws; results without the value are left out."""
     found: dict[Place, dict[str, list[float]]] = {}
     for one in results:
         if one.get(figure) is not None:
@@ -43,5 +43,5 @@ def best(accuracies: dict[str, float]) -> float:
 
 
 def regrets(accuracies: Means, method: str) -> dict[Place, float]:
-    """Mean distance of a method from the best, over its finished cells. Methods that get class sizes may be above."""
+    """Mean distance of a method from the best, over its finished cells. Methods that are given class sizes may exceed it."""
     return {place: best(row) - row[method] for place, row in accuracies.items() if method in row}

@@ -20,7 +20,7 @@ def program(name: str) -> str:
 
 
 def missing(names: Iterable[str]) -> list[str]:
-    """Methods whose package is not installed, or lacks them."""
+    """Methods whose package is not installed or does not provide them."""
     return [name for name in names if not _installed(METHODS[name])]
 
 
@@ -31,6 +31,6 @@ def _installed(method: Any) -> bool:
 
 
 def is_judge(name: str) -> bool:
-    """Whether a method counts for the best of a cell: methods of lapwing and scikit-learn that do not get class sizes."""
+    """Whether a method counts for the best of a cell: those of lapwing and scikit-learn that are not given class sizes."""
     method = METHODS[name]
     return method.package in ("lapwing", "scikit-learn") and not method.told_sizes

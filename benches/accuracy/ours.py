@@ -22,7 +22,7 @@ class Lapwing:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     told_sizes: bool = False
     own_scale: bool = False
-    """Whether the method chooses scale and metric itself: it gets unscaled term counts."""
+    """Whether the method chooses scale and metric itself, and is given unscaled term counts."""
     package = "lapwing"
     on_graph = False
 
@@ -60,7 +60,7 @@ class Lapwing:
 
 @functools.cache
 def build() -> str:
-    """The version of lapwing and a sum over its files: another build is another program."""
+    """The version of lapwing and a checksum of its files, so that builds count as different programs."""
     package = importlib.import_module("lapwing")
     total = hashlib.sha256()
     for path in sorted(Path(str(package.__file__)).parent.rglob("*")):

@@ -1,7 +1,7 @@
 """The programs lapwing is compared with: classifiers without a graph, and others that spread labels.
 
-A peer takes a problem and the labels that are shown (n, −1 where hidden), and answers. `about` says how it is called;
-results are kept under it and the version of `package`. `on_graph` says whether a peer takes neighbors.
+A peer takes a problem and the labels that are shown (n, −1 if hidden), and returns an answer. `about` describes the call;
+results are kept under it and the version of `package`. `on_graph` tells whether a peer takes neighbors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Inductive:
         estimator = getattr(importlib.import_module(f"sklearn.{self.module}"), self.name)
         given = shown >= 0
         model = estimator(**self.options).fit(problem.rows[given], shown[given])
-        # A single neighbor has a share of 1, whether it is sure or not.
+        # With a single neighbor the share is always 1, which is no confidence.
         if not hasattr(model, "predict_proba") or self.options.get("n_neighbors") == 1:
             return Answer(model.predict(problem.rows))
         answer = of_shares(model.predict_proba(problem.rows))
@@ -88,7 +88,7 @@ class GraphLearning:
         indices, distances = _with_self(problem)
         weights = graphlearning.weightmatrix.knn(None, indices.shape[1] - 1, knn_data=(indices, distances))
         options: dict[str, Any] = {"class_priors": problem.shares} if self.told_sizes else {}
-        # Its conjugate gradients do not end where a component's labels have another mean than all labels.
+        # Its conjugate gradients do not end if the labels of a component have another mean than all labels.
         if self._poisson and connected_components(weights)[0] > 1:
             options["solver"] = "gradient_descent"
         given = np.flatnonzero(shown >= 0)
@@ -96,7 +96,7 @@ class GraphLearning:
 
 
 def _with_self(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Indices and distances (n, k + 1), the row itself first; others are above 0, as graphlearning divides by them."""
+    """Indices and distances (n, k + 1), the row itself first; others are above 0, because graphlearning divides by them."""
     indices, distances = problem.neighbors
     own = np.arange(len(indices))[:, None]
     distances = np.maximum(distances.astype(np.float64), 1e-12)

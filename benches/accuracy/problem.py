@@ -19,7 +19,7 @@ Neighbors = tuple[np.ndarray, np.ndarray]
 
 @dataclasses.dataclass
 class Problem:
-    """Rows and their classes 0..c−1, with parts that several methods use, which are made once."""
+    """Rows and their classes 0..c−1, with parts that are computed once for several methods."""
 
     features: Rows
     classes: np.ndarray
@@ -33,7 +33,7 @@ class Problem:
 
     @functools.cached_property
     def rows(self) -> Rows:
-        """The rows for methods that do not choose a scale: term counts as rows of length 1, all else as given."""
+        """The rows for methods that do not choose a scale: term counts scaled to length 1, other rows as given."""
         if not self.text:
             return self.features
         lengths = sp.linalg.norm(self.features, axis=1)
@@ -53,13 +53,13 @@ class Problem:
 
     @functools.cached_property
     def shares(self) -> np.ndarray:
-        """The true share of each class (c), for methods that get class sizes."""
+        """The true share of each class (c), for methods that are given class sizes."""
         return np.bincount(self.classes) / len(self.classes)
 
 
 @dataclasses.dataclass
 class Answer:
-    """A class for every row (n), and its probability (n) where the method has one."""
+    """A class for every row (n), and its probability (n) if the method gives one."""
 
     labels: np.ndarray
     confidence: np.ndarray | None = None

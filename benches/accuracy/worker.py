@@ -1,6 +1,6 @@
 """Run methods on the draws of one set, in a process of its own.
 
-Each result is kept as soon as it is there (`cache.py`): what a limit or a crash cuts short is not run again.
+Each result is stored at once (`cache.py`), so that finished ones survive a time limit or a crash.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def parse() -> argparse.Namespace:
 
 
 def measure(name: str, problem: Problem, shown: np.ndarray, limit: float) -> dict[str, Any]:
-    """Accuracy on hidden rows, calibration, and seconds from rows to labels; `failed` tells why there are none.
+    """Accuracy on hidden rows, calibration, and seconds from rows to labels; `failed` holds the reason if there are none.
 
-    Seconds are those of the processor: with one thread they are those on the clock, but for what other programs take.
+    Seconds are CPU time. With one thread that is wall time without the time that other programs take.
     """
     method = METHODS[name]
     problem.rows  # noqa: B018 - made outside of the measurement
@@ -80,7 +80,7 @@ def measure(name: str, problem: Problem, shown: np.ndarray, limit: float) -> dic
     try:
         with limited(limit):
             answer = method(problem, shown)
-    except Exception as error:  # that a method fails is a result
+    except Exception as error:  # a failure is a result
         return {"failed": f"{type(error).__name__}: {error}"}
     seconds = time.process_time() - start + (problem.neighbor_seconds if method.on_graph else 0)
     hidden = shown < 0
@@ -93,7 +93,7 @@ def measure(name: str, problem: Problem, shown: np.ndarray, limit: float) -> dic
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError when a block has kept a processor so long; the other alarm belongs to `run_worker`."""
+    """Raise TimeoutError after this CPU time in a block; `run_worker` uses the alarm for wall time."""
 
     def stop(*_: object) -> None:
         raise TimeoutError(f"not in {seconds:.0f} s")

@@ -1,8 +1,8 @@
-//! Constants in the code that come from measurements, measured again on this machine: `cargo xtask bench constants`.
+//! Measures constants in the code again on this machine: `cargo xtask bench constants`.
 //!
-//! Prints each constant with its value in the code and the value measured now. Values in the code are read from its text,
-//! or found by calls of the rule that holds them. A different value is no error: constants suit several machines, and most
-//! costs change slowly around the best value. `cargo xtask bench constants NAME …` measures those whose names hold a NAME.
+//! Prints each constant with its value in the code and the value measured now. Values in the code are read from its text, or
+//! found by calling the rule that uses them. A different value is no error: constants suit several machines, and most costs
+//! change slowly around the best value. `cargo xtask bench constants NAME …` measures those whose names contain a NAME.
 
 use std::fs;
 use std::path::Path;
@@ -153,7 +153,7 @@ fn crossover(d: usize, run: &Run) -> Result<String> {
 
 // --- Laplacian systems ---------------------------------------------------------------------------------------------------
 
-/// Right-hand sides (n, s) that add up to 0.
+/// Right-hand sides (n, s) that sum to 0.
 fn right_sides(n: usize, s: usize) -> Result<Matrix> {
     let values = (0..n * s).map(|at| ((at * 7919) % 1009) as f64).collect::<Vec<f64>>();
     let mean = values.iter().sum::<f64>() / (n * s) as f64;
@@ -182,7 +182,7 @@ fn budget(graph: &Graph, run: &Run) -> Result<String> {
     Ok(format!("{:.0}", with_factor / (all / few as f64)))
 }
 
-/// The number of columns, up to the most of a block, that are solved fastest for each column.
+/// The number of columns, up to the widest block, with the least time for each column.
 fn block_width(run: &Run) -> Result<String> {
     let graph = neighbor_graph(20_000, run)?;
     let mut best = (f64::INFINITY, 0);

@@ -22,7 +22,7 @@ GOALS = {"newton": 5, "primal-dual": 10}
 
 def beside_numpy(args: argparse.Namespace) -> tuple[list[Record], str]:
     """Every program and method on the digits, and how far the weights are from the optimum."""
-    given = problem.digits(args.digits)  # written once, outside of every measurement
+    given = problem.digits(args.digits)  # written once, before the measurements
     exact = peer.newton(given.edges, given.distances, given.n_samples, tol=1e-14, inner=1e-8).weights
     results: list[Record] = []
     texts = []
@@ -60,7 +60,7 @@ def table(title: str, method: str, group: list[Record]) -> str:
 
 
 def line(record: Record, of_peer: float | None) -> list[str]:
-    """Medians of the seconds over the runs; other figures are those of the last run."""
+    """Medians of the seconds over the runs; other values are those of the last run."""
     name, runs = record["program"], record["runs"]
     if record["outcome"] != "finished":
         return [name, record["outcome"]]

@@ -3,7 +3,7 @@
 `million` and `growth` go from features to a graph (log-degree model, 10 neighbors, 3 allowed for each). `peer` solves
 one problem given as arrays, neighbors found beforehand: Newton's method to the same gap, and one iteration of the
 first-order method. `exactness` compares with the optima of the golden files, where the authors' program at its defaults
-is known too. Each measurement is a process of its own, with all processors where nothing else is said.
+is known too. Each measurement is a process of its own, with all processors unless stated otherwise.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def seconds(runs: list[Record]) -> list[str]:
 
 def million(args: argparse.Namespace) -> tuple[list[Record], str]:
     """Seconds by phase, memory and gap; once more with repair."""
-    mixture.load(args.rows)  # written once, outside of every measurement
+    mixture.load(args.rows)  # written once, before the measurements
     results = [
         {"run": "as it is", **fitted(args, args.rows, "--check")},
         {"run": "with repair", **fitted(args, args.rows, "--repair", repeats=1)},
@@ -81,7 +81,7 @@ def check_line(record: Record) -> str:
 
 
 def growth(args: argparse.Namespace) -> tuple[list[Record], str]:
-    """Seconds for more and more of the rows, and the exponents of n that fit them best."""
+    """Seconds for increasing numbers of rows, and the exponents of n that fit them best."""
     mixture.load(args.rows)
     sizes = [*[size for size in SIZES if size < args.rows], args.rows]
     results = [{"rows": size, **fitted(args, size)} for size in sizes]

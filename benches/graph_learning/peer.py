@@ -31,7 +31,7 @@ class Solution:
     """w (m)."""
     n_iter: int
     gap: float = math.nan
-    """Duality gap over the number of nodes; NaN where the program does not tell."""
+    """Duality gap over the number of nodes; NaN if the program does not report it."""
     n_products: int = 0
     """Products of conjugate gradients."""
 
@@ -105,7 +105,7 @@ def newton(
 ) -> Solution:
     """Damped Newton steps until the gap is at most `tol` for each node.
 
-    Systems are solved to the relative residual `inner`; None asks for little far from the optimum, which is fastest.
+    Systems are solved to the relative residual `inner`; None starts with a large residual, which is fastest.
     """
     problem = Problem(edges, distances, n_samples)
     least = problem.nearest()
@@ -127,7 +127,7 @@ def newton(
 def _solved(problem: Problem, point: _Point, residual: float) -> tuple[Array, int]:
     """(diag(1/λ²) + ½(D_A + A))·p = gradient by conjugate gradients with the diagonal, and the products it took."""
     half = point.upper
-    half.data = np.full(len(point.active), 0.5)  # the pattern of the active edges, at hand
+    half.data = np.full(len(point.active), 0.5)  # reuses the pattern of the active edges
     mirrored = half.T
     diagonal = 1 / point.multipliers**2 + problem.degrees(half)
     inverse = 1 / diagonal
@@ -152,7 +152,7 @@ def _solved(problem: Problem, point: _Point, residual: float) -> tuple[Array, in
 
 
 def _searched(problem: Problem, point: _Point, direction: Array) -> _Point | None:
-    """The first of the steps 1, ½, ¼, … that keeps λ positive and lets D grow enough; None when rounding is all."""
+    """The first of the steps 1, ½, ¼, … that keeps λ positive and increases D enough; None if only rounding is left."""
     slope, step = float(point.gradient @ direction), 1.0
     rounding = 1e-14 * (abs(point.value) + problem.n)
     while step > 1e-12:
@@ -169,7 +169,7 @@ def _searched(problem: Problem, point: _Point, direction: Array) -> _Point | Non
 
 
 def primal_dual(edges: Array, distances: Array, n_samples: int, n_iter: int, step_size: float = 0.9) -> Solution:
-    """So many forward-backward-forward iterations from zero; the weights are the last proximal point, never negative.
+    """A number of forward-backward-forward iterations from zero; the weights are the last proximal point, never negative.
 
     ‖S‖² is bounded by the largest sum of the support's degrees at both ends of an edge.
     """

@@ -1,4 +1,4 @@
-"""Problems as arrays for every program: edges and scaled distances, of MNIST and of golden files; and a certificate.
+"""Problems as arrays for all programs: edges and scaled distances, of MNIST and of golden files; and a certificate.
 
 The model is 2zᵀw − Σᵢ log (Sw)ᵢ + ‖w‖² over w ≥ 0 for weights w (m) of the edges and z (m), squared distances times
 sparsity θ.
@@ -54,7 +54,7 @@ def _write(path: Path, rows: int) -> None:
 
 
 def union(indices: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges (m, 2), sorted, of rows of which either names the other, and their squared distances (m)."""
+    """Edges (m, 2), sorted, of rows of which either is a neighbor of the other, and their squared distances (m)."""
     n, k = indices.shape
     rows, columns = np.repeat(np.arange(n), k), indices.ravel().astype(np.int64)
     keys, first = np.unique(np.minimum(rows, columns) * n + np.maximum(rows, columns), return_index=True)
@@ -134,7 +134,7 @@ def _scaled(features: np.ndarray, edges: np.ndarray, theta: float) -> Problem:
 
 
 def certificate(problem: Problem, weights: np.ndarray) -> common.Record:
-    """The gap that weights alone prove: to D(λ) at λ = 1/Sw, over the number of rows and over |P|."""
+    """The gap to D(λ) at λ = 1/Sw, which needs the weights only, over the number of rows and over |P|."""
     low, high = problem.edges.T
     degrees = np.bincount(low, weights, problem.n_samples) + np.bincount(high, weights, problem.n_samples)
     if degrees.min() <= 0:

@@ -24,7 +24,7 @@ import problem
 TOL = 1e-6
 SOLVERS = ("newton", "primal-dual")
 ITERATIONS = 100
-"""Of the first-order method, to time one."""
+"""Iterations of the first-order method, to time one."""
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 //! Speed of the kernels, each called through the public interface, by Criterion: `cargo xtask bench kernels`.
 //!
-//! Options are those of Criterion, such as a part of a name, or `--save-baseline NAME` before a change and
-//! `--baseline NAME` after it. All processors are used, except by the row kernel, which runs on one.
+//! Options are those of Criterion, such as a part of a name, or `--save-baseline NAME` before a change and `--baseline NAME`
+//! after it. All processors are used, except for the row kernel, which runs on one.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};

@@ -27,7 +27,7 @@ def main() -> None:
     report = harness.Report("knn", args, neighbors=tasks.NEIGHBORS, threads=args.threads)
     for name in args.tasks:
         task = tasks.TASKS[name]
-        task.threshold(name)  # makes the file, outside of all measurements
+        task.threshold(name)  # makes the file before the measurements
         for peer in [one for one in chosen if name in peers.PEERS[one].tasks]:
             report.add(measured(peer, name, args))
         for target in task.targets:
@@ -44,7 +44,7 @@ def parse() -> argparse.Namespace:
 
 
 def measured(name: str, task: str, args: argparse.Namespace) -> Record:
-    """All measurements of one peer on one task; `outcome` tells why there are no more."""
+    """All measurements of one peer on one task; `outcome` holds the reason if there are no more."""
     settings = peers.PEERS[name].settings(task, tasks.TASKS[task].targets)
     words = [*harness.task_words(task, args, 1 if args.quick else args.repeats), "--peer", name]
     words += ["--settings", json.dumps(settings), "--threads", args.threads, "--limit", args.limit]

@@ -139,7 +139,7 @@ class PyNNDescent(Peer):
         return without_self(index.neighbor_graph[0][:, : k + 1])
 
     def query(self, index: Any, asked: Any, k: int, setting: Setting, threads: int) -> np.ndarray:
-        index.prepare()  # kept by the index: the worker asks once before it looks at the clock
+        index.prepare()  # the index keeps it: the worker calls this before it starts the clock
         return index.query(asked, k=k, **setting)[0]
 
 

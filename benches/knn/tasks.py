@@ -1,4 +1,4 @@
-"""The rows of the tasks, and exact distances to compare answers with."""
+"""The rows of the tasks, and exact distances for measuring recall."""
 
 from __future__ import annotations
 

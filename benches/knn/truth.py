@@ -1,6 +1,6 @@
 """Exact neighbors of a sample by brute force in f64, and the recall of an answer against them.
 
-A neighbor counts if its distance is at most the true k-th distance times 1 + 10⁻⁶, so that ties are nobody's fault.
+A neighbor counts if its distance is at most the true k-th distance times 1 + 10⁻⁶, so that ties do not lower recall.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 def kth_distance(rows: Any, queries: Any, k: int, metric: str, exclude: np.ndarray | None) -> np.ndarray:
     """Distance of each query's k-th nearest row: squared Euclidean, or 1 − cosine. Query i skips row `exclude[i]`.
 
-    Squared distances from products in f64 after centring; exact for bytes, whose products are whole numbers.
+    Squared distances from products in f64 after centering; exact for bytes, whose products are whole numbers.
     """
     center = 0.0 if sp.issparse(rows) or rows.dtype == np.uint8 else np.asarray(rows[:BLOCK], np.float64).mean(axis=0)
     asked = prepared(queries, metric, center)
@@ -43,7 +43,7 @@ def _keep_smallest(best: np.ndarray, distance: np.ndarray) -> None:
 
 
 def prepared(rows: Any, metric: str, center: Any = 0.0) -> Any:
-    """Rows in f64: centerd for Euclidean distances, of unit length for cosine."""
+    """Rows in f64: centered for Euclidean distances, of unit length for cosine."""
     if sp.issparse(rows):
         rows = rows.astype(np.float64)
         norms = np.sqrt(rows.multiply(rows).sum(axis=1)).A1
@@ -65,7 +65,7 @@ def distances(left: Any, right: Any, metric: str) -> np.ndarray:
 def recall(rows: Any, queries: Any, chosen: np.ndarray, found: np.ndarray, kth: np.ndarray, metric: str) -> float:
     """Share of true neighbors in `found` (sample, k): row numbers, each counted once and never the row itself.
 
-    `chosen` says which row each query is, or is empty for queries that are no rows.
+    `chosen` holds the row of each query, or is empty for queries that are no rows.
     """
     hits = 0
     for i, limit in enumerate(kth):

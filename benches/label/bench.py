@@ -29,7 +29,7 @@ def main() -> None:
         for name in chosen:
             report.add(run(name, "mnist", args.per_class, draws, limit=3600))
     if "mixture" in args.tasks:
-        mixture.load()  # writes the file, outside of all measurements
+        mixture.load()  # writes the file before the measurements
         for name in chosen:
             limit = 3600 if name == "lapwing" else args.limit
             report.add(run(name, "mixture", [10], 1, limit))
@@ -54,7 +54,7 @@ def parse() -> argparse.Namespace:
 
 
 def run(name: str, task: str, per_class: list[int], draws: int, limit: float) -> Record:
-    """The results of one peer on one task; an `outcome` other than "finished" tells why figures are missing."""
+    """The results of one peer on one task; an `outcome` other than "finished" is the reason for missing values."""
     words = ["--peer", name, "--task", task, "--draws", draws, "--per-class", *per_class]
     return harness.worker(HERE / "worker.py", words, limit, peer=name, task=task, draws=[])
 

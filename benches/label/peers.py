@@ -147,7 +147,7 @@ QUICK = ["lapwing", "sklearn-spreading", "graphlearning-laplace", "graphlearning
 
 
 def as_float(features: np.ndarray) -> np.ndarray:
-    """f32 rows: with bytes the peers fall off their fast path or wrap around in differences."""
+    """Rows as f32: with bytes the peers are slow, or differences wrap around."""
     return features.astype(np.float32, copy=False)
 
 

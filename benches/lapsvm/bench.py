@@ -1,8 +1,8 @@
 """Laplacian SVMs: lapwing beside a NumPy program on digits 3 and 8 of MNIST, and a million rows by a low-rank kernel.
 
 On the digits (80 labeled, 11,822 unlabeled rows), Gram matrix and graph are made beforehand. `cg` stops conjugate
-gradients when labels settle, `newton` goes to the optimum: lapwing by systems of labeled rows, NumPy by systems of
-all; `classes` does so for ten classes of USPS digits, which lapwing factors once. `rows` is lapwing alone, features to
+gradients when labels are stable; `newton` goes to the optimum, lapwing by systems of labeled rows, NumPy by systems of
+all rows; `classes` does so for ten classes of USPS digits, for which lapwing factors once. `rows` is lapwing alone, features to
 labels. Each program runs in a process of its own and takes all processors.
 """
 
@@ -135,7 +135,7 @@ def classes_line(record: Record, peer: Record | None) -> list[str]:
 
 def many_rows(args: argparse.Namespace) -> tuple[list[Record], str]:
     """Seconds by phase, memory and accuracy of a fit by landmarks."""
-    mixture.load(args.rows)  # written once, outside of every measurement
+    mixture.load(args.rows)  # written once, before the measurements
     record = worker("rows", args, "--rows", str(args.rows))
     head = ["program", "fit s", "CPU s", "by phase", "accuracy", "peak MiB", f"of {GOAL} GiB", "before the fit MiB"]
     title = f"Curved mixture, {args.rows:,} × {mixture.COLUMNS}, 10 labels of each of {mixture.CLUSTERS} classes"

@@ -1,4 +1,4 @@
-"""Digits 3 and 8 of MNIST as one problem: Gram matrix and graph made beforehand, and given to every program."""
+"""Digits 3 and 8 of MNIST as one problem: every program is given the same Gram matrix and graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import common
 
 LABELED, VALIDATION = 80, 80
 NEIGHBORS, POWER, DEGREE = 20, 3, 9
-"""Neighbors of the graph, power of its Laplacian, and that of the inner products of unit rows."""
+"""Neighbors of the graph, power of its Laplacian, and degree of the polynomial kernel of unit rows."""
 AMBIENT, GRAPH = 1e-2, 1.0
 
 
@@ -57,7 +57,7 @@ def _rows() -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def _kernel(rows: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    # The power as products: that of NumPy takes logarithms.
+    # The power by products, because NumPy's uses logarithms.
     products = rows @ fitted.T
     kernel = products.copy()
     for _ in range(DEGREE - 1):

@@ -1,7 +1,7 @@
 """Laplacian SVM and LapRLSC in NumPy, as an experienced programmer would write them; independent of lapwing.
 
 The algorithms of Melacci & Belkin (JMLR 2011) for one problem of two classes, in double precision throughout:
-preconditioned conjugate gradients with exact line search and stopping by what labels do, Newton's method by an n × n
+preconditioned conjugate gradients with exact line search that stop when labels are stable, Newton's method by an n × n
 system in each step, the closed form of LapRLSC, and the dual by scikit-learn's SVC. The Gram matrix and the Laplacian
 are given.
 """
@@ -33,13 +33,13 @@ class Problem:
     power: int = 1
 
     def smoothed(self, values: Array) -> Array:
-        """Lᵖ·values; a product for each power, as Lᵖ would be dense."""
+        """Lᵖ·values by p products, because Lᵖ would be dense."""
         for _ in range(self.power):
             values = self.laplacian @ values
         return values
 
     def objective(self, coefficients: Array, bias: float, squares: bool = False) -> float:
-        """From scratch, with a product of K of its own."""
+        """The objective, computed from α with a product with K."""
         scores = self.kernel @ coefficients
         known = np.flatnonzero(self.labels)
         margins = 1 - self.labels[known] * (scores[known] + bias)
@@ -87,7 +87,7 @@ def stability(labels: Array, most: float = 0.015) -> Stop:
 
 
 def validation(kernel: Array, labels: Array) -> Stop:
-    """Stop unless one more of other rows became right; their `kernel` (v, n) and `labels` (v), 1 or −1."""
+    """Stop unless at least one more validation row is right; their `kernel` (v, n) and `labels` (v), 1 or −1."""
     before = 1.0
 
     def stop(_: Array, coefficients: Array, bias: float) -> bool:
@@ -99,7 +99,7 @@ def validation(kernel: Array, labels: Array) -> Stop:
 
 
 def both(*stops: Stop) -> Stop:
-    """Stop when all would, at the same time."""
+    """Stop when all rules would stop at the same check."""
     return lambda *state: all([stop(*state) for stop in stops])
 
 
@@ -116,7 +116,7 @@ def conjugate_gradients(
     search = _LineSearch(y[known], squares)
     every = max(1, round(math.sqrt(n) / 2))
     alpha, scores, smooth, b = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
-    # The residuals of the first step are the labels: few columns of K will do.
+    # The first residuals are the labels, so that few columns of K are enough.
     gradient, gradient_b = y.astype(float), float(y.sum()) if bias else 0.0
     k_gradient = kernel[:, known] @ gradient[known]
     direction, direction_b, k_direction = gradient.copy(), gradient_b, k_gradient.copy()

@@ -88,7 +88,7 @@ def version(name: str) -> str:
 
 
 def judged(found: Fit, data: digits.Digits) -> tuple[common.Record, np.ndarray]:
-    """The objective, worked out the same way for everyone, errors on U, V and T, and the scores (n)."""
+    """The objective, computed in the same way for every program, errors on U, V and T, and the scores (n)."""
     given = problem(data)
     scores = data.kernel @ found.coefficients + found.bias
     hidden = data.labels == 0

@@ -106,7 +106,7 @@ def kernel(_: argparse.Namespace, folder: Path) -> tuple[list[Record], str]:
 
 
 def scale(args: argparse.Namespace, folder: Path) -> tuple[list[Record], str]:
-    """Fits on all rows and on a sample, and the least that a pass takes, each on a tenth of the rows too."""
+    """Fits on all rows and on a sample, and the least time of a pass, each on a tenth of the rows too."""
     whole, part = folder / "whole.npy", folder / "part.npy"
     results = []
     for n_rows in [args.rows // 10, args.rows] * args.repeats:
@@ -179,7 +179,7 @@ def from_file(args: argparse.Namespace, folder: Path) -> tuple[list[Record], str
         results += [{"of": [name, str(passes), "memory"], **job()} for name, passes, job in jobs]
 
     def more(of: tuple[str, ...], records: list[Record], groups: Groups) -> list[str]:
-        # What one pass has read the next finds in memory.
+        # A pass finds the rows of the previous one in memory.
         wall, passes = common.median(records, "wall_seconds"), int(of[1])
         first, other = (common.median(groups["reading alone", "1", at], "wall_seconds") for at in [of[2], "memory"])
         rate = passes * data.stat().st_size / wall
@@ -240,7 +240,7 @@ def keep_landmarks(model: Path, out: Path) -> float:
 
 
 def forget(path: Path) -> None:
-    """Take a file out of the system's memory, and everything where we may."""
+    """Drop a file from the system's page cache, or the whole cache if permitted."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -288,7 +288,7 @@ def spread(records: list[Record]) -> str:
 
 
 def phases(records: list[Record]) -> str:
-    """Seconds of the parts that take more than a hundredth, in the run in the middle."""
+    """Seconds of the parts that take more than a hundredth, in the median run."""
     records = sorted(common.quiet(records), key=lambda record: record["wall_seconds"])
     middle = records[len(records) // 2]
     parts = [(part["name"], part["seconds"]) for part in middle.get("report", {}).get("phases", [])]

@@ -34,7 +34,7 @@ def _write_labels(path: Path) -> None:
 
 
 def _write(path: Path, n_rows: int) -> None:
-    # As generated rows are: centers spread evenly, noise of deviation 1.
+    # Like generated rows: centers spread evenly, noise of standard deviation 1.
     rng = np.random.default_rng(20170301)
     centers = rng.uniform(-SPREAD, SPREAD, size=(CLASSES, COLUMNS)).astype(np.float32)
     with path.open("wb") as file:

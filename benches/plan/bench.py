@@ -1,4 +1,4 @@
-"""Memory that `--plan` states for a fit, beside the memory of the fit: all methods, over rows and columns.
+"""The memory that `--plan` states for a fit, and the memory that the fit takes: all methods, over rows and columns.
 
 Every line runs `lapwing label` twice on a random problem, with and without `--plan`. A good plan is a close upper bound: the
 fit needs between .75 and 1 of it.

@@ -24,7 +24,7 @@ def main() -> None:
     chosen = args.peers or (peers.QUICK if args.quick else peers.DEFAULT)
     report = harness.Report("solve", args, tolerance=peers.TOL, orders=args.orders, threads=args.threads)
     for task in args.tasks:
-        system = systems.load(task, args.orders)  # makes the file, outside of all measurements
+        system = systems.load(task, args.orders)  # makes the file before the measurements
         size = f"{system.adjacency.shape[0]:,} unknowns, {system.adjacency.nnz // 2:,} edges"
         del system
         for name in chosen:
@@ -44,10 +44,10 @@ def parse() -> argparse.Namespace:
 
 
 def run(name: str, task: str, args: argparse.Namespace) -> Record:
-    """The results of one peer on one system; an `outcome` other than "finished" tells why figures are missing."""
+    """The results of one peer on one system; an `outcome` other than "finished" is the reason for missing values."""
     words = [*harness.task_words(task, args, 1 if args.quick else args.repeats), "--peer", name]
     words += ["--orders", args.orders, "--limit", args.limit, "--memory", args.memory, "--threads", args.threads]
-    # The worker starts nothing after its limit. A solve that is running then may take as long again.
+    # The worker starts no solve after its limit; a running one may take as long again.
     limit = 2 * args.limit + 30
     return harness.worker(HERE / "worker.py", words, limit, args.threads, args.under, peer=name, task=task)
 

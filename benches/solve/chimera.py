@@ -26,8 +26,8 @@ def chimera(nodes: int, rng: np.random.Generator, depth: int = 0) -> Edges:
 def attachment(nodes: int, each: int, rng: np.random.Generator) -> Edges:
     """Preferential attachment: each node brings `each` edges, to ends of earlier edges picked at random.
 
-    An end picked at random is the newer end of an edge, which is known, or the older one, which was picked in its turn:
-    picks are followed back, all at once, until each stands at a newer end. Node 0 takes what points before the first.
+    An end picked at random is either the newer end of an edge, which is known, or the older one, which was picked before.
+    Picks are followed back together until each is at a newer end. Those that point before the first edge go to node 0.
     """
     edge = np.arange(nodes * each)
     node = edge // each

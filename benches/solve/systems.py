@@ -56,7 +56,7 @@ class System:
 
 
 def load(name: str, orders: int) -> System:
-    """A system by name; `orders` is over how many powers of ten the weights of the grid spread."""
+    """A system by name; `orders` is the number of powers of ten over which the weights of the grid spread."""
     make = partial(grid, orders=orders) if name == "grid" else MAKERS[name]
     file = f"system-{name}-{orders}.npz" if name == "grid" else f"system-{name}.npz"
     with np.load(common.kept(file, lambda path: _write(path, make))) as arrays:

@@ -102,7 +102,7 @@ def labeled(path: Path, known: Path, options: list[str], limit: int) -> Record:
 
 
 def run(command: list[str], limit: int) -> Record:
-    """Run the program, its address space held to `limit` MiB by the system unless that is 0."""
+    """Run the program with its address space limited to `limit` MiB, unless that is 0."""
     print(" ".join(["lapwing", *command]), file=sys.stderr, flush=True)
     held = f"ulimit -v {limit * 1024}; " if limit else ""
     # Each thread of the C library's allocator would reserve 64 MiB of addresses.

@@ -1,4 +1,4 @@
-"""A graph of blocks: every edge stays within the class of its first end with some probability, else goes anywhere."""
+"""A graph of blocks: the second end of an edge is in the class of the first with some probability, else anywhere."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def piece(n_nodes: int, first: int, count: int) -> np.ndarray:
     rows["u"] = rng.integers(0, n_nodes, count, dtype=np.uint32)
     rows["v"] = rng.integers(0, n_nodes, count, dtype=np.uint32)
     stays = rng.random(count, dtype=np.float32) < WITHIN
-    # Classes go round: class of a node = node mod CLASSES.
+    # Class of a node = node mod CLASSES.
     rows["v"][stays] += (rows["u"][stays] % CLASSES + CLASSES - rows["v"][stays] % CLASSES) % CLASSES
     rows["v"][rows["v"] >= n_nodes] -= CLASSES
     rows["weight"] = rng.random(count, dtype=np.float32) + 0.5

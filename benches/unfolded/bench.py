@@ -1,9 +1,9 @@
 """Unfolded graph networks: seconds to the optimum beside Adam and HERTA in NumPy and PyTorch, growth, choice of route.
 
 `arxiv` (170,000 nodes, made here) and `physics` (texts) train to 1e-6 of the optimum: lapwing by several solvers, and
-the peers; Adam is that of the faster peer at the best of a few rates. Whoever takes longer than the limit ends with what
-was reached. `growth` times one iteration on 10⁵ to 10⁷ edges. `routes` times every solver where the rule of choice could
-go wrong. Each measurement is a process of its own, with all processors.
+the peers; Adam is that of the faster peer at the best of a few rates. A program that reaches the limit ends with
+its current weights. `growth` times one iteration on 10⁵ to 10⁷ edges. `routes` times every solver on problems where the
+automatic choice could be wrong. Each measurement is a process of its own, with all processors.
 """
 
 from __future__ import annotations

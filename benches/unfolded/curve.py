@@ -22,7 +22,7 @@ class Curve:
         self._start, self._limit = time.perf_counter(), limit
 
     def add(self, value: float) -> bool:
-        """Whether it is enough, for better or worse: a loss that is no number is."""
+        """Record a loss; return whether to stop, as a loss of NaN does too."""
         seconds = time.perf_counter() - self._start
         self.points.append((seconds, value))
         return not value > self._goal or seconds > self._limit
@@ -33,7 +33,7 @@ class Curve:
 
 
 def ending_at(value: float, points: Points) -> Points:
-    """A curve, shifted so that its end is the loss of the weights: inexact solves shift the losses of a program."""
+    """A curve shifted to end at the true loss of the weights, because inexact solves shift the losses of a program."""
     shift = value - points[-1][1]
     return [(seconds, claimed + shift) for seconds, claimed in points]
 

@@ -115,7 +115,7 @@ def line(record: Record, optimum: float, of_own: float | None, limit: float) -> 
 
 
 def called(record: Record) -> str:
-    """The program, with its choices or settings."""
+    """The name of the program, with its choices or settings."""
     said = record["runs"][-1]["said"]
     package, _, method = record["program"].partition(", ")
     chosen = [said["solver"]] if method == "auto" else []

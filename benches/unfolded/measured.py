@@ -14,7 +14,7 @@ AROUND = 300
 
 
 def worker(task: str, args: argparse.Namespace, *more: str, seconds: float = 0.0, repeats: int = 0) -> Record:
-    """The record of the worker; its `runs` may be empty. Training may take `seconds`, by default those of `--limit`."""
+    """The record of the worker; its `runs` may be empty. Training may take `seconds`, by default `--limit`."""
     limit = seconds or args.limit
     words = [*harness.task_words(task, args, repeats), "--seconds", limit, *more]
     return harness.worker(WORKER, words, 2 * limit + AROUND, runs=[])

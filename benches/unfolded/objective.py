@@ -1,4 +1,4 @@
-"""The objective of an unfolded graph network, and an independent judgement of its weights in double precision.
+"""The objective of an unfolded graph network, and an independent evaluation of weights in double precision.
 
     ℓ(W) = Σ over labeled nodes of loss(z, y) + (ρ/2)‖W‖²,   Z = H⁻¹XW,   H = I + λ·D^(−1/2)·L·D^(−1/2),
 
@@ -20,7 +20,7 @@ from problem import Problem
 
 LOSSES = ("mse", "cross-entropy")
 EXACT = 1e-12
-"""Relative residual of the systems of a judgement."""
+"""Relative residual of the systems of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Task:
     graph_reg: float
     """λ."""
     l2_reg: float | None = None
-    """ρ; None stands for the default of lapwing's estimator."""
+    """ρ; None is the default of lapwing's estimator."""
 
 
 class Objective:
@@ -106,12 +106,12 @@ def conjugate_gradients(matrix: sp.csr_array, rhs: np.ndarray, tol: float) -> np
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Quotients, 0 where there is nothing to divide by: a column that is solved stays as it is."""
+    """Quotients, 0 if the divisor is 0, so that a solved column does not change."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
 def judged(task: Task, layer: np.ndarray) -> common.Record:
-    """ℓ at W (d, c), the length of its gradient, and how far ℓ is from its minimum at most, relative to ℓ.
+    """ℓ at W (d, c), the norm of its gradient, and a bound on (ℓ − ℓ*)/ℓ.
 
     ℓ is ρ-strongly convex, so that ℓ − ℓ* ≤ ‖∇ℓ‖²/(2ρ).
     """

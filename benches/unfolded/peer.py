@@ -1,12 +1,12 @@
 """Three ways to train an unfolded graph network in NumPy, SciPy and PyTorch, as an experienced programmer would write them.
 
-`adam` is what the network is usually trained with: full gradients, each of two systems, which start from where those
-of the step before ended and go on until residuals are a tenth. `herta` is HERTA of Yang, Yang, Hu & Dereziński without
+`adam` is the usual training: full gradients, each from two systems. These start from the solutions of the step before
+and end when residuals have fallen to a tenth. `herta` is HERTA of Yang, Yang, Hu & Dereziński without
 its samplings, which pay on no problem of this benchmark: Q ≈ H⁻¹X to 1e-2, the exact Gram matrix P of its labeled rows,
 then conjugate gradients (squares) or L-BFGS (cross-entropy) on W preconditioned by P, with true gradients. `direct`
-takes Q to 1e-4 or 1e-5, and then solves, or runs L-BFGS, without the graph.
+smooths Q to 1e-4 or 1e-5, and then solves, or runs L-BFGS, without the graph.
 
-Single precision but for the small matrices. All stop at the optimum they are told, and so need no test of their own.
+Single precision except for small matrices. All stop at the given optimum, so that none needs a stopping test.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INNER = 1e-5
 REDUCE = 0.1
 """The factor by which Adam reduces the residual of a system in each step."""
 RESTART = 10
-"""Steps of conjugate gradients before Z is computed anew."""
+"""Steps of conjugate gradients before Z is recomputed."""
 ROWS = 16_384
 """Rows that are summed up in single precision."""
 Array = np.ndarray
@@ -47,7 +47,7 @@ def adam(engine: Engine, objective: Objective, rate: float, curve: Curve) -> Arr
     for step in itertools.count(1):
         value, residuals = objective(states, layer)
         if curve.at_goal(value):
-            # What is left of the residuals could deceive.
+            # Loose residuals make this loss inexact.
             states = engine.solve(engine.forward(layer), states)
             value, residuals = objective(states, layer)
         if curve.add(value):
@@ -73,7 +73,7 @@ def herta(engine: Engine, objective: Objective, curve: Curve) -> Array:
 
 
 def direct(engine: Engine, objective: Objective, curve: Curve) -> Array:
-    """A linear model on Q; for squares, steps with true gradients would follow if Q were not good enough."""
+    """A linear model on Q; for squares, steps with true gradients would follow if Q were too inexact."""
     curve.add(_at_zero(objective))
     smoothed = _smoothed(engine, objective, FINE[objective.loss])
     factor = _factor(smoothed, objective.l2_reg)
@@ -148,7 +148,7 @@ def _preconditioned(engine: Engine, objective: Objective, factor: Array, layer: 
 
 
 class _Exact:
-    """ℓ and its gradient by two systems, each from where it was solved last."""
+    """ℓ and its gradient by two systems, each started from its last solution."""
 
     def __init__(self, engine: Engine, objective: Objective) -> None:
         self._engine, self._objective = engine, objective
@@ -179,7 +179,7 @@ class _Enough(Exception):
 
 
 def _quasi_newton(evaluate: Callable[[Array], tuple[float, Array]], factor: Array, layer: Array, curve: Curve) -> Array:
-    """L-BFGS on W′ = LᵀW with LLᵀ = P; begun anew where rounding ends a line search, as long as that helps."""
+    """L-BFGS on W′ = LᵀW with LLᵀ = P; restarted when rounding ends a line search, as long as that helps."""
     best = (math.inf, layer)
 
     def turned(rhs: Array, transposed: int) -> Array:

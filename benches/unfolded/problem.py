@@ -1,4 +1,4 @@
-"""Problems every program is given: a graph, features and labels as arrays; made here, or read from the data sets."""
+"""The problems: a graph, features and labels as arrays, generated here or read from data sets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a problem that is made."""
+    """Sizes of a generated problem."""
 
     n_nodes: int
     n_edges: int
@@ -65,7 +65,7 @@ ARXIV = Shape(170_000, 1_200_000, 128, 40)
 
 
 def named(name: str) -> Problem:
-    """A data set, or a shape by its four numbers; every problem that is made is kept under `target/`."""
+    """A data set, or a shape by its four numbers; generated problems are kept under `target/`."""
     return _of_set(name) if name in SETS else made(Shape(*map(int, name.split("-"))))
 
 
@@ -105,7 +105,7 @@ def _of_set(name: str) -> Problem:
     return Problem(adjacency(edges, len(classes)), rows, hidden(classes))
 
 
-# --- problems that are made ------------------------------------------------------------------------------------------
+# --- generated problems ----------------------------------------------------------------------------------------------
 
 
 def made(shape: Shape) -> Problem:
@@ -132,11 +132,11 @@ def _write(path: Path, shape: Shape) -> None:
 
 
 def _edges(rng: np.random.Generator, shape: Shape, groupings: list[np.ndarray]) -> np.ndarray:
-    """Distinct pairs (m, 2), the lower end first, of nodes of the same group of one grouping or another."""
+    """Distinct pairs (m, 2), the lower end first, of nodes in the same group of one of the groupings."""
     activity = rng.random(shape.n_nodes) ** (-1 / TAIL)
     keys = np.empty(0, np.int64)
     while len(keys) < shape.n_edges:
-        # More than are missing: many are drawn twice.
+        # More than are missing, because many are drawn twice.
         counts = rng.multinomial(2 * (shape.n_edges - len(keys)) + 100, SHARES)
         ends = [_pairs(rng, activity, groups, count) for groups, count in zip(groupings, counts, strict=True)]
         low, high = np.sort(np.concatenate(ends, axis=1), axis=0)

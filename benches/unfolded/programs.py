@@ -18,7 +18,7 @@ import peer
 from objective import Objective, Task
 
 TOL = 1e-6
-"""(ℓ − ℓ*)/ℓ* at which all programs stop; peers go to half of it, so that rounding does not cost them the level."""
+"""(ℓ − ℓ*)/ℓ* at which all programs stop; peers stop at half of it, so that rounding cannot put them above the level."""
 SOLVERS = ("auto", "direct", "rough-pcg", "herta", "herta-mixed", "matrix-free", "gd", "adam")
 SLOW = ("gd", "adam")
 """Solvers whose number of iterations fills the time limit."""
@@ -69,7 +69,7 @@ def lapwing(task: Task, solver: str, tol: float = TOL, **options: Any) -> Fit:
     given: dict[str, Any] = {"loss": task.loss, "l2_reg": l2_reg, "solver": solver, "tol": tol}
     network = UnfoldedGNNClassifier(task.graph_reg, bias=False, random_state=0, **given, **options)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of too few iterations, which the curve shows
+        warnings.simplefilter("ignore")  # too few iterations, which the curve shows
         network.fit(task.problem.features, task.problem.labels, graph=task.problem.graph)
     part = network.report_["parts"]["unfolded"]
     points = list(zip(part["seconds"], part["loss"], strict=True))

@@ -1,4 +1,4 @@
-"""All routes to the optimum: seconds measured and expected, beside the route that lapwing chooses."""
+"""All routes to the optimum: measured and estimated seconds, and the route that lapwing chooses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CASES: tuple[tuple[str, float], ...] = (
     ("coauthor_cs", 1.0),
     ("coauthor_cs", 20.0),
 )
-"""Problems and λ; the rule of choice was made from the first three shapes."""
+"""Problems and λ; the first three shapes were used to design the automatic choice."""
 SMALL_CASES = ((Shape(4000, 120_000, 64, 5).name, 1.0), (Shape(4000, 200_000, 256, 2).name, 20.0), ("cora", 1.0))
 GOAL = 1.3
 """Bound on the seconds of the chosen route over those of the best."""

@@ -1,4 +1,4 @@
-"""Attributes that estimators share, as sections of their docstrings have them."""
+"""Attributes that estimators share, as sections of their docstrings."""
 
 #: Of every fit.
 FIT = """\
@@ -10,7 +10,7 @@ n_iter_, residual_, converged_ : int, float, bool
 report_ : dict
     The summary: rows, edges, components, unreached rows, seconds of each phase, peak bytes, everything "auto" chose.
 n_features_in_ : int
-    Columns of X; rows of the graph where a graph stands for the features.
+    Columns of X; rows of the graph if a graph was given instead of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the columns, where X had string names for all.
 """
@@ -54,7 +54,7 @@ coefficients_ : ndarray of shape (n_rows, n_problems)
     α of the rows that are kept: all of the fit, those with a coefficient where there is no graph, or the landmarks; the weights
     of the features for a linear kernel. One problem for values and for two classes, else one for each class.
 bias_ : ndarray of shape (n_problems,)
-    b; for values without a fitted bias the mean that was taken off.
+    b; for values without a fitted bias the subtracted mean.
 objective_ : ndarray of shape (n_problems,)
     Value of the objective; in the dual that with the hinge and without the ½.
 """

@@ -1,4 +1,4 @@
-"""What the estimators share: from X to the compiled part's arguments, and fitted state."""
+"""Common parts of the estimators: from X to the compiled part's arguments, and fitted state."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ._warnings import warn_of
 
 @dataclass
 class Problem:
-    """What a fit hands to the compiled part."""
+    """The arguments of a fit of the compiled part."""
 
     method: str
     parameters: dict[str, Any]
     graph: dict[str, Any]
-    """The parameters of the graph among them, under the names that the graph has for them."""
+    """The parameters of the graph among them, under the names that the graph uses."""
     control: dict[str, Any]
     rows: dict[str, Any] = field(default_factory=lambda: {"features": None, "graph": None, "edges": None})
     n_samples: int = 0
@@ -44,16 +44,16 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
     _method: ClassVar[str]
     """Name of the method, as in model files."""
     _takes_graph_as: ClassVar[str] = "X"
-    """Where a graph may be given: in the place of X, as the argument graph beside X, or nowhere ("")."""
+    """How a graph may be given: instead of X, as the argument graph besides X, or not at all ("")."""
     _affinities: ClassVar[tuple[str, ...]] = ("knn", "precomputed")
     _keeps_rows: ClassVar[bool] = True
-    """Whether new rows are compared with all rows of the fit; else the compiled part returns what labels them."""
+    """Whether new rows are compared with all rows of the fit; else the compiled part returns an extension."""
     _least_iterations: ClassVar[int] = 0
-    """scikit-learn counts iterations from 1 where there is a largest number of them."""
+    """scikit-learn counts iterations from 1 for estimators with `max_iter`."""
     _file_advice: ClassVar[str] = READ_FIRST
-    """What to do with the name of a file."""
+    """Advice for the name of a file."""
     abstain = False
-    """Where every row is reached there is no choice."""
+    """No choice if every row is reached."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,12 +85,12 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         return problem
 
     def _problem(self) -> Problem:
-        """What there is before the rows: parameters, checked."""
+        """The problem without its rows: checked parameters."""
         parameters = self._parameters()
         return Problem(self._method, parameters, _lapwing.check_parameters(self._method, parameters), self._control())
 
     def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
-        """The rows of the fit: features, a graph in their place, or a graph beside them."""
+        """The rows of the fit: features, a graph, or both."""
         affinity = choice("affinity", getattr(self, "affinity", "knn"), self._affinities)
         if graph is not None and not self._takes_graph_as:
             raise ValueError(f"{type(self).__name__} takes no graph")
@@ -131,7 +131,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
             )
             problem.parameters["n_neighbors"] = problem.graph["n_neighbors"] = n - 1
         elif not builds_graph and "n_neighbors" in problem.parameters:
-            # A number that suits any rows: nothing is built.
+            # No graph is built, so the number of neighbors only has to be valid.
             problem.parameters["n_neighbors"] = 1
         problem.rows["features"], problem.n_samples = features_argument(features), n
 
@@ -146,7 +146,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         return checked_features(self, X, advice, self._file_advice, min_samples, reset)
 
     def _graph_parts(self, problem: Problem, graph: Any, what: str) -> CsrParts:
-        """A graph that was given as the argument `what`, as the compiled part takes it."""
+        """A graph given as the argument `what`, in the form that the compiled part takes."""
         if isinstance(graph, tuple):
             indices, distances = neighbor_arrays(graph)
             weighed: tuple[CsrParts, Any] = _lapwing.weigh_neighbors(
@@ -180,7 +180,7 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         return np.ascontiguousarray(weights)
 
     def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[np.float64]) -> None:
-        """Take over what every fit returns; `scores` (n, c) are those of the rows."""
+        """Store the common results of a fit; `scores` (n, c) are those of the rows."""
         self._standardizer: tuple[list[float], list[float]] | None = None
         self._fitted_extension = fitted["extension"]
         if self._keeps_rows and problem.rows["features"] is not None:
@@ -201,10 +201,10 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         self._keep_extension()
 
     def _keep_extension(self) -> None:
-        """Take over attributes from what labels new rows, after a fit or from a model file."""
+        """Store attributes of the extension to new rows, after a fit or from a model file."""
 
     def _new_scores(self, X: Any, graph: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Scores (m, c) of new rows, NaN where they have no evidence, and bounds on their errors (m) where those are known."""
+        """Scores (m, c) of new rows, NaN without evidence, and bounds on their errors (m) if known."""
         if self._fitted_extension is None:
             matrix = validate_data(
                 self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
@@ -214,19 +214,19 @@ class GraphEstimator(NamedParameters, BaseEstimator):  # type: ignore[misc]
         return _lapwing.extend(self._fitted_extension, self._new_features(X), self._control())
 
     def _new_features(self, X: Any) -> Any:
-        """New rows of features as the compiled part takes them."""
+        """Features of new rows, in the form that the compiled part takes."""
         new = self._features(X, reset=False)
         if self._standardizer is not None:
             new = standardized(new, *self._standardizer)
         return features_argument(new)
 
     def _warn(self) -> None:
-        """One warning for each thing the caller should look at, with its counts."""
+        """One warning for each kind of problem, with its counts."""
         warn_of(self.report_["warnings"], 4)
 
 
 def refuse_negative(affinity: CsrParts) -> None:
-    """Name the first negative weight, in the words scikit-learn uses for it."""
+    """Raise scikit-learn's error for negative weights, naming the first one."""
     _, indptr, indices, weights = affinity
     if (weights < 0).any():
         at = int(np.argmax(weights < 0))

@@ -1,4 +1,4 @@
-"""What the classifiers share: labels in, labels of new rows out."""
+"""Common parts of the classifiers: labels in, labels of new rows out."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _Classifier = TypeVar("_Classifier", bound="SpreadingClassifier")
 
 
 def class_names(classes: NDArray[Any]) -> list[int] | list[str]:
-    """Names of the classes as messages of the compiled part have them."""
+    """Names of the classes for messages of the compiled part."""
     if classes.dtype.kind in "iuf" and (abs(classes) < 2**53).all():
         return [int(name) for name in classes]
     return [str(name) for name in classes.tolist()]
 
 
 class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
-    """Base of the classifiers that label the rows of the fit, and new rows after them."""
+    """Base of the classifiers that label the rows of the fit and new rows."""
 
     def fit(self: _Classifier, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Classifier:
         """Label every row of X.
@@ -67,7 +67,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         return self
 
     def _extras(self, labels: ClassLabels, validation: Any) -> dict[str, Any]:
-        """What the method is given beside rows, labels and parameters."""
+        """Inputs of the method besides rows, labels and parameters."""
         return {}
 
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> NDArray[Any]:
@@ -80,7 +80,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; where the fit was given a graph in the place of features, their affinities to the fitted rows
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
             (m, n_samples).
 
         Returns
@@ -103,11 +103,11 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         return self._labeling(*self._new_scores(X, graph))
 
     def _labeling(self, scores: NDArray[np.float64], errors: NDArray[np.float64] | None) -> dict[str, Any]:
-        """What the rule of the fit makes of scores."""
+        """Labels from scores, by the rule of the fit."""
         return _lapwing.apply_rule(scores, errors, self._rule, self._control(quiet=True))
 
     def _keep_labels(self, labels: ClassLabels, fitted: dict[str, Any]) -> None:
-        """Take over the labels of the rows of the fit, and the rule for those of new rows."""
+        """Store the labels of the rows of the fit, and the rule for those of new rows."""
         self.classes_ = labels.classes
         self._marker = labels.marker
         self._rule = fitted["rule"]
@@ -121,7 +121,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         self.transduction_ = self._decode(labeling)
 
     def _restore(self, parts: dict[str, Any]) -> None:
-        """Take over the parts of a model file."""
+        """Restore the parts of a model file."""
         self._fitted_extension = parts["extension"]
         self._standardizer = parts["standardizer"]
         self._rule = parts["rule"]
@@ -136,7 +136,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
 
     @classmethod
     def _parameters_of(cls, extension: Any) -> dict[str, Any]:
-        """The parameters that what labels new rows has kept."""
+        """The parameters that the extension to new rows has stored."""
         names = cls._declared if cls._keeps_rows else ("metric", "zero_rows")
         graph = extension["graph"] if isinstance(extension, dict) else {}
         return {name: value for name, value in graph.items() if name in names}
@@ -146,7 +146,7 @@ class SpreadingClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc
         return with_marker(labels, ~labeling["reached"], self._marker) if self.abstain else labels
 
     def _labels(self, y: Any, n_samples: int, weights: NDArray[np.float64] | None) -> tuple[ClassLabels, Any]:
-        """The classes, and the labels as the compiled part takes them."""
+        """The classes, and the labels in the form that the compiled part takes."""
         array = as_label_array(y)
         if array.ndim == 2 and array.shape[1] > 1:
             shares = np.array(array, dtype=np.float64, order="C")

@@ -20,7 +20,7 @@ FAULTS = {
 
 
 def check_columns(X: Any) -> None:
-    """Raise a ValueError that names every column of a data frame that holds other things than finite numbers.
+    """Raise a ValueError that names every column of a data frame with other values than finite numbers.
 
     Arrays and sparse matrices have no names: they pass.
     """
@@ -46,7 +46,7 @@ def _columns(X: Any) -> list[tuple[Any, Any]] | None:
 
 
 def _faults(column: Any) -> list[tuple[str, str]]:
-    """What is wrong with a column, each with a description of its cells."""
+    """The faults of a column, each with a description of its cells."""
     kind = getattr(column.dtype, "kind", None)
     if kind in ("M", "m", "c") or (kind is None and column.dtype.is_temporal()):
         return [("text", str(column.dtype))]
@@ -64,7 +64,7 @@ def _faults(column: Any) -> list[tuple[str, str]]:
 
 
 def _numbers(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The values, NaN where they are missing, and which of them are no numbers."""
+    """The values, NaN if missing, and a mask of those that are no numbers."""
     values: NDArray[np.float64] = np.full(len(column), np.nan)
     is_text = np.zeros(len(column), bool)
     try:

@@ -1,4 +1,4 @@
-"""Threads, seed and progress of one call, in the form the compiled part takes them."""
+"""Threads, seed and progress of one call, in the form that the compiled part takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Callback = Callable[[Event], object]
 
 
 class RunOptions(TypedDict, total=False):
-    """Arguments every long call shares."""
+    """Common arguments of long calls."""
 
     random_state: Any
     n_jobs: int | None
@@ -26,7 +26,7 @@ class RunOptions(TypedDict, total=False):
 def run_control(
     n_jobs: int | None, random_state: Any, verbose: int | bool = 0, callback: Callback | None = None
 ) -> dict[str, Any]:
-    """Check the arguments every long call shares."""
+    """Check the common arguments of long calls."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, not {type(callback).__name__}")
     listeners = [listener for listener in (_Printer() if verbose else None, callback) if listener is not None]
@@ -55,7 +55,7 @@ def _threads(n_jobs: int | None) -> int | None:
 
 
 def _seed(random_state: Any) -> int:
-    """An integer is the seed itself, as on the command line; generators are asked for one."""
+    """An integer is the seed itself, as on the command line; a generator draws one."""
     if isinstance(random_state, (int, np.integer)):
         if not 0 <= random_state < 2**64:
             raise ValueError(f"random_state is {random_state}; expected between 0 and 2**64 - 1")

@@ -92,7 +92,7 @@ class Graph:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph as `.npz`, which ``Graph.load``, ``scipy.sparse.load_npz`` and ``lapwing --graph`` read.
 
-        The file appears whole or not at all.
+        The file is written completely or not at all.
         """
         target = os.fspath(path)
         partial = f"{target}.{os.getpid()}.partial"

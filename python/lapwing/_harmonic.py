@@ -17,7 +17,7 @@ __all__ = ["HarmonicClassifier", "HarmonicRegressor"]
 
 
 class HarmonicEstimator(GraphEstimator):
-    """What the harmonic functions share."""
+    """Common parts of the harmonic estimators."""
 
     _method = "harmonic"
 
@@ -39,7 +39,7 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
     the sums over the labeled rows, cᵢ the trust in their labels, y the one-hot labels, γ = `graph_reg`, L the Laplacian of the
     graph (Belkin et al. 2004). A row takes the class whose score is farthest above its level: the mean score over the rows of
     the component, or the share of the class among the labels, whichever fits the labels better when each is left out.
-    ``form="stable"`` asks for scores of zero mean (Stable-HFS, Calandriello et al. 2015); ``clamp="hard"`` keeps the given
+    ``form="stable"`` constrains scores to zero mean (Stable-HFS, Calandriello et al. 2015); ``clamp="hard"`` keeps the given
     labels exactly (Zhu et al. 2003).
 
     Parameters
@@ -88,16 +88,16 @@ class HarmonicClassifier(HarmonicClassifierParameters, HarmonicEstimator, Spread
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; where the fit was given a graph in the place of features, their affinities to the fitted rows
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
             (m, n_samples).
         return_certified : bool, default=False
-            Whether to say as well which labels are those that the exact solution of the fit's graph gives.
+            Whether to also return which labels are certified to be those of the exact solution on the fit's graph.
 
         Returns
         -------
         labels : ndarray of shape (m,)
         certified : ndarray of shape (m,), bool, or None
-            Only with `return_certified`; None without `certify`, and where the fit was given a graph.
+            Only with `return_certified`; None without `certify`, and if the fit was given a graph.
         """
         labeling = self._apply(X)
         labels = self._decode(labeling)
@@ -119,7 +119,7 @@ class HarmonicRegressor(HarmonicRegressorParameters, HarmonicEstimator, Spreadin
     Attributes
     ----------
     score_radius_ : ndarray of shape (n_samples,) or None
-        Bound on the solver's error in each value, not on the noise; the solve goes on until it is below 1e-4 of the range of the
+        Bound on the solver's error in each value, not on the noise; the solve continues until it is below 1e-4 of the range of the
         given values. None without `certify`.
     n_uncertified_ : int or None
         Rows whose bound is above that.
@@ -127,7 +127,7 @@ class HarmonicRegressor(HarmonicRegressorParameters, HarmonicEstimator, Spreadin
     Notes
     -----
     Complexity, memory and warnings are those of :class:`HarmonicClassifier` with one class. The solution is smooth
-    over the graph by construction; it is made for few known values, and does not follow noise in many.
+    over the graph by construction; it suits few known values, and does not follow noise in many.
 
     Examples
     --------

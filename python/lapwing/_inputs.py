@@ -1,4 +1,4 @@
-"""Features and graphs on their way to the compiled part: borrowed where type and order fit, else converted once."""
+"""Conversion of features and graphs for the compiled part: borrowed if type and order fit, else converted once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DENSE_TYPES = [np.float64, np.float32, np.uint8]
 
 
 def check_options(X: Any, min_samples: int = 1) -> dict[str, Any]:
-    """What to ask of scikit-learn's validation. Values that are not finite are found, and named, in Rust; those of data
-    frames here, where columns have names.
+    """Options of scikit-learn's validation. Rust finds and names values that are not finite; for data frames Python does,
+    because it knows the names of columns.
     """
     check_columns(X)
     half = getattr(X, "dtype", None) == np.float16
@@ -33,7 +33,7 @@ def check_options(X: Any, min_samples: int = 1) -> dict[str, Any]:
 
 
 def features_argument(X: Any) -> Any:
-    """Checked features as the compiled part takes them."""
+    """Checked features in the form that the compiled part takes."""
     return csr_parts(X, np.float32) if sp.issparse(X) else X
 
 
@@ -52,9 +52,9 @@ def csr_parts(matrix: Any, dtype: Any) -> CsrParts:
 
 
 def csr_from_parts(parts: CsrParts) -> sp.csr_array:
-    """A scipy matrix over the arrays the compiled part returned."""
+    """A scipy matrix over the arrays that the compiled part returned."""
     shape, indptr, indices, data = parts
-    # Below 2³¹ columns a signed index has the same bits; scipy knows no unsigned ones.
+    # Below 2³¹ columns a signed index has the same bits; scipy has no unsigned indices.
     columns = indices.view(np.int32) if shape[1] <= 2**31 else indices.astype(np.int64)
     if data.size <= np.iinfo(np.int32).max:
         return sp.csr_array((data, columns, indptr.astype(np.int32)), shape=shape)

@@ -1,4 +1,4 @@
-"""What was given in the place of features, and what to do about it."""
+"""Errors for arguments that are no features, with advice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READ_FIRST = "read the file first, as by numpy.load or pandas.read_csv"
 
 
 def refuse_other_kinds(X: Any, what: str, graphs: str, files: str = READ_FIRST) -> None:
-    """Refuse what is no matrix: `graphs` and `files` say what to do with a graph, and with the name of a file."""
+    """Raise an error unless X is a matrix: `graphs` and `files` are the advice for a graph, and for the name of a file."""
     package = type(X).__module__.partition(".")[0]
     kind = _kind(X)
     if isinstance(X, Graph):
@@ -56,13 +56,13 @@ def checked_features(
 
 
 def array_of_features(X: Any, graphs: str) -> Any:
-    """X as the features of a function, as the compiled part takes them."""
+    """X as the features of a function, in the form that the compiled part takes."""
     refuse_other_kinds(X, "X", graphs)
     return features_argument(check_array(X, input_name="X", **check_options(X, min_samples=2)))
 
 
 def looks_like_a_graph(X: Any) -> bool:
-    """Whether features may be a matrix of affinities or distances: square, symmetric, of an empty diagonal."""
+    """Whether features may be a matrix of affinities or distances: square and symmetric, with an empty diagonal."""
     if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1] or X.shape[0] < 3:
         return False
     if X.diagonal().any():

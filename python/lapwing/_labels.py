@@ -15,14 +15,14 @@ UNLABELED_TEXTS = frozenset({"-1", "-1.0", "nan", "null", "none", "na"})
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """Classes and what is known of each row."""
+    """Classes and the label of each row."""
 
     classes: NDArray[Any]
     """Distinct labels, ascending (c)."""
     codes: NDArray[np.int32]
     """Class of each row, -1 where it has none (n)."""
     marker: Any
-    """What stands for "no label" among labels of this type."""
+    """Default marker for no label among labels of this type."""
 
 
 def as_label_array(y: Any) -> NDArray[Any]:
@@ -31,19 +31,19 @@ def as_label_array(y: Any) -> NDArray[Any]:
     if array.dtype.kind == "T":
         return array.astype(object)
     if array.dtype.kind in "US" and isinstance(y, (list, tuple)):
-        # NumPy would make the text "nan" of a NaN among texts.
+        # NumPy would turn a NaN among texts into the text "nan".
         objects = np.array(y, dtype=object)
         return array if all(isinstance(label, (str, bytes)) for label in objects.flat) else objects
     return array
 
 
 def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
-    """Rows without a label: None, NaN, pandas' NA and empty texts always; else what equals `unlabeled`, by default the
+    """Rows without a label: None, NaN, pandas' NA and empty texts always; otherwise values equal to `unlabeled`, by default the
     number -1 and the texts `UNLABELED_TEXTS` in any case. Spaces around texts do not count.
     """
     y = as_label_array(y)
     if y.dtype.kind in "US":
-        # Few texts, many rows.
+        # There are few distinct texts in many rows.
         texts, inverse = np.unique(y, return_inverse=True)
         marks = np.fromiter((_is_marker(text, unlabeled) for text in texts), bool, count=texts.size)
         return marks[inverse.reshape(y.shape)]
@@ -51,7 +51,7 @@ def unlabeled_mask(y: Any, unlabeled: Any = None) -> NDArray[np.bool_]:
         return np.fromiter((_is_missing(label) or _is_marker(label, unlabeled) for label in y), bool, count=y.size)
     marker = -1 if unlabeled is None else unlabeled
     missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.shape, bool)
-    # A boolean is never the number 1, nor a number the text that spells it.
+    # A boolean never equals the number 1, and a number never equals its text.
     if isinstance(marker, str) or (y.dtype.kind == "b") != isinstance(marker, (bool, np.bool_)):
         return missing
     marked: NDArray[np.bool_] = missing | (y == marker)
@@ -107,7 +107,7 @@ def _discrete(given: NDArray[Any]) -> NDArray[Any]:
 
 
 def _plain(given: NDArray[Any]) -> NDArray[Any]:
-    """Objects that are all text stay as they are, all booleans or all numbers become an array of them."""
+    """Objects that are all text stay as they are; all booleans or all numbers become an array of that type."""
     if all(isinstance(label, str) for label in given):
         return given
     if all(isinstance(label, (bool, np.bool_)) for label in given):
@@ -127,7 +127,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _is_marker(label: Any, unlabeled: Any) -> bool:
-    """Whether a label that is there stands for none."""
+    """Whether a label is a marker for no label."""
     if isinstance(label, (str, bytes)):
         text = label.decode("utf-8", "replace") if isinstance(label, bytes) else label
         text = text.strip()

@@ -23,7 +23,7 @@ _Classifier = TypeVar("_Classifier", bound="KernelClassifier")
 
 
 class KernelEstimator(GraphEstimator):
-    """What the kernel machines on a graph share."""
+    """Common parts of the kernel machines on a graph."""
 
     _method = "laprls"
     _takes_graph_as = "graph"
@@ -83,7 +83,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
             the graph from X.
         validation : tuple (X, y), default=None
             Labeled rows by which conjugate gradients stop, for ``stopping="validation"`` and ``"mixed"``; for a precomputed
-            kernel, their similarities to the rows of the fit. None holds back some of the labels.
+            kernel, their similarities to the rows of the fit. None holds out some of the labels.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
         return {"validation": held, "start": self._start(labels)}
 
     def _held(self, validation: tuple[Any, Any], labels: ClassLabels) -> tuple[Any, Any]:
-        """Validation rows and their classes, as the compiled part takes them."""
+        """Validation rows and their classes, in the form that the compiled part takes."""
         if not isinstance(validation, tuple) or len(validation) != 2:
             raise TypeError("validation must be a tuple (X, y)")
         rows, y = validation
@@ -129,7 +129,7 @@ class KernelClassifier(KernelEstimator, SpreadingClassifier):
 
     @classmethod
     def _parameters_of(cls, extension: Any) -> dict[str, Any]:
-        # Without a kernel the features are weighed themselves, as by a linear kernel or for similarities that were given.
+        # Without a kernel the features have weights, as for a linear kernel or given similarities.
         name, bandwidth, degree = extension.kernel() or ("linear", None, None)
         return {"kernel": name, "bandwidth": bandwidth or "auto", "degree": degree or 3}
 
@@ -153,7 +153,7 @@ class LaplacianSVC(LaplacianSVCParameters, KernelClassifier):
     ConvergenceWarning
         If a problem stopped at `max_iter`.
     UserWarning
-        If landmarks stand for the kernel, or the Gram matrix does not fit its memory.
+        If landmarks approximate the kernel, or the Gram matrix exceeds its memory.
 
     Notes
     -----
@@ -212,9 +212,9 @@ class LaplacianRidgeClassifier(LaplacianRidgeClassifierParameters, KernelClassif
 class LaplacianRidgeRegressor(LaplacianRidgeRegressorParameters, KernelEstimator, SpreadingRegressor):
     """Laplacian regularized least squares for values: kernel ridge regression that is smooth over a graph of all rows.
 
-    The objective of :class:`LaplacianRidgeClassifier` with numbers for y. Without a bias, the mean of the given values is taken
-    off before the fit and added back. What is "auto" is chosen by squared errors, from five values on. New rows get their values
-    by the kernel alone.
+    The objective of :class:`LaplacianRidgeClassifier` with numbers for y. Without a bias, the mean of the given values is
+    subtracted before the fit and added back. "auto" parameters are chosen by squared errors, given at least five values. New
+    rows get their values by the kernel alone.
 
     Parameters
     ----------

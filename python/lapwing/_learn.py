@@ -1,4 +1,4 @@
-"""Graphs learned from features: the weights under which the rows are smooth and no row is left alone."""
+"""Graphs learned from features: weights under which the features are smooth and every row has neighbors."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
     sparsity_ : float
         θ.
     sparsity_bounds_ : tuple of float or None
-        Interval of θ for `n_neighbors`; None where the sparsity was given.
+        Interval of θ for `n_neighbors`; None if the sparsity was given.
     gap_ : float
         Relative duality gap: no weights have an objective lower by more.
     objective_ : float
         2θ·zᵀw − Σ log dᵢ + ‖w‖² over pairs ("log"), or 2θ·zᵀw + ‖w‖² + ½‖d‖² ("l2"), before the scale.
     saturated_ : float
-        Share of rows all of whose allowed pairs carry weight. Where it is more than a few percent, raise `support_factor`.
+        Share of rows whose allowed pairs all have weight. If it is more than a few percent, raise `support_factor`.
     n_iter_ : int
         Steps of the solver.
     converged_ : bool
@@ -67,15 +67,15 @@ class GraphLearner(GraphLearnerParameters, NamedParameters, TransformerMixin, Ba
         (`mean_neighbors`), rows for which a pair that is not allowed could be missing (`n_uncertified`), pairs added by
         repairs (`n_repaired`), how θ was chosen (`chosen`), the neighbor search (`knn`).
     n_features_in_, feature_names_in_
-        As scikit-learn has them; not where neighbors were given.
+        As in scikit-learn; missing if neighbors were given.
 
     Notes
     -----
     One neighbor search for `support_factor * n_neighbors` neighbors, then some ten to thirty passes over the allowed
     pairs, 20 bytes each.
 
-    In a pipeline before an estimator with ``affinity="precomputed"`` the fit hands on the learned graph, and predictions
-    the weights of new rows to the fitted ones, each new row solved by itself (Theorem 1).
+    In a pipeline before an estimator with ``affinity="precomputed"``, a fit passes on the learned graph. A prediction
+    passes on the weights of new rows to the fitted ones, each new row solved by itself (Theorem 1).
 
     Examples
     --------
@@ -268,7 +268,7 @@ def learn_weights(
     Returns
     -------
     weights : ndarray of shape (n_pairs,)
-        In the order of `edges`; those that carry no weight are exactly 0.
+        In the order of `edges`; pairs without weight are exactly 0.
     report : dict
         `objective`, relative duality `gap`, `n_iter`, `n_products` of the curvature in Newton's systems, `converged`,
         `multipliers`, `seconds`.
@@ -320,7 +320,7 @@ def finite_or_inf(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def table_arrays(neighbors: tuple[Any, ...], n_samples: int | None = None) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-    """Checks `(indices, sq_distances)`, both (m, k), of neighbors among `n_samples` rows (m, unless others are meant)."""
+    """Checks `(indices, sq_distances)`, both (m, k), of neighbors among `n_samples` rows (default m)."""
     if len(neighbors) != 2:
         raise ValueError(f"neighbors are (indices, sq_distances); got {len(neighbors)} arrays")
     indices, squared = np.asarray(neighbors[0]), _distances(neighbors[1])
@@ -346,7 +346,7 @@ def nearest_of(distances: NDArray[Any], k: int) -> tuple[NDArray[np.uint32], NDA
     if distances.shape != (n, n):
         raise ValueError(f"X has shape {distances.shape}; expected squared distances between all rows")
     _refuse_unusable(distances)
-    # Near duplicates may be rounded to distances of any sign of difference.
+    # Rounding may order the distances of near duplicates either way.
     unequal = np.abs(distances - distances.T) > 1e-6 * distances.max(axis=1, keepdims=True)
     if unequal.any():
         i, j = np.argwhere(unequal)[0].tolist()

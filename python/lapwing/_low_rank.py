@@ -21,8 +21,9 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
     """Classifier that spreads labels over all pairs of rows, through similarities to a few landmarks.
 
     Local and global consistency (Zhou et al. 2003): f = α·S·f + (1−α)·f₀ with S = D^(−1/2)·W·D^(−1/2) and f₀ the given
-    labels. The affinity W ≈ F·Fᵀ is never made: F (n, k) comes row by row from the landmarks, and the fixed point is found
-    on matrices (k, k). One or two passes over the rows fit, one more labels them; nothing is held of a row but its result.
+    labels. The affinity W ≈ F·Fᵀ is never formed: F (n, k) is computed row by row from the landmarks, and the fixed
+    point is found on matrices (k, k). The fit takes one or two passes over the rows, labeling one more; only the results of
+    rows are stored.
 
     The factor F has the shares of the nearest landmarks (anchor graph, Liu et al. 2010), is the Nyström approximation of a
     Gaussian kernel (Petegrosso et al. 2017), or is learned from the rows so that each is a combination of the others (global
@@ -104,7 +105,7 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
         return {"landmarks": self._given_landmarks()}
 
     def _given_landmarks(self) -> NDArray[np.float64] | None:
-        """Landmarks that were given; None where a rule finds them."""
+        """Given landmarks; None if a rule finds them."""
         if self.landmarks is None or isinstance(self.landmarks, str):
             return None
         given: NDArray[np.float64] = check_array(
@@ -113,7 +114,7 @@ class LowRankPropagationClassifier(LowRankPropagationClassifierParameters, Sprea
         return given
 
     def _keep_extension(self) -> None:
-        """Take over the landmarks, in the units of X."""
+        """Store the landmarks, in the units of X."""
         landmarks, self.bandwidth_ = self._fitted_extension.values(), self._fitted_extension.bandwidth()
         if landmarks is not None and self._standardizer is not None:
             mean, scale = self._standardizer

@@ -1,4 +1,4 @@
-"""The model file that Python, Rust and the shell share."""
+"""The model file, common to Python, Rust and the command line."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ METHODS: dict[str, type[SpreadingClassifier]] = {
 def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
     """Save a fitted classifier for :func:`load_model`, ``lapwing predict`` and Rust's ``Model::load``.
 
-    The file holds what labels new rows (features, scores, widths, or landmarks; classes), not the results of the fit; pickle keeps
-    those too. It appears whole or not at all, and contains no code.
+    The file holds the parts that label new rows (features, scores, widths, or landmarks; classes), not the results of the fit,
+    which pickle keeps too. It is written completely or not at all, and contains no code.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def save_model(model: SpreadingClassifier, path: str | PathLike[str]) -> None:
 
 
 def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
-    """Load a model that any face of lapwing saved.
+    """Load a model that Python, Rust or the command line saved.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def load_model(path: str | PathLike[str]) -> SpreadingClassifier:
     -------
     the classifier of that method
         Ready to predict. It has ``classes_``; ``landmarks_`` and ``bandwidth_``, ``layer_weights_``, or ``coefficients_`` and
-        ``bias_`` of its method; and where a model keeps all rows of the fit, ``scores_``, ``reached_`` and their labels. It has
+        ``bias_`` of its method; and if the model keeps all rows of the fit, ``scores_``, ``reached_`` and their labels. It has
         no ``report_``, ``n_iter_``, ``residual_`` and ``converged_``, which are not in the file.
 
     Raises

@@ -20,12 +20,12 @@ from ._signatures import NeighborIndexParameters
 
 @documented
 class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  # type: ignore[misc]
-    """Rows among which the nearest ones to new rows are searched again and again.
+    """Index of rows, for repeated searches of the nearest ones to new rows.
 
-    Called as :class:`sklearn.neighbors.NearestNeighbors` is. `fit` divides many dense rows into cells of near ones and
-    measures how many cells a new row has to visit for the recall target; within these its answer is exact. Few rows,
-    and sparse ones, are all compared. For the neighbors of the fitted rows themselves :func:`kneighbors` is
-    the faster way, and needs no index.
+    The interface is that of :class:`sklearn.neighbors.NearestNeighbors`. `fit` divides many dense rows into cells of near
+    rows and measures how many cells a search has to visit for the recall target; within these it is exact. With few rows,
+    or sparse ones, all are compared. For the neighbors of the fitted rows themselves :func:`kneighbors` is faster and
+    needs no index.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
     -----
     For n rows of d columns, fitting into cells compares 500 rows with all others and every row with some thousand
     leaders of cells; the index holds 4·n·d bytes beside X. A query compares with the means of some 3·√n cells and the
-    √n/3 or so rows in each of `n_probes` of them. Exact queries compare with all n rows and make these ready anew in
-    each call: ask for many rows at once.
+    √n/3 or so rows in each of `n_probes` of them. Exact queries compare with all n rows and prepare these again in
+    each call, so that one call for many rows is faster.
 
-    The index keeps a reference to X, not a copy, where its type and order allow; do not change it in place. Pickle keeps
+    The index keeps a reference to X, not a copy, if its type and order allow; do not change it in place. Pickle keeps
     X and the cells, and the answers stay the same.
 
     Examples
@@ -69,7 +69,7 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
         return tags
 
     def fit(self, X: Any, y: Any = None) -> NeighborIndex:
-        """Make the index of the rows of X.
+        """Build the index of the rows of X.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
         n_cells, n_probes, recall, error = cells or (0, 0, 1.0, 0.0)
         method = "partitions" if n_cells else "exact"
         self._fit_X, self._index, self._seed = features, index, control["seed"]
-        # Whatever number of neighbors is asked for later, the way to them stays the one that was measured.
+        # Later searches for other numbers of neighbors use the search method measured here.
         self._fit_options = {**options, "method": method}
         self.n_samples_fit_ = int(features.shape[0])
         self.recall_ = recall
@@ -122,11 +122,11 @@ class NeighborIndex(NeighborIndexParameters, NamedParameters, BaseEstimator):  #
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features) or None, default=None
             New rows; sparse if the fitted ones are, else dense. A fitted row among them counts as its own neighbor.
-            None asks for the neighbors of all fitted rows, none its own, which is :func:`kneighbors` with the settings
+            None gives the neighbors of all fitted rows, without the row itself, as :func:`kneighbors` with the settings
             of the index.
         n_neighbors : int or None, default=None
             Neighbors of each row, in [1, n_samples_fit_], for None as X [1, n_samples_fit_); None is that of the fit.
-            More than in the fit are found with a smaller share than `recall_` says.
+            For more neighbors than in the fit, recall is lower than `recall_`.
         return_distance : bool, default=True
             Whether to return the distances as well.
 

@@ -1,4 +1,4 @@
-"""Parameters of estimators: unknown ones are refused by the name of the class that was called, all are documented."""
+"""Parameters of estimators: errors for unknown ones name the class that was called, and all are documented."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ SYNONYMS = {
 
 
 class NamedParameters:
-    """Mixin that refuses unknown parameters before ``__init__`` does, which would name the base that defines it."""
+    """Mixin that raises errors for unknown parameters; those of ``__init__`` would name the base that defines it."""
 
     _declared: ClassVar[tuple[str, ...]]
     """The parameters that the library declares."""
     _fixed: ClassVar[dict[str, Any]] = {}
-    """Parameters of the library that have one value here."""
+    """Parameters of the library that are fixed here, with their values."""
 
     def __new__(cls: type[_Class], *args: Any, **kwargs: Any) -> _Class:
         refuse_unknown(cls, len(args), kwargs)
         return super().__new__(cls)
 
     def _parameters(self) -> dict[str, Any]:
-        """Parameters as the compiled part takes them."""
+        """Parameters in the form that the compiled part takes."""
         return {**{name: getattr(self, name) for name in self._declared}, **self._fixed}
 
 
 def documented(cls: _Documented) -> _Documented:
-    """Class decorator: write the parameters of a class, and the attributes that it shares, into its docstring."""
+    """Class decorator: write the parameters of a class, and its common attributes, into its docstring."""
     attributes = getattr(cls, "_attributes_doc", "")
     cls.__doc__ = _filled(cls.__doc__, {"Parameters": getattr(cls, "_parameters_doc"), "Attributes": attributes})
     return cls
@@ -58,7 +58,7 @@ def documented_by(parameters: str) -> Callable[[_Function], _Function]:
 
 
 def _filled(doc: str | None, sections: dict[str, str]) -> str | None:
-    """The docstring with these texts after the headings of its sections; none where Python dropped it.
+    """The docstring with these texts after the headings of its sections; none if Python dropped it.
 
     A section without a heading in the docstring follows the one before.
     """
@@ -77,7 +77,7 @@ def _filled(doc: str | None, sections: dict[str, str]) -> str | None:
 
 
 def refuse_unknown(cls: type, n_positional: int, named: dict[str, Any]) -> None:
-    """Name the first parameter that `cls` does not have, and the one that was perhaps meant."""
+    """Raise an error for the first parameter that `cls` does not have, with the most similar name that it has."""
     parameters = list(inspect.signature(cls).parameters.values())
     kinds = {parameter.kind for parameter in parameters}
     if kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:

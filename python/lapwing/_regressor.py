@@ -1,4 +1,4 @@
-"""What the regressors share: values in, values of new rows out."""
+"""Common parts of the regressors: values in, values of new rows out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Regressor = TypeVar("_Regressor", bound="SpreadingRegressor")
 
 
 class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
-    """Base of the regressors that find values for the rows of the fit, and new rows after them."""
+    """Base of the regressors that find values for the rows of the fit and new rows."""
 
     def fit(self: _Regressor, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> _Regressor:
         """Find a value for every row of X.
@@ -68,7 +68,7 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (m, n_features)
-            New rows; where the fit was given a graph in the place of features, their affinities to the fitted rows
+            New rows; if the fit was given a graph instead of features, their affinities to the fitted rows
             (m, n_samples).
         """
         return self._predicted(X)
@@ -92,13 +92,13 @@ class SpreadingRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         return tags
 
     def _filled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The values, with the mean of those of the fit in rows that none reaches."""
+        """The values; rows that no known value reaches get the mean of the fit's values."""
         return values if self.abstain else np.where(np.isnan(values), self._mean, values)
 
     def _known_values(
         self, y: Any, n_samples: int, weights: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """Values (n), NaN where unknown; one at least counts."""
+        """Values (n), NaN if unknown; at least one is known and has weight."""
         values = self._values(y, n_samples)
         known = ~np.isnan(values)
         if weights is not None and known.any() and not weights[known].any():

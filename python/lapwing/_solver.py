@@ -153,8 +153,7 @@ class LaplacianSolver(NamedParameters):
         Parameters
         ----------
         action : {"solve", "precondition"}, default="solve"
-            What applying it to a vector does: solve to `tol`, or apply the preconditioner once, which is what SciPy's
-            iterations want for M.
+            Effect on a vector: solve to `tol`, or apply the preconditioner once, as SciPy's iterations need it for M.
 
         Examples
         --------

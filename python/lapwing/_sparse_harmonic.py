@@ -27,7 +27,7 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
     Sparse-HFS: the edges of the graph pass once through a sparsifier, which keeps few of them, reweighted, so that cuts,
     resistances and harmonic functions stay what they were; the labels are spread over what is kept as
     :class:`HarmonicClassifier` does, and, where the edges can be read again, refined on the graph itself. The graph of features
-    is made block by block and never held: thousands of neighbors are fine. At most one of `distortion`, `edge_budget` and
+    is computed block by block and never stored: thousands of neighbors are fine. At most one of `distortion`, `edge_budget` and
     `memory` is given.
 
     Parameters
@@ -74,7 +74,7 @@ class SparseHarmonicClassifier(SparseHarmonicClassifierParameters, HarmonicClass
         self._sparsify(problem, X)
 
     def _sparsify(self, problem: Problem, X: Any) -> None:
-        """Thin edges that Python hands out: what is left is an ordinary graph."""
+        """Sparsify edges that Python passes in; the result is an ordinary graph."""
         if not isinstance(X, Iterable):
             raise TypeError(f"X must be the path of an edge list or an iterable of edges, not {type(X).__name__}")
         if self.refinements not in (None, "auto", 0):

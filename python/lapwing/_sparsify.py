@@ -1,4 +1,4 @@
-"""Sparser graphs in the place of large ones, and effective resistances."""
+"""Sparsifiers of large graphs, and effective resistances."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sparsify(
 ) -> Any:
     """Graph of fewer edges with nearly the same cuts, resistances and harmonic functions.
 
-    Edges that stay weigh more, so that the Laplacian is right in the mean; components stay what they were.
+    Kept edges get larger weights, so that the Laplacian is unbiased; components do not change.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def sparsify(
 
 @documented
 class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEstimator):  # type: ignore[misc]
-    """Sparsifier of a stream of edges: give it edges in any portions, ask for the graph at any time.
+    """Sparsifier of a stream of edges: add edges in portions of any size, take the graph at any time.
 
-    What is held is thinned whenever it reaches the capacity. The result depends on the order of the edges and the seed,
+    Held edges are thinned whenever they reach the capacity. The result depends on the order of the edges and the seed,
     not on the portions they came in or the number of threads. Parameters count from `fit` or the first
     `partial_fit`.
 
@@ -119,17 +119,17 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     n_edges_seen_ : int
         Rows given, loops and edges of weight 0 included.
     n_edges_held_ : int
-        Edges held, parallel ones apart; they differ from those of a snapshot by that.
+        Edges held; parallel edges count separately, unlike in a snapshot.
     report_ : dict
         The report so far, as :func:`sparsify` returns it.
 
     Notes
     -----
-    Every call starts its threads anew: portions of 10⁵ edges or more make that cheap. Memory is 24 bytes for each edge
+    Every call starts its threads; with portions of 10⁵ edges or more that is cheap. Memory is 24 bytes for each edge
     held, 68 for each edge of the capacity while they are thinned, and 2.2 KiB for each node.
 
-    Ctrl-C during `partial_fit` leaves the sparsifier in order: `n_edges_seen_` tells how many rows it has taken, and it
-    may be given those after them. Pickle keeps the state, and a copy goes on to the same graph.
+    Ctrl-C during `partial_fit` leaves the sparsifier valid: `n_edges_seen_` is the number of rows added so far, and the
+    rows after these can be added later. Pickle keeps the state, and a copy continues to the same graph.
 
     Examples
     --------
@@ -149,12 +149,12 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
         return hasattr(self, "_sparsifier")
 
     def fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
-        """Forget all edges so far and take these, as `partial_fit` does; parameters count anew."""
+        """Drop all earlier edges and add these, as `partial_fit` does; parameters are read again."""
         self.__dict__.pop("_sparsifier", None)
         return self.partial_fit(edges, weights)
 
     def partial_fit(self, edges: Any, weights: Any = None) -> StreamingSparsifier:
-        """Take more edges.
+        """Add edges.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
         Raises
         ------
         ValueError
-            Naming the first row that is no edge; none of `edges` has been taken then.
+            Naming the first row that is no edge; none of `edges` is added then.
         """
         ends, given = _edge_arrays(edges, weights)
         if not hasattr(self, "_sparsifier"):
@@ -183,7 +183,7 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
         return self
 
     def snapshot(self) -> Graph:
-        """Graph of the edges so far, as they are held; the stream goes on as if nothing had been asked.
+        """Graph of the held edges; the stream continues unchanged.
 
         Until edges were thinned for the first time it is the graph itself; up to `capacity` edges in any case.
         """
@@ -193,8 +193,8 @@ class StreamingSparsifier(StreamingSparsifierParameters, NamedParameters, BaseEs
     def result(self) -> Graph:
         """Graph of the edges so far, thinned to the budget; the stream may go on.
 
-        For the same edges in the same order and the same seed, what :func:`sparsify` returns. A copy of what is held is
-        thinned.
+        The same graph as that of :func:`sparsify`, for the same edges in the same order and the same seed. A copy of the held
+        edges is thinned.
         """
         check_is_fitted(self)
         parts, report = self._sparsifier.result(self._control())
@@ -252,7 +252,7 @@ def effective_resistances(
         Projections; the relative standard deviation of a resistance is √(2 / n_projections).
     tol : float in (0, 1), default=1e-6
         Relative residual of the systems of the projections. Above 1e-4 resistances over weak cuts come out too small. A
-        ``ConvergenceWarning`` tells where it was not reached.
+        ``ConvergenceWarning`` reports where it was not reached.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the projections.
     n_jobs : int or None, default=None
@@ -260,7 +260,7 @@ def effective_resistances(
     verbose : int or bool, default=0
         Whether to write the time of each phase to standard error.
     callback : callable or None, default=None
-        Called with a dict of `phase`, `done`, `total`, `note` as the work goes on; if it raises, the work stops.
+        Called with a dict of `phase`, `done`, `total`, `note` during the work; if it raises, the work stops.
 
     Returns
     -------
@@ -303,7 +303,7 @@ def _probes(probes: Any) -> NDArray[np.float64] | None:
 
 
 def _edge_arrays(edges: Any, weights: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Edges and weights as the compiled part takes them: borrowed where type and order fit."""
+    """Edges and weights in the form that the compiled part takes: borrowed if type and order fit."""
     ends = np.asarray(edges)
     if ends.size == 0:
         ends = np.empty((0, 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which rows have a target: classes have a marker for those without, values have NaN only."""
+"""Which rows have a target: classes have a marker for rows without one, values have NaN only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._labels import as_label_array, unlabeled_mask
 
 
 def without_target(y: Any, unlabeled: Any, *, is_regression: bool) -> NDArray[np.bool_]:
-    """Rows without a target. Without a marker of the caller's, -1 marks rows among classes; among values it is one."""
+    """Rows without a target. Unless the caller gives a marker, -1 is the marker among classes and a value among values."""
     if is_regression and unlabeled is None:
         return unlabeled_mask(y, math.nan)
     return unlabeled_mask(y, unlabeled)
@@ -32,7 +32,7 @@ def are_continuous(y: Any) -> bool:
 
 
 def may_be_values(y: Any) -> bool:
-    """Whether whole numbers look like values for which -1 is one: it stands beside NaN, or below it are others."""
+    """Whether whole numbers look like values that may include -1: there are NaN, or numbers below -1."""
     y = as_label_array(y)
     if y.dtype.kind == "O":
         known = ~unlabeled_mask(y, math.nan)

@@ -18,7 +18,7 @@ __all__ = ["UnfoldedGNNClassifier", "UnfoldedGNNRegressor"]
 
 
 class NetworkEstimator(GraphEstimator):
-    """What the networks share."""
+    """Common parts of the networks."""
 
     _method = "unfolded-gnn"
     _takes_graph_as = "graph"
@@ -37,7 +37,7 @@ class NetworkEstimator(GraphEstimator):
         self.bias_ = biases[0] if len(layers) == 1 else biases
 
     def _new_scores(self, X: Any, graph: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Scores of new rows: by themselves and their neighbors, or as the nodes of a graph."""
+        """Scores of new rows: from their features and neighbors, or as the nodes of a graph."""
         if graph is None:
             return super()._new_scores(X)
         new, problem = self._new_features(X), self._problem()
@@ -84,8 +84,8 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
             New rows, perhaps with those of the fit among them.
         graph : sparse matrix of shape (m, m), Graph or tuple, default=None
             A graph of these rows: W stays, and the system of the whole graph is solved. None joins each row to its neighbors
-            among the rows of the fit, whose states stay as they are; where the fit was given a graph, there are none, and a
-            row has its features alone.
+            among the rows of the fit, whose states do not change. If the fit was given a graph, there are no such neighbors,
+            and scores come from the features alone.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class UnfoldedGNNClassifier(UnfoldedGNNClassifierParameters, NetworkEstimator, S
 class UnfoldedGNNRegressor(UnfoldedGNNRegressorParameters, NetworkEstimator, SpreadingRegressor):
     """Node regressor whose hidden states minimize an energy: :class:`UnfoldedGNNClassifier` with squares for its loss.
 
-    The mean of the given values is taken off before the fit and added back to Z.
+    The mean of the given values is subtracted before the fit and added back to Z.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is installed and what it runs on, for bug reports."""
+"""Installed versions and the machine, for bug reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._lapwing import build_info
 
 
 def show_versions() -> None:
-    """Print the versions of lapwing and what it builds on, and the machine it found.
+    """Print the versions of lapwing and its dependencies, and the properties of the machine.
 
     >>> import lapwing
     >>> lapwing.show_versions()  # doctest: +ELLIPSIS

@@ -1,4 +1,4 @@
-"""Warnings of reports as Python's."""
+"""Warnings of reports as Python warnings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ _CATEGORIES: dict[str, type[Warning]] = {"unreached": UnreachedWarning, "not-con
 
 
 def warn_of(found: list[dict[str, str]], stacklevel: int) -> None:
-    """Warn of each entry, a `kind` and a `text`, from the caller so many levels up."""
+    """Issue a warning for each entry, a `kind` and a `text`, attributed to the caller this many levels up."""
     for entry in found:
         warnings.warn(entry["text"], _CATEGORIES.get(entry["kind"], UserWarning), stacklevel=stacklevel + 1)

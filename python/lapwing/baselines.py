@@ -1,4 +1,4 @@
-"""Simple classifiers that others are measured against.
+"""Simple classifiers, as baselines for others.
 
 >>> import numpy as np
 >>> from sklearn.datasets import load_digits
@@ -40,7 +40,7 @@ __all__ = [
 class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifier):
     """Classifier that gives every row the label of the nearest labeled row.
 
-    It knows nothing of the rows without a label: what other classifiers gain beyond it, they gain from those. Of
+    Rows without a label are not used: the gain of other classifiers over this one comes from those rows. Of
     equally near rows the first decides; a labeled row keeps its label.
 
     Parameters
@@ -49,7 +49,7 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
     Notes
     -----
     O(l·n·d) time for l labeled rows. A fitted estimator keeps a copy of these.
-    The scores are the given labels themselves, one-hot or shares: the confidence of a plain label is 1 and says nothing.
+    The scores are the given labels themselves, one-hot or shares: the confidence of a hard label is always 1.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class NearestLabelClassifier(NearestLabelClassifierParameters, SpreadingClassifi
 
 @documented
 class SubsamplingHarmonicClassifier(SubsamplingHarmonicClassifierParameters, SpreadingClassifier):
-    """Harmonic classifier on a sample of the rows; the others take the answer of the nearest of these.
+    """Harmonic classifier on a sample of the rows; other rows get the label of the nearest sampled row.
 
-    The sample holds all labeled rows, and of the others each with the same chance.
+    The sample holds all labeled rows, and others drawn uniformly.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ class SimpleHarmonicClassifier(SimpleHarmonicClassifierParameters, SpreadingClas
 class EigenfunctionClassifier(EigenfunctionClassifierParameters, SpreadingClassifier):
     """Classifier by least squares on smooth functions of the principal axes (EigFun; Fergus et al. 2009).
 
-    Each axis is cut into bins; on their histogram lie functions that vary where few rows are. The smoothest of all
-    axes are fitted to the labels. No graph of the rows is needed, and what is kept does not grow with their number; but
-    clusters that no single axis tells apart stay together.
+    The histogram of each axis defines functions that vary where few rows are. The smoothest ones of all axes are fitted
+    to the labels. No graph of the rows is needed, and the size of the model does not depend on their number. Clusters
+    that no single axis separates get the same label.
 
     Parameters
     ----------

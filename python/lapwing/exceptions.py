@@ -4,4 +4,4 @@ __all__ = ["UnreachedWarning"]
 
 
 class UnreachedWarning(UserWarning):
-    """No label reaches some rows, in their part of the graph or through any landmark: nothing is known about them."""
+    """No label reaches some rows, in their component of the graph or through landmarks: their labels are unknown."""

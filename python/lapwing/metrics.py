@@ -91,9 +91,9 @@ def labeled_scorer(
     score_func : callable, default=sklearn.metrics.accuracy_score
         ``score_func(y_true, y_pred, **kwargs)``.
     response_method : {"predict", "predict_proba"}, default="predict"
-        What of the estimator the function is given.
+        Method of the estimator whose result the function gets.
     greater_is_better : bool, default=True
-        Whether to hand back the value, or its negative.
+        Whether to return the value, or its negative.
     unlabeled : object, default=None
         As in :func:`accuracy_score`; for regressors, and numbers with fractions, -1 is a value.
     **kwargs
@@ -152,5 +152,5 @@ def _require_any(counted: NDArray[np.bool_]) -> None:
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Objects as the narrowest array that holds them, which scikit-learn's metrics insist on."""
+    """Objects as the narrowest array that holds them, which scikit-learn's metrics require."""
     return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels

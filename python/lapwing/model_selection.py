@@ -41,8 +41,8 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
         What marks a row without a label. None, NaN and NA always do. Among classes so does -1, unless another marker is
         given here; among values -1 is a value, as it is for the regressors.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y holds. "auto" takes numbers with fractions as values, all else as classes: give "regression" where the
-        values of a regression are whole numbers.
+        Kind of y. "auto" takes numbers with fractions as values, all else as classes; use "regression" if the values are
+        whole numbers.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class SemiSupervisedKFold(NamedParameters, BaseCrossValidator):  # type: ignore[
         return is_regression
 
     def _strata(self, given: NDArray[Any]) -> NDArray[np.intp] | None:
-        """The class of each labeled row, by number; None where folds need not keep their shares."""
+        """The class of each labeled row, by number; None if folds need not keep their shares."""
         if not self.stratify:
             return None
         strata = np.unique(given, return_inverse=True)[1].reshape(-1)

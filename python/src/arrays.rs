@@ -1,4 +1,4 @@
-//! NumPy arrays in and out: borrowed where the type and order fit, handed over without a copy on the way back.
+//! NumPy arrays in and out: borrowed if type and order fit, returned without a copy.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub fn ends<'a, T: Element>(edges: &'a PyReadonlyArray2<'_, T>) -> PyResult<&'a 
     }
 }
 
-/// Hands `values`, row-major, to NumPy.
+/// Moves `values`, row-major, to a NumPy array.
 pub fn array2<T: Element>(
     py: Python<'_>,
     n_rows: usize,
@@ -109,13 +109,13 @@ pub fn array2<T: Element>(
     PyArray1::from_vec(py, values).reshape([n_rows, n_cols])
 }
 
-/// Hands a matrix to NumPy.
+/// Moves a matrix to a NumPy array.
 pub fn matrix_array(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let (n_rows, n_cols) = (matrix.n_rows(), matrix.n_cols());
     array2(py, n_rows, n_cols, matrix.into_values())
 }
 
-/// Hands a sparse matrix to Python as `(shape, indptr, indices, data)`.
+/// Moves a sparse matrix to Python as `(shape, indptr, indices, data)`.
 pub fn csr_arrays<T: Element>(py: Python<'_>, csr: Csr<T>) -> PyResult<Bound<'_, PyTuple>> {
     let shape = (csr.n_rows(), csr.n_cols());
     let (indptr, indices, values) = csr.into_parts();
@@ -123,7 +123,7 @@ pub fn csr_arrays<T: Element>(py: Python<'_>, csr: Csr<T>) -> PyResult<Bound<'_,
     (shape, arrays.0, arrays.1, arrays.2).into_pyobject(py)
 }
 
-/// Hands a copy of features to Python: an array, or the parts of a sparse matrix.
+/// Copies features to Python: an array, or the parts of a sparse matrix.
 pub fn features_object<'py>(py: Python<'py>, features: &Features<'_>) -> PyResult<Bound<'py, PyAny>> {
     match features {
         Features::Sparse(csr) => csr_arrays(py, Csr::clone(csr)).map(Bound::into_any),

@@ -1,5 +1,5 @@
-//! Long calls: the work runs on a thread of its own while the calling thread, holding the interpreter lock only
-//! between slices, listens for Ctrl-C and passes progress on.
+//! Long calls: the work runs on a thread of its own. The calling thread holds the interpreter lock only between slices, in which
+//! it checks for Ctrl-C and reports progress.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use crate::arrays::py_dict;
 use crate::error::to_py;
 
-/// Longest the calling thread sleeps between two looks at signals and progress.
+/// Longest sleep of the calling thread between two checks for signals and progress.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Threads, seed and listener of one call.
+/// Threads, seed and progress callback of a call.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Control {
@@ -24,7 +24,7 @@ pub struct Control {
     callback: Option<Py<PyAny>>,
 }
 
-/// Messages of the working threads to the waiting one.
+/// Messages from the working threads to the waiting one.
 enum Event {
     Start { phase: String, total: u64 },
     Update { done: u64, note: String },
@@ -35,10 +35,10 @@ enum Event {
 /// Sends progress to the waiting thread.
 struct Channel(Mutex<Sender<Event>>);
 
-/// Tells the waiting thread that the work is over, also when it panics.
+/// Sends the message that the work has ended, also when it panics.
 struct OverGuard(Sender<Event>);
 
-/// Phase and progress of a run, from its messages so far.
+/// Phase and progress of a run, from the messages so far.
 #[derive(Default)]
 struct State {
     phase: String,
@@ -72,7 +72,7 @@ impl Control {
         })
     }
 
-    /// Waits until the work is over, with a look at signals after every slice.
+    /// Waits until the work has ended, and checks for signals after every slice.
     fn listen(&self, py: Python<'_>, events: &Mutex<Receiver<Event>>) -> PyResult<()> {
         let mut state = State::default();
         loop {
@@ -86,7 +86,7 @@ impl Control {
                     return Ok(());
                 }
                 state.take(event);
-                // Of several updates that came in one slice only the last is told.
+                // Of several updates in one slice only the last is reported.
                 if !is_update || at == last {
                     self.tell(py, &state)?;
                 }
@@ -102,7 +102,7 @@ impl Control {
     }
 }
 
-/// Events of one slice, at least one unless the time is up; `None` when nobody can send any more.
+/// Events of one slice, at least one unless the time is up; `None` if all senders are gone.
 fn next_batch(events: &Receiver<Event>) -> Option<Vec<Event>> {
     match events.recv_timeout(SLICE) {
         Ok(first) => Some(std::iter::once(first).chain(events.try_iter()).collect()),
@@ -116,7 +116,7 @@ impl State {
         match event {
             Event::Start { phase, total } => *self = Self { phase, total, ..Self::default() },
             Event::Update { done, note } => (self.done, self.note) = (done, note),
-            // A finished phase has done all of its steps; where their number was unknown, it is now.
+            // A finished phase has done all of its steps; an unknown number of steps becomes known here.
             Event::Finish => {
                 self.done = self.total.max(self.done).max(1);
                 self.total = self.done;
@@ -127,7 +127,7 @@ impl State {
 }
 
 impl Channel {
-    /// A waiting thread that is gone no longer cares.
+    /// If the waiting thread is gone, the message is dropped.
     fn send(&self, event: Event) {
         let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).send(event);
     }

@@ -1,4 +1,4 @@
-//! The one place where Rust errors become Python exceptions.
+//! Conversion of Rust errors to Python exceptions.
 
 use std::io::{self, ErrorKind};
 
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 pyo3::import_exception!(numpy.linalg, LinAlgError);
 
-/// The exception Python callers expect for `error`; its text is the error's own.
+/// The Python exception for `error`, with its text.
 pub fn to_py(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
@@ -20,7 +20,7 @@ pub fn to_py(error: Error) -> PyErr {
         | Error::Graph { .. }
         | Error::Format { .. }
         | Error::Version { .. } => PyValueError::new_err(text),
-        // With an errno, `OSError(...)` makes itself a FileNotFoundError, PermissionError and so on.
+        // With an errno, `OSError(...)` becomes FileNotFoundError, PermissionError and so on.
         Error::Io { path, source } => match errno(&source) {
             Some(errno) => PyOSError::new_err((errno, system_text(errno), path.into_os_string())),
             None => PyOSError::new_err(text),
@@ -32,8 +32,8 @@ pub fn to_py(error: Error) -> PyErr {
     }
 }
 
-/// The system's number of an error. Errors that passed through a wrapper have lost it and kept their kind; these kinds
-/// have the same number everywhere.
+/// The errno of an error. Errors that passed through a wrapper have only kept their kind; the kinds here have the same errno on
+/// every system.
 fn errno(source: &io::Error) -> Option<i32> {
     source.raw_os_error().or(match source.kind() {
         ErrorKind::NotFound => Some(2),
@@ -47,7 +47,7 @@ fn errno(source: &io::Error) -> Option<i32> {
     })
 }
 
-/// The system's words, without Rust's " (os error 2)", which the exception shows as its errno.
+/// The system's message without Rust's " (os error 2)", because the exception shows the errno.
 fn system_text(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! What labels new rows, to and from Python.
+//! Extensions to new rows, to and from Python.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::parameters::{filled, parameter_dict};
 use crate::rule::{WidthsInput, widths_object};
 use crate::unfolded::Network;
 
-/// A class, and the argument that its constructor makes an equal object of.
+/// A class, and the argument from which its constructor makes an equal object.
 pub type Pickle<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 
 /// The pickle of an object whose state is bytes.
@@ -29,7 +29,7 @@ pub fn pickle<T: PyTypeInfo>(py: Python<'_>, state: impl FnOnce() -> Result<Vec<
     Ok((py.get_type::<T>().into_any(), (PyBytes::new(py, &state),).into_pyobject(py)?))
 }
 
-/// What labels new rows, as a fitted estimator keeps it.
+/// The extension to new rows, as a fitted estimator stores it.
 #[derive(FromPyObject)]
 #[allow(clippy::large_enum_variant, reason = "one for each call")]
 pub enum ExtensionInput<'py> {
@@ -40,7 +40,7 @@ pub enum ExtensionInput<'py> {
     Neighbors(FittedRows<'py>),
 }
 
-/// What new rows are compared with.
+/// The rows with which new rows are compared.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct FittedRows<'py> {
@@ -48,7 +48,7 @@ pub struct FittedRows<'py> {
     widths: WidthsInput<'py>,
     scores: PyReadonlyArray2<'py, f64>,
     graph: Bound<'py, PyDict>,
-    /// What the standings of the rows may be off by (n), where labels were certified.
+    /// Bounds on the errors of the rows' standings (n), if labels were certified.
     errors: Option<PyReadonlyArray1<'py, f64>>,
     index: PyRef<'py, NeighborIndex>,
 }
@@ -101,7 +101,7 @@ impl Eigenfunctions {
     }
 }
 
-/// Fitted landmarks with their coefficients. Pickled, they keep all of it as bytes.
+/// Fitted landmarks with their coefficients. Pickled as bytes.
 #[pyclass(frozen, module = "lapwing._lapwing")]
 pub struct Landmarks(LowRankExtension);
 
@@ -112,7 +112,7 @@ impl Landmarks {
         LowRankExtension::from_bytes(state).map(Self).map_err(to_py)
     }
 
-    /// Landmarks (k, d), in the units of the features; none for a factor that was learned.
+    /// Landmarks (k, d), in the units of the features; none for a learned factor.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         self.0.landmarks().map(|landmarks| matrix_array(py, landmarks)).transpose()
     }
@@ -127,12 +127,12 @@ impl Landmarks {
         self.0.factor().name()
     }
 
-    /// Landmarks that a row is a mixture of; none for a factor that is not of anchors.
+    /// Landmarks of which a row is a mixture; none unless the factor is an anchor graph.
     fn n_nearest(&self) -> Option<usize> {
         self.0.n_nearest()
     }
 
-    /// Width of the kernel; none for a factor that was learned.
+    /// Width of the kernel; none for a learned factor.
     fn bandwidth(&self) -> Option<f64> {
         self.0.bandwidth()
     }
@@ -142,7 +142,7 @@ impl Landmarks {
     }
 }
 
-/// A fitted kernel machine. Pickled, it keeps all of itself as bytes.
+/// A fitted kernel machine. Pickled as bytes.
 #[pyclass(frozen, module = "lapwing._lapwing")]
 pub struct KernelMachine(pub KernelExtension<'static>);
 
@@ -163,7 +163,7 @@ impl KernelMachine {
         PyArray1::from_slice(py, self.0.bias())
     }
 
-    /// Name, bandwidth and degree of the kernel; none where features are weighed themselves.
+    /// Name, bandwidth and degree of the kernel; none if features are weighted directly.
     fn kernel(&self) -> Option<(&'static str, Option<f64>, Option<u32>)> {
         self.0.kernel().map(|kernel| match kernel {
             Kernel::Rbf { bandwidth } => ("rbf", Some(bandwidth), None),
@@ -172,7 +172,7 @@ impl KernelMachine {
         })
     }
 
-    /// The rows that are kept (m, d), as the fit took them; none where features are weighed themselves.
+    /// The rows that are kept (m, d), in the form given to the fit; none if features are weighted directly.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.rows().map(|rows| features_object(py, rows)).transpose()
     }
@@ -183,7 +183,7 @@ impl KernelMachine {
 }
 
 impl ExtensionInput<'_> {
-    /// The same in the words of Rust; dense features are borrowed.
+    /// The extension as a Rust value; dense features are borrowed.
     pub fn extension(&self) -> PyResult<Extension<'_>> {
         Ok(match self {
             Self::Eigenfunctions(functions) => functions.0.clone().into(),
@@ -232,10 +232,10 @@ pub fn extension_object<'py>(py: Python<'py>, extension: Extension<'_>) -> PyRes
     .into_any())
 }
 
-/// Scores (m, c), and errors (m) where they are known.
+/// Scores (m, c), and errors (m) if known.
 type ScoresAndErrors<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
-/// Scores (m, c) of new rows, and what their standings may be off by (m), where labels of the fit were certified.
+/// Scores (m, c) of new rows, and bounds on the errors of their standings (m) if labels of the fit were certified.
 #[pyfunction]
 pub fn extend<'py>(
     py: Python<'py>,

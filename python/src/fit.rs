@@ -29,7 +29,7 @@ use crate::rule::{add_labeling, rule_dict, widths_object};
 pub struct RowsInput<'py> {
     features: Option<FeaturesInput<'py>>,
     graph: Option<CsrInput<'py, f64>>,
-    /// The file, and the number of nodes.
+    /// The path of the file, and the number of nodes.
     edges: Option<(PathBuf, usize)>,
 }
 
@@ -51,11 +51,11 @@ pub enum NamesInput {
     Texts(Vec<String>),
 }
 
-/// What single methods are given beside rows, labels and parameters.
+/// Inputs of some methods besides rows, labels and parameters.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Extras<'py> {
-    /// Landmarks (k, d) of low-rank propagation, in the place of a rule that finds them.
+    /// Landmarks (k, d) of low-rank propagation, instead of a rule that finds them.
     #[pyo3(default)]
     landmarks: Option<PyReadonlyArray2<'py, f64>>,
     /// Rows with labels by which conjugate gradients of a kernel machine stop.
@@ -64,7 +64,7 @@ pub struct Extras<'py> {
     /// A machine on the same rows from which conjugate gradients start.
     #[pyo3(default)]
     start: Option<PyRef<'py, KernelMachine>>,
-    /// Whether to return what labels new rows; no need for it where that is the rows of the fit.
+    /// Whether to return the extension to new rows; not needed if that is the rows of the fit.
     hands_extension: bool,
 }
 
@@ -92,7 +92,7 @@ impl LabelsInput<'_> {
     }
 }
 
-/// Rows as Rust takes them.
+/// Rows as Rust values.
 struct Source<'a> {
     features: Option<Features<'a>>,
     graph: Option<AffinityGraph>,
@@ -110,7 +110,7 @@ impl RowsInput<'_> {
 }
 
 impl Source<'_> {
-    /// What `work` makes of these rows with their targets.
+    /// Calls `work` with these rows and their targets.
     fn solve<'a, T>(
         &'a self,
         targets: &'a Targets,
@@ -128,7 +128,7 @@ impl Source<'_> {
     }
 }
 
-/// Labels every row by the method of that name; a dict of everything a fitted classifier keeps.
+/// Labels every row by the named method; returns a dict of all that a fitted classifier stores.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn fit_classifier<'py>(
@@ -164,7 +164,7 @@ pub fn fit_classifier<'py>(
         Some(Extension::Neighbors(rows)) => rows.errors.as_ref().map(|errors| PyArray1::from_slice(py, errors)),
         _ => None,
     };
-    // The extension shares the scores; once it is gone they are handed over uncopied.
+    // The extension shares the scores; they are returned without a copy once it is gone.
     let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
     dict.set_item("errors", errors)?;
     dict.set_item("rule", rule_dict(py, &fitted.rule)?)?;
@@ -172,7 +172,7 @@ pub fn fit_classifier<'py>(
     Ok(dict)
 }
 
-/// Values for every row by the method of that name; a dict of everything a fitted regressor keeps.
+/// Values for every row by the named method; returns a dict of all that a fitted regressor stores.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn fit_regressor<'py>(
@@ -198,7 +198,7 @@ pub fn fit_regressor<'py>(
     Ok(dict)
 }
 
-/// What every fitted estimator keeps; without the extension where that is made of the rows of the fit.
+/// Common items of every fitted estimator; without the extension if that is made of the rows of the fit.
 fn kept<'py>(
     py: Python<'py>,
     report: &Report,
@@ -214,7 +214,7 @@ fn kept<'py>(
     Ok(py_dict!(py, "widths": widths, "report": json(report).map_err(to_py)?, "extension": extension))
 }
 
-/// The sizes of classes that were given, whether the method decides by them or not.
+/// Given class sizes, whether or not the method decides by them.
 fn given_sizes(settings: &Settings) -> Result<SizeParams> {
     let mut sizing = SizingParams { decision: Sizing::Sizes, ..SizingParams::default() };
     for name in ["class_prior", "size_slack", "labels_drawn"] {
@@ -225,7 +225,7 @@ fn given_sizes(settings: &Settings) -> Result<SizeParams> {
     Ok(sizing.sizes().unwrap_or_default())
 }
 
-/// Takes the sizes that labels are held to out of the parameters: they decide once the scores are there.
+/// Removes the class sizes from the parameters, because they are applied to the finished scores.
 fn take_sizes(settings: &mut Settings) -> Result<Option<SizeParams>> {
     let sizes = settings.sizes();
     if sizes.is_some() {
@@ -254,7 +254,7 @@ fn with_landmarks(settings: &Settings, landmarks: Option<Matrix>) -> Result<Box<
     }
 }
 
-/// A fit decided again so that every class gets its size, where there are sizes.
+/// A fit whose labels are decided again so that every class gets its size, if sizes are given.
 fn sized<'a>(mut fitted: Fitted<'a>, sizes: Option<&SizeParams>, targets: &Targets, run: &Run) -> Result<Fitted<'a>> {
     let Some(sizes) = sizes else { return Ok(fitted) };
     let sized = sizes.decide(fitted.labeling.scores, fitted.rule, targets, run)?;

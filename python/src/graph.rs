@@ -79,7 +79,7 @@ pub fn components<'py>(py: Python<'py>, adjacency: CsrInput<'py, f64>) -> PyResu
     Ok(PyArray1::from_vec(py, components.id))
 }
 
-/// A graph that was given.
+/// Converts a given graph.
 pub fn given(py: Python<'_>, adjacency: &CsrInput<'_, f64>) -> PyResult<AffinityGraph> {
     let adjacency = adjacency.matrix()?;
     py.detach(|| Graph::new(adjacency)).map(AffinityGraph::given).map_err(to_py)

@@ -15,14 +15,14 @@ use crate::control::Control;
 use crate::extension::Pickle;
 use crate::parameters::filled;
 
-/// Index of fitted rows: empty until it is built or the first prediction makes it. Pickled, it keeps its cells.
+/// Index of fitted rows: empty until it is built explicitly or by the first prediction. Pickled with its cells.
 ///
-/// The rows stay with the caller, who hands the same ones to every call.
+/// The caller keeps the rows and passes the same ones to every call.
 #[pyclass(frozen, module = "lapwing._lapwing")]
 #[derive(Default)]
 pub struct NeighborIndex(pub Arc<LazyIndex>);
 
-/// Cells as they are pickled: `(ids, starts, n_probes, recall, recall_error)`.
+/// Cells in a pickle: `(ids, starts, n_probes, recall, recall_error)`.
 #[derive(FromPyObject)]
 pub struct CellsInput<'py>(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>, usize, f64, f64);
 
@@ -36,8 +36,7 @@ impl NeighborIndex {
         Ok(Self(Arc::new(LazyIndex::kept(cells))))
     }
 
-    /// Checks the rows and makes the index: `(n_cells, n_probes, recall, recall_error)`, or none where queries compare
-    /// all rows.
+    /// Checks the rows and builds the index: `(n_cells, n_probes, recall, recall_error)`, or none if queries compare all rows.
     fn build(
         &self,
         py: Python<'_>,

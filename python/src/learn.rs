@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::error::to_py;
 use crate::parameters::{count, filled};
 
-/// What a graph is learned from.
+/// The input of a learned graph.
 #[derive(FromPyObject)]
 pub enum SourceInput<'py> {
     /// Neighbors with squared distances in single precision.

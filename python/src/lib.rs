@@ -1,6 +1,6 @@
-//! Binding between the Python package `lapwing` and the Rust crates: converts, releases the interpreter lock, calls.
+//! Binding between the Python package `lapwing` and the Rust crates: converts arguments, releases the interpreter lock, calls.
 //!
-//! Estimators, warnings and labels of any type live in Python; here are arrays, numbers and names only.
+//! Python handles estimators, warnings and labels of any type; this crate handles arrays, numbers and names only.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Saving and loading the model file that every face of lapwing reads.
+//! Saving and loading model files, which all interfaces of lapwing read.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::extension::{ExtensionInput, extension_object};
 use crate::fit::NamesInput;
 use crate::rule::{RuleInput, rule_dict};
 
-/// What a model file holds, by the keys of [`load_model`].
+/// The parts of a model file, by the keys of [`load_model`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ModelInput<'py> {
@@ -26,7 +26,7 @@ pub struct ModelInput<'py> {
     extension: ExtensionInput<'py>,
 }
 
-/// Saves a fitted classifier with the index of its rows; the file appears whole or not at all.
+/// Saves a fitted classifier with the index of its rows; the file is written completely or not at all.
 #[pyfunction]
 pub fn save_model(py: Python<'_>, path: PathBuf, model: ModelInput<'_>, control: Control) -> PyResult<()> {
     let saved = Model {

@@ -1,4 +1,4 @@
-//! Parameters by name: what Python gives in a dict, and what the library declares.
+//! Parameters by name: values from a Python dict, and the declarations of the library.
 
 use lapwing::data::params::{Condition, Domain, Number, Parameter, Parameters, Value, set_all};
 use lapwing::data::{Error, Result};
@@ -14,10 +14,10 @@ use pyo3::types::{PyDict, PyList};
 use crate::arrays::py_dict;
 use crate::error::to_py;
 
-/// Words for which Python has `None`, the first of them that a parameter takes.
+/// Words for which Python has `None`; the first one that a parameter takes counts.
 const WORDS_OF_NONE: [&str; 5] = ["none", "labeled", "exact", "all", "auto"];
 
-/// Default parameters but for those in `given`.
+/// Parameters with the values in `given`, and defaults for the others.
 pub fn filled<P: Parameters + Default>(given: &Bound<'_, PyDict>) -> PyResult<P> {
     let mut params = P::default();
     fill(&mut params, given)?;
@@ -31,16 +31,16 @@ pub fn settings(method: &str, given: &Bound<'_, PyDict>) -> PyResult<Settings> {
     Ok(settings)
 }
 
-/// Gives parameters at their defaults the values in `given`.
+/// Sets parameters at their defaults to the values in `given`.
 fn fill(params: &mut dyn Parameters, given: &Bound<'_, PyDict>) -> PyResult<()> {
     let list = params.list();
     let mut values: Vec<(String, Value)> = Vec::with_capacity(given.len());
     for (name, object) in given {
         let name: String = name.extract()?;
-        // An unknown name is an error below.
+        // An unknown name becomes an error below.
         let parameter = list.iter().find(|parameter| parameter.name == name);
         let value = parameter.map_or(Ok(Value::None), |parameter| value(parameter, &object))?;
-        // Most values are the defaults, which are there already.
+        // Most values are the defaults, which are already set.
         if parameter.is_none_or(|parameter| parameter.default != value) {
             values.push((name, value));
         }
@@ -70,7 +70,7 @@ fn value(parameter: &Parameter, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     Ok(value)
 }
 
-/// What `None` means, where it means anything.
+/// The meaning of `None`, if it has one.
 fn none(parameter: &Parameter) -> Option<Value> {
     let domain = &parameter.domain;
     if !parameter.excludes.is_empty() {
@@ -87,7 +87,7 @@ fn number(domain: &Domain, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>>
         Some(Number::Real) if is_a("Real")? => Some(Value::Real(object.extract()?)),
         Some(Number::Count | Number::Bytes) if is_a("Integral")? => Some(match object.extract() {
             Ok(count) => Value::Count(count),
-            // No parameter is below 0, or as large as this.
+            // No parameter is negative, or as large as this.
             Err(_) => Value::Real(object.extract()?),
         }),
         _ => None,
@@ -104,7 +104,7 @@ fn expected(domain: &Domain) -> &'static str {
     }
 }
 
-/// A number of things.
+/// A non-negative count.
 ///
 /// # Errors
 /// [`Error::Param`] if it is negative.
@@ -112,7 +112,7 @@ pub fn count(name: &str, value: i64) -> Result<usize> {
     usize::try_from(value).map_err(|_| Error::param(name, value, "at least 1"))
 }
 
-/// A value as Python has it.
+/// A value as a Python object.
 fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::None => py.None().into_bound(py),
@@ -133,7 +133,7 @@ pub fn parameter_dict<'py>(py: Python<'py>, params: &dyn Parameters) -> PyResult
     Ok(dict)
 }
 
-/// Checks the parameters of a method against their ranges and against each other; those of its graph.
+/// Checks the parameters of a method, and those of its graph, against their ranges and against each other.
 #[pyfunction]
 pub fn check_parameters<'py>(
     py: Python<'py>,
@@ -142,7 +142,7 @@ pub fn check_parameters<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let settings = settings(method, parameters)?;
     if settings.get("graph_bandwidth").is_some() {
-        // The graph would call it bandwidth, which is the kernel's.
+        // The graph would report its own bandwidth under the name of the kernel's.
         settings.check_ranges().map_err(to_py)?;
     }
     settings.method().map_err(to_py)?;

@@ -39,12 +39,12 @@ pub fn rule_dict<'py>(py: Python<'py>, rule: &Rule) -> PyResult<Bound<'py, PyDic
 pub enum WidthsInput<'py> {
     /// One per row.
     PerRow(PyReadonlyArray1<'py, f32>),
-    /// One for all, or none.
+    /// One for all rows, or none.
     One(Option<f64>),
 }
 
 impl WidthsInput<'_> {
-    /// The same in the words of Rust.
+    /// The widths as a Rust value.
     pub fn widths(&self) -> PyResult<Widths> {
         Ok(match self {
             Self::PerRow(widths) => Widths::PerRow(widths.as_slice()?.to_vec()),
@@ -63,7 +63,7 @@ pub fn widths_object<'py>(py: Python<'py>, widths: &Widths) -> PyResult<Bound<'p
     })
 }
 
-/// Labels, distributions and confidence of rows with given scores; certified where bounds on the errors of these are known.
+/// Labels, distributions and confidence of rows with given scores; certified if bounds on their errors are known.
 #[pyfunction]
 pub fn apply_rule<'py>(
     py: Python<'py>,
@@ -81,7 +81,7 @@ pub fn apply_rule<'py>(
     Ok(dict)
 }
 
-/// Adds what a labeling consists of, by name.
+/// Adds the parts of a labeling, by name.
 pub fn add_labeling(dict: &Bound<'_, PyDict>, labeling: Labeling) -> PyResult<()> {
     let py = dict.py();
     dict.set_item("scores", matrix_array(py, Arc::unwrap_or_clone(labeling.scores))?)?;

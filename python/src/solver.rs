@@ -106,7 +106,7 @@ impl Solver {
         matrix_array(py, control.run(py, |run| self.0.precondition(&r, run))?)
     }
 
-    /// What is known of the system and its preparation.
+    /// Properties of the system and its preparation.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let solver = self.0.laplacian();
         Ok(py_dict!(

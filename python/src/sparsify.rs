@@ -18,10 +18,10 @@ use crate::error::to_py;
 use crate::extension::{Pickle, pickle};
 use crate::parameters::{count, filled};
 
-/// Edges handed over at a time.
+/// Edges passed at a time.
 const PORTION: usize = 1 << 16;
 
-/// Where edges come from: a symmetric matrix, or the path of a file of edges and the number of nodes.
+/// The source of edges: a symmetric matrix, or the path of a file of edges and the number of nodes.
 #[derive(FromPyObject)]
 pub enum SourceInput<'py> {
     Matrix(CsrInput<'py, f64>),
@@ -44,11 +44,11 @@ enum Weights<'a> {
     F64(&'a [f64]),
 }
 
-/// A sparsifier in the middle of its stream. Made anew by [`start_sparsifier`], by its constructor from a pickle.
+/// A sparsifier and its stream. Created by [`start_sparsifier`], or by its constructor from a pickle.
 #[pyclass(frozen, module = "lapwing._lapwing")]
 pub struct Sparsifier(Mutex<engine::Sparsifier>);
 
-/// A sparsifier that has seen no edge, with probes of the caller's if there are any.
+/// A sparsifier without edges, with the caller's probes if given.
 fn started(n_nodes: usize, params: SparsifyParams, probes: Option<Matrix>, run: &Run) -> Result<engine::Sparsifier> {
     let sparsifier = engine::Sparsifier::new(n_nodes, params, run)?;
     match probes {
@@ -94,7 +94,7 @@ fn all_of(
     })
 }
 
-/// A sparsifier that has seen no edge.
+/// A sparsifier without edges.
 #[pyfunction]
 pub fn start_sparsifier(
     py: Python<'_>,
@@ -117,7 +117,7 @@ impl Sparsifier {
         engine::Sparsifier::from_bytes(state).map(Mutex::new).map(Self).map_err(to_py)
     }
 
-    /// Takes edges, all of them checked before the first is taken.
+    /// Adds edges; all of them are checked before the first is added.
     fn add(
         &self,
         py: Python<'_>,
@@ -143,7 +143,7 @@ impl Sparsifier {
         csr_arrays(py, graph.into_adjacency())
     }
 
-    /// `(graph, report)`, thinned to the budget; the stream may go on.
+    /// `(graph, report)`, thinned to the budget; more edges may follow.
     fn result<'py>(&self, py: Python<'py>, control: Control) -> PyResult<Bound<'py, PyTuple>> {
         let finish = |run: &Run| {
             let sparsifier = self.lock()?.clone();
@@ -158,7 +158,7 @@ impl Sparsifier {
         json(&report).map_err(to_py)
     }
 
-    /// Rows given and edges held.
+    /// Edges added and edges held.
     fn counts(&self, py: Python<'_>) -> PyResult<(u64, usize)> {
         py.detach(|| self.lock().map(|sparsifier| (sparsifier.n_rows(), sparsifier.n_held()))).map_err(to_py)
     }

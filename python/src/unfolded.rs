@@ -10,7 +10,7 @@ use crate::error::to_py;
 use crate::extension::{Pickle, pickle};
 use crate::graph::given;
 
-/// A trained network. Pickled, it keeps all of itself as bytes.
+/// A trained network. Pickled as bytes.
 #[pyclass(frozen, module = "lapwing._lapwing")]
 pub struct Network(pub UnfoldedExtension<'static>);
 
@@ -21,7 +21,7 @@ impl Network {
         UnfoldedExtension::from_bytes(state).map(Self).map_err(to_py)
     }
 
-    /// Layers from the features on, each (d, h), with the constants of each (h), or none.
+    /// Layers, the one on the features first: each (d, h), with its constants (h) or none.
     fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<LayerArrays<'py>>> {
         let layers = self.0.layers();
         let all = layers.hidden.iter().chain([&layers.output]);

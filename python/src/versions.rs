@@ -1,4 +1,4 @@
-//! What this build is and what it found in the machine.
+//! Properties of this build and of the machine.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

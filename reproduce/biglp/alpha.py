@@ -1,4 +1,4 @@
-"""Accuracy against α, for columns of labels as they are and balanced ones."""
+"""Accuracy against α, for raw and balanced columns of labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "mnist"
 DATA = sets.files([NAME])
 ALPHAS = (0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 LABELED = {"1 per class": [1] * 10, "10 per class": [10] * 10, "50, 50, 8 × 5": [50] * 2 + [5] * 8}
-"""Labels of each class; in the last case of classes in an order that is drawn."""
+"""Labels of each class; in the last case the order of the classes is random."""
 N_LANDMARKS = 100
 
 

@@ -61,7 +61,7 @@ def table(records: list[common.Record]) -> str:
 
 
 def plot(records: list[common.Record]) -> Any:
-    """Points gained by the choice, a dot for each draw."""
+    """Percentage points gained by cross-validation, a dot for each draw."""
     groups = results.grouped(records, lambda one: (one["data"], one["per_class"]))
     figure = results.figure(7, 0.35 * len(groups) + 1)
     panel = figure.subplots()
@@ -76,6 +76,6 @@ def plot(records: list[common.Record]) -> Any:
 
 
 def _gains(found: dict[str, list[common.Record]]) -> list[float]:
-    """Accuracy that is chosen less that of the default, draw by draw."""
+    """Accuracy with cross-validation minus that of the default, draw by draw."""
     pairs = zip(found["off"], found["auto"], strict=True)
     return [chosen["accuracy"] - default["accuracy"] for default, chosen in pairs]

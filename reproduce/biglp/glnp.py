@@ -19,7 +19,7 @@ STARTS = {"kmeans": "-", "uniform": "--"}
 N_LANDMARKS = 50
 PER_CLASS = 10
 TOL = 0.0
-"""Iterations run to their number, or to where nothing changes any more."""
+"""Iterations stop at their number, or when nothing changes any more."""
 SHOWN = (0, 10, 30, 60, 100, 300)
 """Iterations after which the objective is in the table."""
 

@@ -20,7 +20,7 @@ FACTORS: dict[str, dict[str, Any]] = {
     "glnp": {"factor": "glnp"},
 }
 NEAREST = "nearest"
-"""A setting of its own, of which 1-NN and 5-NN come."""
+"""One setting that gives both 1-NN and 5-NN."""
 CURVES = results.Curves("anchor", "nystrom", "nystrom, uniform", "glnp", "1-NN", "5-NN")
 
 Guess = tuple[str, int, np.ndarray, float]
@@ -62,8 +62,8 @@ def fit(classifier: Any, rows: np.ndarray, labels: np.ndarray, trust: np.ndarray
 def together(classifier: Any, rows: np.ndarray, draws: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Classes of all rows for each draw of labels, from one fit without selection.
 
-    Columns of the propagation do not know of each other, so that each draw can have its own. A row that several draws
-    label has a share in each, and as much trust as it has shares.
+    Columns of the propagation are independent, so that each draw can have its own. A row that several draws label
+    has a share in each, and its trust is the number of its shares.
     """
     n_classes = max(int(labels.max()) for labels in draws) + 1
     targets = np.zeros((len(rows), len(draws), n_classes))

@@ -26,12 +26,12 @@ def over_draws(records: list[common.Record], entry: str) -> list[common.Record]:
 
 
 def over(entry: str, heads: Mapping[Any, str], label: str) -> tuple[Callable[..., str], Callable[..., Any]]:
-    """`table` and `plot` of an experiment on one entry, its values with their heads."""
+    """`table` and `plot` of an experiment over one entry; its values with their column heads."""
     return partial(_tables, entry=entry, heads=heads), partial(_panels, entry=entry, label=label)
 
 
 def _tables(records: list[common.Record], entry: str, heads: Mapping[Any, str]) -> str:
-    """A table for each data set, a row for each method, a column for each value of an entry that there is."""
+    """A table for each data set, a row for each method, a column for each value of an entry."""
     measured = results.by(records, entry)
     heads = {value: head for value, head in heads.items() if value in measured}
     return "\n".join(

@@ -96,7 +96,7 @@ def _parts_generated(setting: Setting) -> list[common.Record]:
 
 
 def _label(setting: Setting, options: list[str]) -> tuple[common.Record, np.ndarray]:
-    """Label generated rows with the program, alone or as ranks: its cost and its labels; 0 threads stand for all."""
+    """Label generated rows with the program, alone or as ranks: its cost and its labels; 0 threads means all."""
     threads, ranks = setting["threads"], setting["ranks"]
     with tempfile.TemporaryDirectory(dir=common.ROOT / "target" / "reproduce") as folder:
         out = Path(folder) / "labels.npy"

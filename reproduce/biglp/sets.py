@@ -17,9 +17,9 @@ class Set:
 
     file: str
     classes: tuple[int, ...] = ()
-    """The classes that are kept; all where none is named."""
+    """The classes that are kept; all if none is given."""
     standardized: bool = False
-    """Whether columns are brought to mean 0 and deviation 1."""
+    """Whether columns are standardized to mean 0 and standard deviation 1."""
 
 
 SETS = {
@@ -41,7 +41,7 @@ def files(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def load(name: str, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n, d), bytes or f32, and classes (n) from 0; of larger sets `most` rows, drawn alike."""
+    """Rows (n, d), bytes or f32, and classes (n) from 0; of larger sets `most` rows, drawn uniformly."""
     chosen = SETS[name]
     with np.load(common.data_file(chosen.file)) as data:
         classes = data["y"]

@@ -19,7 +19,7 @@ DEGREES = (5, 10, 20, 30)
 SHOWN = 5
 """The mean degree of the graphs in the table of classes."""
 MOST = 40
-"""Neighbors among which as many edges are looked for."""
+"""Neighbors from which graphs with equal numbers of edges are built."""
 
 
 def settings(small: bool) -> list[Setting]:

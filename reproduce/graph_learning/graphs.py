@@ -1,8 +1,8 @@
-"""The graphs that are compared, from one table of neighbors and with equal numbers of edges.
+"""The graphs that are compared, from the same neighbors and with equal numbers of edges.
 
-How many neighbors a graph is asked for is not how many edges it gets: that of the k nearest has an edge wherever one of
-two rows names the other, a learned one those that are worth it. So k is looked for, by bisection, until the mean degree is
-as near as a whole number of neighbors allows.
+The number of neighbors k does not determine the number of edges: the graph of the k nearest has an edge if either row is
+a neighbor of the other, and a learned graph chooses its edges. So k is found by bisection, such that the mean degree is
+as near to the wanted one as a whole k allows.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def matched(kind: str, table: Neighbors, degree: float) -> Found:
 
 
 def _nearest(make: Callable[[int], Found], degree: float, most: int) -> Found:
-    """By bisection for the least k that reaches the degree; then that or the one before."""
+    """The least k that reaches the degree, by bisection, or the k before it."""
     made: dict[int, Found] = {}
     low, high = 1, most
     while low < high:
@@ -99,7 +99,7 @@ def learned(model: str, table: Neighbors, n_neighbors: int) -> Found:
 
 
 def _pattern(table: Neighbors, k: int) -> sp.csr_array:
-    """1 where either row names the other."""
+    """1 where either row is a neighbor of the other."""
     n = len(table.indices)
     named = (np.ones(n * k), table.indices[:, :k].ravel(), np.arange(0, n * k + 1, k))
     directed = sp.csr_array(named, shape=(n, n))

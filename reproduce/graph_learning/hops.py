@@ -18,8 +18,8 @@ def largest_component(graph: sp.csr_array) -> np.ndarray:
 def diameter(graph: sp.csr_array) -> int:
     """The longest of all shortest paths of the largest component, exactly.
 
-    From every node at once: a bit for each source says whether it has reached a node, and a hop is the union of the bits
-    of the neighbors. O(n/64 · m) words for each hop.
+    From every node at once: a node has a bit for each source that reaches it, and a hop is the union of the bits of the
+    neighbors. O(n/64 · m) words for each hop.
     """
     inside = np.flatnonzero(largest_component(graph))
     if len(inside) < 2:
@@ -29,7 +29,7 @@ def diameter(graph: sp.csr_array) -> int:
 
 
 def _farthest(graph: sp.csr_array, first: int) -> int:
-    """Hops until nothing new is reached, from the sources of a block."""
+    """Hops from the sources of a block until no further node is reached."""
     n = graph.shape[0]
     sources = np.arange(first, min(first + 64 * WORDS, n))
     reached = np.zeros((n, WORDS), np.uint64)
@@ -46,7 +46,7 @@ def _farthest(graph: sp.csr_array, first: int) -> int:
 
 
 def two_hops(graph: sp.csr_array, node: int) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbors, and neighbors of neighbors, sorted by weight or by sum of products of weights, the largest first."""
+    """Neighbors, sorted by weight, and their neighbors, by the sum of products of weights; the largest first."""
     step = np.asarray(graph[[node]].todense()).ravel()
     near = step > 0
     second = graph.T @ step

@@ -33,7 +33,7 @@ def settings(small: bool) -> list[Setting]:
 
 
 def measure(setting: Setting) -> list[common.Record]:
-    """Errors of each draw and form; a row that no label reaches is one."""
+    """Errors of each draw and form; a row that no label reaches counts as wrong."""
     from lapwing import HarmonicClassifier
 
     rows, classes = sets.images("MNIST", setting["rows"])

@@ -1,4 +1,4 @@
-"""The interval of sparsities that theory gives for k neighbors, and the resulting mean degree."""
+"""The interval of sparsities that the paper's theorem gives for k neighbors, and the resulting mean degree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DATA = sets.files(sets.IMAGES)
 NEIGHBORS = (2, 3, 4, 5, 7, 10, 13, 16, 20, 25, 30)
 SMALL_NEIGHBORS = (2, 5, 10)
 FACTORS = {None: "all pairs", 3.0: "r = 3"}
-"""Allowed neighbors for each that is wanted."""
+"""Allowed neighbors for each wanted one."""
 STYLES = {None: ("tab:blue", "o"), 3.0: ("tab:red", "x")}
 ENDS = {"least_degree": 1, "most_degree": 0}
 """The end of the interval that a degree belongs to: a larger sparsity leaves fewer edges."""

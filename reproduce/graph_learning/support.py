@@ -18,7 +18,7 @@ SETS = {"MNIST": 1000, "USPS": 5000}
 DATA = sets.files(SETS)
 NEIGHBORS = 10
 FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-"""Allowed neighbors for each that is wanted; never fewer than one more than are wanted, so that 1 stands for 11 of 10."""
+"""Allowed neighbors for each wanted one, and at least one more than wanted: 1 allows 11 neighbors for 10."""
 REPAIR = {False: "as it is", True: "with repair"}
 TOL = 1e-14
 

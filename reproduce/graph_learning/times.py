@@ -17,7 +17,7 @@ NEIGHBORS = 10
 ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0)
 FACTOR, AT = 3.0, 100_000
-"""The support while rows are varied, and the rows while the support is."""
+"""The support while the number of rows varies, and the number of rows while the support varies."""
 TOL = 1e-6
 PATIENCE = 20.0
 """Seconds to wait for other programs to end, before each fit."""

@@ -19,7 +19,7 @@ SHOWN = 5
 WORDS = ("academy", "cancer", "coffee", "piano")
 MOST = 40
 FIRST = 8
-"""Words that are named of a neighborhood."""
+"""Number of words listed for a neighborhood."""
 
 
 def settings(small: bool) -> list[Setting]:

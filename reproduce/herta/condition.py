@@ -36,7 +36,7 @@ STYLES = {
 
 
 def settings(small: bool) -> list[Setting]:
-    """A process for each data set, λ and variant; plain gradient descent where it can be worked out."""
+    """A process for each data set, λ and variant; plain gradient descent where it can be computed."""
     return [
         {"data": name, "graph_reg": graph_reg, "variant": variant}
         for name in sets.chosen(small)

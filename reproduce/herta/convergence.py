@@ -41,7 +41,7 @@ class Convergence:
         ]
 
     def measure(self, setting: Setting) -> list[common.Record]:
-        """Points of the curve, each with the figures of the whole training."""
+        """Points of the curve, each with the values of the whole training."""
         data = sets.load(setting["data"])
         labels = sets.shown(data.classes, 0)
         best = methods.optimum(setting["data"], data, labels, self.loss, self.graph_reg)
@@ -114,5 +114,5 @@ def _line(method: str, points: list[common.Record]) -> list[str]:
 
 def _curve(panel: Any, points: list[common.Record], entry: str, method: str) -> None:
     style = {**methods.CURVES.style(method), "label": method, "markevery": 0.15}
-    style["linestyle"] = "--" if method == "direct" else "-"  # as L-BFGS on the same preconditioner, but for its seconds
+    style["linestyle"] = "--" if method == "direct" else "-"  # same curve as L-BFGS, except for the seconds
     panel.plot([one[entry] for one in points], [max(one["error"], TOL / 10) for one in points], **style)

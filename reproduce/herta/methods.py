@@ -1,4 +1,4 @@
-"""The ways to train under comparison, and the optimum they go to."""
+"""The training methods that are compared, and the optimum they approach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sets
 LOSSES = {"mse": "squares", "cross-entropy": "cross-entropy"}
 GRAPH_REGS = (1.0, 20.0)
 SOMETIMES = ("condition", "effective_dimension", "gap", "n_kept_edges", "rank", "routes", "sketch_size")
-"""Entries of a report that some solvers have no use for."""
+"""Entries of a report that only some solvers fill."""
 BEST = 1e-10
 """Tolerance of the optimum."""
 METHODS: dict[str, dict[str, Any]] = {
@@ -38,7 +38,7 @@ CURVES = results.Curves(*METHODS)
 
 
 def of(loss: str, data: str) -> list[str]:
-    """Methods that can take a loss, on a data set."""
+    """Methods that support a loss, on a data set."""
     names = [method for method in METHODS if ONLY.get(method, loss) == loss]
     return [method for method in names if data not in sets.WIDE or method not in SLOW[loss]]
 
@@ -46,7 +46,7 @@ def of(loss: str, data: str) -> list[str]:
 def l2_reg(name: str, loss: str, data: sets.Data, labels: np.ndarray) -> float | str:
     """Weight of ‖W‖²/2: none for squares, as in the paper, where smoothed features are independent; else the default.
 
-    With fewer labels than features the least loss is all but 0, and cross-entropy has none without it.
+    With fewer labels than features the least loss is nearly 0, and without this weight cross-entropy has no minimum.
     """
     is_free = loss == "mse" and name not in sets.DEPENDENT and int((labels >= 0).sum()) > data.features.shape[1]
     return 0.0 if is_free else "auto"
@@ -68,13 +68,13 @@ def fitted(data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float, **o
 
 
 def part(trained: Any) -> common.Record:
-    """Figures of a training; None where there are none."""
+    """Part of the report of a training; None if there is none."""
     return {**dict.fromkeys(SOMETIMES), **trained.report_["parts"]["unfolded"]}
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where methods go to."""
+    """The optimum that methods approach."""
 
     value: float
     """ℓ*."""
@@ -87,7 +87,7 @@ class Optimum:
 
 
 def optimum(name: str, data: sets.Data, labels: np.ndarray, loss: str, graph_reg: float) -> Optimum:
-    """To the last digits, for squares by the direct solver; kept under `target/` after the first call."""
+    """The optimum to all digits, for squares by the direct solver; kept under `target/` after the first call."""
 
     def found() -> np.ndarray:
         options = {"l2_reg": l2_reg(name, loss, data, labels), "tol": BEST}

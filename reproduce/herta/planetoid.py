@@ -22,7 +22,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "squares, attention": {"loss": "mse", "attention": 1.0},
 }
 PUBLISHED = {"cora": 84.1, "citeseer": 74.2}
-"""Percent of the test that TWIRLS gets right: Yang et al., *Graph neural networks inspired by classical iterative
+"""Test accuracy of TWIRLS in percent: Yang et al., *Graph neural networks inspired by classical iterative
 algorithms*, ICML 2021."""
 STYLES = {"squares": "tab:blue", "cross-entropy": "tab:red", "squares, attention": "tab:green"}
 

@@ -1,4 +1,4 @@
-"""Which solver is chosen for each problem, and the seconds expected of all of them."""
+"""The solver chosen for each problem, and the estimated seconds of all solvers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def settings(small: bool) -> list[Setting]:
 
 
 def measure(setting: Setting) -> list[common.Record]:
-    """One training as it comes."""
+    """One training with the automatic choice."""
     data = sets.load(setting["data"])
     labels = sets.shown(data.classes, 0)
     best = methods.optimum(setting["data"], data, labels, setting["loss"], setting["graph_reg"])

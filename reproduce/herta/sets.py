@@ -21,7 +21,7 @@ SMALL = ("Cora", "Citeseer")
 WIDE = ("Coauthor CS", "Coauthor Physics")
 """Sets of many features: 6,805 and 8,415."""
 DEPENDENT = ("Coauthor Physics",)
-"""Sets some of whose words, smoothed, are linearly dependent at the labeled nodes to all but rounding."""
+"""Sets with smoothed words that are linearly dependent at the labeled nodes, up to rounding."""
 SHARE = 0.8
 """Labeled nodes."""
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import sets
 
 CUT = 1e-9
-"""Singular values below so much of the largest are 0."""
+"""Singular values below this share of the largest count as 0."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ SMALL_SETS = ("G50C", "COIL20(B)")
 SMALL_DRAWS = 4
 PARTS = ("U", "V", "T")
 PAPER = {"G50C": 6.0, "USPST": 15.0, "COIL20": 10.5, "MNIST3VS8": 2.2}
-"""Percent of the unlabeled rows that the LapSVM of the paper gets wrong, about; the others are not known here."""
+"""Approximate errors of the paper's LapSVM on the unlabeled rows, in percent; others are unknown."""
 
 
 def settings(small: bool) -> list[Setting]:

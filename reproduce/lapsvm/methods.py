@@ -1,4 +1,4 @@
-"""The methods under comparison, and the choice of their weights by validation."""
+"""The methods that are compared, and the choice of their weights by validation."""
 
 from __future__ import annotations
 
@@ -98,5 +98,5 @@ def measured(family: Family, method: str, weights: Weights, task: sets.Task, pow
 
 
 def error(estimator: Any, kernel: np.ndarray, classes: np.ndarray) -> float:
-    """Share of rows whose class is not found, by their kernel with the fitted rows."""
+    """Share of rows with a wrong class, from their kernel with the fitted rows."""
     return float(np.mean(estimator.predict(kernel) != classes))

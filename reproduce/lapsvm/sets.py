@@ -1,10 +1,10 @@
 """The data sets, their kernels and graphs, and the splits of the protocol.
 
-Widths, neighbors and powers are those quoted from Sindhwani et al. (2005) and Sindhwani & Rosenberg (2008). Where the
-scale of the features they were meant for is not said, that of the least validation error was taken: pixels of USPS in
+Widths, neighbors and powers are those quoted from Sindhwani et al. (2005) and Sindhwani & Rosenberg (2008). If the
+scale of the features is not stated, the one of the least validation error was taken: pixels of USPS in
 [−1, 1]; those of COIL20 in [0, 1] with ten times the width of 0.6 (as quoted, or on unit rows, errors are one or two
-points higher). USPST has 4 neighbors in place of the 10 quoted, again by validation: two points fewer. Of the graph of
-MNIST nothing is known: of a few tried on two draws, 20 neighbors with p = 3 or 5 were alike and better than fewer.
+points higher). USPST has 4 neighbors instead of the 10 quoted, again by validation: two points fewer. The graph of MNIST
+is not described: of a few tried on two draws, 20 neighbors with p = 3 or 5 were equally good and better than fewer.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Set:
     n_train: int = 0
     """Rows before the test rows of the data set; 0 if it has none, and folds are drawn."""
     searched: str = "newton"
-    """The solver weights are chosen with."""
+    """The solver with which weights are chosen."""
     search_draws: int = 12
-    """Draws they are chosen on."""
+    """Draws on which weights are chosen."""
     draws: int = 12
     """Most draws that are measured."""
 
@@ -58,7 +58,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Task:
-    """A split, with all that is made of it once: labeled rows first, then the unlabeled ones."""
+    """A split with its matrices: labeled rows first, then the unlabeled ones."""
 
     gram: np.ndarray
     """(n, n)"""
@@ -73,7 +73,7 @@ class Task:
 
 
 def rbf(width: float) -> Kernel:
-    """exp(−|x − x′|²/(2σ²)); rounding makes no distance negative."""
+    """exp(−|x − x′|²/(2σ²)); distances that rounding made negative count as 0."""
 
     def kernel(rows: Rows, others: Rows) -> np.ndarray:
         squares = _norms(rows)[:, None] + _norms(others) - 2 * _products(rows, others)
@@ -85,7 +85,7 @@ def rbf(width: float) -> Kernel:
 
 
 def polynomial(degree: int) -> Kernel:
-    """(xᵀx′)^degree, as products: the power of NumPy takes logarithms."""
+    """(xᵀx′)^degree, by products, because NumPy's power uses logarithms."""
 
     def kernel(rows: Rows, others: Rows) -> np.ndarray:
         products = _products(rows, others)
@@ -107,7 +107,7 @@ def _norms(rows: Rows) -> np.ndarray:
     return np.asarray(squares.sum(axis=1)).ravel()
 
 
-# --- what is made of the files ---------------------------------------------------------------------------------------
+# --- rows and classes from the files ---------------------------------------------------------------------------------
 
 
 def _as_it_is(data: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
@@ -167,7 +167,7 @@ def files() -> tuple[str, ...]:
 
 
 def tasks(name: str, draws: int) -> Iterator[Task]:
-    """One split after another, each made when it is its turn."""
+    """Yield one split after another."""
     chosen = SETS[name]
     with np.load(common.data_file(chosen.file)) as data:
         rows, classes = chosen.prepare(dict(data))
@@ -192,7 +192,7 @@ def _splits(classes: np.ndarray, chosen: Set, draws: int) -> Iterator[Split]:
 
 
 def _drawn(classes: np.ndarray, among: np.ndarray, count: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
-    """So many rows, of each class in proportion and at least one, and the others."""
+    """A number of rows, of each class in proportion and at least one, and the others."""
     from sklearn.model_selection import train_test_split
 
     some, others = train_test_split(among, train_size=count, stratify=classes[among], random_state=draw)
@@ -214,7 +214,7 @@ def _task(rows: Rows, classes: np.ndarray, split: Split, chosen: Set) -> Task:
 
 
 def _graph(rows: Rows, n_neighbors: int) -> Any:
-    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbor; an edge if either row names the other."""
+    """Heat weights exp(−d²/(2t²)), t being the mean distance to a neighbor; an edge if either row is a neighbor of the other."""
     from lapwing.graph import kneighbors, knn_graph
 
     distances, _ = kneighbors(rows, n_neighbors)

@@ -1,4 +1,4 @@
-"""Four boxes: labels in the outer two, and the inner two out of reach unless the graph has thousands of neighbors.
+"""Four boxes: labels in the outer two; the inner two are reached only if each row has thousands of neighbors.
 
 Boxes of 1 × 1 are stacked in the plane, 4000, 2050, 2050 and 4000 points, 3, 0.5 and 3 apart; the upper two are one
 class, the lower two the other. Two points of the top box and two of the bottom box are labeled.
@@ -24,7 +24,7 @@ GAPS = (3.0, 0.5, 3.0)
 NEIGHBORS = (1000, 2000, 3000, 3990, 4100, 4200, 4500, 5200, 6000, 7000, 8000, 10000, 11500, 12000)
 LABELED_PER_BOX = 2
 UNDECIDED = 1e-7
-"""Scores nearer to each other than this share of the largest count as equal."""
+"""Scores that differ by less than this share of the largest count as equal."""
 GRAPH = {"weights": "binary", "symmetrize": "union", "graph_reg": 1.0, "tol": 1e-9}
 
 Setting = dict[str, Any]
@@ -67,7 +67,7 @@ def measure(setting: Setting) -> list[common.Record]:
     rows, truth, labels = points(setting["scale"], setting["seed"])
     classifier = _classifier(setting, len(rows))
     with common.Stopwatch() as watch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows out of reach are what this is about
+        warnings.simplefilter("ignore")  # unreached rows are expected here
         classifier.fit(rows, labels)
     margin = np.nan_to_num(classifier.scores_[:, 1] - classifier.scores_[:, 0])
     decided = classifier.reached_ & (np.abs(margin) > UNDECIDED * np.nanmax(np.abs(classifier.scores_)))

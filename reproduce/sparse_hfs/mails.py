@@ -11,7 +11,7 @@ import common
 
 NAME = "trec07p_half.npz"
 DROPPED = 0.01
-"""Share of the words dropped at either end of their order by frequency."""
+"""Share of the words dropped at either end of the order by frequency."""
 SMALL_ROWS = 4000
 
 
@@ -38,7 +38,7 @@ def _write_rows(path: Path, small: bool) -> None:
 
 
 def _prepared(small: bool) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Stop words out, the most common and the rarest words out, TF-IDF, unit rows; mails without a word left out."""
+    """TF-IDF as unit rows, without stop words, the most common and the rarest words; empty mails are left out."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfTransformer
 
     data = np.load(common.data_file(NAME))

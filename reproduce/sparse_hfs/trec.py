@@ -40,7 +40,7 @@ SMALL = {
     "subsamples": (1000,),
 }
 QUICK = [("subsampling", "subsamples", 10000), ("eigenfunctions", "eigenfunctions", 10)]
-"""Method, its sizes, and the largest one that every draw of labels is measured with."""
+"""Method, its sizes, and the largest size that is measured with every draw of labels."""
 SUBSAMPLE_NEIGHBORS = 0.05
 """Neighbors on a sample, as a share of its rows."""
 
@@ -75,7 +75,7 @@ def measure(setting: Setting) -> list[common.Record]:
 
 
 def _measure_all_edges(setting: Setting) -> list[common.Record]:
-    """The first case in one call, whose peak memory counts; then the edges once for all cases, and for each their time."""
+    """The first case in one call, for its peak memory; then one search for edges, whose time counts in every case."""
     from lapwing import HarmonicClassifier
     from lapwing.graph import knn_graph
 
@@ -97,7 +97,7 @@ def _fit(classifier: Any, rows: Any, classes: np.ndarray, n_labeled: int, draw: 
     """Accuracy of a fit on the rows without a label, and its cost."""
     labels = mails.labels(classes, n_labeled, draw)
     with common.Stopwatch() as watch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they would say is in the record
+        warnings.simplefilter("ignore")  # the record holds what they report
         classifier.fit(rows, labels)
     hidden = labels < 0
     right = (classifier.transduction_ == classes) & classifier.reached_

@@ -1,9 +1,9 @@
-//! `cargo xtask fuzz`: damaged files for every reader, mutated by coverage, for a number of minutes.
+//! `cargo xtask fuzz`: feeds damaged files to every reader, mutated under guidance of coverage, for a number of minutes.
 //!
-//! LLVM's sanitizer pass counts coverage and libFuzzer follows it; stable Rust takes the flags of the pass as those of the
-//! code generator. This program takes the place of rustc and adds the flags, to our crates and the parsers that they use
-//! ([`FOLLOWED`]): coverage of the linear algebra would cost time at every input and find nothing. The build has a folder
-//! of its own, `target/fuzz`, in which the campaign writes its findings too.
+//! LLVM's sanitizer pass records coverage, which guides libFuzzer; stable Rust accepts the flags of the pass as codegen flags.
+//! This program wraps rustc and adds the flags for our crates and the parsers that they use ([`FOLLOWED`]). Coverage of the
+//! linear algebra would cost time at every input and find nothing. The build and the findings of the campaign are in a folder of
+//! their own, `target/fuzz`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -12,11 +12,11 @@ use crate::process::{Call, Result, own_file, replaced_by, root, target};
 use crate::python::Venv;
 use crate::system::{answers, provide};
 
-/// Variable that is set while this program takes the place of rustc.
+/// Variable that is set while this program acts as rustc.
 const IS_RUSTC: &str = "LAPWING_XTASK_COVERAGE";
 
-/// Crates whose coverage is followed, by name, or by the beginning of their names (`_` at the end). The parsers `csv-core`
-/// and `miniz_oxide` are left out: they build tables for each file, and coverage of that takes most of the time.
+/// Crates whose coverage is recorded, by name, or by a prefix of their names (`_` at the end). The parsers `csv-core` and
+/// `miniz_oxide` are left out: they build tables for each file, and their coverage would take most of the time.
 const FOLLOWED: [&str; 10] = [
     "lapwing_data",
     "lapwing_graph",
@@ -30,7 +30,7 @@ const FOLLOWED: [&str; 10] = [
     "flate2",
 ];
 
-/// Flags that count edges, and that record operands of comparisons, by which libFuzzer finds magic numbers.
+/// Flags that count edges and record operands of comparisons, from which libFuzzer finds magic numbers.
 const COVERAGE: [&str; 5] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -97,7 +97,7 @@ fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(|value| value > 0.0 && value < 1e6)
 }
 
-/// Builds the fuzzer; it follows coverage if there is a C++ compiler.
+/// Builds the fuzzer; coverage is recorded if there is a C++ compiler.
 fn program(folder: &Path) -> Result<PathBuf> {
     let compiler = provide("a C++ compiler is missing, which builds libFuzzer", &["g++"], || answers("c++"));
     let build = if compiler.is_ok() { folder.to_owned() } else { target() };
@@ -113,7 +113,7 @@ fn program(folder: &Path) -> Result<PathBuf> {
     Ok(build.join("release/fuzz"))
 }
 
-/// Compares accepted inputs with what other readers of the formats say.
+/// Compares accepted inputs with the results of other readers of the formats.
 fn referees(program: &Path, folder: &Path, corpus: &Path, targets: &[&str]) -> Result<()> {
     let venv = Venv::kept("fuzz")?;
     venv.install(REFEREES)?;
@@ -126,7 +126,7 @@ pub fn is_rustc() -> bool {
     std::env::var_os(IS_RUSTC).is_some()
 }
 
-/// Calls rustc, with the flags of coverage for crates in [`FOLLOWED`].
+/// Calls rustc, with the coverage flags for crates in [`FOLLOWED`].
 pub fn rustc(args: &[String]) -> ExitCode {
     let Some((rustc, args)) = args.split_first() else { return ExitCode::FAILURE };
     let name = args.iter().skip_while(|arg| *arg != "--crate-name").nth(1);

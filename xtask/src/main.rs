@@ -1,8 +1,8 @@
 //! `cargo xtask`: the commands of this repository, for people and for continuous integration.
 //!
-//! The machine needs cargo, rustc and python3. All other tools go to `target/`, except packages of the system (MPI, for
-//! `test`), which are installed for root and named otherwise. Every call of cargo uses the release profile and the features
-//! of the whole workspace, so that a crate compiles once.
+//! The machine needs cargo, rustc and python3. All other tools go to `target/`, except system packages (MPI, for `test`): these
+//! are installed if the user is root, else named in the error. Every call of cargo uses the release profile and the features of
+//! the whole workspace, so that a crate compiles once.
 
 mod fuzz;
 mod mpi;

@@ -1,4 +1,4 @@
-//! MPI: the only library of the system that a part of the workspace needs.
+//! MPI: the only system library that a part of the workspace needs.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use crate::process::{Call, Result};
 use crate::system::{answers, entries, provide};
 use crate::wheel::BUILD;
 
-/// The feature of cargo that builds the MPI part, always together with the whole workspace: for the package alone, cargo
-/// would pick other features and compile the heavy crates once more.
+/// The cargo feature that builds the MPI part. It is always built with the whole workspace: for the package alone, cargo would
+/// pick other features and compile the heavy crates once more.
 pub const FEATURES: [&str; 2] = ["--features", "lapwing-mpi/mpi"];
 
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
-/// Makes sure of an MPI library (any one; its compiler is looked for) and of libclang, which reads its headers.
+/// Makes sure of an MPI library (any one; its compiler is searched for) and of libclang, which reads its headers.
 pub fn ensure() -> Result<()> {
     provide("MPI or libclang is missing", &PACKAGES, || answers("mpicc") && answers("mpirun") && has_libclang())
 }
@@ -29,7 +29,7 @@ pub fn test() -> Result<()> {
     Call::cargo("test").args(["--release", "--locked", "--workspace"]).args(FEATURES).args(tests).run()
 }
 
-/// Whether libclang is in one of the folders that the generator of the bindings searches.
+/// Whether libclang is in one of the folders that the bindings generator searches.
 fn has_libclang() -> bool {
     let named = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from);
     let of_llvm = Call::new("llvm-config").args(["--libdir"]).read().ok().map(PathBuf::from);
@@ -39,7 +39,7 @@ fn has_libclang() -> bool {
     folders.any(|folder| is_libclang(&folder) || entries(&folder).iter().any(|file| is_libclang(file)))
 }
 
-/// Whether a file is the library; `libclang-cpp` is another one.
+/// Whether a file is libclang; `libclang-cpp` is another library.
 fn is_libclang(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let is_named = name.starts_with("libclang.") || name.starts_with("libclang-") && !name.starts_with("libclang-cpp");

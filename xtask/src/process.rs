@@ -1,4 +1,4 @@
-//! Starting other programs: without input from the terminal, and with errors that name the command to repeat.
+//! Starting other programs, without input from the terminal; errors name the command to repeat.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Call {
         self
     }
 
-    /// Sends the program's output to stderr, so that stdout holds nothing but our result.
+    /// Sends the program's output to stderr, so that stdout holds only the result of this command.
     pub fn quiet_stdout(mut self) -> Self {
         self.command.stdout(std::io::stderr());
         self
@@ -75,7 +75,7 @@ impl Call {
     }
 }
 
-/// Runs a command in the place of this program and returns its exit code.
+/// Runs a command instead of this program and returns its exit code.
 pub fn replaced_by(command: &mut Command) -> ExitCode {
     match command.status() {
         Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
@@ -86,7 +86,7 @@ pub fn replaced_by(command: &mut Command) -> ExitCode {
     }
 }
 
-/// The file of this program, which other programs call in the place of cargo or rustc.
+/// The file of this program, which other programs call instead of cargo or rustc.
 pub fn own_file() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| format!("the path of this program is unknown: {error}"))
 }
@@ -102,7 +102,7 @@ pub fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// The folder in which cargo builds; all other files that commands make are there too.
+/// The folder in which cargo builds; all other files that commands create are there too.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }

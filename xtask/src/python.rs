@@ -1,4 +1,4 @@
-//! Virtual environments of Python under `target/`, made at their first use.
+//! Virtual environments of Python under `target/`, created at their first use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Venv {
         self.folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join("python")
     }
 
-    /// A call of the interpreter that writes no compiled files beside the sources and ignores packages of the user.
+    /// A call of the interpreter that writes no bytecode files and ignores the user's packages.
     pub fn call(&self) -> Call {
         Call::new(self.python()).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONNOUSERSITE", "1")
     }
@@ -61,7 +61,7 @@ impl Venv {
         self.call().args(["-m", "pip", "show", "--quiet", package]).read().is_ok()
     }
 
-    /// Installs a wheel and its requirements, in the place of an earlier build of the same version.
+    /// Installs a wheel and its requirements, replacing an earlier build of the same version.
     pub fn install_wheel(&self, wheel: &Path) -> Result<()> {
         self.install([wheel])?;
         self.install([Path::new("--force-reinstall"), Path::new("--no-deps"), wheel])
@@ -85,7 +85,7 @@ fn interpreter() -> Result<String> {
     Err(format!("Python {}.{} or newer is needed on the search path ({seen})", OLDEST.0, OLDEST.1))
 }
 
-/// Makes sure of the module `venv`, which Debian packages apart from Python.
+/// Makes sure of the module `venv`, which Debian packages separately from Python.
 fn ensure_venv_module(python: &str) -> Result<()> {
     let is_there = || Call::new(python).args(["-c", "import ensurepip, venv"]).read().is_ok();
     provide(&format!("{python} lacks the venv module"), &["python3-venv"], is_there)

@@ -1,7 +1,7 @@
 //! `cargo xtask bench NAME` and `cargo xtask reproduce PAPER`: measurements in Python, and benchmarks in Rust.
 //!
-//! Each Python benchmark or paper is a folder, named with `_` for `-`, that holds a script (`bench.py` or `run.py`), a
-//! `requirements.txt` and perhaps an `optional.txt`.
+//! Each Python benchmark or paper is a folder, named with `_` instead of `-`, that holds a script (`bench.py` or `run.py`), a
+//! `requirements.txt` and optionally an `optional.txt`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl Scripts {
         }
         let modules = std::env::join_paths(self.modules.iter().map(|folder| root().join(folder)));
         let modules = modules.map_err(|error| format!("the path of the scripts cannot be searched: {error}"))?;
-        // Paths among the options start from the folder of the user.
+        // Relative paths among the options refer to the user's folder.
         let here = std::env::current_dir().map_err(|error| format!("the current directory is unknown: {error}"))?;
         let call = venv.call().env("PYTHONPATH", modules).args([folder.join(self.script)]);
         call.args(options).within(here).run()

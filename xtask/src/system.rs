@@ -1,11 +1,11 @@
-//! Packages of the system: installed for root, else named in the error.
+//! System packages: installed if the user is root, else named in the error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::process::{Call, Result};
 
-/// Makes sure that `is_there` holds, by installing `packages` of Debian if need be; `lack` says what is missing.
+/// Makes sure that `is_there` holds, by installing Debian `packages` if necessary; `lack` names what is missing.
 pub fn provide(lack: &str, packages: &[&str], is_there: impl Fn() -> bool) -> Result<()> {
     if is_there() {
         return Ok(());
@@ -21,7 +21,7 @@ pub fn provide(lack: &str, packages: &[&str], is_there: impl Fn() -> bool) -> Re
     Err(format!("{lack}; on Debian or Ubuntu run:\n  sudo apt-get install -y {names}"))
 }
 
-/// Whether a program is on the search path and tells its version.
+/// Whether a program is on the search path and reports its version.
 pub fn answers(program: &str) -> bool {
     Call::new(program).args(["--version"]).read().is_ok()
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all checks, the cheapest first, up to the first that fails.
+//! `cargo xtask test`: all checks, the cheapest first; stops at the first that fails.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::process::{Call, Result, root, target};
 use crate::python::Venv;
 use crate::{doc, mpi, wheel};
 
-/// Packages for the Python tests, beside the requirements of the wheel.
+/// Packages for the Python tests, besides the requirements of the wheel.
 const TEST_PACKAGES: [&str; 5] = ["pytest", "pandas", "polars", "pyarrow", "mypy"];
 
 /// Runs all checks and prints the time of each.
@@ -39,7 +39,7 @@ fn checks(log: &mut Log) -> Result<()> {
     log.step("Python tests", || python_tests(&venv))
 }
 
-/// Imports the wheel in an environment with its requirements alone, in a folder without the sources.
+/// Imports the wheel in an environment with only its requirements, in a folder without the sources.
 fn smoke(wheel: &Path) -> Result<()> {
     let venv = Venv::fresh("clean")?;
     venv.install([wheel])?;
@@ -58,7 +58,7 @@ fn stubs(venv: &Venv) -> Result<()> {
     venv.call().args(["-m", "mypy.stubtest", "lapwing._lapwing"]).within(target()).run()
 }
 
-/// Runs the tests outside of `python/` and keeps that folder off the import path, so that they test the installed wheel.
+/// Runs the tests from outside `python/` and keeps that folder off the import path, so that they test the installed wheel.
 fn python_tests(venv: &Venv) -> Result<()> {
     let options = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"];
     venv.call().args(options).args([root().join("python/tests")]).within(target()).run()

@@ -1,9 +1,9 @@
-//! `cargo xtask wheel`: the abi3 wheel, packed by maturin from the library that the workspace build makes.
+//! `cargo xtask wheel`: the abi3 wheel, packed by maturin from the library of the workspace build.
 //!
-//! By default, maturin builds the binding crate alone. For a single crate, cargo picks other features of small crates deep
-//! down than for the workspace, and compiles faer, gemm and our own crates a second time. So maturin is given this program
-//! as its cargo: `cargo rustc` becomes the build of the workspace, without the variables that maturin sets for PyO3 (their
-//! values would rebuild it; `.cargo/config.toml` sets the needed one), and all other calls go to the real cargo.
+//! By default, maturin builds the binding crate alone. For a single crate, cargo picks other features of indirect dependencies
+//! than for the workspace, and compiles faer, gemm and our own crates a second time. So maturin is given this program as its
+//! cargo. It turns `cargo rustc` into the build of the workspace, without the variables that maturin sets for PyO3 (their values
+//! would cause a rebuild; `.cargo/config.toml` sets the needed one). All other calls go to the real cargo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use crate::process::{Result, cargo, own_file, replaced_by, root, target};
 use crate::python::Venv;
 
-/// Variable with the real cargo, set while this program takes its place.
+/// Variable with the path of the real cargo, set while this program acts as cargo.
 const REAL_CARGO: &str = "LAPWING_XTASK_CARGO";
 const MATURIN: &str = "maturin>=1.16,<2";
 /// The build of the workspace. `--examples` adds the features of the tests, so that `cargo test` shares the crates.
@@ -58,7 +58,7 @@ pub fn is_cargo() -> bool {
     std::env::var_os(REAL_CARGO).is_some()
 }
 
-/// Does the work of cargo for `args`, with the workspace built in the place of one package.
+/// Handles a cargo call of maturin with `args`; builds the workspace instead of one package.
 pub fn cargo_for_maturin(args: &[String]) -> ExitCode {
     let real = std::env::var_os(REAL_CARGO).unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&real);

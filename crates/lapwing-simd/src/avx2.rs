@@ -1,6 +1,6 @@
 //! AVX2 with fused multiply-add: a vector is two registers.
 //!
-//! Every intrinsic runs on a processor that has it: a value of [`Avx2`], or of a vector type here, exists nowhere else.
+//! A value of [`Avx2`], or of a vector type here, exists only on a processor that has its instructions.
 
 use std::arch::x86_64::*;
 
@@ -127,7 +127,7 @@ pub(crate) unsafe fn sum_of_eight(values: __m256) -> f32 {
     }
 }
 
-/// Methods of two vectors that are one instruction for each half.
+/// Methods of two vectors with one instruction for each half.
 macro_rules! binary {
     ($($name:ident: $intrinsic:ident),+) => {$(
         #[inline(always)]
@@ -137,7 +137,7 @@ macro_rules! binary {
     )+};
 }
 
-// SAFETY of all blocks below: see above.
+// SAFETY of all blocks below: as above.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Floats for F32 {
     binary!(add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps, div: _mm256_div_ps, max: _mm256_max_ps);
@@ -185,7 +185,7 @@ impl Floats for F32 {
     }
 }
 
-// SAFETY of all blocks below: see above.
+// SAFETY of all blocks below: as above.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Ints for I32 {
     type F32 = F32;
@@ -214,7 +214,7 @@ impl Ints for I32 {
     }
 }
 
-// SAFETY of all blocks below: see above.
+// SAFETY of all blocks below: as above.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Doubles for F64 {
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! AVX-512: a vector is a register.
 //!
-//! Every intrinsic runs on a processor that has it: a value of [`Avx512`], or of a vector type here, exists nowhere else.
+//! A value of [`Avx512`], or of a vector type here, exists only on a processor that has its instructions.
 
 use std::arch::x86_64::*;
 
@@ -32,7 +32,7 @@ impl Avx512 {
     }
 }
 
-/// Lanes that `len` values fill.
+/// Mask of the first `len` lanes.
 #[inline(always)]
 fn first_lanes(len: usize) -> __mmask16 {
     assert!(len <= LANES);
@@ -71,7 +71,7 @@ impl Simd for Avx512 {
         check_transpose(from, stride, to, to_stride);
         unsafe {
             let mut rows: [__m512; LANES] = std::array::from_fn(|row| _mm512_loadu_ps(from.as_ptr().add(row * stride)));
-            // Pairs of rows, then of pairs, within each quarter of a register; then the quarters.
+            // Pairs of rows, then pairs of pairs, within each quarter of a register; then the quarters.
             for at in (0..LANES).step_by(2) {
                 let (a, b) = (rows[at], rows[at + 1]);
                 (rows[at], rows[at + 1]) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
@@ -101,7 +101,7 @@ impl Simd for Avx512 {
         }
     }
 
-    /// Without a branch: place i takes the smaller of itself and the larger of the key and place i − 1.
+    /// Without a branch: position i takes the smaller of its key and the larger of the new key and the key at i − 1.
     #[inline(always)]
     fn insert_sorted(self, list: &mut [u64], key: u64) {
         debug_assert!(list.len().is_multiple_of(DOUBLES));
@@ -129,7 +129,7 @@ impl Simd for Avx512 {
     }
 }
 
-/// Methods of two vectors that are one instruction each.
+/// Methods of two vectors with one instruction.
 macro_rules! binary {
     ($($name:ident: $intrinsic:ident),+) => {$(
         #[inline(always)]
@@ -139,7 +139,7 @@ macro_rules! binary {
     )+};
 }
 
-// SAFETY of all blocks below: see above.
+// SAFETY of all blocks below: as above.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Floats for F32 {
     binary!(add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps, div: _mm512_div_ps, max: _mm512_max_ps);
@@ -167,7 +167,7 @@ impl Floats for F32 {
     }
 }
 
-// SAFETY of all blocks below: see above.
+// SAFETY of all blocks below: as above.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Ints for I32 {
     type F32 = F32;
@@ -180,7 +180,7 @@ impl Ints for I32 {
     }
 }
 
-// SAFETY of all blocks below: see above.
+// SAFETY of all blocks below: as above.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Doubles for F64 {
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Which instructions the processor has, and the macro that compiles kernels for them.
+//! The SIMD level of the processor, and the macro that compiles kernels for each level.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Instructions that a kernel may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Those of the target alone.
+    /// The instructions of the compilation target only.
     Portable = 1,
     /// AVX2 and FMA, with the bit instructions of the same processors.
     Avx2 = 2,
-    /// AVX-512 F, BW, DQ, VL and VNNI on top. Processors without the last (Skylake-X) run the level below.
+    /// AVX-512 F, BW, DQ, VL and VNNI in addition. Processors without VNNI (Skylake-X) run the level below.
     Avx512 = 3,
 }
 
-/// The level of this processor, 0 before it is found; [`FORCED`] where a test has chosen another for its thread.
+/// The level of this processor, 0 before detection; [`FORCED`] if a test has set another for its thread.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 const FORCED: u8 = 4;
 
@@ -39,7 +39,7 @@ fn find(seen: u8) -> Level {
         return OF_THREAD.get().unwrap_or_else(detect);
     }
     let level = detect();
-    // A test may have forced a level in between; its mark stays.
+    // A test may have forced a level in between; that mark stays.
     let _ = LEVEL.compare_exchange(0, level as u8, Ordering::Relaxed, Ordering::Relaxed);
     level
 }
@@ -58,7 +58,7 @@ fn detect() -> Level {
     Level::Portable
 }
 
-/// For tests: the results of `work` at every level of this processor, the lowest first. Other threads keep theirs.
+/// For tests: the results of `work` at every level of this processor, the lowest first. Other threads keep their level.
 pub fn each_level<T>(work: impl Fn() -> T) -> Vec<T> {
     LEVEL.store(FORCED, Ordering::Relaxed);
     let most = detect();
@@ -84,7 +84,7 @@ macro_rules! inlined {
     )+};
 }
 
-/// Declares a function that runs a kernel in the version for this processor.
+/// Declares a function that runs the version of a kernel for this processor.
 ///
 /// `dispatch! { pub fn name[T: Bound](argument: Type, …) -> Out = kernel }` calls `kernel(argument, …)`, which must be
 /// `#[inline(always)]`: it is compiled once for each [`Level`]. With `= kernel(simd)` the kernel takes the [`Simd`](crate::Simd) of the
@@ -103,13 +103,13 @@ macro_rules! dispatch {
                     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
                 )]
                 fn avx512$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
-                    // SAFETY: this function runs on processors of the level alone.
+                    // SAFETY: this function runs only on processors of the level.
                     $(let $simd = unsafe { $crate::Avx512::trusted() };)?
                     $kernel$(::<$($of),+>)?($($simd,)? $($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
                 fn avx2$(<$($type: $bound),+>)?($($arg: $kind),*) $(-> $out)? {
-                    // SAFETY: this function runs on processors of the level alone.
+                    // SAFETY: this function runs only on processors of the level.
                     $(let $simd = unsafe { $crate::Avx2::trusted() };)?
                     $kernel$(::<$($of),+>)?($($simd,)? $($arg),*)
                 }

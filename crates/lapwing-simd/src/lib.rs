@@ -1,19 +1,19 @@
-//! Vectors of the processor at hand, and the memory that kernels read. Internal to lapwing: nothing here is stable.
+//! SIMD vectors, and the memory that kernels read. Internal to lapwing: nothing here is stable.
 //!
-//! - [`dispatch!`] compiles one kernel for each [`Level`] of processors and runs the version for this one.
-//! - [`Simd`] is the vectors of a level: sixteen f32, sixteen i32, eight f64. Every level has the same number of lanes, and
-//!   takes sums over lanes in the same order, so that all levels give the same bits; but portable f32 code does not fuse
-//!   multiply-adds where the target has no instruction for it.
-//! - [`prefetch`], [`zeros`] (large pages) and [`LockedRows`] are what kernels need of memory.
+//! - [`dispatch!`] compiles one kernel for each [`Level`] of processors and runs the version for the current one.
+//! - [`Simd`] holds the vectors of a level: sixteen f32, sixteen i32, eight f64. Every level has the same number of lanes, and
+//!   takes sums over lanes in the same order, so that all levels give the same bits. One exception: portable f32 code does not
+//!   fuse multiply-adds if the target has no instruction for it.
+//! - [`prefetch`], [`zeros`] (large pages) and [`LockedRows`] are the memory helpers of kernels.
 //!
-//! Kernels are safe code: the value of a vector type is the proof that the processor has its instructions, and loads and
-//! stores take arrays. A kernel that leaves vectors to the compiler needs no [`Simd`], only [`dispatch!`]; without
-//! `mul_add` the compiler fuses nothing, so that its bits do not depend on the level either.
+//! Kernels are safe code: a value of a vector type proves that the processor has its instructions, and loads and stores take
+//! arrays. A kernel that leaves vectorization to the compiler needs [`dispatch!`] but not [`Simd`]. Without `mul_add` the
+//! compiler fuses nothing, so that its bits do not depend on the level either.
 //!
-//! The crate `pulp` was considered and not taken. Its vectors have eight lanes with AVX2 and sixteen with AVX-512, so that
-//! sums over lanes, and with them results, would depend on the processor. It has no products of bytes (VNNI), transposition or
-//! scaling by powers of two in its generic interface: these kernels would stay intrinsics. Its dispatch passes arguments in a
-//! struct, which hides from the compiler that slices do not overlap.
+//! The crate `pulp` is not used. Its vectors have eight lanes with AVX2 and sixteen with AVX-512, so that sums over lanes, and
+//! with them results, would depend on the processor. Its generic interface has no products of bytes (VNNI), transposition or
+//! scaling by powers of two, so that these kernels would still be intrinsics. Its dispatch passes arguments in a struct, which
+//! hides from the compiler that slices do not overlap.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

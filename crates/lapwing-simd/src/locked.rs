@@ -1,4 +1,4 @@
-//! Rows of one array that many threads change, each row behind a lock of one byte.
+//! Rows of one array that many threads change, each with a lock of one byte.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ pub struct LockedRows<T> {
 // SAFETY: values are only reached through `lock`, which holds the row's lock, or through `&mut self`.
 unsafe impl<T: Send> Sync for LockedRows<T> {}
 
-/// A row that no other thread can reach; dropping it releases the lock.
+/// Exclusive access to a row; dropping it releases the lock.
 pub struct Locked<'a, T> {
     row: &'a mut [T],
     lock: &'a AtomicBool,
@@ -31,7 +31,7 @@ impl<T: Copy> LockedRows<T> {
         }
     }
 
-    /// The row `row`, alone. Whoever holds one must not panic or take another.
+    /// Locks the row `row`. The holder must not panic or lock another row.
     #[inline(always)]
     pub fn lock(&self, row: usize) -> Locked<'_, T> {
         let lock = &self.locks[row];
@@ -62,7 +62,7 @@ impl<T: Copy> LockedRows<T> {
         self.width
     }
 
-    /// All rows (n, width), to be changed in place.
+    /// All rows (n, width), mutable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: `&mut self` excludes every `lock`; layout as there.
         unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(self.values.as_ptr()), self.values.len()) }

@@ -1,6 +1,6 @@
 //! Prefetches and large pages.
 
-/// Bytes from which memory is worth large pages.
+/// Least bytes of an allocation that gets large pages.
 const LARGE: usize = 4 << 20;
 /// Bytes of a large page, and of a cache line.
 const PAGE: usize = 1 << 21;
@@ -12,7 +12,7 @@ pub fn prefetch<T>(values: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch never faults, and the address is formed without the rules of pointers within an object.
+        // SAFETY: a prefetch never faults, and `wrapping_add` may leave the slice.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -25,8 +25,8 @@ pub fn prefetch_lines<T>(values: &[T]) {
     (0..values.len()).step_by(LINE / size_of::<T>()).for_each(|at| prefetch(values, at));
 }
 
-/// `n` zeros; many of them on large pages where the system has some: gathers from small ones spend a fifth of their time
-/// on finding the page.
+/// `n` zeros; if there are many, on large pages if the system has them. With small pages, gathers spend a fifth of their time on
+/// address translation.
 pub fn zeros<T: Copy + Default>(n: usize) -> Vec<T> {
     let values = vec![T::default(); n];
     #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Vectors as arrays: for any processor, and the twin of the other levels in tests.
+//! Vectors as arrays: for any processor, and as the reference for the other levels in tests.
 
 use std::array::from_fn;
 
@@ -34,7 +34,7 @@ impl Simd for Portable {
     }
 }
 
-/// a·b + c: fused where the target does that in hardware.
+/// a·b + c: fused if the target does that in hardware.
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
@@ -64,7 +64,7 @@ impl Floats for [f32; LANES] {
     }
     #[inline(always)]
     fn round(self) -> Self {
-        // The sum with 1.5·2²³ has no bits left for a fraction.
+        // Adding 1.5·2²³ leaves no bits for a fraction.
         const WHOLE: f32 = 12_582_912.0;
         self.map(|x| (x + WHOLE) - WHOLE)
     }

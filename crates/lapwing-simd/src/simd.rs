@@ -1,13 +1,13 @@
-//! The vectors that every level has.
+//! The vectors that every level provides.
 
 /// Numbers of 32 bits in a vector.
 pub const LANES: usize = 16;
 /// f64 in a vector.
 pub const DOUBLES: usize = 8;
 
-/// The vectors of one level. A value of this type, or of its vectors, is the proof that the processor has them.
+/// The vectors of one level. A value of this type, or of its vectors, proves that the processor has them.
 pub trait Simd: Copy + Send + Sync + 'static {
-    /// Whether there are 32 registers of sixteen lanes, not sixteen registers of eight: room for larger tiles.
+    /// Whether there are 32 registers of sixteen lanes, with room for larger tiles, instead of sixteen registers of eight.
     const IS_WIDE: bool;
     /// Sixteen f32.
     type F32: Floats;
@@ -20,7 +20,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn splat(self, value: f32) -> Self::F32;
     /// Sixteen values.
     fn load(self, from: &[f32; LANES]) -> Self::F32;
-    /// At most sixteen values, with zeros behind them.
+    /// At most sixteen values, followed by zeros.
     #[inline(always)]
     fn load_part(self, from: &[f32]) -> Self::F32 {
         self.load(&padded(from))
@@ -29,7 +29,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn splat_int(self, value: i32) -> Self::I32;
     /// Sixteen values.
     fn load_ints(self, from: &[i32; LANES]) -> Self::I32;
-    /// At most sixteen values, with zeros behind them.
+    /// At most sixteen values, followed by zeros.
     #[inline(always)]
     fn load_ints_part(self, from: &[i32]) -> Self::I32 {
         self.load_ints(&padded(from))
@@ -43,10 +43,10 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// Transposes sixteen rows of sixteen values, `stride` apart, to sixteen columns, `to_stride` apart.
     ///
     /// # Panics
-    /// Where a row or column ends beyond its slice.
+    /// If a row or column ends beyond its slice.
     fn transpose(self, from: &[f32], stride: usize, to: &mut [f32], to_stride: usize);
 
-    /// Puts a key into its place of a sorted list of whole vectors of keys ([`DOUBLES`]); what is beyond the end is dropped.
+    /// Inserts a key into a sorted list of whole vectors of keys ([`DOUBLES`]); the last key is dropped.
     #[inline(always)]
     fn insert_sorted(self, list: &mut [u64], key: u64) {
         let last = list.len() - 1;
@@ -56,7 +56,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
             list[at] = key;
         }
     }
-    /// Whether a key of a list of whole vectors of keys has the low half `low`.
+    /// Whether a list of whole vectors of keys has a key with the low half `low`.
     #[inline(always)]
     fn has_low(self, list: &[u64], low: u32) -> bool {
         list.iter().any(|&key| key as u32 == low)
@@ -77,13 +77,13 @@ pub trait Floats: Copy {
     fn div(self, other: Self) -> Self;
     /// self · factor + term, rounded once where the processor can.
     fn mul_add(self, factor: Self, term: Self) -> Self;
-    /// The larger of both; `other` where one is NaN.
+    /// The larger of both; `other` if one is NaN.
     fn max(self, other: Self) -> Self;
     /// The nearest whole numbers, of values below 2²² in absolute value.
     fn round(self) -> Self;
-    /// 2 to whole numbers between −126 and 127.
+    /// 2 to the power of whole numbers between −126 and 127.
     fn power_of_two(self) -> Self;
-    /// Bit i says whether lane i is at most that of `limit`.
+    /// Bit i is set if lane i is at most that of `limit`.
     fn at_most(self, limit: Self) -> u32;
     /// `yes` in the lanes where `self` is less than `other`, else `no`.
     fn select_less(self, other: Self, yes: Self, no: Self) -> Self;
@@ -120,16 +120,16 @@ pub trait Doubles: Copy {
 /// The N values of a slice from `at` on.
 ///
 /// # Panics
-/// Where there are fewer.
+/// If there are fewer.
 #[inline(always)]
 pub fn lanes<T, const N: usize>(values: &[T], at: usize) -> &[T; N] {
     values[at..].first_chunk().expect("a slice that holds whole vectors")
 }
 
-/// [`lanes`], to be written.
+/// [`lanes`], mutable.
 ///
 /// # Panics
-/// Where there are fewer.
+/// If there are fewer.
 #[inline(always)]
 pub fn lanes_mut<T, const N: usize>(values: &mut [T], at: usize) -> &mut [T; N] {
     values[at..].first_chunk_mut().expect("a slice that holds whole vectors")

@@ -1,4 +1,4 @@
-//! Every level does what the portable one does.
+//! Every level gives the results of the portable one.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn ints(salt: i32) -> [i32; LANES] {
     std::array::from_fn(|lane| (lane as i32 + 3).wrapping_mul(0x0123_4567).wrapping_add(salt.wrapping_mul(0x5bd1_e995)))
 }
 
-/// Small whole numbers, whose sums and products are exact whatever is fused.
+/// Small whole numbers, whose sums and products are exact, fused or not.
 #[inline(always)]
 fn floats_with<S: Simd>(simd: S) -> (Vec<[f32; LANES]>, Vec<f32>) {
     let (a, b, c) = (simd.load(&values(1)), simd.load(&values(2)), simd.splat(3.0));

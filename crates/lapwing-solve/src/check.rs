@@ -1,7 +1,7 @@
 //! Checks that a matrix is the adjacency of an undirected graph, and drops its self loops and zeros.
 //!
-//! A hash of (i, j, w) is added for every entry above the diagonal and subtracted for its mirror: the sum is 0 for a symmetric
-//! matrix, and else with a probability of 2⁻⁶⁴. Cost: one pass over the entries, parallel over rows.
+//! A hash of (i, j, w) is added for every entry above the diagonal and subtracted for its mirror. The sum is 0 for a symmetric
+//! matrix, and for another one only with a probability of 2⁻⁶⁴. Cost: one pass over the entries, parallel over rows.
 
 use lapwing_data::{Csr, Error, Result, hash::mix};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ pub(crate) fn check_adjacency(adjacency: Csr<f64>) -> Result<Csr<f64>> {
         return Err(Error::shape("affinity matrix", "as many rows as columns", got));
     }
     let look = |row| Look::at(&adjacency, row);
-    // Never the global pool: a process must be free to fork.
+    // Never uses the global pool: a process must be free to fork.
     let look = if rayon::current_thread_index().is_some() {
         (0..n).into_par_iter().with_min_len(2048).map(look).reduce(Look::default, Look::and)
     } else {
@@ -36,7 +36,7 @@ pub(crate) fn check_adjacency(adjacency: Csr<f64>) -> Result<Csr<f64>> {
     if look.is_dirty { without_loops_and_zeros(&adjacency) } else { Ok(adjacency) }
 }
 
-/// Checks that values, one for each row, are numbers of a range; `expected` says which.
+/// Checks that each value, one for each row, lies in a range; `expected` describes it.
 pub(crate) fn check_values(what: &str, values: &[f64], expected: &str, is_good: impl Fn(f64) -> bool) -> Result<()> {
     match values.iter().position(|&value| !is_good(value)) {
         None => Ok(()),
@@ -52,13 +52,13 @@ pub(crate) fn is_weight(value: f64) -> bool {
     value >= 0.0 && value.is_finite()
 }
 
-/// The findings of one pass.
+/// The results of one pass.
 #[derive(Default)]
 struct Look {
     bad_row: Option<usize>,
     is_dirty: bool,
-    /// Sum over entries of a hash of (pair, weight), taken once with + and once with −: 0 for a symmetric matrix, and for
-    /// another one with a chance of 2⁻⁶⁴.
+    /// Sum over entries of a hash of (pair, weight), added on one side of the diagonal and subtracted on the other: 0 for a
+    /// symmetric matrix, and for another one only with a probability of 2⁻⁶⁴.
     balance: u64,
 }
 
@@ -71,7 +71,7 @@ impl Look {
                 look.bad_row = Some(row);
             }
             look.is_dirty |= column as usize == row || w == 0.0;
-            // −0 and 0 are one weight.
+            // −0 and 0 are the same weight.
             let bits = (w + 0.0).to_bits();
             let (low, high) = (column.min(row as u32), column.max(row as u32));
             let hash = mix(mix((u64::from(high) << 32) | u64::from(low)) ^ bits);
@@ -100,7 +100,8 @@ fn bad_weight(adjacency: &Csr<f64>, row: usize) -> Error {
     Error::graph(format!("edge ({row}, {column}) has weight {w}; weights must be finite and at least 0"))
 }
 
-/// Compares every entry with its mirror. Rows are visited in order, and so are the mirror entries of a column: one cursor per row.
+/// Compares every entry with its mirror. Rows are visited in order, and so are the mirror entries of a column, so that one cursor
+/// per row is enough.
 fn check_symmetry(adjacency: &Csr<f64>) -> Result<()> {
     let n = adjacency.n_rows();
     let asymmetric = |row: usize, column: usize, w: f64, mirror: f64| {

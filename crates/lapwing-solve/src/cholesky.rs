@@ -15,7 +15,7 @@ use crate::panels::{self, Factorization, Panel};
 #[derive(Clone, Debug)]
 pub struct Cholesky {
     n: usize,
-    /// L, column after column; above the diagonal stands what was given.
+    /// L, column after column; the input above the diagonal.
     values: Vec<f64>,
 }
 
@@ -46,13 +46,13 @@ impl Factorization for Definite {
 }
 
 impl Cholesky {
-    /// Factors a symmetric A (n, n) of which the lower triangle is given, column after column.
+    /// Factors a symmetric A (n, n) from its lower triangle, column after column.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`]; [`Error::Interrupted`].
     pub fn factor(n: usize, mut values: Vec<f64>, run: &Run) -> Result<Self> {
         panels::factor(&mut Definite, n, &mut values, run, |_| ())?;
-        // Zero pivots of a singular matrix may pass as rounding.
+        // Rounding may turn the zero pivots of a singular matrix positive.
         match (0..n).find(|&at| !(values[at * n + at] > 0.0 && values[at * n + at].is_finite())) {
             None => Ok(Self { n, values }),
             Some(column) => Err(indefinite(column)),

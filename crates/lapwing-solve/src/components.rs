@@ -15,18 +15,17 @@ pub struct Components {
     pub sizes: Vec<usize>,
 }
 
-/// Neighbors of each row that are joined first: enough to bring nearly all rows of a graph together.
+/// The first neighbors of each row that are joined before the rest: enough to connect nearly all rows of a graph.
 const FIRST: usize = 2;
-/// Rows looked at for the largest component so far.
+/// Rows sampled to find the largest component so far.
 const SAMPLE: usize = 1024;
 
 impl Components {
-    /// Components of a symmetric matrix, by union–find. Most edges are never read: when all rows have been joined to
-    /// their first neighbors, those of the largest component so far need no further look (Sutton, Ben-Nun & Barak
-    /// 2018).
+    /// Components of a symmetric matrix, by union–find. Most edges are never read: after all rows have been joined to their first
+    /// neighbors, the other edges of the largest component so far are skipped (Sutton, Ben-Nun & Barak 2018).
     ///
     /// # Complexity
-    /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row on the way.
+    /// O(n + m) time in the worst case, O(n) for graphs with one large component; 4 bytes per row of scratch.
     #[doc(hidden)]
     pub fn new<T>(adjacency: &Csr<T>) -> Self {
         let n = adjacency.n_rows();
@@ -91,7 +90,7 @@ mod tests {
 
     #[test]
     fn edges_beyond_the_first_of_each_row_count() {
-        // Three stars whose centers are joined by the last of their edges only.
+        // Three stars whose centers are joined by their last edges only.
         let mut edges = Vec::new();
         for center in [0u32, 10, 20] {
             edges.extend((1..8).map(|leaf| (center, center + leaf)));

@@ -38,7 +38,7 @@ pub fn solve_spd(a: &Matrix, b: &Matrix) -> Result<Matrix> {
 /// Eigenvalues (n), ascending, and eigenvectors as columns (n, n) of a symmetric matrix.
 ///
 /// # Errors
-/// [`Error::Internal`] if the iteration fails, which only matrices with values that are not finite make it do.
+/// [`Error::Internal`] if the iteration fails, which happens only for values that are not finite.
 ///
 /// # Complexity
 /// O(n³) time.
@@ -49,13 +49,13 @@ pub fn eigen_symmetric(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     Ok((values, from_faer(&eigen.U().to_owned())))
 }
 
-/// [`eigen_symmetric`] that returns when `run` is canceled. The iteration itself cannot be stopped: it runs to its end on the
-/// threads of `run`, and its result is dropped.
+/// [`eigen_symmetric`] that returns when `run` is canceled. The iteration itself cannot be stopped: it continues on the threads
+/// of `run`, and its result is dropped.
 ///
 /// # Errors
 /// As [`eigen_symmetric`]; [`Error::Interrupted`].
 pub fn eigen_symmetric_of(a: Matrix, run: &Run) -> Result<(Vec<f64>, Matrix)> {
-    /// Rows up to which it takes no noticeable time.
+    /// Up to this number of rows it takes no noticeable time.
     const FEW: usize = 256;
     const PATIENCE: Duration = Duration::from_millis(50);
     if a.n_rows() <= FEW {
@@ -83,8 +83,8 @@ pub fn eigen_symmetric_of(a: Matrix, run: &Run) -> Result<(Vec<f64>, Matrix)> {
 /// to `cutoff` times the largest count as zero.
 ///
 /// # Errors
-/// [`Error::Shape`] unless A and B have equally many rows; [`Error::Internal`] if the iteration for the singular values
-/// fails, which only values that are not finite make it do.
+/// [`Error::Shape`] unless A and B have equally many rows; [`Error::Internal`] if the iteration for the singular values fails,
+/// which happens only for values that are not finite.
 ///
 /// # Complexity
 /// O(m·n·min(m, n) + m·n·s) time.
@@ -124,7 +124,7 @@ pub fn orthonormal_columns(y: &Matrix) -> Matrix {
 /// Leading principal axes of the rows of `x` (m, d), which must be centered: orthonormal rows (`rank`, d), by descending
 /// variance; subspace iteration from a start drawn from `rng` (Halko, Martinsson & Tropp 2011, algorithm 4.4).
 ///
-/// Meant for sketches and pictures: axes whose variances nearly tie may be rotated among themselves.
+/// For sketches and plots: axes whose variances nearly tie may be rotated among themselves.
 ///
 /// # Errors
 /// [`Error::Param`] unless 1 ≤ `rank` ≤ d; [`Error::Internal`] as [`eigen_symmetric`].

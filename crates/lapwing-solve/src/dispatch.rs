@@ -1,6 +1,6 @@
-//! Kernels compiled for every number of columns that they hold in registers.
+//! Kernels compiled for every number of columns that fits registers.
 //!
-//! The lanes of a vector are the columns of a block, which never mix, and nothing is fused: every level of
+//! The lanes of a vector are the columns of a block, which never mix, and no multiply-adds are fused: every SIMD level of
 //! [`dispatch!`] gives the same bits.
 
 pub(crate) use lapwing_simd::dispatch;

@@ -1,9 +1,10 @@
-//! XᵀX of many rows in single precision, summed in double precision: lower triangle, column after column, as
+//! XᵀX of rows in single precision, summed in double precision: the lower triangle, column after column, as
 //! [`Cholesky`](crate::Cholesky) takes it.
 //!
-//! Cost: n·d² flops (the lower half), d²·8 bytes. Products of blocks of 512 rows are taken in single precision and added up in
-//! double, or are in double precision throughout, at half the speed: for sums that are to be inverted without a ridge. Parallel
-//! over tiles of columns where there are many, else over sixteen parts of the rows: results do not depend on threads.
+//! Cost: n·d² flops (the lower half), d²·8 bytes. With [`Precision::Single`], products of blocks of 512 rows are taken in single
+//! precision and added up in double. [`Precision::Double`] takes all products in double precision at half the speed, for sums
+//! that are inverted without a ridge. Parallel over tiles of columns if there are many columns, else over sixteen parts of the
+//! rows, so that results do not depend on threads.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -17,7 +18,7 @@ use crate::Precision;
 const ROWS: usize = 512;
 /// Columns of a tile.
 const TILE: usize = 256;
-/// Columns up to which rows are shared among tasks, not tiles.
+/// Up to so many columns, tasks divide the rows among them; beyond, the tiles.
 const FEW_COLUMNS: usize = 1024;
 /// Parts of the rows.
 const PARTS: usize = 16;
@@ -91,7 +92,7 @@ fn add_tile(x: &[f32], d: usize, (row, column): (usize, usize), precision: Preci
         }
     }
     for (at, tile) in double.chunks_exact(height).enumerate() {
-        // Above the diagonal nothing is kept.
+        // Entries above the diagonal are not kept.
         let above = (column + at).saturating_sub(row).min(height);
         let out = &mut out[at * d + row..][..height];
         out[above..].iter_mut().zip(&tile[above..]).for_each(|(out, x)| *out += x);

@@ -1,4 +1,4 @@
-//! The symmetric weighted graph that every solver and method works on, and its checks.
+//! The symmetric weighted graph that all solvers and methods use, and its checks.
 
 use std::borrow::Cow;
 
@@ -30,8 +30,7 @@ impl Graph {
         Self::from_symmetric(check_adjacency(adjacency)?)
     }
 
-    /// Takes a matrix that is symmetric, with positive finite weights and without self loops, by the way it was made. Only sums
-    /// are checked.
+    /// Takes a matrix that is known to be symmetric, with positive finite weights and without self loops. Only sums are checked.
     ///
     /// # Errors
     /// [`Error::Graph`] naming the first node at which the sum of its weights, or of all weights so far, exceeds double precision.
@@ -65,8 +64,8 @@ impl Graph {
 
     /// The graph on `rows`, which are ascending, with the edges among them.
     ///
-    /// `place` maps a node to its number in the part. It is scratch space: callers that cut several parts out of one graph share
-    /// it, so that the cost is linear in the entries of the part.
+    /// `place` maps a node to its number in the part. It is scratch: callers that cut several parts out of one graph share it, so
+    /// that the cost is linear in the entries of the part.
     ///
     /// # Errors
     /// None for rows that are nodes.
@@ -81,7 +80,7 @@ impl Graph {
             let (columns, weights) = self.adjacency.row(row as usize);
             for (&column, &weight) in columns.iter().zip(weights) {
                 let at = place[column as usize];
-                // An earlier part may have left a number for a column that is not in this one.
+                // An earlier part may have left a number at a column outside this one.
                 if rows.get(at as usize) == Some(&column) {
                     indices.push(at);
                     values.push(weight);
@@ -117,7 +116,7 @@ impl Graph {
         &self.adjacency
     }
 
-    /// Gives the matrix back.
+    /// Returns the matrix.
     pub fn into_adjacency(self) -> Csr<f64> {
         self.adjacency
     }
@@ -139,7 +138,7 @@ impl Graph {
     }
 
     /// The graph with all weights multiplied by a power of two, and its exponent, if weights are so near the limits of f64 that
-    /// their sums, squares or inverses might overflow or vanish. `None` if they need not be scaled.
+    /// their sums, squares or inverses might overflow or vanish; `None` otherwise.
     #[doc(hidden)]
     pub fn moderate(&self) -> Option<(Self, i32)> {
         let exponent = exponent_for(self.adjacency.values());

@@ -1,7 +1,7 @@
-//! Inner loops over blocks of s vectors: the sparse product, with the same bits at every level of processors
-//! ([`crate::dispatch`]), and reductions.
+//! Inner loops over blocks of s vectors: the sparse product, with the same bits at every SIMD level ([`crate::dispatch`]), and
+//! reductions.
 //!
-//! The time of a product goes into gathering a row of the block for each entry: rows of blocks larger than the caches are
+//! Gathering a row of the block for each entry takes most of the time of a product. Rows of blocks larger than the caches are
 //! prefetched. Cost: one pass over the entries for up to sixteen columns.
 
 use lapwing_data::ordered::{sum_in_order, sum_of_parts, sum_over_rows};
@@ -14,10 +14,10 @@ use crate::pages::{Real, prefetch};
 /// Rows of one unit of work; fixed, so that reductions do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 2048;
 
-/// Entries by which rows of the block are prefetched.
+/// Rows of the block are prefetched so many entries ahead.
 const AHEAD: usize = 64;
 
-/// Bytes of a block up to which prefetching its rows takes longer than it saves.
+/// Blocks of at most so many bytes are not prefetched: it would cost more than it saves.
 const NEAR_BYTES: usize = 4 << 20;
 
 /// Weights of the entries of a matrix, or of one of its rows.
@@ -28,7 +28,7 @@ trait Weight: Copy {
     /// The weight of one entry.
     ///
     /// # Safety
-    /// There are more than `entry` of them.
+    /// `entry` is below the number of weights.
     unsafe fn at(self, entry: usize) -> f64;
 }
 
@@ -92,7 +92,7 @@ fn product_plain<W: Weight, R: Real, Y: Real>(
     first: usize,
     dots: &mut [f64],
 ) {
-    // One walk over a matrix row serves up to sixteen columns held in registers; wider blocks go in strips.
+    // One pass over a matrix row serves up to sixteen columns held in registers; wider blocks go in strips.
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
         with_width!(width, product_of_width[R, Y, W](matrix, weights, x, y, s, at, first, &mut dots[at..at + width]));
@@ -120,7 +120,7 @@ fn product_of_width<const S: usize, R: Real, Y: Real, W: Weight>(
         let (start, end) = (matrix.starts[row] as usize, matrix.starts[row + 1] as usize);
         let mut own = [Y::default(); S];
         own.iter_mut().zip(&x[row * s + at..][..S]).for_each(|(own, x)| *own = Y::round(x.wide()));
-        // Four sums, so that an addition need not wait for the one before.
+        // Four independent sums, so that additions overlap.
         let mut sums = [[Y::default(); S]; 4];
         let weights = weights.row(start, end);
         let ids = &matrix.ids[start..end];
@@ -184,14 +184,14 @@ pub(crate) fn gather(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     });
 }
 
-/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial: the rows may not be distinct.
+/// Row `rows[i]` of a block of `s` columns ← row i of another. Serial, because rows may repeat.
 pub(crate) fn scatter(from: &[f64], rows: &[u32], to: &mut [f64], s: usize) {
     for (from, &row) in from.chunks_exact(s).zip(rows) {
         to[row as usize * s..][..s].copy_from_slice(from);
     }
 }
 
-/// aᵀb of each column of blocks (n, s), row-major; in blocks of rows that are added in order, in parallel on the current pool.
+/// aᵀb of each column of blocks (n, s), row-major: blocks of rows in parallel on the current pool, added in order.
 pub fn column_dots(a: &[f64], b: &[f64], n: usize, s: usize) -> Vec<f64> {
     reduce(n, s, |rows, sums| {
         let range = rows.start * s..rows.end * s;

@@ -1,11 +1,11 @@
-//! Linear algebra on operators: what graphs, sparsifiers and learned models are computed with.
+//! Linear algebra for graphs, sparsifiers and learned models.
 //!
-//! [`LaplacianSolver`] solves systems of graph Laplacians and what is made of them, for any number of right-hand sides at once; it
-//! chooses and builds its preconditioner. [`solve`] is the block preconditioned conjugate gradients underneath: one pass
-//! over the matrix serves all right-hand sides. [`eigen`] finds the smoothest eigenvectors of a Laplacian, [`dense`], [`products`] and [`Nnls`] serve small and dense problems. Blocks of vectors are row-major (n, s), so that the s values of a row lie
-//! together. This crate knows matrices, not graphs as affinities.
+//! [`LaplacianSolver`] solves systems of graph Laplacians for any number of right-hand sides at once; it chooses and builds its
+//! preconditioner. [`solve`] is the block preconditioned conjugate gradients underneath: one pass over the matrix serves all
+//! right-hand sides. [`eigen`] finds the smoothest eigenvectors of a Laplacian; [`dense`], [`products`] and [`Nnls`] serve small
+//! and dense problems. Blocks of vectors are row-major (n, s), so that the s values of a row lie together.
 //!
-//! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
+//! An internal part of lapwing: its items may change in any version. The items that the crate `lapwing` lists are stable.
 
 mod cg;
 mod check;

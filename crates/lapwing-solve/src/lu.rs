@@ -1,7 +1,7 @@
 //! LU with partial pivoting of a large dense matrix: P·A = L·U, in panels of columns ([`crate::panels`]).
 //!
-//! faer factors each panel and multiplies. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns, the
-//! panels (n²·256 flops in all) on one thread.
+//! faer factors each panel and multiplies. Cost: ⅔·n³ flops, in place; parallel over pieces of 256 columns. The panels (n²·256
+//! flops in all) run on one thread.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
@@ -17,7 +17,7 @@ use crate::panels::{self, Factorization, Panel};
 #[derive(Clone, Debug)]
 pub struct Lu {
     n: usize,
-    /// L below the diagonal, whose ones are not stored, and U; column after column.
+    /// L below the diagonal, without its ones, and U; column after column.
     values: Vec<f64>,
     /// Row of A that became row i of P·A (n).
     order: Vec<usize>,
@@ -69,7 +69,7 @@ impl Lu {
 /// The pivots so far.
 struct Pivoting {
     order: Vec<usize>,
-    /// For each row of the last panel from its first column on, the row that took its place.
+    /// For each row of the last panel, counted from its first column, the row that took its place.
     swaps: Vec<usize>,
 }
 
@@ -108,7 +108,7 @@ fn permute<T: Copy>(values: &mut [T], order: &[usize]) {
     values.iter_mut().zip(order).for_each(|(out, &row)| *out = given[row]);
 }
 
-/// The same for rows from `first` on of some columns of n rows.
+/// The same for the rows from `first` on, in some columns of n rows.
 fn permute_columns(piece: &mut [f64], n: usize, first: usize, order: &[usize]) {
     // Few rows move far; the others keep their place.
     let moved: Vec<(usize, usize)> = order
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn solutions_solve_the_system_for_any_number_of_threads() {
         for n in [1, 7, 128, 300, 517] {
-            // Far from diagonally dominant: pivots move rows.
+            // Far from diagonally dominant, so that pivoting swaps rows.
             let entry = |i: usize, j: usize| (((i * 31 + j * 17 + i * j) % 101) as f64 - 50.0) / 50.0;
             let values: Vec<f64> =
                 (0..n * n).map(|at| entry(at % n, at / n) + if at % n == at / n { 0.5 } else { 0.0 }).collect();

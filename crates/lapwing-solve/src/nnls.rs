@@ -1,22 +1,22 @@
 //! Non-negative least squares: min ‖A·x − y‖² over x ≥ 0 from G = AᵀA and b = Aᵀy, by active sets (Lawson & Hanson 1974,
 //! chapter 23, on the normal equations as in Bro & de Jong 1997).
 //!
-//! A set P of columns is free, the others are held at 0. The column of steepest descent joins P, least squares are solved
-//! on P, and where an entry would fall to 0 or below, the step ends there and its column leaves P. The objective falls with
-//! every change of P, so none comes twice; it ends where no held column would lower it.
+//! A set P of columns is free, the others are held at 0. The column of steepest descent joins P, and the least-squares solution
+//! on P is computed. If an entry would fall to 0 or below, the step ends there and its column leaves P. The objective falls with
+//! every change of P, so that no P comes twice. The iteration ends when no held column would lower the objective.
 //!
-//! Departures: columns are compared by bₖ − (G·x)ₖ over √Gₖₖ, so that their lengths do not matter. The Cholesky factor of
-//! G on P grows by a row when a column joins and is made anew from where one leaves. A column that depends on P but
-//! for rounding stays held until P changes: it could not lower the objective.
+//! Departures: columns are compared by bₖ − (G·x)ₖ over √Gₖₖ, so that their lengths do not matter. The Cholesky factor of G on P
+//! grows by a row when a column joins, and is recomputed from the row of a column that leaves. A column that is a linear
+//! combination of P up to rounding stays held until P changes, because it cannot lower the objective.
 //!
-//! Cost: O(k·|P| + |P|²) for each change of P, mostly |P| changes of it and seldom more than 2k; memory 8·k² bytes for the
-//! factor. On the calling thread; sums in the order of the columns.
+//! Cost: O(k·|P| + |P|²) for each change of P, mostly |P| changes and seldom more than 2k; memory 8·k² bytes for the factor. On
+//! the calling thread; sums in the order of the columns.
 
 use lapwing_data::Matrix;
 
-/// Steepest descent that counts as none, over the length of the column and the largest such value at x = 0.
+/// Steepest descent that counts as zero, over the length of the column and the largest such value at x = 0.
 const TOL: f64 = 1e-12;
-/// Share of a column's squared length outside the span of P, below which it depends on P.
+/// A column depends on P if a smaller share of its squared length than this lies outside the span of P.
 const DEPENDENT: f64 = 1e-13;
 
 /// Non-negative least squares for one G and any number of b.
@@ -27,15 +27,15 @@ pub struct Nnls<'a> {
     inverse_lengths: Vec<f64>,
     /// P, in the order of the rows of the factor.
     free: Vec<usize>,
-    /// Lower factor of G on P: row p in `p·k..p·k + p + 1`.
+    /// Lower Cholesky factor of G on P: row p in `p·k..p·k + p + 1`.
     factor: Vec<f64>,
     /// The factor's inverse times b on P.
     halfway: Vec<f64>,
-    /// Columns in P, and those that depend on it: none of them may join.
+    /// Columns in P, and those that depend on P: none of them may join.
     barred: Vec<bool>,
     /// b − G·x.
     descent: Vec<f64>,
-    /// Least squares on P.
+    /// Least-squares solution on P.
     solution: Vec<f64>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Nnls<'a> {
     /// For `gram` = AᵀA (k, k), symmetric and positive semidefinite.
     ///
     /// # Panics
-    /// Where it is not square, a fault of the caller.
+    /// If it is not square.
     pub fn new(gram: &'a Matrix) -> Self {
         let k = gram.n_rows();
         Self {
@@ -58,11 +58,11 @@ impl<'a> Nnls<'a> {
         }
     }
 
-    /// Puts the minimizer for b = Aᵀy (k) into `x` (k) and returns whether the conditions of optimality hold. They may fail to,
-    /// by rounding alone, after 5k + 50 changes of P; x is feasible then, and better than any x before.
+    /// Writes the minimizer for b = Aᵀy (k) to `x` (k) and returns whether the conditions of optimality hold. Rounding alone may
+    /// prevent that, after 5k + 50 changes of P; x is then feasible, and better than any earlier x.
     ///
     /// # Panics
-    /// Where b or x has not k values, a fault of the caller.
+    /// If b or x does not have k values.
     ///
     /// # Example
     /// ```
@@ -86,7 +86,7 @@ impl<'a> Nnls<'a> {
         let tol = TOL * (0..k).map(|column| self.steepness(column)).fold(0.0, f64::max);
         for _ in 0..5 * k + 50 {
             let Some(column) = self.steepest(tol) else { return true };
-            // Barred until P changes, whether it joins or depends on P.
+            // Barred until P changes, whether it joins P or depends on P.
             self.barred[column] = true;
             if !self.join(column, b) || !self.descend(b, x) {
                 continue;
@@ -107,15 +107,15 @@ impl<'a> Nnls<'a> {
         self.descent[column] * self.inverse_lengths[column]
     }
 
-    /// The column of steepest descent that may join, if that is above `tol`; the first of several.
+    /// The column of steepest descent that may join, if its descent is above `tol`; the first of several.
     fn steepest(&self, tol: f64) -> Option<usize> {
         let open = (0..self.inverse_lengths.len()).filter(|&column| !self.barred[column]);
         let steep = open.map(|column| (self.steepness(column), column)).filter(|(steepness, _)| *steepness > tol);
         steep.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, column)| column)
     }
 
-    /// Moves x to the least squares solution on P; columns whose entries reach 0 leave P. Returns whether x has moved: it has
-    /// not where, by rounding, the column that has just joined would be the first to leave.
+    /// Moves x to the least-squares solution on P; columns whose entries reach 0 leave P. Returns whether x has moved. It has not
+    /// if, by rounding, the column that has just joined would be the first to leave.
     fn descend(&mut self, b: &[f64], x: &mut [f64]) -> bool {
         loop {
             self.least_squares();
@@ -126,7 +126,7 @@ impl<'a> Nnls<'a> {
                 x[column] = if leaves { 0.0 } else { x[column] + step * (target - x[column]) };
             }
             let shrinks = self.release(b, x);
-            // Only a column that has just joined is at 0; without it, x is least squares already.
+            // Only a column that has just joined is at 0; without it, x is already the least-squares solution.
             if step == 0.0 {
                 return false;
             }
@@ -137,7 +137,7 @@ impl<'a> Nnls<'a> {
         }
     }
 
-    /// Lets a column join P unless it depends on it.
+    /// Adds a column to P unless it depends on P.
     fn join(&mut self, column: usize, b: &[f64]) -> bool {
         let independent = self.append(column, b) > DEPENDENT * self.gram.row(column)[column];
         if !independent {
@@ -147,7 +147,7 @@ impl<'a> Nnls<'a> {
         independent
     }
 
-    /// Appends a column to P and its row to the factor; its squared distance from the span of those before it.
+    /// Appends a column to P and its row to the factor; returns its squared distance from the span of the columns before it.
     fn append(&mut self, column: usize, b: &[f64]) -> f64 {
         let (k, p) = (self.inverse_lengths.len(), self.free.len());
         let (above, row) = self.factor.split_at_mut(p * k);
@@ -157,7 +157,7 @@ impl<'a> Nnls<'a> {
             row[at] = (products[other] - dot(&row[..at], &above[at * k..])) / above[at * k + at];
             rest -= row[at] * row[at];
         }
-        // A column that stays when others leave is as independent as before, but for rounding.
+        // A column that stays when others leave is as independent as before, up to rounding.
         row[p] = rest.max(f64::EPSILON * DEPENDENT * products[column]).sqrt();
         self.free.push(column);
         self.halfway.push((b[column] - dot(&self.halfway, row)) / row[p]);
@@ -175,7 +175,7 @@ impl<'a> Nnls<'a> {
         true
     }
 
-    /// The least squares solution on P by its factor.
+    /// The least-squares solution on P by the factor.
     fn least_squares(&mut self) {
         let k = self.inverse_lengths.len();
         self.solution.clone_from(&self.halfway);
@@ -197,7 +197,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Share of the way from `start` ≥ 0 to `target` at which 0 is reached; infinite where it is not.
+/// Share of the way from `start` ≥ 0 to `target` at which 0 is reached; infinite if it is not.
 fn step_to_zero(start: f64, target: f64) -> f64 {
     if target > 0.0 {
         f64::INFINITY
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::dense::{gram, solve_spd};
 
-    /// A (m, k) with entries in [−1, 1) and Aᵀy for such a y; a last column twice the first where `twins`.
+    /// A (m, k) with entries in [−1, 1) and Aᵀy for such a y; if `twins`, the last column is twice the first.
     fn problem(m: usize, k: usize, twins: bool, seed: u64) -> (Matrix, Vec<f64>) {
         let mut rng = Run::new(Some(1), seed).unwrap().rng(Stream::Synthetic, 0);
         let mut a = Matrix::new(m, k, (0..m * k).map(|_| rng.random_range(-1.0..1.0)).collect()).unwrap();
@@ -234,7 +234,7 @@ mod tests {
         (0..b.len()).map(|j| x[j] * (dot(gram.row(j), x) / 2.0 - b[j])).sum()
     }
 
-    /// The least objective over all sets of free columns on which least squares are positive.
+    /// The least objective over all sets of free columns whose least-squares solution is positive.
     fn brute_force(gram: &Matrix, b: &[f64]) -> f64 {
         let k = b.len();
         let of = |set: u32| -> Option<f64> {
@@ -286,7 +286,7 @@ mod tests {
         solver.solve(&other, &mut x);
         solver.solve(&b, &mut x);
         assert_eq!(first, x);
-        // Columns of any length: x is only scaled.
+        // Scaling columns only scales x.
         let scaled = Matrix::new(12, 12, gram.values().iter().map(|g| g * 1e-40).collect()).unwrap();
         let b: Vec<f64> = b.iter().map(|b| b * 1e-40).collect();
         assert!(Nnls::new(&scaled).solve(&b, &mut x));

@@ -9,7 +9,7 @@ use crate::Graph;
 use crate::kernels::{self, BLOCK_ROWS};
 use crate::pages::Real;
 
-/// A symmetric linear operator on R^n: blocks of vectors in precision P come in, products in precision R go out.
+/// A symmetric linear operator on R^n from blocks of vectors in precision P to products in precision R.
 pub trait Operator<P: Real = f64, R: Real = f64>: Sync {
     /// Dimension n.
     fn n(&self) -> usize;
@@ -21,10 +21,10 @@ pub trait Operator<P: Real = f64, R: Real = f64>: Sync {
     fn apply(&self, x: &[P], y: &mut [R], s: usize, run: &Run) -> Result<Vec<f64>>;
 }
 
-/// L + diag(g), L = D − W the Laplacian of a symmetric W and g ≥ 0: combinatorial and regularized Laplacians, and
-/// their principal blocks, where g holds the weights that were cut.
+/// L + diag(g), with L = D − W the Laplacian of a symmetric W, and g ≥ 0. This covers combinatorial and regularized Laplacians,
+/// and their principal blocks, where g holds the weights of the cut edges.
 ///
-/// Products are taken as Σⱼ wᵢⱼ(xᵢ − xⱼ), so that weights far apart lose no digits to cancellation.
+/// Products are computed as Σⱼ wᵢⱼ(xᵢ − xⱼ), so that weights far apart lose no digits to cancellation.
 #[derive(Clone, Debug)]
 pub struct SddMatrix<'a> {
     pub(crate) starts: Cow<'a, [u64]>,
@@ -33,7 +33,7 @@ pub struct SddMatrix<'a> {
     shift: Cow<'a, [f64]>,
 }
 
-/// Weights in the least space that holds them exactly: the solver is bound by reading them.
+/// Weights in the smallest type that holds them exactly: reading them bounds the speed of the solver.
 #[derive(Clone, Debug)]
 pub(crate) enum Weights<'a> {
     Equal(f64),
@@ -42,7 +42,7 @@ pub(crate) enum Weights<'a> {
 }
 
 impl<'a> SddMatrix<'a> {
-    /// The Laplacian of `graph` plus diag(`shift`). Nothing is copied, and weights that are all equal are not read again.
+    /// The Laplacian of `graph` plus diag(`shift`). Nothing is copied, and products do not read weights that are all equal.
     ///
     /// # Errors
     /// [`Error::Shape`] unless there is one shift per node.
@@ -58,7 +58,7 @@ impl<'a> SddMatrix<'a> {
     pub(crate) fn borrowed(adjacency: &'a Csr<f64>, shift: impl Into<Cow<'a, [f64]>>) -> Self {
         let values = adjacency.values();
         let first = values.first().copied().unwrap_or(0.0);
-        // Never the global pool: a process must be free to fork.
+        // Never uses the global pool: a process must be free to fork.
         let is_equal = match rayon::current_thread_index() {
             Some(_) => values.par_iter().all(|&w| w == first),
             None => values.iter().all(|&w| w == first),
@@ -97,7 +97,7 @@ impl<'a> SddMatrix<'a> {
         Ok(SddMatrix { starts: Cow::Owned(starts), ids: Cow::Owned(ids), weights, shift })
     }
 
-    /// Where the entries of a row stand.
+    /// Range of the entries of a row.
     fn entries(&self, row: usize) -> std::ops::Range<usize> {
         self.starts[row] as usize..self.starts[row + 1] as usize
     }
@@ -138,8 +138,8 @@ impl<'a> SddMatrix<'a> {
         Csr::new(n, n, self.starts.to_vec(), ids, values)
     }
 
-    /// Row `row` of the product with a block (n, s), term by term, and the sum of the absolute values of its terms; returns the
-    /// number of entries.
+    /// Computes row `row` of the product with a block (n, s), term by term, and the sums of the absolute values of its terms;
+    /// returns the number of entries.
     pub(crate) fn row_product(&self, row: usize, x: &[f64], s: usize, out: &mut [f64], sizes: &mut [f64]) -> usize {
         let own = &x[row * s..(row + 1) * s];
         for ((out, size), own) in out.iter_mut().zip(sizes.iter_mut()).zip(own) {

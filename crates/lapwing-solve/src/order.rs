@@ -1,7 +1,7 @@
 //! An order of the vertices in which neighbors lie close together, cut into clusters that fit a core's cache.
 //!
-//! Clusters are grown breadth first, each from a neighbor of those before it, so that consecutive ones touch. Small
-//! ones, left in the gaps, share a cluster. Cost: one serial pass over the edges, O(n + m).
+//! Clusters are grown breadth first, each from a neighbor of earlier ones, so that consecutive clusters touch. Small clusters in
+//! the remaining gaps are joined. Cost: one serial pass over the edges, O(n + m).
 
 use std::collections::VecDeque;
 
@@ -55,7 +55,7 @@ pub(crate) fn clusters<'a>(
             }
             read += 1;
         }
-        // The rim, whose neighbors were not all reached, is where the next clusters begin.
+        // The next clusters begin at the rim, the vertices with neighbors that were not reached.
         for &v in &order[read.saturating_sub(1).max(start)..] {
             seeds.extend(neighbors(v as usize).iter().filter(|&&u| !is_placed[u as usize]).take(2));
         }
@@ -64,7 +64,7 @@ pub(crate) fn clusters<'a>(
     Ok(Clusters { starts: joined(&pieces, size), order })
 }
 
-/// Consecutive pieces joined up to `size`.
+/// Joins consecutive pieces up to `size` vertices.
 fn joined(pieces: &[usize], size: usize) -> Vec<usize> {
     let mut starts = vec![0];
     for pair in pieces.windows(2) {

@@ -1,10 +1,10 @@
-//! The numbers that blocks of vectors hold, and the memory for them.
+//! The number types of blocks of vectors, and memory for them.
 
 use std::ops::{Add, Mul, Sub};
 
 pub(crate) use lapwing_simd::{prefetch, zeros};
 
-/// Numbers that blocks of vectors are stored as.
+/// A number type of blocks of vectors.
 pub trait Real:
     Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {
@@ -15,7 +15,7 @@ pub trait Real:
     fn round(value: f64) -> Self;
     /// To f64, exactly.
     fn wide(self) -> f64;
-    /// Exponent of the power of two near `x`, as far as it and its inverse are values.
+    /// Exponent of the power of two near `x`, limited so that it and its inverse are values.
     fn exponent(x: f64) -> i32 {
         (x.log2().round() as i32).clamp(-Self::LARGEST_EXPONENT, Self::LARGEST_EXPONENT)
     }

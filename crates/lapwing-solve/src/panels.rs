@@ -1,12 +1,12 @@
 //! Factorizations of large dense matrices in panels of columns (right-looking).
 //!
-//! A panel is factored on one thread; the columns after it are brought up to date in pieces of fixed size, so that results do not
-//! depend on the number of threads. A stop is noticed between pieces.
+//! One thread factors a panel. The columns after it are updated in pieces of fixed size, so that results do not depend on the
+//! number of threads. Cancellation is checked between pieces.
 
 use lapwing_data::{Error, Result, Run};
 use rayon::prelude::*;
 
-/// Columns of a panel, and of the pieces that are brought up to date.
+/// Columns of a panel, and of the pieces that are updated.
 pub(crate) const PANEL: usize = 256;
 
 /// Columns `first..first + width` of a matrix of `n` rows, column after column.
@@ -19,13 +19,13 @@ pub(crate) struct Panel {
 
 /// A factorization.
 pub(crate) trait Factorization: Sync {
-    /// Factors the rows of a panel from its first column on.
+    /// Factors the rows of a panel that begin with its first column.
     fn factor(&mut self, panel: Panel, values: &mut [f64]) -> Result<()>;
 
-    /// Brings columns before the panel up to date.
+    /// Updates columns before the panel.
     fn update_before(&self, _panel: Panel, _columns: &mut [f64]) {}
 
-    /// Brings columns after the panel up to date; the first of them is number `at` of those.
+    /// Updates some of the columns after the panel, beginning with the one at `at` of them.
     fn update_after(&self, panel: Panel, values: &[f64], columns: &mut [f64], at: usize);
 }
 

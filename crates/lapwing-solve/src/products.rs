@@ -1,8 +1,8 @@
-//! Products of blocks, row-major slices in f64, on the calling thread: what loops over blocks of rows in parallel are made of.
-//! Those of dense blocks are faer's.
+//! Products of blocks, row-major slices in f64, on the calling thread: for loops that run over blocks of rows in parallel. faer
+//! computes those of dense blocks.
 //!
-//! Sums over the inner dimension are taken in an order that depends on the sizes and the processor alone; those of sparse rows
-//! in the order of their entries.
+//! The order of sums over the inner dimension depends on the sizes and the processor alone; sums over sparse rows follow the
+//! order of the entries.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::dispatch::{WIDEST, dispatch, with_width};
 /// OUT (m, n) ← A (m, l)·B (l, n).
 ///
 /// # Panics
-/// Where a slice is not of the size that `inner` = l and the other two imply, a fault of the caller; so do the others here.
+/// If the size of a slice disagrees with `inner` = l and the other two; so do the other functions here.
 pub fn product(a: &[f64], b: &[f64], inner: usize, out: &mut [f64]) {
     multiply(a, b, inner, Accum::Replace, out);
 }

@@ -1,10 +1,10 @@
-//! Weights near 1: a power of two takes a matrix whose values lie at an end of f64 to its middle.
+//! Scaling weights to near 1 by a power of two, for matrices whose values are near the limits of f64.
 //!
 //! Sums and squares of values above 10¹⁵⁰ or below 10⁻¹⁵⁰ overflow or vanish, and inverses do beyond 10³⁰⁷. A power of two
-//! changes no digit, so whatever does not depend on the unit of the weights comes out as it would have for others. Cost:
-//! one pass over the weights, and a copy of the matrix where it has to be scaled.
+//! changes no digit, so that results that do not depend on the unit of the weights keep their bits. Cost: one pass over the
+//! weights, and a copy of the matrix if it has to be scaled.
 
-/// Exponents within which nothing is done: three factors of that size stay within f64.
+/// Values are not scaled while their exponents are below this: three factors of that size stay within f64.
 const MODERATE: i32 = 300;
 
 /// The exponent of the power of two that brings the geometric mean of the least and the largest positive value near 1; 0 where all
@@ -17,12 +17,12 @@ pub(crate) fn exponent_for(values: &[f64]) -> i32 {
     }
     let (low, high) = (exponent_of(least), exponent_of(most));
     let exponent = -(low + high).div_euclid(2);
-    // What is left of either end must be a normal number with room for sums of many.
+    // Both ends must stay normal numbers, with room for sums of many.
     let fits = low + exponent > -900 && high + exponent < 900;
     if low >= -MODERATE && high <= MODERATE || !fits { 0 } else { exponent }
 }
 
-/// The exponent of the power of two that takes a positive weight near 1; 0 for one that is moderate.
+/// The exponent of the power of two that brings a positive weight near 1; 0 for one that is moderate.
 pub fn exponent_to_one(weight: f64) -> i32 {
     let exponent = exponent_of(weight);
     if exponent.abs() <= MODERATE { 0 } else { -exponent }
@@ -34,9 +34,9 @@ fn exponent_of(w: f64) -> i32 {
     if w < f64::MIN_POSITIVE { bits(w * 2f64.powi(200)) - 200 } else { bits(w) }
 }
 
-/// `value` · 2^`exponent`: infinite or 0 where f64 ends.
+/// `value` · 2^`exponent`: infinite or 0 beyond the range of f64.
 pub fn times_power(value: f64, exponent: i32) -> f64 {
-    // In steps that are numbers themselves, each exact unless the value leaves f64.
+    // In steps that are normal numbers, each exact unless the value leaves f64.
     let (mut value, mut left) = (value, exponent);
     while left != 0 {
         let step = left.clamp(-1000, 1000);

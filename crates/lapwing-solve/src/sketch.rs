@@ -1,8 +1,8 @@
 //! A subsampled randomized Hadamard transform: S·A with (S·A)ᵀS·A ≈ AᵀA, from n rows to s (Tropp 2011).
 //!
-//! Rows are padded with zeros to N = 2^⌈log₂ n⌉, signs drawn for them, every column transformed by the orthonormal Walsh–Hadamard
-//! matrix, and s of the N rows taken without replacement and multiplied by √(N/s): E[(SA)ᵀSA] = AᵀA. Condition numbers after
-//! preconditioning with it are about ((1 + √(d/s))/(1 − √(d/s)))² for d columns.
+//! Rows are padded with zeros to N = 2^⌈log₂ n⌉ and get random signs. The orthonormal Walsh–Hadamard matrix transforms every
+//! column. s of the N rows are drawn without replacement and multiplied by √(N/s): E[(SA)ᵀSA] = AᵀA. Preconditioned with it,
+//! condition numbers are about ((1 + √(d/s))/(1 − √(d/s)))² for d columns.
 //!
 //! Cost: N·log₂N additions for each column, in place, depth first so that halves stay in cache; parallel over halves.
 
@@ -13,8 +13,8 @@ use rand::seq::index::sample;
 /// Values that one task transforms.
 const PIECE: usize = 1 << 15;
 
-/// A subsampled randomized Hadamard transform S of n rows: random signs, an orthonormal Walsh–Hadamard transform of rows padded to a
-/// power of two N, and s of its rows, drawn without replacement, times √(N/s). E[(SA)ᵀSA] = AᵀA.
+/// A subsampled randomized Hadamard transform S of n rows: random signs, an orthonormal Walsh–Hadamard transform of rows padded
+/// to a power of two N, and s of its rows, drawn without replacement, times √(N/s). E[(SA)ᵀSA] = AᵀA.
 #[derive(Clone, Debug)]
 pub struct HadamardSketch {
     n: usize,

@@ -1,6 +1,6 @@
-//! Passes over blocks of s columns that conjugate gradients take in each iteration, and the sums taken on the way.
+//! Passes of conjugate gradients over blocks of s columns, and the sums they compute.
 //!
-//! A row of the block is read once for all that is done to it. Blocks of rows in parallel, sums in block order. Cost: each pass reads
+//! All work on a row of the block is done in one read. Parallel over blocks of rows, sums in block order. Cost: each pass reads
 //! and writes its blocks once.
 
 use std::ops::Range;
@@ -16,30 +16,30 @@ use crate::precond::{Coarse, Inverse, TwoLevel};
 
 /// The effect of a projection on preconditioned residuals: z ← z − c·v with c = wᵀz / norm.
 pub(crate) struct Correction<'a> {
-    /// Diagonal of M⁻¹, where that and a coarse part are all of it.
+    /// Diagonal of M⁻¹, if M⁻¹ is that and a coarse part only.
     pub diagonal: Option<&'a [f64]>,
     /// Coarse part of M⁻¹ beside the diagonal.
     coarse: Option<&'a Coarse>,
     /// Sums of w over the cells of the coarse part.
     cell_weights: Vec<f64>,
-    /// Whether residuals have their mean taken off.
+    /// Whether the mean of residuals is subtracted.
     pub centers: bool,
-    /// w is c and v is 1 where directions are orthogonal to 1, w is 1 and v is M⁻¹1 for zero means.
+    /// If directions are orthogonal to 1: w = c and v = 1. For zero means: w = 1 and v = M⁻¹1.
     projection: Projection<'a>,
     /// M⁻¹1, for zero means.
     image: Vec<f64>,
     norm: f64,
 }
 
-/// Sums over the rows after a step, for each column: r², r, and where M⁻¹ has a diagonal also rᵀM⁻¹r and wᵀM⁻¹r.
+/// Sums over the rows after a step, for each column: r², r, and if M⁻¹ has a diagonal also rᵀM⁻¹r and wᵀM⁻¹r.
 pub(crate) struct StepSums {
     values: Vec<f64>,
-    /// What the coarse part of M⁻¹ adds to the rows of each cell (k, s).
+    /// The values that the coarse part of M⁻¹ adds to the rows of each cell (k, s).
     pub lift: Vec<f64>,
 }
 
 const SUMS: usize = 4;
-/// Of r·z, w·z, r·v.
+/// The sums r·z, w·z and r·v.
 const PRODUCTS: usize = 3;
 
 impl StepSums {
@@ -86,7 +86,7 @@ impl<'a> Correction<'a> {
         })
     }
 
-    /// Whether preconditioned residuals stay as they are.
+    /// Whether preconditioned residuals need no correction.
     fn is_plain(&self) -> bool {
         matches!(self.projection, Projection::None | Projection::Components { .. })
     }
@@ -116,13 +116,13 @@ impl<'a> Correction<'a> {
         (0..sums.len()).map(|at| if self.centers { sums.of(at)[1] / n as f64 } else { 0.0 }).collect()
     }
 
-    /// ‖r‖² of a column, its mean taken off where that is to be.
+    /// ‖r‖² of a column, without its mean if means are subtracted.
     pub fn square(&self, sums: &StepSums, at: usize, n: usize) -> f64 {
         let [square, sum] = [sums.of(at)[0], sums.of(at)[1]];
         if self.centers { (square - sum * (sum / n as f64)).max(0.0) } else { square }
     }
 
-    /// c and rᵀz of each column, where M⁻¹ has a diagonal.
+    /// c and rᵀz of each column, if M⁻¹ has a diagonal.
     pub fn diagonal_products(&self, sums: &StepSums) -> (Vec<f64>, Vec<f64>) {
         let one = |at: usize| {
             let [_, sum, rz, wz] = *sums.of(at) else { return (0.0, 0.0) };
@@ -297,7 +297,7 @@ fn products_width<const S: usize, R: Real>(
     }
 }
 
-/// The first numbers of each column, in the precision of its block.
+/// The first values of each column, in the precision of its block.
 #[inline(always)]
 fn rounded<const S: usize, R: Real>(values: &[f64]) -> [R; S] {
     let mut out = [R::default(); S];
@@ -305,18 +305,18 @@ fn rounded<const S: usize, R: Real>(values: &[f64]) -> [R; S] {
     out
 }
 
-/// From one direction to the next: numbers of each column (s).
+/// Coefficients of each column (s) for the next direction.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a> {
     pub step: &'a [f64],
     pub beta: &'a [f64],
-    /// c of the projection: what is taken off in multiples of v.
+    /// c of the projection: the multiples of v that are subtracted.
     pub removed: &'a [f64],
-    /// What the coarse part of M⁻¹ adds to the rows of each cell (k, s); of one cell (s) within it.
+    /// The values that the coarse part of M⁻¹ adds to the rows of each cell (k, s); within a cell, those of the cell (s).
     pub lift: &'a [f64],
 }
 
-/// x ← x + p·diag(step), then p ← z − v·removedᵀ + p·diag(beta); where M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r.
+/// x ← x + p·diag(step), then p ← z − v·removedᵀ + p·diag(beta). If M⁻¹ has a diagonal, z is M⁻¹r and `z` holds r.
 pub(crate) fn advance<P: Real, R: Real>(
     x: &mut [R],
     p: &mut [P],
@@ -399,14 +399,14 @@ pub(crate) fn add<P: Real, R: Real>(x: &mut [R], p: &[P], step: &[f64]) {
     let rows = BLOCK_ROWS * step.len();
     x.par_chunks_mut(rows).zip(p.par_chunks(rows)).for_each(|(x, p)| {
         for (x, p) in x.chunks_exact_mut(step.len()).zip(p.chunks_exact(step.len())) {
-            // A column that has broken down may hold no numbers any more.
+            // A column that has broken down may hold NaN.
             let moving = x.iter_mut().zip(p).zip(step).filter(|(_, step)| **step != 0.0);
             moving.for_each(|((x, p), step)| *x = *x + R::round(*step) * R::round(p.wide()));
         }
     });
 }
 
-/// Takes `mean` off every row.
+/// Subtracts `mean` from every row.
 pub(crate) fn subtract<R: Real>(block: &mut [R], mean: &[f64]) {
     let s = mean.len();
     if mean.iter().all(|&mean| mean == 0.0) {

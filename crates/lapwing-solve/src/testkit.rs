@@ -1,4 +1,4 @@
-//! Graphs on which solvers and samplers go wrong first, and dense twins: shared by the tests of several crates.
+//! Graphs that are hard for solvers and samplers, and dense reference solutions: shared by the tests of several crates.
 
 use lapwing_data::{Matrix, Run, Stream};
 use rand::RngExt;
@@ -9,7 +9,7 @@ use crate::dense::eigen_symmetric;
 /// A named graph.
 pub type Case = (&'static str, Graph);
 
-/// Graphs on which solvers and samplers go wrong first. All but the last two groups are connected.
+/// Graphs that are hard for solvers and samplers. All but the last two groups are connected.
 pub fn nasty_graphs() -> Vec<Case> {
     let edges =
         |pairs: Vec<(u32, u32)>| -> Vec<(u32, u32, f64)> { pairs.into_iter().map(|(u, v)| (u, v, 1.0)).collect() };
@@ -40,7 +40,8 @@ pub fn blob_values(n: usize, d: usize, centers: usize) -> Vec<f32> {
     (0..n * d).map(|at| (middles[(at / d % centers) * d + at % d] + normal()) as f32).collect()
 }
 
-/// The graph of the `k` nearest neighbors among blobs, of self-tuning weights exp(−d²/(σᵢσⱼ)), σ the distance of the last one.
+/// The graph of the `k` nearest neighbors of blobs, with self-tuning weights exp(−d²/(σᵢσⱼ)), σ the distance to the last
+/// neighbor.
 pub fn neighbor_graph(n: usize, d: usize, centers: usize, k: usize) -> Graph {
     let values = blob_values(n, d, centers);
     let square = |i: usize, j: usize| -> f64 {
@@ -111,9 +112,9 @@ pub fn preferential_attachment(n: usize, m: usize) -> Graph {
     Graph::from_edges(n, &edges).expect("the edges are well formed")
 }
 
-/// (L + diag)·x = b by elimination on a dense matrix that only ever adds, multiplies and divides positive numbers
-/// (Grassmann, Taksar & Heyman 1985), so that weights far apart lose no digits; right-hand sides add up to 0 over components
-/// without a diagonal, solutions have mean zero there.
+/// Solves (L + diag)·x = b by dense elimination that only ever adds, multiplies and divides positive numbers (Grassmann, Taksar &
+/// Heyman 1985), so that weights far apart lose no digits. On components without a diagonal, right-hand sides sum to 0 and
+/// solutions have mean zero.
 pub fn dense_laplacian_solve(graph: &Graph, diagonal: Option<&[f64]>, b: &Matrix) -> Matrix {
     let (n, s) = (graph.n_samples(), b.n_cols());
     // Vertex n is the ground, held at 0.
@@ -161,7 +162,7 @@ pub fn dense_laplacian_solve(graph: &Graph, diagonal: Option<&[f64]>, b: &Matrix
     x
 }
 
-/// Two cliques of `side` nodes joined by ten edges of weight 0.1: a cut that samplers lose.
+/// Two cliques of `side` nodes joined by ten edges of weight 0.1: a cut that samplers may lose.
 pub fn dumbbell(side: u32) -> Graph {
     let clique = |first: u32| (first..first + side).flat_map(move |u| (u + 1..first + side).map(move |v| (u, v, 1.0)));
     let bridge = (0..10).map(|i| (i * side / 10, side + i * side / 10, 0.1));
@@ -169,9 +170,9 @@ pub fn dumbbell(side: u32) -> Graph {
     Graph::from_edges(2 * side as usize, &edges).expect("the edges are well formed")
 }
 
-/// Measures how far sparsifiers are from one connected graph.
+/// Measures the distortion of sparsifiers of one connected graph.
 pub struct Distortion {
-    /// L^(−1/2) on what is orthogonal to constants (n, n).
+    /// L^(−1/2) on the space orthogonal to constants (n, n).
     root: Matrix,
 }
 
@@ -182,7 +183,7 @@ impl Distortion {
         let n = values.len();
         let mut scaled = vectors.clone();
         for row in 0..n {
-            // The first is the constant vector's.
+            // The first eigenvector is the constant one.
             scaled.row_mut(row).iter_mut().zip(&values).for_each(|(x, value)| *x /= value.sqrt());
             scaled.row_mut(row)[0] = 0.0;
         }
@@ -193,7 +194,7 @@ impl Distortion {
     pub fn of(&self, sparsifier: &Graph) -> f64 {
         let whitened = product(&product(&self.root, &dense_laplacian(sparsifier)), &self.root);
         let (values, _) = eigen_symmetric(&whitened).expect("a symmetric matrix has eigenvalues");
-        // One eigenvalue, 0, belongs to constants.
+        // The eigenvalue 0 of constants is left out.
         let zero = values.iter().enumerate().min_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map(|(at, _)| at);
         let others = values.iter().enumerate().filter(|(at, _)| Some(*at) != zero);
         others.map(|(_, value)| (value - 1.0).abs()).fold(0.0, f64::max)

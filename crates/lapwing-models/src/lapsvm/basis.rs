@@ -1,7 +1,7 @@
 //! From features to the Gram matrix K: how K is stored, and how coefficients become an expansion that scores new rows.
 //!
-//! Tiles of K take n²/2 similarities of d multiplications each; k landmarks n·k of them, an eigenproblem of k³, and n·k² for
-//! Z = C·M, K ≈ Z·Zᵀ with M the pseudo-inverse root of the landmarks' kernel (Williams & Seeger 2001).
+//! Tiles of K take n²/2 similarities of d multiplications each. k landmarks take n·k similarities, an eigenproblem of k³, and
+//! n·k² for Z = C·M, K ≈ Z·Zᵀ with M the pseudo-inverse root of the landmarks' kernel (Williams & Seeger 2001).
 
 use lapwing_data::{Error, Features, Matrix, Result, Run, Stream, available_memory_bytes, check_memory};
 use lapwing_graph::low_rank::NystromMap;
@@ -21,24 +21,24 @@ use super::params::{
 const DOUBLE_ROWS: usize = 4096;
 /// Validation rows whose similarities are computed at a time.
 const CROSS_ROWS: usize = 64;
-/// Eigenvalues of the landmarks' kernel below this share of the largest are left out: Z is in single precision.
+/// Eigenvalues of the landmarks' kernel below this share of the largest are left out, because Z is in single precision.
 const RCOND: f64 = 1e-7;
 
-/// How the Gram matrix is kept.
+/// How the Gram matrix is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Storage {
-    /// By its tiles.
+    /// As tiles.
     Tiles(Precision),
-    /// Not at all: it is made in every product.
+    /// Not stored: computed again in every product.
     Blocks,
-    /// As Z·Zᵀ, from so many landmarks.
+    /// As Z·Zᵀ, from this number of landmarks.
     Landmarks(usize),
     /// As X·Xᵀ.
     Features,
 }
 
 impl Storage {
-    /// For n rows of d columns.
+    /// The storage for n rows of d columns.
     pub fn new(params: &LapSvmParams, n: usize, d: usize, is_sparse: bool) -> Self {
         let landmarks = match params.n_landmarks {
             KernelLandmarks::Count(count) => Some(count),
@@ -77,30 +77,30 @@ impl Storage {
     }
 }
 
-/// The Gram matrix of the rows of a fit, and where it came from.
+/// The Gram matrix of the rows of a fit, and its origin.
 pub(super) struct Basis<'b> {
     pub gram: Gram<'b>,
     pub storage: Storage,
     /// Mean of k(x, x).
     pub scale: f64,
-    /// The kernel; none where similarities were given.
+    /// The kernel; none if similarities were given.
     pub kernel: Option<Kernel>,
     source: Source,
 }
 
 enum Source {
-    /// Similarities to all rows, less this center.
+    /// From similarities to all rows, after subtracting this center.
     Rows(Vec<f64>),
-    /// Similarities to landmarks.
+    /// From similarities to landmarks.
     Landmarks { center: Vec<f64>, landmarks: Features<'static>, rows: KernelRows, map: NystromMap },
     /// The features, of a linear kernel.
     Features,
-    /// They were given.
+    /// Given as similarities.
     Given,
 }
 
 impl<'b> Basis<'b> {
-    /// The basis of a Gram matrix (n, n) that was given in place of features.
+    /// The basis of a given Gram matrix (n, n).
     fn given(features: &'b Features<'_>, storage: Storage, run: &Run) -> Result<Self> {
         let n = features.n_rows();
         if features.n_cols() != n {
@@ -203,7 +203,7 @@ impl<'b> Basis<'b> {
         })
     }
 
-    /// The coefficients of a solution: of the columns of a factor where there is one, else of rows.
+    /// The coefficients of a solution: of the columns of a factor if there is one, else of rows.
     fn weights(&self, solution: &Solution, run: &Run) -> Vec<f64> {
         match &self.gram {
             Gram::Factor(factor) if solution.is_of_rows => run.install(|| factor.gather(&solution.coefficients)),
@@ -211,7 +211,7 @@ impl<'b> Basis<'b> {
         }
     }
 
-    /// Similarities of other rows, of as many columns, to those of the fit (v, n).
+    /// Similarities of other rows (v), with the same columns, to those of the fit (v, n).
     ///
     /// # Errors
     /// [`Error::TooLarge`]; similarities that are not finite; [`Error::Interrupted`].
@@ -251,7 +251,7 @@ impl<'b> Basis<'b> {
     }
 }
 
-/// The rows in double precision, with their zeros.
+/// Writes the rows in double precision, including zeros.
 fn wide_rows(features: &Features<'_>, out: &mut [f64]) {
     for (row, out) in out.chunks_exact_mut(features.n_cols().max(1)).enumerate() {
         match features {
@@ -285,7 +285,7 @@ fn matrix<'m>(
     }
 }
 
-/// Rows that become landmarks, ascending: labeled ones, up to half of them, and others drawn alike.
+/// Rows that become landmarks, ascending: up to half of them labeled, the others drawn uniformly.
 pub(super) fn landmark_rows(n: usize, count: usize, labeled: &[u32], run: &Run) -> Vec<u32> {
     let mut rng = run.rng(Stream::Landmarks, 8);
     let from_labeled = labeled.len().min(count / 2);
@@ -324,7 +324,7 @@ fn similarities(
     Ok(out)
 }
 
-/// The features themselves as a factor of their products.
+/// The features as a factor of their Gram matrix.
 fn linear_factor(features: &Features<'_>, run: &Run) -> Result<Factor> {
     Ok(match features {
         Features::Sparse(csr) => Factor::Sparse(csr.clone(), csr.transpose()?),
@@ -337,7 +337,7 @@ fn linear_factor(features: &Features<'_>, run: &Run) -> Result<Factor> {
     })
 }
 
-/// Whether matrices of the factor's columns are formed.
+/// Whether matrices over the factor's columns are formed.
 pub(super) fn has_few_weights(factor: &Factor) -> bool {
     factor.rank() <= MOST_WEIGHTS
 }

@@ -1,17 +1,17 @@
 //! The dual with the hinge loss (Melacci & Belkin 2011, eq. 4–6), by sequential minimal optimization.
 //!
-//! max over β of 1ᵀβ − ½·βᵀQ̃β with 0 ≤ βₑ ≤ cₑ, and yᵀβ = 0 where there is a bias; Q̃ = Y·Q·Y / 2 with the Q (l, l) of
-//! [`super::newton`], and α = ½·M·Yβ. The pair to move is chosen by second-order gain (Fan, Chen & Lin 2005); without a bias,
-//! the single β that is furthest from its optimum. O(l) for each move.
+//! max over β of 1ᵀβ − ½·βᵀQ̃β with 0 ≤ βₑ ≤ cₑ, and yᵀβ = 0 if there is a bias; Q̃ = Y·Q·Y / 2 with the Q (l, l) of
+//! [`super::newton`], and α = ½·M·Yβ. The pair to move is chosen by second-order gain (Fan, Chen & Lin 2005). Without a bias, the
+//! single β that violates its optimality condition most is moved. O(l) for each move.
 
 use lapwing_data::{Matrix, Result, Run};
 
 use super::loss::Loss;
 use super::objective::Solution;
 
-/// Moves for each term after which it stops, at the latest.
+/// Most moves for each term.
 const MOST_MOVES: usize = 100_000;
-/// Moves between two looks at whether to stop.
+/// Moves between two checks for cancellation.
 const CHECK_EVERY: usize = 4096;
 /// Replaces a curvature that is not positive.
 const LEAST: f64 = 1e-12;
@@ -66,7 +66,7 @@ pub(super) fn dual(q: &Matrix, loss: &Loss, has_bias: bool, tol: f64, run: &Run)
             break;
         }
         for (at, by) in moved {
-            // by is the change of yβ.
+            // `by` is the change of yβ.
             let term = &terms[at];
             beta[at] = (beta[at] + term.y * by).clamp(0.0, term.most);
             let column = q.row(term.row);
@@ -83,13 +83,13 @@ pub(super) fn dual(q: &Matrix, loss: &Loss, has_bias: bool, tol: f64, run: &Run)
     Ok(Dual { rho, bias, objective: hinge + norm, n_iter, residual, converged: residual <= tol })
 }
 
-/// Whether yβ can grow, and whether it can fall.
+/// Whether yβ can grow, and whether it can fall, within its bounds.
 fn room(term: &Term, beta: f64) -> (bool, bool) {
     let (below, above) = (beta > 0.0, beta < term.most);
     if term.y > 0.0 { (above, below) } else { (below, above) }
 }
 
-/// The two terms to move against each other, by how much, and the violation.
+/// The two terms to move in opposite directions, the sizes of the moves, and the violation.
 fn pair(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usize, f64)>, f64) {
     let can = |at: usize| room(&terms[at], beta[at]);
     let up = (0..terms.len()).filter(|&at| can(at).0);
@@ -109,14 +109,14 @@ fn pair(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usize
     let Some(j) = down.max_by(|a, b| gain(a).total_cmp(&gain(b)).then(b.cmp(a))) else {
         return (Vec::new(), violation);
     };
-    // The boxes of both terms limit the move.
+    // The bounds of both terms limit the move.
     let most_up = if terms[i].y > 0.0 { terms[i].most - beta[i] } else { beta[i] };
     let most_down = if terms[j].y > 0.0 { beta[j] } else { terms[j].most - beta[j] };
     let by = ((slopes[i] - slopes[j]) / curvature(j)).min(most_up).min(most_down);
     (vec![(i, by), (j, -by)], violation)
 }
 
-/// The term to move where no constraint ties them, by how much, and the violation.
+/// The term to move if no constraint joins them, the size of the move, and the violation.
 fn single(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usize, f64)>, f64) {
     let violation = |at: usize| {
         let (up, down) = room(&terms[at], beta[at]);
@@ -129,7 +129,7 @@ fn single(q: &Matrix, terms: &[Term], beta: &[f64], slopes: &[f64]) -> (Vec<(usi
     (vec![(at, term.y * (wanted.clamp(0.0, term.most) - beta[at]))], violation(at))
 }
 
-/// b from the terms strictly within their box, or the middle of what the others allow.
+/// b from the terms strictly within their bounds, or the middle of the interval that the others allow.
 fn bias(terms: &[Term], beta: &[f64], values: &[f64]) -> f64 {
     let wanted = |at: usize| terms[at].y - values[terms[at].row];
     let inside = |at: &usize| beta[*at] > 1e-9 * terms[*at].most && beta[*at] < (1.0 - 1e-9) * terms[*at].most;

@@ -1,5 +1,5 @@
-//! The extension to new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows that are needed for it, k·d multiplications each, or
-//! f(x) = wᵀx + b.
+//! The extension to new rows: f(x) = Σ αⱼ·k(xⱼ, x) + b over the k rows with coefficients, k·d multiplications each, or f(x) = wᵀx
+//! + b.
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Error, Features, Matrix, Result, Run};
@@ -11,12 +11,12 @@ use serde_json::json;
 use super::kernel::{Kernel, KernelRows};
 use crate::model::{features_of, store_features};
 
-/// New rows that are scored at a time.
+/// New rows that are scored together.
 const ROWS: usize = 128;
-/// Rows of the fit that are met at a time.
+/// Rows of the fit whose similarities are computed together.
 const COLUMNS: usize = 2048;
 
-/// A fitted kernel machine: the rows it needs, their coefficients, and the bias.
+/// A fitted kernel machine: the rows it keeps, their coefficients, and the bias.
 #[derive(Clone, Debug)]
 pub struct KernelExtension<'a> {
     expansion: Expansion<'a>,
@@ -27,16 +27,16 @@ pub struct KernelExtension<'a> {
 /// The terms of f.
 #[derive(Clone, Debug)]
 pub(super) enum Expansion<'a> {
-    /// Similarities to rows (m, d), from which `center` (d, or empty) is taken first, times coefficients (m, k).
+    /// Similarities to rows (m, d), after subtracting `center` (d, or empty), times coefficients (m, k).
     Rows { kernel: Kernel, center: Vec<f64>, rows: Features<'a>, coefficients: Matrix },
     /// The features times weights (d, k).
     Weights(Matrix),
 }
 
-/// Everything but the arrays.
+/// All fields but the arrays.
 #[derive(Serialize, Deserialize)]
 struct Meta {
-    /// Kernel; none where features are weighed themselves.
+    /// Kernel; none if features are weighted directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<Kernel>,
 }
@@ -73,7 +73,7 @@ impl<'a> KernelExtension<'a> {
         &self.bias
     }
 
-    /// The kernel; none where it is that of the features themselves, or was given.
+    /// The kernel; none if features are weighted directly, or similarities were given.
     pub fn kernel(&self) -> Option<Kernel> {
         if let Expansion::Rows { kernel, .. } = self.expansion { Some(kernel) } else { None }
     }
@@ -83,7 +83,7 @@ impl<'a> KernelExtension<'a> {
         if let Expansion::Rows { rows, .. } = &self.expansion { Some(rows) } else { None }
     }
 
-    /// The same extension, which borrows nothing.
+    /// The same extension, owning its data.
     ///
     /// # Errors
     /// None where all rows are in memory.
@@ -98,7 +98,7 @@ impl<'a> KernelExtension<'a> {
         Ok(KernelExtension { expansion, bias: self.bias, n_classes: self.n_classes })
     }
 
-    /// The same for features of `n` columns, of which those in `columns` are weighed.
+    /// The same for features of `n` columns, of which only those in `columns` have weights.
     pub(super) fn widened(self, n: usize, columns: &[u32]) -> Self {
         let Expansion::Weights(own) = &self.expansion else { return self };
         let mut weights = Matrix::filled(n, own.n_cols(), 0.0);
@@ -179,10 +179,10 @@ impl<'a> KernelExtension<'a> {
         Ok(file.to_bytes())
     }
 
-    /// The extension of such bytes as [`to_bytes`](Self::to_bytes) makes.
+    /// The extension from the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
+    /// [`Error::Format`] for other bytes, and for arrays that are missing or do not fit together.
     pub fn from_bytes(bytes: &[u8]) -> Result<KernelExtension<'static>> {
         let file = ModelFile::from_bytes(bytes, "the bytes of a kernel machine")?;
         file.expect_kind(&["kernel-machine"])?;

@@ -1,7 +1,7 @@
-//! The Gram matrix as an operator: stored by tiles, made block by block, or a factor Z (n, r) with K = Z·Zᵀ.
+//! The Gram matrix as an operator: stored as tiles, computed block by block, or a factor Z (n, r) with K = Z·Zᵀ.
 //!
-//! A product takes n² multiplications for each vector, 2·n·r by a factor; ZᵀLᵖZ takes n·r² and p·r products with L, 24·64·n bytes at
-//! a time. Parallel over blocks of rows; sums of sixteen shares of them are added in order.
+//! A product takes n² multiplications for each vector, 2·n·r by a factor. ZᵀLᵖZ takes n·r² and p·r products with L; 24·64·n bytes
+//! are used at a time. Parallel over blocks of rows; sums of sixteen parts of the rows are added in order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use rayon::prelude::*;
 
 use super::smoothness::Smoothness;
 
-/// Rows of Z that are met as one block.
+/// Rows of Z that are processed as one block.
 pub(super) const BLOCK_ROWS: usize = 1024;
-/// Shares of the work whose sums are added in order.
+/// Parts of the work whose sums are added in order.
 pub(super) const SHARES: usize = 16;
-/// Columns of L·Z that are made at a time.
+/// Columns of L·Z that are computed together.
 pub(super) const PANEL: usize = 64;
 
 /// The Gram matrix K (n, n).
 pub(super) enum Gram<'a> {
-    /// Itself.
+    /// K itself.
     Matrix(SymmetricMatrix<'a>),
     /// Z·Zᵀ.
     Factor(Factor),
@@ -66,8 +66,8 @@ impl Gram<'_> {
 
     /// Y ← K·X for vectors one after the other (s, n).
     ///
-    /// # Errors
-    /// Errors of blocks that are made anew; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// Errors of blocks that are computed; [`Interrupted`](lapwing_data::Error::Interrupted).
+    /// Errors of blocks that are computed; [`Interrupted`](lapwing_data::Error::Interrupted).
     pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
         match self {
             Self::Matrix(matrix) => matrix.apply(x, y, run),
@@ -90,7 +90,7 @@ impl Factor {
         }
     }
 
-    /// r.
+    /// Number of columns r.
     pub fn rank(&self) -> usize {
         match self {
             Self::Dense { rank, .. } => *rank,
@@ -98,7 +98,7 @@ impl Factor {
         }
     }
 
-    /// Z = C·M of n rows, whose similarities C (n, k) to landmarks come a few rows at a time, with M of the Nyström
+    /// Z = C·M of n rows. Their similarities C (n, k) to landmarks are computed a few rows at a time; M is that of the Nyström
     /// approximation.
     ///
     /// # Errors
@@ -179,8 +179,8 @@ impl Factor {
         out
     }
 
-    /// Zᵀ·L^p·Z (r, r), a panel of columns at a time, of which the rows below the diagonal are multiplied; `done` hears how
-    /// many columns are finished.
+    /// Zᵀ·L^p·Z (r, r), a panel of columns at a time; only the part on and below the diagonal is multiplied. `done` is called
+    /// with the number of finished columns.
     ///
     /// # Errors
     /// [`Interrupted`](lapwing_data::Error::Interrupted).
@@ -230,7 +230,7 @@ impl Factor {
         });
     }
 
-    /// As the parallel product, on the calling thread.
+    /// As the parallel one, on the calling thread.
     fn copy_block(&self, cols: Range<usize>, rows: Range<usize>, out: &mut [f64]) {
         for (row, out) in rows.zip(out.chunks_exact_mut(cols.len())) {
             match self {
@@ -254,7 +254,7 @@ impl Factor {
         }
     }
 
-    /// Runs `work` on equal shares of the rows, in parallel.
+    /// Runs `work` on equal parts of the rows, in parallel.
     fn shares(&self, work: impl Fn(Range<usize>, &mut Vec<f64>) + Sync) -> Vec<Vec<f64>> {
         let n = self.n();
         let bound = |share: usize| share * n / SHARES;
@@ -269,7 +269,7 @@ impl Factor {
     }
 }
 
-/// The map of a kernel, to one column of zeros where it is zero itself.
+/// The Nyström map of a kernel; one column of zeros if the kernel is zero.
 pub(super) fn nystrom_map(among: Matrix, rcond: f64) -> Result<NystromMap> {
     let k = among.n_rows();
     let map = NystromMap::from_kernel(&symmetrized(among), rcond)?;

@@ -1,8 +1,8 @@
 //! Kernels, and blocks of them between two sets of rows, in double precision.
 //!
-//! A block of m rows with k others takes m·k·d multiplications as one matrix product; of sparse rows, one multiplication for
-//! each value that is stored in the first, times k. Squared distances are |x|² + |x′|² − 2·xᵀx′ of rows from which the mean
-//! was taken, cut at 0.
+//! A block of m rows with k others takes m·k·d multiplications as one matrix product; for sparse rows, one multiplication for
+//! each stored value of the first, times k. Squared distances are |x|² + |x′|² − 2·xᵀx′ of rows with the mean subtracted, at
+//! least 0.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub enum Kernel {
     Linear,
 }
 
-/// Rows as blocks of a kernel want them.
+/// Rows prepared for blocks of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct KernelRows {
     values: RowValues,
@@ -49,7 +49,7 @@ enum RowValues {
 }
 
 impl KernelRows {
-    /// The rows `range` of `features`, less `center` (d, or empty) where they are dense.
+    /// The rows `range` of `features`, less `center` (d, or empty) if they are dense.
     pub fn new(features: &Features<'_>, range: Range<usize>, center: &[f64]) -> Result<Self> {
         let d = features.n_cols();
         let values = match features {
@@ -88,7 +88,7 @@ impl KernelRows {
 }
 
 impl Kernel {
-    /// k(x, x) of every row, its mean.
+    /// Mean of k(x, x) over all rows.
     pub(super) fn mean_diagonal(self, rows: &KernelRows) -> f64 {
         let of = |square: &f64| match self {
             Self::Rbf { .. } => 1.0,
@@ -128,7 +128,7 @@ impl Kernel {
             Self::Linear => f64::from(f32::MAX),
             Self::Poly { degree } => {
                 out.iter_mut().for_each(|value| *value = value.powi(degree as i32));
-                // The range of single precision, in which they may be stored.
+                // The range of single precision, in which similarities may be stored.
                 f64::from(f32::MAX)
             }
             Self::Rbf { bandwidth } => {
@@ -156,7 +156,7 @@ impl Kernel {
     }
 }
 
-/// OUT (rows, cols) ← the products of sparse rows: those of `b` are laid out by columns, sixteen at a time.
+/// OUT (rows, cols) ← the products of sparse rows: those of `b` are stored by columns, sixteen at a time.
 fn sparse_products(a: &Csr<f32>, rows: Range<usize>, b: &Csr<f32>, cols: Range<usize>, out: &mut [f64]) {
     const WIDTH: usize = 16;
     let k = cols.len();
@@ -198,7 +198,7 @@ impl SymmetricBlocks for GramBlocks {
     }
 }
 
-/// A Gram matrix that was given, checked to be symmetric as it is read.
+/// A given Gram matrix, checked for symmetry while it is read.
 pub(super) struct GivenBlocks<'g, 'a> {
     pub features: &'g Features<'a>,
 }
@@ -234,14 +234,14 @@ impl SymmetricBlocks for GivenBlocks<'_, '_> {
         for (row, part) in rows.clone().zip(out.chunks_exact_mut(k.max(1))) {
             dense.copy_part_f64(row, cols.clone(), part);
         }
-        // In small squares, so that rows and columns both stay in the nearest cache.
+        // In small squares, so that rows and columns both stay in the L1 cache.
         const EDGE: usize = 16;
         for i0 in (0..rows.len()).step_by(EDGE) {
             for j0 in (0..k).step_by(EDGE) {
                 for i in i0..(i0 + EDGE).min(rows.len()) {
                     for j in j0..(j0 + EDGE).min(k) {
                         let (here, there) = (out[i * k + j], mirror[j * rows.len() + i]);
-                        // Products that were taken in another order, perhaps in single precision.
+                        // Mirrored entries may come from products in another order, perhaps in single precision.
                         let is_mirrored = (here - there).abs() <= 1e-5 * here.abs().max(there.abs()) + 1e-7;
                         if here != there && !is_mirrored {
                             return Err(Error::Value {
@@ -260,7 +260,7 @@ impl SymmetricBlocks for GivenBlocks<'_, '_> {
     }
 }
 
-/// Half the median distance among drawn rows: σ where none is given. 1 where rows do not differ.
+/// Half the median distance among drawn rows, the default of σ; 1 if all rows are equal.
 pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &Run) -> Result<f64> {
     use lapwing_data::Stream;
     use rand::seq::index::sample;
@@ -274,7 +274,7 @@ pub(super) fn typical_bandwidth(features: &Features<'_>, center: &[f64], run: &R
     let rows = KernelRows::new(&chosen, 0..m, center)?;
     let mut products = vec![0.0; m * m];
     Kernel::Linear.block(&rows, 0..m, &rows, 0..m, &mut products)?;
-    // Equal rows are at distance 0 but for rounding.
+    // Equal rows are at distance 0 up to rounding.
     let squared = |i: usize, j: usize| {
         let sizes = rows.squares[i] + rows.squares[j];
         let squared = sizes - 2.0 * products[i * m + j];

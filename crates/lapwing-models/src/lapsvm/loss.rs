@@ -1,13 +1,13 @@
 //! The loss on labeled rows, one one-against-all problem at a time, and the exact line search along it.
 //!
-//! With o = f + b at the labeled rows, both losses are ½·Σ cₑ·(o − yₑ)² over the *active* terms e, cₑ the trust in a label:
-//! the squared hinge ½·c·max(0, 1 − y·o)² is one of them while y·o < 1 (y = ±1, so that y² = 1), least squares always.
-//! So for either r = ∂/∂o has rᵢ = aᵢ·oᵢ − tᵢ, where aᵢ and tᵢ are the sums of c and of c·y over the active terms of row i:
-//! error vectors are the rows with aᵢ > 0.
+//! With o = f + b at the labeled rows, both losses are ½·Σ cₑ·(o − yₑ)² over the *active* terms e, cₑ the trust in a label. A
+//! term ½·c·max(0, 1 − y·o)² of the squared hinge is active while y·o < 1 (y = ±1, so that y² = 1), a term of least squares
+//! always. For both losses r = ∂/∂o has rᵢ = aᵢ·oᵢ − tᵢ, where aᵢ and tᵢ are the sums of c and of c·y over the active terms of
+//! row i. Error vectors are the rows with aᵢ > 0.
 
 use lapwing_data::Targets;
 
-/// Which loss.
+/// The kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossKind {
     /// ½·max(0, 1 − y·o)², y = ±1.
@@ -37,7 +37,7 @@ pub(super) struct Loss {
 pub(super) struct Active {
     /// aᵢ, weight of the active terms of each labeled row (l).
     pub weights: Vec<f64>,
-    /// tᵢ, sum of weight times target over them (l).
+    /// tᵢ, sum of weight times target over the active terms (l).
     pub targets: Vec<f64>,
 }
 
@@ -50,7 +50,7 @@ impl Active {
     }
 }
 
-/// The class that is positive in each problem: every one of many, the second of two.
+/// The positive class of each problem: each class in turn, or the second of two.
 pub(super) fn positive_classes(n_classes: usize) -> std::ops::Range<usize> {
     usize::from(n_classes == 2)..n_classes
 }
@@ -62,7 +62,7 @@ impl Loss {
         positive_classes(targets.n_columns()).map(|class| Self::new(targets, kind, class, is_regression)).collect()
     }
 
-    /// The problem whose rows have the shares in column `class`, or these values.
+    /// The problem with column `class` of the targets: shares, or values if `are_values`.
     fn new(targets: &Targets, kind: LossKind, class: usize, are_values: bool) -> Self {
         let mut terms = Vec::with_capacity(targets.rows().len());
         for (at, (row, weight)) in targets.values().rows().zip(targets.weights()).enumerate() {
@@ -75,7 +75,7 @@ impl Loss {
             match kind {
                 LossKind::Squares if are_values => add(share, *weight),
                 LossKind::Squares => add(2.0 * share - 1.0, *weight),
-                // A row that is partly of a class is a term of either side.
+                // A row with a share of the class is a term on both sides.
                 LossKind::SquaredHinge => {
                     add(1.0, weight * share);
                     add(-1.0, weight * (1.0 - share));
@@ -85,7 +85,7 @@ impl Loss {
         Self { kind, terms }
     }
 
-    /// A copy of the terms whose row `keep` names.
+    /// A copy with only the terms whose row satisfies `keep`.
     #[cfg(test)]
     pub fn subset(&self, keep: impl Fn(usize) -> bool) -> Self {
         Self { kind: self.kind, terms: self.terms.iter().copied().filter(|term| keep(term.at as usize)).collect() }
@@ -116,14 +116,15 @@ impl Loss {
     }
 
     /// The s ≥ 0 that minimizes loss(o + s·q) + ½·(s²·curvature + 2·s·slope), exactly: φ′ is continuous, does not fall, and is
-    /// linear between the points where a term enters or leaves (Melacci & Belkin 2011, eq. 13). 0 where q does not descend.
+    /// linear between the points where a term becomes active or inactive (Melacci & Belkin 2011, eq. 13). 0 if q does not
+    /// descend.
     pub fn step(&self, o: &[f64], q: &[f64], slope: f64, curvature: f64) -> f64 {
         let (mut left, mut right) = (slope, curvature);
         let mut breaks: Vec<(f64, u32)> = Vec::new();
         let mut active = vec![false; self.terms.len()];
         for (at, term) in self.terms.iter().enumerate() {
             let (o, q) = (o[term.at as usize], q[term.at as usize]);
-            // Just above s = 0, a term at its kink is active if it moves inwards.
+            // Just above s = 0, a term at its kink is active if it moves inward.
             let is_active = self.is_active(term, o) || (o == term.target && term.target * q < 0.0);
             active[at] = is_active;
             if is_active {
@@ -152,7 +153,7 @@ impl Loss {
             left += sign * q * (o - term.target);
             right += sign * q * q;
         }
-        // Beyond the last break with nothing left to rise: no minimum on this ray, which only rounding makes.
+        // Beyond the last breakpoint the slope does not rise: there is no minimum on this ray, which only rounding can cause.
         if right > 0.0 { (-left / right).max(0.0) } else { 0.0 }
     }
 }
@@ -202,7 +203,7 @@ mod tests {
                 };
                 let step = loss.step(&o, &q, slope, curvature);
                 let best = (0..4000).map(|i| value(f64::from(i) * 5e-3)).fold(f64::INFINITY, f64::min);
-                // A ray without a minimum is none of a problem with a norm.
+                // Rays without a minimum are skipped: a problem with a norm has none.
                 if step > 0.0 || best > value(0.0) - 1e-9 {
                     assert!(value(step) <= best + 1e-9, "{kind:?} {number}: {step}");
                 }

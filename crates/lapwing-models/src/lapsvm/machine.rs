@@ -1,5 +1,5 @@
-//! A fit on given rows as a sequence of phases: kernel, smooth, select, solve. This file decides which parts a fit takes; the
-//! costs are those of the parts.
+//! A fit on given rows as a sequence of phases: kernel, smooth, select, solve. This file decides which phases a fit needs; each
+//! states its own cost.
 
 use lapwing_data::{Error, Features, Matrix, Report, Result, Run, SolveSummary, Targets, Warning};
 use serde::Serialize;
@@ -21,19 +21,19 @@ use crate::labeling::largest;
 
 /// Most rows for which Newton's method, by factorization, is the default solver.
 const NEWTON_ROWS: usize = 3000;
-/// γ_A by rule, as a share of the mean of k(x, x): on digits, objects, letters and clouds with one to three labels of a
-/// class, 1e-2 lost up to ten points against it.
+/// Default γ_A, as a share of the mean of k(x, x). On digits, objects, letters and clouds with one to three labels of a class,
+/// 1e-2 was up to ten points less accurate.
 const TYPICAL_AMBIENT: f64 = 1e-4;
-/// Labels that each class needs before γ_A and γ_I are chosen by them.
+/// Labels that each class needs before they are used to choose γ_A and γ_I.
 const LABELS_PER_CLASS: usize = 2;
 
-/// The machine, as a report shows it.
+/// Summary of the machine for the report.
 #[derive(Debug, Serialize)]
 struct Summary {
     kernel: Option<Kernel>,
-    /// How the Gram matrix is kept.
+    /// How the Gram matrix is stored.
     storage: &'static str,
-    /// Columns of the factor, where it is one.
+    /// Columns of the factor, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<usize>,
     ambient_reg: f64,
@@ -48,11 +48,11 @@ struct Summary {
     converged: Vec<bool>,
     /// Error vectors of each problem: labeled rows within the margin, or all in least squares.
     n_error_vectors: Vec<usize>,
-    /// J of the slowest problem, from the start on.
+    /// J of the slowest problem at the start and after each iteration.
     objective_curve: Vec<f64>,
 }
 
-/// The solver a fit takes, which is never auto.
+/// The solver of a fit, never auto.
 pub(super) fn chosen_solver(params: &LapSvmParams, storage: Storage, n: usize, d: usize) -> KernelSolver {
     match (params.solver, storage) {
         (KernelSolver::Auto, Storage::Landmarks(_)) => KernelSolver::Newton,
@@ -63,7 +63,7 @@ pub(super) fn chosen_solver(params: &LapSvmParams, storage: Storage, n: usize, d
     }
 }
 
-/// A method on the rows it works on.
+/// A method and the rows it is fitted on.
 pub(super) struct Machine<'m, 'a> {
     pub params: &'m LapSvmParams,
     pub loss: LossKind,
@@ -73,7 +73,7 @@ pub(super) struct Machine<'m, 'a> {
 }
 
 impl<'a> Machine<'_, 'a> {
-    /// Scores of the rows (n, c), what scores others, and the temperature if one was fitted.
+    /// Scores of the rows (n, c), the extension to other rows, and the temperature if one was fitted.
     pub fn train(
         &self,
         targets: &Targets,
@@ -87,7 +87,7 @@ impl<'a> Machine<'_, 'a> {
         let solver = chosen_solver(params, basis.storage, self.features.n_rows(), self.features.n_cols());
         let smooth_gram = self.smooth_gram(&basis, solver, report, run)?;
         let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
-        // The norm does not act on the mean of the values.
+        // The norm is not to act on the mean of the values.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
         let centered = if mean == 0.0 { targets.clone() } else { targets.shifted(mean)? };
         let objective = Objective {
@@ -124,7 +124,7 @@ impl<'a> Machine<'_, 'a> {
         Ok((extension.scores(&values, n), extension, selected.temperature))
     }
 
-    /// ZᵀL^pZ (r, r) of a factor Z, where the solver or the choice of γ_A and γ_I takes it.
+    /// ZᵀL^pZ (r, r) of a factor Z, if the solver or the choice of γ_A and γ_I needs it.
     fn smooth_gram(
         &self,
         basis: &Basis<'_>,
@@ -144,7 +144,7 @@ impl<'a> Machine<'_, 'a> {
         smooth.map(Some)
     }
 
-    /// Notes the choices made for the kernel.
+    /// Records the choices made for the kernel.
     fn note(&self, basis: &Basis<'_>, report: &mut Report) {
         let (params, n_samples) = (self.params, self.features.n_rows());
         if let (Some(Kernel::Rbf { bandwidth }), None) = (basis.kernel, params.bandwidth) {
@@ -164,7 +164,7 @@ impl<'a> Machine<'_, 'a> {
         }
     }
 
-    /// γ_A and γ_I: given, chosen, or by rule.
+    /// γ_A and γ_I: given, chosen, or the defaults.
     fn select(
         &self,
         basis: &Basis<'_>,
@@ -218,7 +218,7 @@ impl<'a> Machine<'_, 'a> {
         present.len() > 1 && present.iter().all(|count| *count >= LABELS_PER_CLASS)
     }
 
-    /// Solves by one factorization, and Newton's method or the dual on its result.
+    /// Solves by one factorization, followed by Newton's method or the dual.
     fn factor(
         &self,
         objective: &Objective<'_>,
@@ -279,7 +279,7 @@ impl<'a> Machine<'_, 'a> {
         Ok(found.solution(coefficients, factor.is_none(), values))
     }
 
-    /// Solves by conjugate gradients; also returns the fitted targets, without those that were held back.
+    /// Solves by conjugate gradients; also returns the fitted targets, without those that were held out.
     fn iterate(
         &self,
         objective: &Objective<'_>,
@@ -290,7 +290,7 @@ impl<'a> Machine<'_, 'a> {
     ) -> Result<(Vec<Solution>, Targets)> {
         let params = self.params;
         let n = objective.gram.n();
-        // Values of a regression have no signs to become stable.
+        // Signs of a regression mean nothing, so stable signs cannot stop it.
         let kind = if self.is_regression { Stopping::Gradient } else { params.stopping };
         let needs_validation = matches!(kind, Stopping::Validation | Stopping::Mixed);
         let (fitted, validation) = match options.validation {
@@ -310,7 +310,7 @@ impl<'a> Machine<'_, 'a> {
             every: params.check_every.unwrap_or_else(|| Rule::typical_interval(n)),
             stability_tol: params.stability_tol,
             tol: params.tol,
-            // Where all rows have labels, the signs of the fitted ones are watched.
+            // If all rows are labeled, the signs of the fitted ones are monitored.
             unlabeled: if unlabeled.is_empty() { fitted.rows() } else { &unlabeled },
             validation: validation.as_ref(),
         };
@@ -320,7 +320,7 @@ impl<'a> Machine<'_, 'a> {
         Ok((solutions, fitted))
     }
 
-    /// Notes how the slowest and the least exact of the problems went.
+    /// Records the slowest and the least accurate problem.
     fn note_solve(&self, solver: KernelSolver, solutions: &[Solution], report: &mut Report) {
         let residual = solutions.iter().map(|s| s.residual).fold(0.0, f64::max);
         let converged = solutions.iter().all(|s| s.converged);
@@ -379,7 +379,7 @@ impl<'a> Machine<'_, 'a> {
     }
 }
 
-/// α (n) and b of each problem, of a machine that keeps all rows of the fit; none of another.
+/// α (n) and b of each problem, if the machine keeps all rows of the fit; else none.
 fn start_of(start: &KernelExtension<'_>, gram: &Gram<'_>, problems: usize) -> Option<Vec<(Vec<f64>, f64)>> {
     let (coefficients, bias) = (start.coefficients(), start.bias());
     let is_of_rows = matches!(gram, Gram::Matrix(_)) && coefficients.n_rows() == gram.n() && bias.len() == problems;
@@ -387,7 +387,7 @@ fn start_of(start: &KernelExtension<'_>, gram: &Gram<'_>, problems: usize) -> Op
     is_of_rows.then(|| bias.iter().enumerate().map(|(at, bias)| (column(at), *bias)).collect())
 }
 
-/// Refuses a factorization for which there is no room.
+/// Returns an error for a factorization that exceeds the memory.
 fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
     let dense = if has_graph { n.saturating_mul(n) } else { 0 };
     let bytes = (dense.saturating_add(2 * l.saturating_mul(n + l)) as u64).saturating_mul(8);
@@ -395,7 +395,7 @@ fn check_memory(n: usize, l: usize, has_graph: bool) -> Result<()> {
     lapwing_data::check_memory(&what, bytes, "take the solver cg, or landmarks")
 }
 
-/// γ_A·I + γ_I·ZᵀL^pZ (r, r), from the second.
+/// γ_A·I + γ_I·ZᵀL^pZ (r, r), from ZᵀL^pZ.
 fn norm_of(rank: usize, smooth_gram: Option<Matrix>, objective: &Objective<'_>) -> Matrix {
     let mut norm = smooth_gram.unwrap_or_else(|| Matrix::filled(rank, rank, 0.0));
     norm.values_mut().iter_mut().for_each(|value| *value *= objective.graph_reg);
@@ -403,7 +403,7 @@ fn norm_of(rank: usize, smooth_gram: Option<Matrix>, objective: &Objective<'_>) 
     norm
 }
 
-/// f (n) of coefficients of rows, or of the columns of a factor.
+/// f (n) from coefficients of rows, or of the columns of a factor.
 fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &Run) -> Result<Vec<f64>> {
     let mut values = vec![0.0; gram.n()];
     match factor {
@@ -413,7 +413,7 @@ fn values(gram: &Gram<'_>, factor: Option<&Factor>, coefficients: &[f64], run: &
     Ok(values)
 }
 
-/// Rows below n that are not among `rows`, which ascend.
+/// Rows below n that are not among `rows`, which are ascending.
 fn without(n: usize, rows: &[u32]) -> Vec<u32> {
     let mut rest = rows.iter().peekable();
     (0..n as u32).filter(|row| rest.next_if_eq(&row).is_none()).collect()

@@ -1,25 +1,25 @@
-//! Laplacian SVM and Laplacian regularized least squares: kernel machines that are smooth over a graph of all rows, labeled
-//! or not, and label new rows by themselves (Melacci & Belkin, Laplacian support vector machines trained in the primal, JMLR
+//! Laplacian SVM and Laplacian regularized least squares: kernel machines that are smooth over a graph of all rows, labeled and
+//! unlabeled, and that label new rows directly (Melacci & Belkin, Laplacian support vector machines trained in the primal, JMLR
 //! 12, 2011).
 //!
 //! ```text
 //! min over α, b of ½·[Σ over labeled i of cᵢ·loss(yᵢ, fᵢ + b) + γ_A·αᵀKα + γ_I·fᵀL^p f],   f = K·α
 //! ```
 //!
-//! with the squared hinge max(0, 1 − y·o)² or squares (o − y)², one class against the rest. No factors of 1/l or 1/n: γ_A and
-//! γ_I are those of the paper. Solved by Newton's method on matrices of labeled rows (`newton.rs`), by preconditioned
-//! conjugate gradients that stop when labels do (`pcg.rs`), or, with the hinge itself, in the dual (`dual.rs`). γ_I = 0 leaves
-//! the machine of the labeled rows alone, on which alone it is fitted.
+//! The loss is the squared hinge max(0, 1 − y·o)² or squares (o − y)², one class against the rest. There are no factors 1/l or
+//! 1/n: γ_A and γ_I are those of the paper. Solvers are Newton's method on matrices of labeled rows (`newton.rs`), preconditioned
+//! conjugate gradients that stop once labels are stable (`pcg.rs`), and, for the hinge itself, the dual (`dual.rs`). With γ_I = 0
+//! the machine is fitted on the labeled rows alone.
 //!
-//! Departures from the paper: the bias has an equation of its own, exact for every Laplacian, where the paper's takes L·1 = 0;
-//! Newton steps are on the labeled rows after one factorization, for all classes; γ_A and γ_I can be chosen by
-//! cross-validation (`select.rs`); with landmarks, K is a factor Z·Zᵀ and nothing of size n² is formed.
+//! Departures from the paper: the bias has an equation of its own, exact for every Laplacian, while the paper's takes L·1 = 0;
+//! Newton steps are on the labeled rows after one factorization, for all classes; γ_A and γ_I can be chosen by cross-validation
+//! (`select.rs`); with landmarks, K is a factor Z·Zᵀ and no matrix of size n² is formed.
 //!
 //! Cost: O(n²·d) for the Gram matrix, half of it stored (n²·2 bytes in single precision, n²·4 in double); Newton ⅔·n³ once;
 //! conjugate gradients n² per iteration and problem, usually √n iterations; with k landmarks O(n·k·(d + k)) in all and 4·n·k
 //! bytes. Everything is parallel over blocks of fixed size, whose sums are added in order: results do not depend on threads.
 //!
-//! For labels on the rows of the fit alone, [`Harmonic`](crate::Harmonic) is cheaper.
+//! [`Harmonic`](crate::Harmonic) is cheaper, for labels on the rows of the fit alone.
 
 mod basis;
 mod dual;
@@ -60,14 +60,14 @@ pub(crate) const LAPSVM: &str = "lapsvm";
 /// Name of the method with squares.
 pub(crate) const LAPRLS: &str = "laprls";
 
-/// Laplacian SVM or Laplacian regularized least squares: parameters, checked.
+/// Laplacian SVM or Laplacian regularized least squares with validated parameters.
 ///
 /// # Example
 /// ```
 /// use lapwing_data::{Features, Labels, Run, Targets};
 /// use lapwing_models::{LapSvm, LapSvmParams, Method, Problem};
 ///
-/// // Two rows of points, one label each: the kernel alone would cut between the labels, the graph follows the rows.
+/// Two rows of points, one label each: the kernel alone would cut between the labels, the graph follows the rows.
 /// let points: Vec<f64> = (0..40).flat_map(|i| [f64::from(i % 20), if i < 20 { 0.0 } else { 4.0 }]).collect();
 /// let features = Features::from_f64(40, 2, points)?;
 /// let labels = Labels::from_integers((0..40).map(|i| match i { 0 => Some(0), 39 => Some(1), _ => None }));
@@ -95,21 +95,21 @@ pub struct LapSvm {
 pub struct ValidationSet<'v, 'a> {
     /// Features (v, d).
     pub features: &'v Features<'a>,
-    /// Their labels, as those of the fit: rows without one are left out.
+    /// Their labels, in the form of those of the fit; rows without one are left out.
     pub targets: &'v Targets,
 }
 
-/// Optional inputs of a fit beside its problem.
+/// Optional inputs of a fit besides its problem.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FitOptions<'v, 'a> {
-    /// The validation set by which conjugate gradients stop; default: some labels are held back.
+    /// The validation set by which conjugate gradients stop; default: some labels are held out.
     pub validation: Option<ValidationSet<'v, 'a>>,
-    /// A machine from which conjugate gradients start, where it keeps a coefficient for every row of this fit; default: from
+    /// A machine from which conjugate gradients start, if it keeps a coefficient for every row of this fit; default: start at
     /// zero.
     pub start: Option<&'v KernelExtension<'a>>,
 }
 
-/// A fit before it is decided.
+/// A fit before the decision rule.
 struct Trained<'a> {
     /// Values of all problems at every row (n, k), bias included.
     scores: Matrix,
@@ -118,7 +118,7 @@ struct Trained<'a> {
     temperature: Option<f64>,
 }
 
-/// An error about the width of the graph's weights names it `graph_bandwidth`: `bandwidth` is that of the kernel.
+/// Renames `bandwidth` to `graph_bandwidth` in an error about the graph's weights: `bandwidth` is that of the kernel.
 fn of_graph(error: Error) -> Error {
     match error {
         Error::Param { name, value, expected } if name == "bandwidth" => {
@@ -142,7 +142,7 @@ impl LapSvm {
     /// With squares: Laplacian regularized least squares, for classes and values.
     ///
     /// # Errors
-    /// As [`LapSvm::new`]; [`Error::Param`] for the dual, which is one of the hinge.
+    /// As [`LapSvm::new`]; [`Error::Param`] for the dual solver, which needs the hinge.
     pub fn least_squares(params: LapSvmParams, graph: GraphParams) -> Result<Self> {
         if params.solver == KernelSolver::Dual {
             return Err(Error::param("solver", "dual", "auto, newton or cg: least squares need no dual"));
@@ -150,7 +150,7 @@ impl LapSvm {
         Ok(Self { loss: LossKind::Squares, ..Self::new(params, graph)? })
     }
 
-    /// Labels every row, with what conjugate gradients stop by and start from.
+    /// Labels every row; `inputs` decide when conjugate gradients stop and where they start.
     ///
     /// # Errors
     /// As [`Method::fit`]; [`Error::Shape`] for validation rows that do not fit.
@@ -168,7 +168,7 @@ impl LapSvm {
     /// Values for every row of a regression, by least squares: `problem.targets` has one column.
     ///
     /// # Errors
-    /// As [`Method::fit`]; [`Error::Param`] for the hinge, which is a loss of classes.
+    /// As [`Method::fit`]; [`Error::Param`] for the hinge, which is a loss for classes only.
     pub fn regress<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<FittedRegression<'a>> {
         let mut fitting = Fitting::regression(self.name(), problem, run)?;
         if self.loss != LossKind::Squares {
@@ -197,7 +197,7 @@ impl LapSvm {
             return Err(Error::param("kernel", "precomputed", expected));
         }
         let affinity = fitting.described_graph(&self.graph).map_err(of_graph)?;
-        // The normalized Laplacian has no unit. The combinatorial one has that of the weights, which it needs.
+        // The normalized Laplacian has no unit. The combinatorial one has the unit of the weights, so the weights stay.
         let moderate = affinity.graph.moderate();
         if moderate.is_some() && self.params.laplacian == LaplacianKind::Combinatorial {
             let reason = "weights reach beyond 2^300 or below 2^-300; scale them, or take the normalized Laplacian";
@@ -212,7 +212,7 @@ impl LapSvm {
         Ok(Trained { scores, extension, graph: affinity.into_built(), temperature })
     }
 
-    /// The fit without a graph: only rows with a label take part.
+    /// The fit without a graph, on labeled rows only.
     fn supervised<'a>(
         &self,
         features: &Features<'a>,

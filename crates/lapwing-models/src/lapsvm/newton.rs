@@ -1,16 +1,17 @@
-//! Newton's method on matrices of labeled rows, or of weights: whatever n is.
+//! Newton's method on matrices of labeled rows, or of weights, whose sizes do not depend on n.
 //!
 //! With G = γ_A·I + γ_I·L^p·K, M = G⁻¹·Jᵀ (n, l) and Q = J·K·M (l, l), symmetric and positive semidefinite, the coefficients are
-//! α = M·ρ, and J = ½·[loss(Q·ρ + b) + ρᵀQρ]: a machine on the labeled rows alone, with Q for a kernel. A step solves
+//! α = M·ρ, and the objective is ½·[loss(Q·ρ + b) + ρᵀQρ]: that of a machine on the labeled rows alone, with Q as kernel. A step
+//! solves
 //!
 //! ```text
 //! [ 0   1ᵀ          ] [ b ]   [ 0    ]
 //! [ 1   A⁻¹ + Q_EE  ] [ ρ ] = [ A⁻¹t ]    on the error vectors E, of weights A = diag(a)
 //! ```
 //!
-//! (Melacci & Belkin 2011, eq. 11, after eliminating the unlabeled rows; the bias equation is that of J itself, so that any
-//! Laplacian will do). M and Q serve all problems. Where K = Z·Zᵀ has fewer columns than there are labels, the same is done
-//! for the weights w of f = Z·w, with γ_A·I + γ_I·ZᵀL^pZ for the norm. One factorization, and a few small ones for each problem.
+//! (Melacci & Belkin 2011, eq. 11, after eliminating the unlabeled rows; the bias equation is that of the objective itself, valid
+//! for any Laplacian). M and Q serve all problems. If K = Z·Zᵀ has fewer columns than there are labels, the unknowns are the
+//! weights w of f = Z·w instead, with γ_A·I + γ_I·ZᵀL^pZ for the norm. One factorization, and a few small ones for each problem.
 
 use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_solve::Lu;
@@ -21,26 +22,27 @@ use super::gram::{Gram, products, symmetrized};
 use super::loss::{Active, Loss};
 use super::objective::{Objective, Solution};
 
-/// Columns of the Gram matrix that are fetched at a time, and how many of them are smoothed: a block that caches hold.
+/// Columns of the Gram matrix that are fetched together, and of these the number smoothed together: a block that fits the caches.
 pub(super) const FETCHED: usize = 512;
 pub(super) const SMOOTHED: usize = 32;
-/// Rows for each labeled one from which M is refined: its products with K are then few beside the factorization.
+/// M is refined if there are at least so many rows for each labeled one: its products with K then cost little beside the
+/// factorization.
 const REFINED_SHARE: usize = 8;
-/// Most steps; they end after a handful.
+/// Most steps; a handful is usual.
 const MOST_STEPS: usize = 200;
 
-/// Where Newton's method runs: c are numbers (k) that o = outputs(c) + b at the labeled rows depends on linearly.
+/// The unknowns of Newton's method: numbers c (k), and a linear map to the outputs o = outputs(c) + b at the labeled rows.
 pub(super) trait Space {
     /// Values at the labeled rows (l), without bias.
     fn outputs(&self, c: &[f64]) -> Vec<f64>;
-    /// The inner product that belongs to the norm: its square is γ_A·αᵀKα + γ_I·fᵀL^p f.
+    /// The inner product of the norm: its square is γ_A·αᵀKα + γ_I·fᵀL^p f.
     fn inner(&self, a: &[f64], b: &[f64]) -> f64;
     /// The minimizer of the quadratic model whose terms are `active`, and its bias.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
     fn minimizer(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)>;
-    /// Numbers c.
+    /// Number of unknowns c.
     fn dimension(&self) -> usize;
 }
 
@@ -72,7 +74,7 @@ pub(super) fn newton(space: &dyn Space, loss: &Loss, has_bias: bool, n_labeled: 
         let (new_active, squares) = loss.at(&shifted(&new_values, new_bias));
         let reached = 0.5 * (squares + space.inner(&new, &new));
         let is_exact = new_active == active;
-        // A full step that does not descend would turn in circles: stop on the way, where it is lowest.
+        // A full step that does not descend would cycle: the line search stops at the lowest point along it.
         if is_exact || reached <= objective * (1.0 + 1e-12) {
             (c, bias, values, active) = (new, new_bias, new_values, new_active);
             (objective, _) = (reached, curve.push(reached));
@@ -99,7 +101,7 @@ pub(super) fn newton(space: &dyn Space, loss: &Loss, has_bias: bool, n_labeled: 
     Ok(Found { c, bias, objective, n_iter: MOST_STEPS, converged: false, curve })
 }
 
-/// A system that is singular in double precision, in the words of who chose it.
+/// The error for a system that is singular in double precision, in terms of the parameters.
 pub(super) fn ill_posed(error: Error) -> Error {
     match error {
         Error::Param { name, .. } if name == "matrix" => {
@@ -129,17 +131,17 @@ fn bordered(h: Vec<f64>, ones: &[f64], y: &[f64], corner: f64, beta: f64, run: &
     Ok((x, bias))
 }
 
-/// Q (l, l) and, row by row, the coefficients that belong to each labeled row: α or w = Σ ρᵢ·Mᵢ.
+/// Q (l, l) and, as rows, the coefficients of each labeled row: α or w = Σ ρᵢ·Mᵢ.
 pub(super) struct Resolvent {
     pub q: Matrix,
     m: Vec<f64>,
 }
 
 impl Resolvent {
-    /// The resolvent of a Gram matrix: by one factorization of G (n, n), or none where nothing is smoothed.
+    /// The resolvent of a Gram matrix: by one factorization of G (n, n), or none if nothing is smoothed.
     ///
     /// # Errors
-    /// Errors of blocks that are made anew; [`Error::Interrupted`].
+    /// Errors of blocks that are computed; [`Error::Interrupted`].
     pub fn new(objective: &Objective<'_>, run: &Run) -> Result<Self> {
         let Gram::Matrix(gram) = objective.gram else {
             return Err(Error::Internal { reason: "a factor has a resolvent of its own".into() });
@@ -181,7 +183,7 @@ impl Resolvent {
         Ok(Self { q, m })
     }
 
-    /// The resolvent of a factor, with the Cholesky-like inverse of its norm: M = (γ_A·I + γ_I·S)⁻¹·Z_lᵀ.
+    /// The resolvent of a factor, by the inverse of its norm: M = (γ_A·I + γ_I·S)⁻¹·Z_lᵀ.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -203,8 +205,7 @@ impl Resolvent {
     }
 }
 
-/// A step of iterative refinement: M ← M + G⁻¹·(Jᵀ − G·M), with the residual by the operators themselves, a few columns at a
-/// time.
+/// A step of iterative refinement: M ← M + G⁻¹·(Jᵀ − G·M), with the residual from products with K and L, a few columns at a time.
 fn refine(lu: &Lu, objective: &Objective<'_>, m: &mut [f64], run: &Run) -> Result<()> {
     let n = objective.gram.n();
     for (part, labeled) in m.chunks_mut(SMOOTHED * n).zip(objective.labeled.chunks(SMOOTHED)) {
@@ -294,7 +295,7 @@ impl Space for Weights<'_> {
 
     fn minimizer(&self, active: &Active, has_bias: bool, run: &Run) -> Result<(Vec<f64>, f64)> {
         let rank = self.norm.n_rows();
-        // ZᵀAZ and what goes with it, over the error vectors.
+        // ZᵀAZ and its right-hand sides, over the error vectors.
         let mut h = self.norm.values().to_vec();
         let mut roots = Vec::new();
         let (mut y, mut ones, mut corner, mut beta) = (vec![0.0; rank], vec![0.0; rank], 0.0, 0.0);

@@ -10,10 +10,10 @@ use super::smoothness::Smoothness;
 /// Numbers that are added up as one block, whatever the number of threads.
 const BLOCK: usize = 8192;
 
-/// The problem but for its losses.
+/// All of the problem except its losses.
 pub(super) struct Objective<'o> {
     pub gram: &'o Gram<'o>,
-    /// L^p; none where γ_I = 0.
+    /// L^p; none if γ_I = 0.
     pub smoothness: Option<&'o Smoothness<'o>>,
     /// Labeled rows (l).
     pub labeled: &'o [u32],

@@ -1,9 +1,9 @@
 //! Preconditioned conjugate gradients on the primal problem, with exact line search (Melacci & Belkin 2011, algorithm 1).
 //!
-//! The preconditioner is the Gram matrix. Of the gradient K·g, the vector g = r + γ_A·α + γ_I·L·f needs no product, and K·d follows
-//! from the recurrence of the direction d. An iteration takes one product with K, for all problems at once, and one with L;
-//! problems that have stopped leave the block. Memory besides: nine vectors of n numbers for each problem, and two for each that
-//! still iterates.
+//! The preconditioner is the Gram matrix. The gradient is K·g, and the vector g = r + γ_A·α + γ_I·L·f needs no product; K·d
+//! follows from the recurrence of the direction d. An iteration takes one product with K, for all problems at once, and one with
+//! L; problems that have stopped leave the block. Memory besides: nine vectors of n numbers for each problem, and two for each
+//! that still iterates.
 //!
 //! f = K·α, h = L·f and K·d are recurrences; f and h are recomputed every fifty iterations, so that rounding does not accumulate.
 //! Directions are those of Polak and Ribière, restarted from the gradient when their factor would be negative.
@@ -19,7 +19,7 @@ use super::stopping::{Memory, Rule, Standing};
 
 /// Relative gradient at which an iteration without a descent direction counts as converged.
 const STALLED: f64 = 1e-3;
-/// Iterations after which f is recomputed.
+/// Iterations after which f and h are recomputed.
 const RENEW: usize = 50;
 
 /// State of the iteration for one problem.
@@ -117,7 +117,7 @@ pub(super) fn solve(
 }
 
 /// Whether almost no unlabeled row changed its class, that of the highest value, since the last check; false at the first check.
-/// True for a single problem, whose classes are the sides.
+/// Always true for a single problem, because its sides are the classes.
 fn has_settled(columns: &[Column<'_>], rule: &Rule<'_>, classes: &mut Vec<u32>, run: &Run) -> bool {
     if columns.len() == 1 {
         return true;
@@ -144,7 +144,7 @@ fn begin(objective: &Objective<'_>, columns: &mut [Column<'_>], run: &Run) -> Re
     check_definite(columns)
 }
 
-/// Refuses a matrix that is not positive semidefinite.
+/// Returns an error for a matrix that is not positive semidefinite.
 fn check_definite(columns: &[Column<'_>]) -> Result<()> {
     if columns.iter().any(|column| column.is_indefinite) {
         return Err(Error::not_positive_definite("the Gram matrix", None, "give the Gram matrix of a kernel"));
@@ -194,7 +194,7 @@ fn smooth<'p>(
 ) -> Result<()> {
     let mut going: Vec<&mut Column<'p>> = columns.iter_mut().filter(|column| !column.is_done).collect();
     let s = going.len();
-    // Row-major: the numbers of a row are side by side.
+    // Row-major: the numbers of a row are consecutive.
     let mut block = vec![0.0; s * smoothness.n()];
     for (at, column) in going.iter().enumerate() {
         block[at..].iter_mut().step_by(s).zip(from(column)).for_each(|(out, value)| *out = *value);
@@ -277,8 +277,7 @@ impl<'p> Column<'p> {
         let curvature = ambient * dot(&self.d, &self.kd) + graph * dot(&self.kd, &self.lkd);
         let s = self.loss.step(&o, &q, slope, curvature);
         if s <= 0.0 {
-            // The direction descends by no more than rounding: the iteration ends, and counts as converged if the gradient is
-            // small.
+            // The direction descends by rounding only: the iteration ends, and counts as converged if the gradient is small.
             (self.is_done, self.converged) = (true, self.residual() < STALLED);
             return;
         }

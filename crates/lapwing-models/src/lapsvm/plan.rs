@@ -13,7 +13,7 @@ use crate::harmonic::{PlannedGraph, plan_graph};
 use crate::resident::{Program, base_bytes, double_panels};
 use crate::{Plan, PlanStep, ProblemSize};
 
-/// Blocks of columns while L^p·Z is made, a panel at a time: the panel and what the Laplacian makes of it.
+/// Blocks of columns while L^p·Z is computed a panel at a time: the panel and its product with the Laplacian.
 const PANEL_BLOCKS: usize = 2;
 
 pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSize) -> Plan {
@@ -48,28 +48,28 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     let labeled = size.n_labeled.max(1);
     let smooth = |rank: usize| smooth_bytes(n, rank, size.threads);
     if !is_supervised && rank > 0 && rank <= MOST_WEIGHTS {
-        // Three vectors besides, as measured.
+        // Three more vectors, as measured.
         step("smooth", gram + smooth(rank) + 24 * n);
     }
     if params.ambient_reg.is_none() || params.graph_reg.is_none() {
-        // Columns of the Gram matrix and their factor, or the factor that is there.
+        // Columns of the Gram matrix and their factor, or the existing factor.
         let (own, columns) = if rank > 0 && rank <= MOST_RANK { (0, rank) } else { (4 * n, n_columns(n)) };
         let l = labeled.min(MOST_LABELS);
-        // Left out one by one: eigenvectors, the labeled rows in them twice, and Q with its factor and inverse.
+        // Leaving labels out one by one: eigenvectors, their labeled rows twice, and Q with its factor and inverse.
         let left_out = 8 * (3 * columns * columns + 3 * l * columns + 4 * l * l);
         let compressed = if own > 0 { 8 * n * columns + nystrom_bytes(n, columns, 4 * n, size.threads) } else { 0 };
         let smoothed = if is_supervised || own == 0 { 0 } else { smooth(columns) };
-        // Six vectors of every problem beside a matrix in tiles, as measured.
+        // Six vectors of every problem besides a matrix in tiles, as measured.
         let vectors = if own > 0 { 48 * n * problems } else { 0 };
         step("select", gram + vectors + compressed.max(own * columns + smoothed.max(left_out)));
     }
-    // Sixteen shares of a product, and the vectors of every problem.
+    // Sums of the sixteen parts of a product, and the vectors of every problem.
     let iteration = (16 + 11) * 8 * n * problems;
     let solve = match chosen_solver(params, storage, n, d) {
         KernelSolver::Newton | KernelSolver::Dual if rank > 0 => {
             8 * (3 * rank * rank + 2 * labeled * rank + 2 * labeled * labeled) + 8 * 4 * n
         }
-        // M, Q, and a system of as many equations twice.
+        // M, Q, and two copies of a system of as many equations.
         KernelSolver::Newton | KernelSolver::Dual if is_supervised => 8 * 4 * n * n,
         KernelSolver::Newton | KernelSolver::Dual => {
             8 * (labeled * n + (n * n + FETCHED.min(n) * n + 3 * SMOOTHED * n).max(labeled * (n + 3 * labeled)))
@@ -79,20 +79,20 @@ pub(super) fn plan(params: &LapSvmParams, graph: &GraphParams, size: &ProblemSiz
     step("solve", gram + solve);
     let kept = if rank > 0 { 0 } else { 8 * n * problems };
     step("decide", gram + kept + 2 * 8 * rows * c + 48 * rows);
-    // Checked, searched, and made similarities of.
+    // Copies for the checks, the search and the similarities.
     let passes = if size.n_edges.is_some() || is_supervised { 3 } else { 5 };
     Plan::from_steps(rows, n_edges, passes, steps)
 }
 
-/// Bytes of ZᵀL^pZ (r, r) while it is made: a panel of columns, sums of the shares of the rows, and for each thread a block of rows
-/// in double precision.
+/// Bytes for computing ZᵀL^pZ (r, r): a panel of columns, sums of the parts of the rows, and for each thread a block of rows in
+/// double precision.
 fn smooth_bytes(n: usize, rank: usize, threads: usize) -> usize {
     let width = PANEL.min(rank);
     let rows = BLOCK_ROWS.min(n.div_ceil(SHARES));
     8 * (PANEL_BLOCKS * n * width + SHARES * rank * width + 2 * rank * rank + threads * rows * rank)
 }
 
-/// Bytes of a factor of so many columns while it is made: the kernel of its landmarks, eigenvectors and what those are found in;
+/// Bytes for computing a factor of this number of columns: first the kernel of its landmarks, eigenvectors and their scratch;
 /// then a factor of `row_bytes` for each column, the map, and for each thread similarities and products of a block of rows.
 fn nystrom_bytes(n: usize, columns: usize, row_bytes: usize, threads: usize) -> usize {
     let blocks = 2 * 8 * threads.min(n.div_ceil(BLOCK_ROWS)) * BLOCK_ROWS.min(n) * columns;

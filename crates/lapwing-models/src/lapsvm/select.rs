@@ -1,14 +1,14 @@
-//! Choosing γ_A and γ_I by leaving one label out, for the price of one eigenproblem.
+//! Choosing γ_A and γ_I by leaving one label out, at the cost of one eigenproblem.
 //!
-//! On the span of some columns of the Gram matrix (Nyström), K ≈ Z·Zᵀ and ZᵀL^pZ = U·Θ·Uᵀ, so that for every pair
+//! On the span of some columns of the Gram matrix (Nyström), K ≈ Z·Zᵀ and ZᵀL^pZ = U·Θ·Uᵀ, so that for every pair (γ_A, γ_I)
 //!
 //! ```text
 //! Q = B·(γ_A·I + γ_I·Θ)⁻¹·Bᵀ,   B = Z_l·U (l, r)
 //! ```
 //!
 //! needs no further eigenproblem. The least-squares machine without label i has the value yᵢ − ρᵢ / Pᵢᵢ at row i, where P is the
-//! inverse of A⁻¹ + Q (its part orthogonal to 1 if there is a bias) and ρ = P·y: exact, for all classes at once. Machines of either
-//! loss take the γ chosen this way. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each of the pairs.
+//! inverse of A⁻¹ + Q (its part orthogonal to 1 if there is a bias) and ρ = P·y. This is exact, for all classes at once. Machines
+//! with either loss use the γ chosen this way. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each pair.
 
 use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
 use lapwing_solve::Lu;
@@ -24,7 +24,7 @@ use crate::harmonic::fitted_temperature;
 use crate::held_out::choose;
 use crate::labeling::largest;
 
-/// Columns of the Gram matrix that stand for all, at most and at least; between, [`HELD`] numbers of them are held.
+/// Least and most columns of the Gram matrix that represent it; in between, as many as hold [`HELD`] numbers.
 const COLUMNS: std::ops::RangeInclusive<usize> = 64..=400;
 const HELD: usize = 50_000_000;
 /// Most columns of a factor whose eigenproblem is solved.
@@ -34,11 +34,11 @@ pub(super) const MOST_LABELS: usize = 1000;
 /// Eigenvalues of the columns' kernel below this share of the largest are left out.
 const RCOND: f64 = 1e-7;
 
-/// The values that are tried, in the units of [`Units`].
+/// The candidates, in the units of [`Units`].
 pub(super) const AMBIENT: [f64; 5] = [1e-6, 1e-4, 1e-2, 0.1, 1.0];
 pub(super) const GRAPH: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 100.0];
 
-/// The defaults that choices are multiples of.
+/// The units of the candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     /// Mean of k(x, x).
@@ -47,19 +47,19 @@ pub(super) struct Units {
     pub graph: f64,
 }
 
-/// The data that γ_A and γ_I are chosen for.
+/// The data by which γ_A and γ_I are chosen.
 pub(super) struct Question<'q> {
     pub gram: &'q Gram<'q>,
     pub smoothness: Option<&'q Smoothness<'q>>,
-    /// ZᵀL^pZ, where the Gram matrix is a factor and it is known.
+    /// ZᵀL^pZ, if the Gram matrix is a factor and this is known.
     pub smooth_gram: Option<&'q Matrix>,
     pub targets: &'q Targets,
     pub has_bias: bool,
     pub is_regression: bool,
     pub units: Units,
-    /// γ_A and γ_I where they are given.
+    /// γ_A and γ_I if given.
     pub given: (Option<f64>, Option<f64>),
-    /// The default, which is kept unless another pair is better by more than a standard error.
+    /// The default, which stays unless another pair is better by more than a standard error.
     pub default: (f64, f64),
 }
 
@@ -67,11 +67,11 @@ pub(super) struct Question<'q> {
 pub(super) struct Selected {
     pub ambient_reg: f64,
     pub graph_reg: f64,
-    /// Temperature of scores, fitted on values of rows whose label was left out.
+    /// Temperature of scores, fitted on the left-out values.
     pub temperature: Option<f64>,
 }
 
-/// One pair.
+/// A candidate pair.
 struct Trial {
     regs: (f64, f64),
     /// Values of each row without its own label (l, columns).
@@ -80,7 +80,7 @@ struct Trial {
     losses: Vec<f64>,
 }
 
-/// Chooses what is not given.
+/// Chooses the parameters that are not given.
 ///
 /// # Errors
 /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
@@ -88,7 +88,7 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     let (rows, targets) = drawn(question.targets, run)?;
     let spectrum = Spectrum::new(question, &rows, run)?;
     let y = signed(&targets, question.is_regression);
-    // A class without a label is never chosen.
+    // A class without a label is never predicted.
     let mean = targets.mean();
     let classes: Vec<usize> = (0..mean.len()).filter(|&class| mean[class] > 0.0).collect();
     let choices = |given: Option<f64>, all: &[f64], unit: f64, default: f64| match given {
@@ -128,7 +128,7 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
     Ok(Selected { ambient_reg, graph_reg, temperature })
 }
 
-/// The labeled rows that are left out one by one: all, or some that are drawn.
+/// The labeled rows that are left out one by one: all, or a random sample.
 fn drawn(targets: &Targets, run: &Run) -> Result<(Vec<u32>, Targets)> {
     let l = targets.rows().len();
     if l <= MOST_LABELS {
@@ -204,7 +204,7 @@ pub(super) fn is_small(factor: &Factor) -> bool {
     factor.rank() <= MOST_RANK
 }
 
-/// Columns that stand for all of n rows.
+/// Number of columns that represent all of n rows.
 pub(super) fn n_columns(n: usize) -> usize {
     (HELD / n.max(1)).clamp(*COLUMNS.start(), *COLUMNS.end()).min(n)
 }
@@ -230,7 +230,7 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
     Factor::nystrom(similarities, n, &map, run)
 }
 
-/// Values at each row of the machine that did not see its label (l, columns).
+/// Values at each row of the machine fitted without its label (l, columns).
 fn leave_one_out(mut q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
     let (l, c) = (y.n_rows(), y.n_cols());
     (0..l).for_each(|at| q.row_mut(at)[at] += weights[at].recip());

@@ -52,13 +52,13 @@ impl<'g> Smoothness<'g> {
         Ok(())
     }
 
-    /// Y ← L·X; X is scaled on the way.
+    /// Y ← L·X; scales X in place.
     fn once(&self, x: &mut [f64], y: &mut [f64], s: usize) {
         let Some(scale) = &self.scale else {
             self.laplacian.product(x, y, s);
             return;
         };
-        // For a node without edges D^(−1/2)·(D − W)·D^(−1/2) has 0, where I − … has 1.
+        // For a node without edges, D^(−1/2)·(D − W)·D^(−1/2) is 0 but I − D^(−1/2)·W·D^(−1/2) is 1.
         let alone: Vec<(usize, Vec<f64>)> = (0..scale.len())
             .filter(|&row| scale[row] == 0.0)
             .map(|row| (row, x[row * s..(row + 1) * s].to_vec()))

@@ -1,43 +1,43 @@
-//! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): long before the gradient vanishes, labels no longer
-//! change (algorithms 2 and 3). Checks cost a look at f, and for rows beyond the fit v·n multiplications.
+//! When conjugate gradients stop (Melacci & Belkin 2011, section 4.1): labels become stable long before the gradient vanishes
+//! (algorithms 2 and 3). A check costs one pass over f, and v·n multiplications for rows beyond the fit.
 //!
-//! Departure from the paper: labels count as stable only once the objective has stopped falling too, and the classes that all
-//! problems decide together hardly change. Where one of many classes is set against the rest, nearly all rows are on one side from
-//! the first iteration on, and never change it.
+//! Departure from the paper: labels count as stable only if the objective has stopped falling too, and the classes decided by all
+//! problems together hardly change. With one of many classes against the rest, nearly all rows are on one side from the first
+//! iteration on and never change it.
 
 use lapwing_data::Run;
 use rayon::prelude::*;
 
 use super::params::Stopping;
 
-/// Share of itself by which the objective may still fall between two checks of stable labels. On newsgroups with 5 labels of each
-/// of 20 classes it fell by 40 % or more where no row changed sides any longer, and by 2 % when the accuracy was there; on digits 3
-/// and 8 by 0.02 % at the first check that can stop.
+/// Share by which the objective may still fall between two checks of stable labels. On newsgroups with 5 labels of each of 20
+/// classes, it fell by 40 % or more while no row changed sides any longer, and by 2 % once the accuracy was final. On digits 3
+/// and 8 it fell by 0.02 % at the first check that can stop.
 pub(super) const FALLING: f64 = 0.02;
 
-/// Labels that only the stopping rule may look at.
+/// Labels that only the stopping rule uses.
 pub(super) struct Validation {
     pub rows: ValidationRows,
     /// Whether each row (v) is of the positive class of each problem.
     pub signs: Vec<Vec<bool>>,
 }
 
-/// The place of the validation rows.
+/// Where the validation rows come from.
 pub(super) enum ValidationRows {
-    /// Rows of the fit whose labels were held back.
+    /// Rows of the fit whose labels were held out.
     Within(Vec<u32>),
-    /// Others, by their similarities to the rows of the fit (v, n).
+    /// Other rows, by their similarities to the rows of the fit (v, n).
     Beyond(Vec<f64>),
 }
 
-/// A rule, and what it looks at.
+/// A stopping rule and its inputs.
 pub(super) struct Rule<'r> {
     pub kind: Stopping,
     /// Iterations between two checks.
     pub every: usize,
     /// Largest share of unlabeled rows that may change sides between checks of stable labels.
     pub stability_tol: f64,
-    /// Relative gradient that ends everything.
+    /// Relative gradient at which every iteration ends.
     pub tol: f64,
     /// Rows without a label.
     pub unlabeled: &'r [u32],
@@ -52,7 +52,7 @@ pub(super) struct Memory {
     error: Option<f64>,
 }
 
-/// Where a problem stands at a check.
+/// The state of a problem at a check.
 pub(super) struct Standing<'s> {
     /// α (n) and f (n).
     pub alpha: &'s [f64],
@@ -60,12 +60,12 @@ pub(super) struct Standing<'s> {
     pub bias: f64,
     /// J.
     pub objective: f64,
-    /// Whether the classes that all problems decide together have hardly changed since the last check.
+    /// Whether the classes decided by all problems together have hardly changed since the last check.
     pub has_settled: bool,
 }
 
 impl Rule<'_> {
-    /// The iterations between checks that the paper takes: √n / 2.
+    /// The paper's number of iterations between checks: √n / 2.
     pub fn typical_interval(n: usize) -> usize {
         (((n as f64).sqrt() / 2.0).round() as usize).max(1)
     }
@@ -74,17 +74,17 @@ impl Rule<'_> {
         self.kind != Stopping::Gradient && iteration.is_multiple_of(self.every)
     }
 
-    /// Whether so few unlabeled rows changed that labels count as stable.
+    /// Whether few enough unlabeled rows changed for labels to count as stable.
     pub fn is_few(&self, changed: usize) -> bool {
         (changed as f64) < self.stability_tol * self.unlabeled.len().max(1) as f64
     }
 
-    /// Whether so small a gradient ends a problem.
+    /// Whether the gradient is small enough to end a problem.
     pub fn is_flat(&self, residual: f64) -> bool {
         residual < self.tol
     }
 
-    /// Whether problem `number` ends here.
+    /// Whether problem `number` stops here.
     pub fn stops(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
         let stable = self.kind != Stopping::Validation && self.is_stable(at, memory, run);
         let no_better = self.kind != Stopping::Stability && self.is_no_better(number, at, memory, run);
@@ -111,7 +111,7 @@ impl Rule<'_> {
         !is_first && !falls && at.has_settled && self.is_few(changed)
     }
 
-    /// Whether not one more row of the validation set is right than at the last check.
+    /// Whether the number of correct validation rows has not risen since the last check.
     fn is_no_better(&self, number: usize, at: &Standing<'_>, memory: &mut Memory, run: &Run) -> bool {
         let Standing { alpha, f, bias, .. } = *at;
         let Some(validation) = self.validation else { return true };
@@ -131,7 +131,7 @@ impl Rule<'_> {
             }),
         };
         let error = wrong as f64 / v;
-        // Half a row, against rounding of shares.
+        // Half a row, to allow for rounding of shares.
         let stops = error > memory.error.unwrap_or(1.0) - 0.5 / v;
         memory.error = Some(error);
         stops

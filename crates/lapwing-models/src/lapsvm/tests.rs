@@ -1,4 +1,4 @@
-//! The machines against golden figures of another program, against each other, and by properties of exact solutions.
+//! The machines compared with golden results of another program, with each other, and with properties of exact solutions.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{Extension, Model};
 
 mod golden_machines;
 
-/// What tests look at: the positive class.
+/// The scores that tests compare: those of the positive class.
 struct Found {
     f: Vec<f64>,
     bias: f64,
@@ -98,7 +98,7 @@ fn objectives(fitted: &Fitted<'_>) -> Vec<f64> {
     fitted.report.parts["lapsvm"]["objective"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
 }
 
-/// The same objective, by Newton's method, by conjugate gradients run to the end, for three classes at once and with a bias.
+/// Newton's method and conjugate gradients run to the end minimize the same objective, for three classes at once and with a bias.
 #[test]
 fn solvers_agree_in_objective() {
     let problem = blob_problem(330, 4, 3);
@@ -142,7 +142,7 @@ fn results_do_not_depend_on_threads() {
     }
 }
 
-/// A Gram matrix that is stored, in either precision, made in every product, or given, is the same matrix.
+/// A Gram matrix that is stored in either precision, computed in every product, or given, is the same matrix.
 #[test]
 fn storages_agree() {
     let (features, graph, targets) = blob_problem(400, 4, 2);
@@ -162,7 +162,7 @@ fn storages_agree() {
     let precomputed = LapSvmParams { kernel: KernelKind::Precomputed, ..base };
     let found = fit(&precomputed, true, &given, &run(2));
     assert_close(found.labeling.scores.values(), stored.labeling.scores.values(), 1e-9, "given");
-    // New rows by similarities, or by features.
+    // New rows by similarities, and by features.
     let by_similarity = found.extension.as_ref().unwrap().extend(&given.0, &run(2)).unwrap();
     let by_features = stored.extension.as_ref().unwrap().extend(&problem.0, &run(2)).unwrap();
     assert_close(by_similarity.values(), by_features.values(), 1e-9, "new rows");
@@ -187,7 +187,7 @@ fn sparse_rows_are_the_same_rows() {
     }
 }
 
-/// With every row a landmark, the kernel is itself.
+/// With every row as a landmark, the approximated kernel is exact.
 #[test]
 fn all_rows_as_landmarks_are_the_kernel() {
     let problem = blob_problem(260, 4, 3);
@@ -207,7 +207,7 @@ fn all_rows_as_landmarks_are_the_kernel() {
     }
 }
 
-/// More labels than landmarks are solved for the weights: the same machine.
+/// With more labels than landmarks, the problem is solved for the weights: the same machine.
 #[test]
 fn weights_and_labeled_rows_agree() {
     let (features, graph, _) = blob_problem(300, 4, 3);
@@ -228,7 +228,7 @@ fn weights_and_labeled_rows_agree() {
     }
 }
 
-/// Without smoothness, only labeled rows matter: a support vector machine of these.
+/// Without smoothness, the machine is a support vector machine of the labeled rows.
 #[test]
 fn supervised_machines_see_labeled_rows_alone() {
     let (features, graph, targets) = blob_problem(330, 4, 3);
@@ -251,7 +251,7 @@ fn trust_in_labels_is_repetition() {
     let (features, graph, targets) = blob_problem(220, 4, 2);
     let twice: Vec<f64> = (0..targets.rows().len()).map(|at| if at % 2 == 0 { 2.0 } else { 1.0 }).collect();
     let weighted = Targets::new(220, targets.rows().to_vec(), targets.values().clone(), twice).unwrap();
-    // As long as nothing is smoothed, a row of weight two is two rows.
+    // Without smoothness, a row of weight two equals two rows.
     let params = LapSvmParams { graph_reg: Some(0.0), ..set(KernelKind::Rbf, KernelSolver::Newton) };
     let problem = (features.clone(), graph, weighted);
     let one = fit(&params, true, &problem, &run(1));
@@ -293,7 +293,7 @@ fn a_start_and_a_validation_set_are_taken() {
             let options = FitOptions { validation, ..FitOptions::default() };
             let stopped = method.fit_with(&problem, &options, &run(2)).unwrap();
             assert!(n_iter(&stopped) <= n_iter(&first) && n_iter(&stopped).is_multiple_of(3), "{kernel:?}");
-            // Without a set of its own, it holds some labels back.
+            // Without a validation set, some labels are held out.
             assert!(method.fit(&problem, &run(2)).unwrap().report.solve.unwrap().converged);
         }
     }
@@ -404,7 +404,7 @@ fn kernels_of_nothing_and_matrices_of_no_kernel_are_told() {
     assert!(fit(&large, poly).unwrap_err().to_string().contains("scale them"));
 }
 
-/// Problems that end by rounding, all at once, leave nothing to compute anew.
+/// If rounding ends all problems at once, nothing is left to recompute.
 #[test]
 fn iterations_that_cannot_go_on_end() {
     for seed in 0..40 {
@@ -426,8 +426,8 @@ fn iterations_that_cannot_go_on_end() {
     }
 }
 
-/// Under weights so large that every label lies deep within the margin, both losses pull with slope 1: the dual, whose objective
-/// lacks the factor ½, has half of the primal's function for the same weights.
+/// With weights so large that every label lies deep within the margin, both losses have slope 1. The dual's objective lacks the
+/// factor ½, so its function is half of the primal's for the same weights.
 #[test]
 fn dual_and_primal_regularize_alike() {
     let problem = blob_problem(330, 4, 3);

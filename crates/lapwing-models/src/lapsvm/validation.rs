@@ -1,4 +1,4 @@
-//! Labeled rows by which conjugate gradients stop: a set that was given, or labels that are held back.
+//! Labeled rows by which conjugate gradients stop: a given set, or held-out labels.
 
 use lapwing_data::{Error, Features, Result, Run, Stream, Targets};
 use rand::seq::SliceRandom;
@@ -10,7 +10,7 @@ use super::params::LapSvmParams;
 use super::stopping::{Validation, ValidationRows};
 use crate::labeling::largest;
 
-/// A validation set that was given, for a fit on the rows `features` with the targets `own`.
+/// A given validation set, for a fit on the rows `features` with the targets `own`.
 pub(super) fn given(
     basis: &Basis<'_>,
     features: &Features<'_>,
@@ -30,7 +30,7 @@ pub(super) fn given(
     Ok(Validation { rows: ValidationRows::Beyond(cross), signs: signs(targets, &all) })
 }
 
-/// The targets less a share of each class, and that share as a validation set.
+/// The targets without a share of each class, and that share as a validation set.
 pub(super) fn held_back(params: &LapSvmParams, targets: &Targets, run: &Run) -> Result<(Targets, Validation)> {
     let share = params.validation_share;
     let mut held = vec![false; targets.rows().len()];

@@ -1,9 +1,10 @@
-//! Edges that are reweighted by how far their ends came apart (Yang et al. 2021): iterative reweighting of
-//! ½‖Z − F‖² + (λ/2)·Σ aₑ·ρ(sₑ), sₑ = ‖zᵤ/√dᵤ − zᵥ/√dᵥ‖², with ρ(s) = (2/p)·s̄·(s/s̄)^(p/2).
+//! Edges reweighted by how far the hidden states of their ends differ (Yang et al. 2021): iterative reweighting for ½‖Z − F‖² +
+//! (λ/2)·Σ aₑ·ρ(sₑ), sₑ = ‖zᵤ/√dᵤ − zᵥ/√dᵥ‖², with ρ(s) = (2/p)·s̄·(s/s̄)^(p/2).
 //!
-//! ρ is concave, so its tangent lies above: a solve with the weights aₑ·ρ′(sₑ), ρ′(s) = (max(s, τ)/s̄)^(p/2 − 1), lowers the energy
-//! (degrees D stay those of the graph). s̄ is the median of s at the first solution, so that half of the edges gain and λ keeps
-//! its meaning; τ = s̄/20 bounds what they gain. Convex for p = 1; below, minima are local. In training ρ′ is taken for constant.
+//! ρ is concave, so its tangent lies above it: a solve with the weights aₑ·ρ′(sₑ), ρ′(s) = (max(s, τ)/s̄)^(p/2 − 1), lowers the
+//! energy (degrees D stay those of the graph). s̄ is the median of s at the first solution, so that half of the edges gain weight
+//! and λ keeps its meaning; τ = s̄/20 bounds the gain. The energy is convex for p = 1; for smaller p, minima are local. Training
+//! takes ρ′ as constant.
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::Graph;
@@ -12,12 +13,12 @@ use rayon::prelude::*;
 
 use super::extension::SCORES_TOL;
 
-/// Rounds of reweighting: what more of them change is noise.
+/// Rounds of reweighting; later rounds change little but noise.
 pub(super) const ROUNDS: usize = 2;
 /// τ over the median.
 const FLOOR: f64 = 0.05;
 
-/// A reweighting under way.
+/// The state of the reweighting.
 pub(super) struct Attention {
     power: f64,
     /// s̄.
@@ -30,7 +31,7 @@ impl Attention {
         Self { power, scale: None }
     }
 
-    /// The graph with the weights that hidden states Z (n, c) call for.
+    /// The graph with the weights that follow from hidden states Z (n, c).
     pub fn reweighted(&mut self, graph: &Graph, self_loop: f64, z: &Matrix) -> Result<Graph> {
         let roots: Vec<f64> = graph.degree().iter().map(|d| (d + self_loop).sqrt()).collect();
         let distance = |u: usize, v: usize| -> f64 {
@@ -49,13 +50,13 @@ impl Attention {
             let weigh = |s: f64| (s / scale).max(FLOOR).powf(self.power / 2.0 - 1.0);
             out.values_mut().par_iter_mut().zip(&squares).for_each(|(w, s)| *w *= weigh(*s));
         }
-        // Finite weights may leave f64 or vanish.
+        // Finite weights may overflow or vanish.
         Graph::new(out)
     }
 }
 
-/// Z (n, c) of F over the graph, after all rounds of reweighting where a `power` is given; the worst solve that did not reach its
-/// tolerance.
+/// Z (n, c) of F over the graph, after all rounds of reweighting if a `power` is given; and the worst solve that did not reach
+/// its tolerance.
 pub(super) fn smoothed(
     graph: &Graph,
     params: PropagatorParams,
@@ -88,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// ½‖Z − F‖² + (λ/2)·Σ aₑ·ρ(sₑ), with the tangent below τ.
+    /// ½‖Z − F‖² + (λ/2)·Σ aₑ·ρ(sₑ), with ρ replaced by its tangent below τ.
     fn energy(graph: &Graph, power: f64, scale: f64, reg: f64, f: &Matrix, z: &Matrix) -> f64 {
         let rho = |s: f64| {
             let (t, exponent) = (s / scale, power / 2.0);

@@ -1,14 +1,14 @@
-//! The extension to new nodes: the layers, on a graph of their own, or among the nodes of the fit.
+//! The extension to new nodes: the layers, smoothed over a graph of the new nodes or together with the nodes of the fit.
 //!
-//! Of new rows without a graph, each is joined to its neighbors among the rows of the fit, whose hidden states Z stay as they are
-//! (only the new block of the system is solved, and new nodes do not see each other):
+//! Without a graph, each new row is joined to its neighbors among the rows of the fit, whose hidden states Z are kept. Only the
+//! new block of the system is solved, and new nodes are not joined to each other:
 //!
 //! ```text
 //! z = (f(x) + λ·Σ wⱼ·zⱼ/√(d·dⱼ)) / (1 + λ·Σ wⱼ/d),   d = self_loop + Σ wⱼ
 //! ```
 //!
-//! Without neighbors, where the graph of the fit was given, z = f(x): a node without edges. With a graph, the system of all its
-//! nodes is solved.
+//! If the graph of the fit was given, new rows without a graph have no neighbors: z = f(x). With a graph of the new nodes, its
+//! whole system is solved.
 
 use lapwing_data::model_file::ModelFile;
 use lapwing_data::{Csr, Error, Features, Matrix, Result, Run};
@@ -22,15 +22,15 @@ use super::rows::Inputs;
 use crate::NeighborExtension;
 use crate::model::{store_neighbors, stored_neighbors};
 
-/// Residual of scores that are returned.
+/// Residual of the scores that are returned.
 pub(super) const SCORES_TOL: f64 = 1e-8;
 
 /// The layers of f: F = X·W + b, or F = max(0, X·V + a)·W + b.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
-    /// V (d, h) and a in its last row, where there is a bias; none where f is linear.
+    /// V (d, h), with a in its last row if there is a bias; none if f is linear.
     pub hidden: Option<Matrix>,
-    /// W (d or h, c) and b in its last row, where there is a bias.
+    /// W (d or h, c), with b in its last row if there is a bias.
     pub output: Matrix,
     /// Whether the last row of each layer belongs to a constant column.
     pub bias: bool,
@@ -66,7 +66,7 @@ impl Layers {
 pub struct UnfoldedExtension<'a> {
     layers: Layers,
     settings: Settings,
-    /// The rows of the fit with Z·D^(−1/2), where their graph was built from them.
+    /// The rows of the fit with Z·D^(−1/2), if their graph was built from features.
     neighbors: Option<NeighborExtension<'a>>,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Settings {
     pub steps: Option<usize>,
     pub step_size: Option<f64>,
     pub attention: Option<f64>,
-    /// Added to every score: the mean of the given values of a regression.
+    /// Added to every score: the mean of the given values in a regression.
     pub offset: f64,
 }
 
@@ -89,7 +89,7 @@ impl Settings {
     }
 }
 
-/// Everything but the arrays.
+/// All fields but the arrays.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     #[serde(flatten)]
@@ -124,12 +124,12 @@ impl<'a> UnfoldedExtension<'a> {
         self.settings.graph_reg
     }
 
-    /// The rows of the fit, where new rows are joined to them.
+    /// The rows of the fit, if new rows are joined to them.
     pub fn neighbors(&self) -> Option<&NeighborExtension<'a>> {
         self.neighbors.as_ref()
     }
 
-    /// Scores (m, c) of new rows (m, d): among the rows of the fit, or by their features alone.
+    /// Scores (m, c) of new rows (m, d): joined to the rows of the fit, or from their features alone.
     ///
     /// # Errors
     /// As [`Layers::outputs`] and [`NeighborExtension::extend`].
@@ -148,10 +148,10 @@ impl<'a> UnfoldedExtension<'a> {
         Ok(self.offset(out))
     }
 
-    /// Scores (m, c) of rows (m, d) that are the nodes of a graph: the same layers, smoothed over it.
+    /// Scores (m, c) of rows (m, d) that are the nodes of a graph: the same layers, smoothed over that graph.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless graph and features have equally many rows; [`Error::NotConverged`] where scores overflow; as
+    /// [`Error::Shape`] unless graph and features have equally many rows; [`Error::NotConverged`] if scores overflow; as
     /// [`Layers::outputs`].
     ///
     /// # Complexity
@@ -165,7 +165,7 @@ impl<'a> UnfoldedExtension<'a> {
         let (scores, shortfall) = smoothed(graph, self.settings.propagation(), self.settings.attention, &f, run)?;
         match shortfall {
             Some(Shortfall { n_iter: iterations, residual, tol }) => {
-                // Scores come without a report that could hold a warning.
+                // Scores have no report that could carry a warning.
                 Err(Error::NotConverged { solver: "smoothing over the graph".into(), iterations, residual, tol })
             }
             None => Ok(self.offset(scores)),
@@ -179,7 +179,7 @@ impl<'a> UnfoldedExtension<'a> {
         scores
     }
 
-    /// The same extension, which borrows nothing.
+    /// The same extension, owning its data.
     ///
     /// # Errors
     /// None where all rows are in memory.
@@ -204,10 +204,10 @@ impl<'a> UnfoldedExtension<'a> {
         Ok(file.to_bytes())
     }
 
-    /// The extension of such bytes as [`to_bytes`](Self::to_bytes) makes.
+    /// The extension from the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// [`Error::Format`] for bytes of something else, and for arrays that are missing or do not fit together.
+    /// [`Error::Format`] for other bytes, and for arrays that are missing or do not fit together.
     pub fn from_bytes(bytes: &[u8]) -> Result<UnfoldedExtension<'static>> {
         let file = ModelFile::from_bytes(bytes, "the bytes of an unfolded network")?;
         file.expect_kind(&[KIND])?;
@@ -266,10 +266,10 @@ impl<'a> UnfoldedExtension<'a> {
     }
 }
 
-/// Kind of the bytes.
+/// Tag of the bytes.
 const KIND: &str = "unfolded-network";
 
-/// Hidden states divided by the roots of the degrees, as new nodes need them of their neighbors.
+/// Hidden states divided by the roots of the degrees, in the form that new nodes take from their neighbors.
 pub(super) fn per_root(scores: &Matrix, adjacency: &Csr<f64>, self_loop: f64) -> Matrix {
     let mut out = scores.clone();
     for row in 0..out.n_rows() {

@@ -1,4 +1,4 @@
-//! Losses over the labeled nodes: values, residuals R = ∂ℓ/∂Z, and what a line search asks.
+//! Losses over the labeled nodes: values, residuals R = ∂ℓ/∂Z, and slopes and curvatures for a line search.
 //!
 //! ```text
 //! mse            ½·Σ mᵤ‖zᵤ − yᵤ‖²                 R = M(Z − Y)
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::params::NodeLoss;
 
-/// A loss with what is to be fitted.
+/// A loss and its targets.
 pub(super) struct Loss<'t> {
     pub kind: NodeLoss,
     /// Y (l, c).
@@ -65,7 +65,7 @@ impl<'t> Loss<'t> {
             .collect()
     }
 
-    /// The loss of a node; its scores become its residual.
+    /// The loss of a node; replaces its scores by its residual.
     fn node(&self, z: &mut [f64], y: &[f64]) -> f64 {
         match self.kind {
             NodeLoss::Mse => {

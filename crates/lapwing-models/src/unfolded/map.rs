@@ -1,5 +1,5 @@
-//! From weights to scores of the labeled nodes and back: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R, by smoothed features that are stored or by
-//! products with the graph.
+//! The map from weights to scores of the labeled nodes and its transpose: Z = E·H⁻¹X·W, ∇ = XᵀH⁻¹Eᵀ·R. Computed from stored
+//! smoothed features, or by products with the graph.
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_solve::Propagator;
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::rows::Inputs;
 
-/// How exactly a product is taken.
+/// Accuracy of a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Accuracy {
     /// For a step or a change, with at most this relative error; single precision is enough.
@@ -41,12 +41,12 @@ pub(super) struct OnGraph<'m> {
     pub propagator: &'m Propagator,
     /// Labeled nodes, ascending (l).
     pub labeled: &'m [u32],
-    /// Residual of the solves of whole weights and residuals.
+    /// Residual of solves for products of [`Accuracy::Whole`].
     pub tol: f64,
     pub run: &'m Run,
 }
 
-/// Least residual of the solves of steps.
+/// Least residual of the solves for steps.
 const STEP_TOL: f64 = 1e-6;
 
 impl OnGraph<'_> {
@@ -97,7 +97,7 @@ pub(super) enum StoredValues {
     Double(Vec<f64>),
 }
 
-/// Rows of a block, and of one whose products are summed.
+/// Rows of a block, and of a block whose products are summed.
 const ROWS: usize = 512;
 const SUMMED_ROWS: usize = 4096;
 
@@ -109,7 +109,7 @@ impl StoredRows {
         }
     }
 
-    /// Calls `work` with some rows in double precision.
+    /// Calls `work` with some of the rows in double precision.
     fn with_rows<T>(&self, first: usize, n: usize, work: impl FnOnce(&[f64]) -> T) -> T {
         let range = first * self.width..(first + n) * self.width;
         match &self.values {
@@ -121,7 +121,7 @@ impl StoredRows {
         }
     }
 
-    /// The rows that are wanted, in order.
+    /// The `wanted` rows, in order.
     pub fn subset(&self, wanted: impl Fn(usize) -> bool) -> Self {
         fn picked<T: Copy>(values: &[T], width: usize, wanted: impl Fn(usize) -> bool) -> Vec<T> {
             let rows = values.chunks_exact(width).enumerate().filter(|(at, _)| wanted(*at));

@@ -1,4 +1,4 @@
-//! Unfolded graph networks, trained to the optimum of the loss that is stated: node classifiers and regressors whose hidden states
+//! Unfolded graph networks, trained to the optimum of the stated loss: node classifiers and regressors whose hidden states
 //! minimize an energy (Yang et al. 2021, TWIRLS; Yang, Yang, Hu & Dereziński, HERTA).
 //!
 //! ```text
@@ -6,23 +6,23 @@
 //! min over W of Σ mᵤ·loss(zᵤ, yᵤ) + (ρ/2)·‖W‖²     over the labeled nodes; ∇ = Xᵀ·H⁻¹·R + ρW,  R = ∂loss/∂Z
 //! ```
 //!
-//! f is linear, with a constant beside the features, or has a hidden layer (`network.rs`). Sums, not means: ρ is not divided by
-//! the number of labels. [`lapwing_solve::Propagator`] is H⁻¹, or its unfolding into finitely many steps.
+//! f is linear, with a constant column, or has a hidden layer (`network.rs`). Losses are sums, not means: ρ is not divided by the
+//! number of labels. [`lapwing_solve::Propagator`] applies H⁻¹, or its unfolding into finitely many steps.
 //!
-//! **Training.** For a linear f the loss depends on the graph only through Q = H⁻¹X. There are several routes; `routes.rs` has
+//! **Training.** For a linear f the loss depends on the graph only through Q = H⁻¹X. There are several routes; `routes.rs` states
 //! their costs, and `Auto` takes the cheapest. `Direct` stores Q at the labeled nodes and fits a linear model to it. The others
 //! iterate on the graph, with a preconditioner from a rough Q (`RoughPcg`), from a sparsified graph and a sketch as published
-//! (`Herta`, `HertaMixed`), or from norms of columns (`MatrixFree`). Squares are minimized by block conjugate gradients,
-//! cross-entropy by L-BFGS. Gradient descent and Adam are those of the authors' programs.
+//! (`Herta`, `HertaMixed`), or from norms of columns (`MatrixFree`). Block conjugate gradients minimize squares, L-BFGS minimizes
+//! cross-entropy. Gradient descent and Adam follow the authors' programs.
 //!
-//! Departures from the papers: losses over the labeled nodes, whose Hessian is QᵀMQ, not over all; W = P^(−1/2)·W′ is mapped back;
-//! the direct route; block conjugate gradients; systems D + λL, which are diagonally dominant where H is not.
+//! Departures from the papers: losses over the labeled nodes only, with Hessian QᵀMQ; W = P^(−1/2)·W′ is mapped back; the direct
+//! route; block conjugate gradients; systems D + λL, which are diagonally dominant while H is not.
 //!
 //! Cost: see `routes.rs`; memory 4·l·k bytes for stored features of l labeled nodes and k columns, 8·k² for a
 //! preconditioner, 8·n·c for scores. Parallel over columns, rows and blocks of fixed size added in order: any number of threads
 //! gives the same bits.
 //!
-//! For labels that only follow the graph, [`Harmonic`](crate::Harmonic) needs no features.
+//! [`Harmonic`](crate::Harmonic) needs no features, for labels that only follow the graph.
 
 mod attention;
 mod extension;
@@ -64,10 +64,10 @@ use crate::{Fitted, FittedRegression, Method, NeighborExtension, Plan, Problem, 
 /// Name of the method.
 pub(crate) const UNFOLDED: &str = "unfolded-gnn";
 
-/// Mean degree, as a share of `self_loop`, below which edges have next to no effect.
+/// Mean degree, as a share of `self_loop`, below which edges have nearly no effect.
 const MOST_FAINT: f64 = 1e-3;
 
-/// An unfolded graph network: parameters, checked.
+/// An unfolded graph network with validated parameters.
 ///
 /// # Example
 /// ```
@@ -96,7 +96,7 @@ pub struct UnfoldedGnn {
     graph: GraphParams,
 }
 
-/// A fit before it is decided.
+/// A fit before the decision rule.
 struct Trained<'a> {
     /// Z (n, c).
     scores: Arc<Matrix>,
@@ -136,7 +136,7 @@ impl UnfoldedGnn {
         if self.params.l2_reg == Some(0.0) && self.params.loss == NodeLoss::CrossEntropy {
             report.warnings.push(Warning::NoMinimizer {});
         }
-        // The norm and the degrees do not act on the mean of the values.
+        // Neither the norm nor the degrees are to act on the mean of the values.
         let offset = if is_regression { problem.targets.mean()[0] } else { 0.0 };
         let centered = if offset == 0.0 { None } else { Some(problem.targets.shifted(offset)?) };
         let targets = centered.as_ref().unwrap_or(problem.targets);
@@ -165,7 +165,7 @@ impl UnfoldedGnn {
         Ok(Trained { scores: Arc::new(scores), extension, graph: affinity.into_built() })
     }
 
-    /// Layers, and Z of all nodes; again after each reweighting of the edges.
+    /// The layers and Z of all nodes, trained again after each reweighting of the edges.
     fn smooth_and_train(
         &self,
         features: &Features<'_>,
@@ -179,7 +179,7 @@ impl UnfoldedGnn {
         let mut propagator = Propagator::new(graph, params.propagation(), run)?;
         let inputs = Inputs::new(features, params.bias)?;
         let (mut attention, mut shortfall) = (params.attention.map(Attention::new), None);
-        // The loss is computed from these scores: its error is of the same order.
+        // The loss is computed from these scores, so its error is of the same order.
         let scores_tol = inner_tol(params.tol).min(SCORES_TOL);
         for round in 0.. {
             let loss = Loss::new(params.loss, targets);
@@ -212,11 +212,11 @@ impl UnfoldedGnn {
                     propagator = Propagator::with_degrees(&reweighted, graph.degree(), params.propagation(), run)?;
                 }
                 _ => {
-                    // The loss so far comes from rough solves and single precision.
+                    // So far the loss came from rough solves and single precision.
                     trace.correct(self.exact_loss(&loss, targets, &z, &layers, summary.l2_reg)?);
                     summary.loss.clone_from(&trace.values);
                     if params.attention.is_some() {
-                        // As predictions on this graph find them: from the weights of the edges as they are.
+                        // Predictions on this graph start from its original weights, so the scores are computed from these too.
                         let found;
                         (z, found) = smoothed(graph, params.propagation(), params.attention, &f, run)?;
                         shortfall = Shortfall::worst(shortfall, found);
@@ -232,14 +232,14 @@ impl UnfoldedGnn {
     }
 }
 
-/// A warning if degrees are so small beside `self_loop` that edges have next to no effect.
+/// A warning if degrees are so small relative to `self_loop` that edges have nearly no effect.
 fn faint_edges(graph: &Graph, self_loop: f64) -> Option<Warning> {
     let degree = graph.degree().iter().sum::<f64>() / graph.n_samples().max(1) as f64;
     (degree > 0.0 && degree < MOST_FAINT * self_loop).then_some(Warning::FaintEdges { self_loop, degree })
 }
 
 impl UnfoldedGnn {
-    /// ℓ and penalty of hidden states of all nodes (n, c).
+    /// ℓ and penalty of the hidden states of all nodes (n, c).
     fn exact_loss(&self, loss: &Loss<'_>, targets: &Targets, z: &Matrix, layers: &Layers, ridge: f64) -> Result<f64> {
         let rows = targets.rows();
         let values = rows.iter().flat_map(|&row| z.row(row as usize)).copied().collect();
@@ -265,7 +265,7 @@ impl Method for UnfoldedGnn {
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let mut fitting = Fitting::new(UNFOLDED, problem, run)?;
         let Trained { scores, extension, graph } = self.train(&mut fitting, false)?;
-        // Scores of cross-entropy are logarithms of shares; those of squares have no scale of their own.
+        // Scores of cross-entropy are log-probabilities; those of squares have no scale of their own.
         let temperature = match self.params.loss {
             NodeLoss::Mse => Temperature::Fitted(None),
             NodeLoss::CrossEntropy => Temperature::Fixed(Some(1.0)),

@@ -1,18 +1,18 @@
-//! f with a hidden layer: F = φ(X·V)·W, φ(x) = max(0, x), trained by Levenberg's and Marquardt's method on the graph.
+//! f with a hidden layer: F = φ(X·V)·W, φ(x) = max(0, x), trained by the Levenberg–Marquardt method on the graph.
 //!
 //! ```text
 //! δF = (φ′∘(X·δV))·W + φ(X·V)·δW,   δZ = H⁻¹·δF        (J)
 //! (Jᵀ·C·J + (ρ + μ)·I)·δ = −∇,   C the Hessian of the loss in Z
 //! ```
 //!
-//! Every step solves that system by conjugate gradients, 2·c columns of the graph in each iteration, with a preconditioner that is
-//! rebuilt from J: for W the matrix of the smoothed hidden features Φ = φ(X·V), T = (H⁻¹Φ)ᵀM(H⁻¹Φ), smoothed to 10⁻²; for V the
-//! squares of its columns of J, estimated by sixteen random signs. T is renewed every ten steps, or when V has moved by a tenth.
-//! μ grows until a step lowers the loss, and shrinks when it was foreseen well. It ends when ten steps together lower the loss by less
-//! than √tol of it.
+//! Every step solves that system by conjugate gradients, 2·c columns of the graph in each iteration, with a preconditioner from
+//! J. For W it is the matrix of the smoothed hidden features Φ = φ(X·V), T = (H⁻¹Φ)ᵀM(H⁻¹Φ), smoothed to 10⁻²; for V it is the
+//! squares of its columns of J, estimated by sixteen vectors of random signs. T is recomputed every ten steps, or when V has
+//! changed by a tenth. μ grows until a step lowers the loss, and shrinks after a step whose gain was predicted well. Training
+//! ends when ten steps together lower the loss by less than √tol of it.
 //!
-//! The loss is not convex: the result is a local minimum, from random V (by the seed) and W = 0. Cost: a dozen or so times c columns of the
-//! graph for each step; h columns when T is renewed.
+//! The loss is not convex: the result is a local minimum, from random V (by the seed) and W = 0. Cost: some dozen times c columns
+//! of the graph for each step; h columns when T is recomputed.
 
 use lapwing_data::{Features, Matrix, Report, Result, Stream};
 use lapwing_solve::products::{add_transposed_product, product, product_transposed, times};
@@ -29,17 +29,18 @@ use super::rows::Inputs;
 use super::smooth::{ROUGH, by_columns, weighted};
 use super::train::{Summary, Training, solve_summary};
 
-/// Iterations of conjugate gradients in a step at most, and the share of the gradient that they leave.
+/// Most iterations of conjugate gradients in a step, and the share of the gradient at which they end.
 const INNER: usize = 25;
 const FORCING: f64 = 0.05;
-/// Steps after which the preconditioner is renewed, and the relative change of V that does it before.
+/// Steps after which the preconditioner is recomputed, and the relative change of V that causes it earlier.
 const RENEW: usize = 10;
 const MOVED: f64 = 0.1;
-/// Random signs by which squares of columns of J are estimated.
+/// Vectors of random signs that estimate the squares of columns of J.
 const PROBES: usize = 16;
-/// Residual of the solves: a step is judged by how much it lowers the loss.
+/// Residual of the solves. The change of the loss decides whether a step is accepted.
 const LEAST_TOL: f64 = 1e-8;
-/// Steps that together lower the loss by less than √tol of it before training ends: rectifiers leave long tails.
+/// Training ends when so many steps together lower the loss by less than √tol of it. With rectifiers the loss falls slowly for
+/// long.
 const WINDOW: usize = 10;
 
 /// Both layers, or a step of them.
@@ -68,9 +69,9 @@ impl Pair {
     }
 }
 
-/// Values at some layers.
+/// Values at given layers.
 struct Point {
-    /// φ(X·V), with a constant where there is a bias (n, h or h + 1).
+    /// φ(X·V), with a constant column if there is a bias (n, h or h + 1).
     units: Matrix,
     /// R at the labeled nodes (l, c), and scores there.
     residual: Matrix,
@@ -96,7 +97,7 @@ pub(super) fn train(
     let (params, run) = (training.params, training.run);
     let (k, c) = (training.inputs.width(), training.loss.n_outputs());
     let squares: f64 = training.inputs.column_squares().iter().sum();
-    // Random weights, scaled so that the size of the units does not depend on that of the rows.
+    // Random weights, scaled so that the size of hidden values does not depend on the size of the rows.
     let scale = (2.0 * training.inputs.n() as f64 / squares.max(f64::MIN_POSITIVE)).sqrt();
     let mut rng = run.rng(Stream::Start, 1 << 41);
     let random = (0..k * n_units).map(|_| scale * (rng.random_range(-1.0..1.0f64) + rng.random_range(-1.0..1.0)));
@@ -143,14 +144,14 @@ pub(super) fn train(
     Ok((layers, trace, summary))
 }
 
-/// The columns before a constant, as features.
+/// The columns before the constant, as features.
 fn as_features(units: &Matrix, n_units: usize) -> Result<Features<'static>> {
     let values = units.rows().flat_map(|row| row[..n_units].iter().copied()).collect();
     Features::from_f64(units.n_rows(), n_units, values)
 }
 
 impl Network<'_, '_> {
-    /// φ(X·V), and a constant.
+    /// φ(X·V), and a constant column.
     fn units(&self, layers: &Pair) -> Result<Matrix> {
         let before = self.training.inputs.times(&layers.hidden, self.training.run)?;
         let (n, h) = (before.n_rows(), before.n_cols());
@@ -263,7 +264,7 @@ impl Network<'_, '_> {
             trace.note(point.value, run);
             trace.gap = trace.values.iter().rev().nth(WINDOW).map_or(f64::INFINITY, |value| value - point.value);
             if !is_lower || trace.gap <= params.tol.sqrt() * point.value {
-                // Without a step that descends, the gain that the last step promised decides.
+                // If no step descends, the gain predicted for the last one decides.
                 trace.converged = is_lower || hoped <= params.tol.sqrt() * point.value;
                 break;
             }
@@ -271,7 +272,7 @@ impl Network<'_, '_> {
         Ok(())
     }
 
-    /// A step with that damping, relative to the preconditioner, and by how much it should lower the loss.
+    /// A step with the given damping, relative to the preconditioner, and the predicted decrease of the loss.
     fn step(
         &self,
         point: &Point,
@@ -349,9 +350,9 @@ impl Network<'_, '_> {
 struct LayerPreconditioner {
     /// The preconditioner of W, which is the same for each output.
     output: Preconditioner,
-    /// diag of V (k, h) with the ridge, and its inverse.
+    /// Diagonal of V (k, h) with the ridge, and its inverse.
     hidden: Matrix,
-    /// The weight of damping for W: the mean of its diagonal.
+    /// Weight of damping for W: the mean of its diagonal.
     scale: f64,
 }
 
@@ -393,7 +394,7 @@ impl LayerPreconditioner {
         Pair { hidden, output: self.output.apply(&gradient.output) }
     }
 
-    /// The diagonal, which damping multiplies.
+    /// Multiplies by the diagonal that damping scales.
     fn weigh(&self, step: &Pair) -> Pair {
         let mut out = step.clone();
         out.hidden.values_mut().iter_mut().zip(self.hidden.values()).for_each(|(x, p)| *x *= p);
@@ -402,7 +403,7 @@ impl LayerPreconditioner {
     }
 }
 
-/// Zeroes what belongs to units that are off.
+/// Zeroes the entries of units that are off.
 fn masked(inner: &mut Matrix, point: &Point) {
     for row in 0..inner.n_rows() {
         let units = point.units.row(row);

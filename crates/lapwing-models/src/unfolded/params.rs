@@ -92,15 +92,16 @@ impl ParameterType for SketchSize {
 }
 
 impl NodeLoss {
-    /// Default ρ where `spread` is the squared distance of smoothed rows from their mean, times the trust in each, all together.
+    /// Default ρ. `spread` is the sum of the squared distances of smoothed rows from their mean, each times the trust in its
+    /// label.
     pub(super) fn ridge(self, spread: f64, trust: &[f64]) -> f64 {
         let mean = spread / trust.iter().sum::<f64>();
-        // Rows that are all the same leave no scale.
+        // If all rows are equal, there is no scale.
         self.typical_reg() * if mean > 0.0 { mean } else { 1.0 }
     }
 
-    /// Default ρ over the mean squared distance of smoothed rows from their mean: 0.1 for cross-entropy, 0.7 for squares. On
-    /// citation and purchase graphs, with 20 labels of a class and with 80 % of them, near the best found for each.
+    /// Default ρ, relative to the mean squared distance of smoothed rows from their mean: 0.1 for cross-entropy, 0.7 for squares.
+    /// On citation and purchase graphs, with 20 labels of a class and with 80 % of them, near the best found for each.
     fn typical_reg(self) -> f64 {
         match self {
             Self::CrossEntropy => 0.1,
@@ -165,7 +166,7 @@ impl UnfoldedParams {
         self.check_ranges()?;
         match self.graph_reg {
             Some(_) => self.propagation().validate()?,
-            // The least that is tried leaves most room for a step size.
+            // The smallest candidate allows the largest step size.
             None => {
                 self.with_graph_reg(CANDIDATES.into_iter().fold(f64::INFINITY, f64::min)).propagation().validate()?
             }
@@ -182,22 +183,22 @@ impl UnfoldedParams {
         Ok(())
     }
 
-    /// How the graph smooths.
+    /// Parameters of the smoothing.
     pub(super) fn propagation(&self) -> PropagatorParams {
         let Self { self_loop, steps, step_size, .. } = *self;
         PropagatorParams { graph_reg: self.graph_reg(), self_loop, steps, step_size }
     }
 
-    /// λ as given or chosen.
+    /// λ, given or chosen.
     pub(super) fn graph_reg(&self) -> f64 {
         self.graph_reg.unwrap_or(CANDIDATES[0])
     }
 
-    /// The same with that λ.
+    /// The same parameters with that λ.
     pub(super) fn with_graph_reg(&self, graph_reg: f64) -> Self {
         Self { graph_reg: Some(graph_reg), ..self.clone() }
     }
 }
 
-/// Candidates for λ. The first is the default, which is taken if labels are too few to choose by.
+/// Candidates for λ. The first is the default, for too few labels to choose by.
 pub(super) const CANDIDATES: [f64; 5] = [10.0, 1.0, 2.0, 5.0, 20.0];

@@ -18,12 +18,12 @@ pub(super) fn plan(params: &UnfoldedParams, graph: &GraphParams, size: &ProblemS
     let base = base_bytes(Program::on_graph(size), size) + if size.sparse { size.input_bytes } else { 0 };
     let PlannedGraph { mut steps, n_edges, held_bytes: held } = plan_graph(graph, size);
     let system = Propagator::memory_bytes(n, n_edges);
-    // Columns in single precision while they are chosen by and trained on, in double where they are scores.
+    // Columns are in single precision for choosing λ and for training, in double for scores.
     let strips = |columns: usize, is_single: bool| Propagator::strip_bytes(n, columns, is_single, size.threads);
     let mut step = |name: &str, bytes: usize| {
         steps.push(PlanStep { name: name.into(), peak_bytes: (base + held + system + bytes) as u64 });
     };
-    // A solve for each of few labeled nodes, whose ends are zeros but for one, or one for each column.
+    // One solve for each labeled node if these are few, else one for each column.
     let is_by_nodes = |columns: usize, most: usize| l < columns && l <= most;
     let nodes = 8 * l * (2 * k + 3 * l) + 8 * n * NODES.min(l) + strips(NODES.min(l), false);
     if params.graph_reg.is_none() {

@@ -1,7 +1,7 @@
-//! P ≈ QᵀMQ + ρI, Q = H⁻¹X: what makes the problem of the weights well conditioned.
+//! P ≈ QᵀMQ + ρI, Q = H⁻¹X: a preconditioner for the problem of the weights.
 //!
-//! From all rows of (roughly) smoothed features, from a sketch of them, or from norms of columns. Condition numbers are
-//! 1.1 or less for all rows, about 2.4 for sketches of sixteen rows for each column.
+//! Built from all rows of (roughly) smoothed features, from a sketch of them, or from norms of columns. Condition numbers are 1.1
+//! or less for all rows, about 2.4 for sketches of sixteen rows for each column.
 
 use lapwing_data::{Error, Matrix, Result, Run};
 use lapwing_solve::dense::eigen_symmetric_of;
@@ -10,7 +10,7 @@ use lapwing_solve::{Cholesky, Precision, gram_of_rows};
 
 use super::map::{Accuracy, Map};
 
-/// P, ready to be inverted.
+/// P, factored for its inverse.
 pub(super) enum Preconditioner {
     /// 1.
     Identity,
@@ -18,23 +18,23 @@ pub(super) enum Preconditioner {
     Diagonal(Vec<f64>),
     /// A Cholesky factor.
     Factor(Cholesky),
-    /// Eigenvectors (k, k) with the inverse of each eigenvalue (k), 0 for those that count as none.
+    /// Eigenvectors (k, k) with the inverse of each eigenvalue (k), 0 for those that count as zero.
     Root { vectors: Matrix, inverse: Vec<f64> },
 }
 
-/// Eigenvalues below this share of the largest count as zero: weights have no part in their space.
+/// Eigenvalues below this share of the largest count as zero: their eigenvectors get no weight.
 const CUTOFF: f64 = 1e-10;
-/// ρ below this share of the trace needs sums in double precision, and below that share of it eigenvalues.
+/// If ρ is below the first share of the trace, sums are taken in double precision; below the second, eigenvalues are computed.
 const LEAST_SINGLE: f64 = 1e-7;
 const LEAST_REGULAR: f64 = 1e-12;
-/// Weights up to which eigenvalues are computed for that; beyond, this share of the trace stands for a ridge in P.
+/// Most weights for which a small ρ leads to eigenvalues; beyond, this share of the trace replaces the ridge in P.
 const FEW_EIGEN: usize = 2048;
 const FLOOR: f64 = 1e-10;
 /// Most weights for which eigenvalues are computed.
 const MOST_EIGEN: usize = 12_000;
 
 impl Preconditioner {
-    /// P = RᵀR + ρI of rows R (s, k), and its rank; as a symmetric root where that is wanted.
+    /// P = RᵀR + ρI of rows R (s, k), and its rank; as a symmetric root if `wants_root`.
     ///
     /// # Errors
     /// [`Error::Param`] for a matrix that is singular and too large for eigenvalues; [`Error::Interrupted`].
@@ -88,7 +88,7 @@ impl Preconditioner {
         }
     }
 
-    /// P^(−1/2)·G (k, c), the symmetric root; that of a factor is not known, and G itself.
+    /// P^(−1/2)·G (k, c) by the symmetric root; G itself for a factor, whose root is not computed.
     pub fn half(&self, g: &Matrix) -> Matrix {
         let roots = |inverse: &[f64]| inverse.iter().map(|x| x.sqrt()).collect::<Vec<f64>>();
         match self {
@@ -111,13 +111,13 @@ impl Preconditioner {
     }
 }
 
-/// Random sign vectors that the spread is estimated by.
+/// Vectors of random signs that estimate the spread.
 pub(super) const PROBES: usize = 16;
 
-/// Σ m‖q − h·t‖² over the rows q of A without a constant's column, t their share of h = E·H⁻¹1 (l), which a constant column is
-/// smoothed to: neither a shift of the features nor a bias has a part in it. As estimated by sixteen vectors ε of random signs,
-/// always the same: ‖Aᵀ(√m∘ε − m∘h·Σ√mεh/Σmh²)‖² has it for its mean, and a standard deviation of a few percent. That of a single
-/// row is ‖q‖².
+/// Σ m‖q − h·t‖² over the rows q of A without the constant column. h = E·H⁻¹1 (l) is the smoothed constant, and t the
+/// coefficients along it, so that neither shifted features nor a bias change the sum. It is estimated by sixteen fixed vectors ε
+/// of random signs: ‖Aᵀ(√m∘ε − m∘h·Σ√mεh/Σmh²)‖² has it as mean, and a standard deviation of a few percent. For a single row it
+/// is ‖q‖².
 pub(super) fn spread(map: &dyn Map, n_features: usize, trust: &[f64], constant: &[f64]) -> Result<f64> {
     let l = trust.len();
     let sign = |at: usize| if lapwing_data::hash::mix(at as u64 ^ 0x7370_7264) & 1 == 0 { 1.0 } else { -1.0 };

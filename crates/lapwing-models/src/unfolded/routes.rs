@@ -1,4 +1,4 @@
-//! The estimated cost of each route to the weights, from sizes and from the iterations of a pilot. The cheapest route is taken.
+//! The estimated cost of each route to the weights, from sizes and the iterations of a pilot solve. The cheapest route is taken.
 //!
 //! | route | spends |
 //! |---|---|
@@ -17,7 +17,7 @@ use super::params::{LayerSolver, NodeLoss, UnfoldedParams};
 use super::rows::Inputs;
 use super::smooth::{SKETCHED, kept_edges, roughness, sketched_rows};
 
-/// A way to the weights.
+/// A route and its cost.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Route {
     pub solver: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Route {
     pub kind: LayerSolver,
 }
 
-/// The sizes that estimates depend on.
+/// The sizes from which costs are estimated.
 pub(super) struct Sizes<'s, 'a> {
     pub params: &'s UnfoldedParams,
     pub inputs: &'s Inputs<'s, 'a>,
@@ -36,7 +36,7 @@ pub(super) struct Sizes<'s, 'a> {
     /// Labeled nodes l, and outputs c.
     pub n_labeled: usize,
     pub n_outputs: usize,
-    /// Iterations of a strip of columns to 10⁻³.
+    /// Iterations of a strip of columns to a residual of 10⁻³.
     pub pilot: f64,
     /// Trace of QᵀMQ + ρI over ρ.
     pub spread: f64,
@@ -55,9 +55,9 @@ const PRODUCT: f64 = 3e10;
 const READ: f64 = 1e10;
 /// Seconds for each value of sparse features and column of a product.
 const FEATURE: f64 = 1e-9;
-/// Residual that products of iterations on the graph are taken to in the middle.
+/// Typical residual of products in iterations on the graph.
 const RELAXED: f64 = 1e-5;
-/// Labeled nodes up to which one solve for each is thought of: an eigenproblem of them follows.
+/// Most labeled nodes for which one solve each is considered, because their eigenproblem follows.
 pub(super) const MOST_NODES: usize = 2000;
 
 impl Sizes<'_, '_> {
@@ -81,7 +81,7 @@ impl Sizes<'_, '_> {
         self.params.loss == NodeLoss::Mse
     }
 
-    /// Iterations to a residual; steps of an unfolding.
+    /// Iterations to a residual, or the steps of an unfolding.
     fn iterations(&self, tol: f64) -> f64 {
         self.params.steps.map_or(self.pilot * (-tol.log10() / 3.0).max(0.3), |steps| steps as f64)
     }
@@ -91,7 +91,7 @@ impl Sizes<'_, '_> {
             return 0.0;
         }
         let strip = self.propagator.n_entries() as f64 * share * entry + self.propagator.n() as f64 * row;
-        // A strip of few columns takes more than its share.
+        // A strip of few columns costs more than its share.
         let rest = match columns % 16 {
             0 => 0.0,
             rest => 0.35 + 0.65 * rest as f64 / 16.0,
@@ -99,7 +99,7 @@ impl Sizes<'_, '_> {
         ((columns / 16) as f64 + rest) * strip
     }
 
-    /// One product of the features with so many columns.
+    /// One product of the features with this number of columns.
     fn features(&self, columns: usize) -> f64 {
         let each = match self.inputs.is_sparse() {
             true => FEATURE * columns as f64,
@@ -108,7 +108,7 @@ impl Sizes<'_, '_> {
         self.inputs.n_values() as f64 * each
     }
 
-    /// One iteration on the graph: a product and its transpose, of c columns, to a residual.
+    /// One iteration on the graph to a residual: a product and its transpose, of c columns.
     fn gradient(&self, tol: f64) -> f64 {
         let tol = inner_tol(self.params.tol).max(1e-6).max(tol);
         2.0 * (self.iterations(tol) * self.strips(self.n_outputs, SINGLE, 1.0) + self.features(self.n_outputs))
@@ -187,12 +187,13 @@ impl Sizes<'_, '_> {
     }
 }
 
-/// Residual for features that are smoothed once. The loss has a relative error of about this residual, the optimum of its square.
+/// Residual of features that are smoothed once. The relative error of the loss is about this residual, that of the optimum its
+/// square.
 pub(super) fn column_tol(tol: f64) -> f64 {
     (1e-2 * tol.sqrt()).clamp(1e-6, 1e-3)
 }
 
-/// Residual of the solves in iterations on the graph. The loss has a relative error of about this residual.
+/// Residual of the solves in iterations on the graph. The relative error of the loss is about this residual.
 pub(super) fn inner_tol(tol: f64) -> f64 {
     (0.5 * tol).clamp(1e-12, 1e-5)
 }

@@ -1,8 +1,8 @@
-//! The features as a linear map: products with weights (d, c) and back, and columns to be smoothed. A constant column comes last
-//! where there is a bias.
+//! The features as a linear map: products with weights (d, c), transposed products, and columns to be smoothed. If there is a
+//! bias, a constant column comes last.
 //!
-//! Cost: one pass over the values for a product; sparse features are held by columns as well. Parallel over blocks of rows
-//! or columns of fixed size, whose sums are added in order.
+//! Cost: one pass over the values for a product. Sparse features are also stored by columns. Parallel over blocks of rows or
+//! columns of fixed size, whose sums are added in order.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use lapwing_data::{Csr, Features, Matrix, Result, Run};
 use lapwing_solve::products::{add_product, add_sparse_product, add_transposed_product};
 use rayon::prelude::*;
 
-/// Features that a map was made ready for.
+/// Features, prepared as a linear map.
 pub(super) struct Inputs<'p, 'a> {
     features: &'p Features<'a>,
     /// Sparse features by columns (d, n).
@@ -27,7 +27,7 @@ const SUMMED_ROWS: usize = 4096;
 
 impl<'p, 'a> Inputs<'p, 'a> {
     /// # Errors
-    /// [`Error::TooLarge`](lapwing_data::Error) where there is no room for sparse features by columns.
+    /// [`Error::TooLarge`](lapwing_data::Error) if sparse features by columns exceed the memory.
     pub fn new(features: &'p Features<'a>, bias: bool) -> Result<Self> {
         let by_columns = match features {
             Features::Sparse(csr) => Some(csr.transpose()?),
@@ -51,7 +51,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
         self.features.n_cols() + usize::from(self.bias)
     }
 
-    /// Values that a product touches.
+    /// Values that a product reads.
     pub fn n_values(&self) -> usize {
         match self.features {
             Features::Dense(dense) => dense.n_rows() * dense.n_cols(),
@@ -87,7 +87,7 @@ impl<'p, 'a> Inputs<'p, 'a> {
         sums
     }
 
-    /// Columns of the map (n, w), row-major, into `part`, which holds zeros.
+    /// Writes columns of the map (n, w), row-major, to `part`, which holds zeros.
     pub fn fill(&self, columns: Range<usize>, part: &mut [f32]) {
         let (d, w) = (self.features.n_cols(), columns.len());
         let own = columns.start..columns.end.min(d);

@@ -1,18 +1,18 @@
 //! Chooses λ by cross-validation.
 //!
-//! Labels are held out in five folds, each with its share of every class. Values of λ are compared by the loss of training on the
-//! held-out labels, which needs fewer labels than the number of errors. λ = 10 stays unless another is better by more than a
-//! standard error of the difference: on citation and purchase graphs it is within 0.02 of the best accuracy for 3 labels a class
-//! to half of all rows.
+//! Labels are held out in five folds, each with its share of every class. Values of λ are compared by the training loss on the
+//! held-out labels, which needs fewer labels than error rates do. λ = 10 stays unless another value is better by more than a
+//! standard error of the difference: on citation and purchase graphs it is within 0.02 of the best accuracy, from 3 labels a
+//! class to half of all rows.
 //!
-//! **Few labels or few columns.** For each λ the features are smoothed once, Q = H⁻¹X at the labeled nodes, by columns or by nodes,
-//! whichever are fewer. Q does not depend on labels: the folds share it, and each fits a linear model to its rows of Q.
+//! **Few labels or few columns.** For each λ the features are smoothed once, Q = H⁻¹X at the labeled nodes, by columns or by
+//! nodes, whichever are fewer. Q does not depend on labels: all folds share it, and each fits a linear model to its rows of Q.
 //!
-//! **Otherwise** the weights are trained for each λ without the labels of a fold, by the fastest route and to few digits.
+//! **Otherwise** the weights are trained for each λ without the labels of a fold, by the fastest route and to low accuracy.
 //!
-//! A hidden layer and reweighted edges take the λ that is chosen for the linear model on the edges as they are.
+//! With a hidden layer or reweighted edges, λ is the one chosen for the linear model on the original edges.
 //!
-//! Cost: for each λ min(k, l) columns of the graph and at most five linear models; or at most three trainings to few digits.
+//! Cost: for each λ min(k, l) columns of the graph and at most five linear models; or at most three trainings of low accuracy.
 
 use std::time::Instant;
 
@@ -34,20 +34,20 @@ use crate::harmonic::{FOLDS, folds};
 use crate::held_out::choose;
 use crate::labeling::largest;
 
-/// Labels of a class, and values of a regression, below which there is nothing to choose by.
+/// Fewest labels of a class, or values of a regression, by which λ is chosen.
 const FEWEST_LABELS: usize = 3;
 const FEWEST_VALUES: usize = 5;
-/// Columns, or labeled nodes, up to which features are smoothed once for all folds; nodes need an eigenproblem.
+/// Most columns, or labeled nodes, for which features are smoothed once for all folds; nodes need an eigenproblem.
 pub(super) const MOST_COLUMNS: usize = 1024;
 pub(super) const MOST_NODES: usize = 512;
-/// Labels that are enough to judge by: no more folds are held out than have so many together.
+/// Enough held-out labels to compare by: folds are held out until they have this many together.
 const ENOUGH_HELD: usize = 250;
-/// Suboptimality of the trial fits.
+/// Suboptimality at which trial fits stop.
 const TRIAL_TOL: f64 = 1e-3;
 /// Standard errors by which a λ must be better than the default.
 const ERRORS: f64 = 1.0;
 
-/// The data that λ is chosen for.
+/// The data by which λ is chosen.
 pub(super) struct Question<'q, 'a> {
     pub params: &'q UnfoldedParams,
     pub features: &'q Features<'a>,
@@ -56,12 +56,12 @@ pub(super) struct Question<'q, 'a> {
     pub is_regression: bool,
 }
 
-/// Chooses λ; the default where there are too few labels to choose by.
+/// Chooses λ; returns the default if there are too few labels to choose by.
 ///
 /// # Errors
-/// Those of a training.
+/// Those of the training.
 pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run) -> Result<f64> {
-    // A step of the unfolding that is given diverges for large λ.
+    // A given step size of the unfolding diverges for large λ.
     let candidates: Vec<f64> =
         CANDIDATES.into_iter().filter(|reg| question.params.with_graph_reg(*reg).validate().is_ok()).collect();
     let default = candidates.first().copied().unwrap_or(CANDIDATES[0]);
@@ -105,7 +105,7 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
 }
 
 impl Question<'_, '_> {
-    /// Fold of each labeled node (l); none where there are too few labels.
+    /// Fold of each labeled node (l); none if there are too few labels.
     fn folds(&self, run: &Run) -> Option<Vec<usize>> {
         let l = self.targets.rows().len();
         if self.is_regression {
@@ -126,13 +126,13 @@ struct Trial<'t, 'a> {
     inputs: &'t Inputs<'t, 'a>,
     graph: &'t Graph,
     targets: &'t Targets,
-    /// Fold of each labeled node (l), and how many of them are held out in turn.
+    /// Fold of each labeled node (l), and the number of folds that are held out in turn.
     folds: &'t [usize],
     n_folds: usize,
 }
 
 impl Trial<'_, '_> {
-    /// Loss of each labeled node that is held out, while it is.
+    /// Loss of each labeled node while it is held out.
     fn losses(&self, params: &UnfoldedParams, run: &Run) -> Result<Vec<f64>> {
         let propagator = Propagator::new(self.graph, params.propagation(), run)?;
         let is_shared = self.targets.rows().len() <= MOST_NODES || self.inputs.width() <= MOST_COLUMNS;
@@ -157,7 +157,7 @@ impl Trial<'_, '_> {
         Ok(losses)
     }
 
-    /// Q (l, r) in any coordinates that keep the lengths of weights, and ρ.
+    /// Q (l, r) in coordinates that preserve the norm of weights, and ρ.
     fn shared(&self, params: &UnfoldedParams, propagator: &Propagator, run: &Run) -> Result<(StoredRows, f64)> {
         let (labeled, trust) = (self.targets.rows(), self.targets.weights());
         let (k, tol) = (self.inputs.width(), column_tol(params.tol));
@@ -181,7 +181,7 @@ impl Trial<'_, '_> {
         })
     }
 
-    /// Scores (m, c) of nodes, by weights that are trained on the others.
+    /// Scores (m, c) of nodes, by weights trained on the others.
     fn trained(
         &self,
         params: &UnfoldedParams,
@@ -308,18 +308,18 @@ mod tests {
             (reg, report.chosen.contains_key("cross_validation"))
         };
         let default = UnfoldedParams::default();
-        // Edges lie within a class; features are poor: smooth more.
+        // Edges lie within a class and features are poor: more smoothing is better.
         let (features, graph, targets) = problem(180, 4);
         let (reg, is_tried) = chosen(&features, &graph, &targets, &default);
         assert!(is_tried && reg >= 10.0, "{reg}");
-        // Every edge joins two classes: smooth as little as can be.
+        // Every edge joins two classes: the least smoothing is best.
         let edges: Vec<_> = (0..180).map(|i| (i, (i + 1) % 180, 1.0)).collect();
         let (reg, _) = chosen(&features, &Graph::from_edges(180, &edges).unwrap(), &targets, &default);
         assert!(reg == 1.0, "{reg}");
-        // Two labels a class: nothing to choose by.
+        // Two labels a class are too few to choose by.
         let few = targets.subset(|at| at < 6).unwrap();
         assert_eq!(chosen(&features, &graph, &few, &default), (10.0, false));
-        // A step that is given rules large λ out.
+        // A given step size excludes large λ.
         let stepped = UnfoldedParams { steps: Some(6), step_size: Some(0.3), ..default };
         assert_eq!(chosen(&features, &graph, &few, &stepped), (1.0, false));
     }

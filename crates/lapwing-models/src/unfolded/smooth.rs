@@ -1,8 +1,8 @@
-//! Features smoothed over the graph, Q = H⁻¹X at the labeled nodes, by columns or by nodes; and the rows that HERTA's
-//! preconditioner is made from.
+//! Features smoothed over the graph, Q = H⁻¹X at the labeled nodes, by columns or by nodes; and the rows from which HERTA's
+//! preconditioner is built.
 //!
-//! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labeled node, (H⁻¹Eᵀ)ᵀ·X. The second form keeps
-//! min(l, d) weights: with K = Q·Qᵀ = U·S·Uᵀ and W = Qᵀ·U·S^(−1/2)·V, scores are U·S^(1/2)·V and ‖W‖ = ‖V‖.
+//! H is symmetric: E·H⁻¹·X takes one solve for each column of X, or one for each labeled node, (H⁻¹Eᵀ)ᵀ·X. The second form needs
+//! only min(l, d) weights: with K = Q·Qᵀ = U·S·Uᵀ and W = Qᵀ·U·S^(−1/2)·V, scores are U·S^(1/2)·V and ‖W‖ = ‖V‖.
 
 use lapwing_data::{Matrix, Result, Run};
 use lapwing_graph::Graph;
@@ -16,13 +16,13 @@ use super::map::{StoredRows, StoredValues};
 use super::params::{SketchSize, UnfoldedParams};
 use super::rows::Inputs;
 
-/// Labeled nodes whose columns are solved for together.
+/// Labeled nodes whose columns are solved together.
 pub(super) const NODES: usize = 64;
 /// Residual of the solves by nodes, which are few and in double precision.
 pub(super) const NODES_TOL: f64 = 1e-10;
 /// Eigenvalues of K below this share of the largest count as zero.
 const CUTOFF: f64 = 1e-12;
-/// Residual of features that are smoothed for a preconditioner, and the least where no ridge lifts small singular values.
+/// Residual of features smoothed for a preconditioner, and its least value, used if no ridge raises small singular values.
 pub(super) const ROUGH: f64 = 1e-2;
 const LEAST_ROUGH: f64 = 1e-4;
 /// Sketched rows for each column.
@@ -54,7 +54,7 @@ pub(super) fn by_columns(
 pub(super) struct Reduced {
     /// U·S^(1/2) (l, r).
     pub rows: StoredRows,
-    /// Qᵀ·U·S^(−1/2) (k, r): weights of X from those of the coordinates.
+    /// Qᵀ·U·S^(−1/2) (k, r): maps weights of the coordinates to weights of X.
     pub back: Matrix,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn by_nodes(
     Ok(q)
 }
 
-/// Q (l, k) in the coordinates of the space that its rows span.
+/// Q (l, k) in coordinates of the space that its rows span.
 pub(super) fn reduced(q: &[f64], k: usize, run: &Run) -> Result<Reduced> {
     let l = q.len() / k;
     let mut gram = Matrix::filled(l, l, 0.0);
@@ -103,18 +103,18 @@ pub(super) fn reduced(q: &[f64], k: usize, run: &Run) -> Result<Reduced> {
     Ok(Reduced { rows: StoredRows { width: r, values: StoredValues::Double(scaled(0.5)) }, back })
 }
 
-/// H⁻¹1 at the labeled nodes (l): what a constant is smoothed to.
+/// H⁻¹1 at the labeled nodes (l): a smoothed constant.
 pub(super) fn constant(propagator: &Propagator, labeled: &[u32], tol: f64, run: &Run) -> Result<Vec<f64>> {
     let ones = Matrix::filled(propagator.n(), 1, 1.0);
     let smooth = propagator.solve(&ones, tol, run)?;
     Ok(labeled.iter().map(|&row| smooth.row(row as usize)[0]).collect())
 }
 
-/// Rows of a preconditioner, and what they were made of.
+/// Rows of a preconditioner, and their origin.
 pub(super) struct Sketched {
     /// Rows R (s, k) with RᵀR ≈ QᵀMQ.
     pub rows: Vec<f32>,
-    /// Sketched, or the labeled nodes' own.
+    /// Number of rows of the sketch, or of labeled nodes.
     pub n_rows: usize,
     pub is_sketched: bool,
     pub sparsifier: Option<Sparsifier>,
@@ -129,7 +129,7 @@ pub(super) struct Sparsifier {
     pub effective_dimension: f64,
 }
 
-/// Edges that HERTA keeps, where that is less than all.
+/// Number of edges that HERTA keeps, if fewer than all.
 pub(super) fn kept_edges(params: &UnfoldedParams, graph: &Graph) -> Option<usize> {
     let (n, m) = (graph.n_samples() as f64, graph.n_edges() as f64);
     let by_rule = 6.0 * n * (1.0 + params.graph_reg() / 20.0);
@@ -141,7 +141,7 @@ pub(super) fn kept_edges(params: &UnfoldedParams, graph: &Graph) -> Option<usize
     (params.graph_reg() > 0.0).then_some((kept as usize).max(1))
 }
 
-/// Rows of HERTA's sketch, where there is one, for k columns and l labeled nodes.
+/// Rows of HERTA's sketch, if there is one, for k columns and l labeled nodes.
 pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Option<usize> {
     match params.sketch_size {
         SketchSize::Rows(rows) => Some(rows.min(l.next_power_of_two())),
@@ -150,8 +150,8 @@ pub(super) fn sketched_rows(params: &UnfoldedParams, l: usize, k: usize) -> Opti
     }
 }
 
-/// The residual ε of features smoothed for a preconditioner of k columns: errors have squares of ε²·t together, t the trace of
-/// QᵀMQ, and are to stay below ρ in each direction, ε²·t/k ≤ ρ. `spread` is 1 + t/ρ.
+/// The residual ε of features smoothed for a preconditioner of k columns. The squared errors sum to ε²·t, t the trace of QᵀMQ,
+/// and are to stay below ρ in each direction: ε²·t/k ≤ ρ. `spread` is 1 + t/ρ.
 pub(super) fn roughness(spread: f64, k: usize) -> f64 {
     (k as f64 / spread).sqrt().clamp(LEAST_ROUGH, ROUGH)
 }

@@ -215,7 +215,7 @@ fn new_nodes_follow_the_graph_they_are_given_or_their_neighbors() {
         let params = UnfoldedParams { attention, ..UnfoldedParams::default() };
         let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
         let Some(Extension::Network(network)) = &fitted.extension else { panic!("a network is expected") };
-        // Its own nodes and graph again.
+        // The same nodes and graph again.
         let again = network.extend_on(&features, &fitted.graph.as_ref().unwrap().graph, &run).unwrap();
         assert!(distance(&again, &fitted.labeling.scores) < 1e-6);
         assert!(network.extend_on(&features, &Graph::from_edges(3, &[]).unwrap(), &run).is_err());
@@ -273,7 +273,7 @@ fn values_far_from_zero_are_no_business_of_the_norm() {
     };
     let (near, far) = (of(0.0), of(1e6));
     let mean = |values: &Matrix| values.values().iter().sum::<f64>() / 200.0;
-    // The mean is taken off and added back.
+    // The mean is subtracted and added back.
     assert!((mean(&far) - 1e6 - mean(&near)).abs() < 1e-3);
 }
 

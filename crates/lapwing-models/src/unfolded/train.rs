@@ -21,10 +21,10 @@ use super::smooth::{
     NODES_TOL, Sketched, Sparsifier, by_columns, by_nodes, constant, reduced, roughness, sketched, weighted,
 };
 
-/// The training, as a report shows it.
+/// Summary of the training for the report.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Summary {
-    /// How the weights were found, and what iterated.
+    /// The solver and the optimizer.
     pub solver: &'static str,
     pub optimizer: &'static str,
     /// ρ.
@@ -38,11 +38,11 @@ pub(super) struct Summary {
     pub condition: Option<f64>,
     /// Products of the graph with one column.
     pub edge_passes: u64,
-    /// Dimensions that the weights have a part in.
+    /// Dimension of the space of weights that have an effect.
     pub rank: Option<usize>,
     /// Columns of zeros among the features.
     pub n_zero_columns: usize,
-    /// The estimated cost of each route, where one was chosen.
+    /// The estimated cost of each route, if one was chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
     /// HERTA only: number of kept edges, n_λ, rows of the sketch.
@@ -54,7 +54,7 @@ pub(super) struct Summary {
     pub sketch_size: Option<usize>,
 }
 
-/// A training: what it works on.
+/// The inputs of a training.
 pub(super) struct Training<'t, 'a> {
     pub params: &'t UnfoldedParams,
     pub inputs: &'t Inputs<'t, 'a>,
@@ -63,22 +63,23 @@ pub(super) struct Training<'t, 'a> {
     /// Labeled nodes, ascending (l).
     pub labeled: &'t [u32],
     pub loss: &'t Loss<'t>,
-    /// Since the fit began.
+    /// Start of the fit.
     pub start: Instant,
     pub run: &'t Run,
 }
 
-/// Residual of the pilot, and of estimates of the diagonal.
+/// Residual of the pilot solve, and of estimates of the diagonal.
 const PILOT: f64 = 1e-3;
-/// Suboptimality below which single precision does not do.
+/// Suboptimality below which single precision is not accurate enough.
 const LEAST_SINGLE: f64 = 1e-8;
-/// Of the mixed strategy: by how much a round lowers the suboptimality, and over that, what the whole graph may have left.
+/// Mixed strategy: the factor by which a round lowers the suboptimality, and the most that the whole graph may then have left,
+/// relative to that.
 const DIGIT: f64 = 0.1;
 const LIMITED: f64 = 3.0;
-/// Iterations that look for the extreme eigenvalues of a problem.
+/// Iterations that estimate the extreme eigenvalues of a problem.
 const LOOKS: usize = 12;
 
-/// Weights with how they were found.
+/// Weights and how they were found.
 pub(super) struct Trained {
     /// W (k, c).
     pub weights: Matrix,
@@ -87,7 +88,7 @@ pub(super) struct Trained {
 }
 
 impl Training<'_, '_> {
-    /// Finds the weights, from those of `start` on where the route iterates on the graph.
+    /// Finds the weights by the given route, or by the cheapest one.
     pub fn train(&self, report: &mut Report) -> Result<Trained> {
         let run = self.run;
         let on_graph = self.on_graph(PILOT);
@@ -142,7 +143,7 @@ impl Training<'_, '_> {
         Ok(trained)
     }
 
-    /// The layers of a linear model, and how its training went.
+    /// The layers of a linear model, and the trace and summary of its training.
     pub fn layers(&self, report: &mut Report) -> Result<(Layers, Trace, Summary)> {
         let Trained { weights, trace, summary } = self.train(report)?;
         Ok((Layers { hidden: None, output: weights, bias: self.params.bias }, trace, summary))
@@ -153,7 +154,7 @@ impl Training<'_, '_> {
         constant(self.propagator, self.labeled, PILOT, self.run)
     }
 
-    /// Refuses what does not fit into memory.
+    /// Returns an error for matrices that exceed the memory.
     fn check_memory(&self, solver: LayerSolver, bytes: u64) -> Result<()> {
         let what = format!("the layer solver {}", solver.name());
         lapwing_data::check_memory(&what, bytes, "take the solver matrix-free, which stores nothing")
@@ -165,7 +166,7 @@ impl Training<'_, '_> {
 
     fn task<'s>(&'s self, map: &'s dyn Map, ridge: f64, preconditioner: &'s Preconditioner) -> Task<'s> {
         let UnfoldedParams { tol, max_iter, .. } = *self.params;
-        // Where classes are well separated, the Hessian of cross-entropy is far below QᵀMQ.
+        // If classes are well separated, the Hessian of cross-entropy is far below QᵀMQ.
         let is_close = self.params.loss == NodeLoss::Mse
             && !matches!(preconditioner, Preconditioner::Identity | Preconditioner::Diagonal(_));
         Task { map, loss: self.loss, ridge, preconditioner, is_close, tol, max_iter, run: self.run }
@@ -180,7 +181,7 @@ impl Training<'_, '_> {
         }
     }
 
-    /// Runs an optimizer, from a state of the task or zero on.
+    /// Runs an optimizer from the given state, or from zero.
     fn optimize(
         &self,
         optimizer: LayerOptimizer,
@@ -203,10 +204,10 @@ impl Training<'_, '_> {
                     let is_plain = matches!(task.preconditioner, Preconditioner::Identity);
                     let step = match self.params.loss {
                         _ if self.params.learning_rate.is_some() => self.params.learning_rate.unwrap_or(most.recip()),
-                        // Without a preconditioner the least eigenvalue takes many iterations to find.
+                        // Without a preconditioner the least eigenvalue takes many iterations to estimate.
                         NodeLoss::Mse if is_plain => most.recip(),
                         NodeLoss::Mse => 2.0 / (least + most),
-                        // Its curvature is at most half that of squares.
+                        // The curvature of cross-entropy is at most half that of squares.
                         NodeLoss::CrossEntropy => 2.0 / (most + if is_plain { task.ridge } else { 1.0 }),
                     };
                     let known = (!is_plain && self.params.loss == NodeLoss::Mse).then_some(least);
@@ -222,7 +223,7 @@ impl Training<'_, '_> {
         })
     }
 
-    /// Few labeled nodes: a solve for each.
+    /// Solves once for each of few labeled nodes.
     fn by_nodes(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
         let (l, k) = (self.labeled.len() as u64, self.inputs.width() as u64);
         self.check_memory(LayerSolver::Direct, 16 * l * k + 32 * l * l)?;
@@ -252,7 +253,7 @@ impl Training<'_, '_> {
         Ok(Trained { weights, trace, summary })
     }
 
-    /// Features smoothed once, and a linear model on them.
+    /// Smooths the features once, and fits a linear model to them.
     fn direct(&self, ridge: f64, mut summary: Summary, report: &mut Report) -> Result<Trained> {
         let tol = column_tol(self.params.tol);
         let k = self.inputs.width();
@@ -285,7 +286,7 @@ impl Training<'_, '_> {
         Ok(Trained { weights, trace, summary })
     }
 
-    /// A preconditioner from roughly smoothed features, and iterations on the graph.
+    /// Builds a preconditioner from roughly smoothed features, and iterates on the graph.
     fn preconditioned(
         &self,
         solver: LayerSolver,
@@ -337,8 +338,8 @@ impl Training<'_, '_> {
         Ok(Trained { weights, trace, summary })
     }
 
-    /// The mixed strategy: minimizes on the sparsified graph, digit by digit, until the gradient on the whole graph is mainly
-    /// that of the missing edges. `None` if the sparsified graph makes no progress.
+    /// The mixed strategy: minimizes on the sparsified graph, digit by digit, until the gradient on the whole graph comes mainly
+    /// from the missing edges. `None` if the sparsified graph makes no progress.
     fn on_sparsifier(
         &self,
         thin: &Propagator,
@@ -369,7 +370,7 @@ impl Training<'_, '_> {
         Ok(on_whole)
     }
 
-    /// Iterations on the graph, without a preconditioner or with the diagonal.
+    /// Iterates on the graph, without a preconditioner or with the diagonal.
     fn on_the_graph(
         &self,
         solver: LayerSolver,
@@ -378,8 +379,8 @@ impl Training<'_, '_> {
         mut summary: Summary,
         report: &mut Report,
     ) -> Result<Trained> {
-        // The root of the diagonal that the norms of columns predict. Smoothing is not in these norms: with the whole diagonal,
-        // frequent words, which matter most, would be damped too much.
+        // The root of the diagonal that the norms of columns predict. These norms ignore smoothing: the whole diagonal would damp
+        // frequent words, which matter most, too much.
         let scale = spread / squares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let inverse = |x: &f64| {
             let value = (x * scale + ridge).sqrt();
@@ -402,7 +403,7 @@ impl Training<'_, '_> {
     }
 }
 
-/// The summary of a solve that every report has.
+/// The common summary of a solve.
 pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSummary {
     let end = trace.values.last().copied().unwrap_or(0.0) - trace.gap.min(0.0);
     let first = trace.values.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
@@ -415,14 +416,14 @@ pub(super) fn solve_summary(trace: &Trace, optimizer: &'static str) -> SolveSumm
     }
 }
 
-/// A warning if features or scores were smoothed less than to the tolerance.
+/// Warns if features or scores were not smoothed to the tolerance.
 pub(super) fn note_shortfall(shortfall: Option<Shortfall>, report: &mut Report) {
     if let Some(Shortfall { n_iter, residual, tol }) = shortfall {
         report.warnings.push(Warning::SmoothingNotConverged { n_iter, residual, tol });
     }
 }
 
-/// A warning if a training did not converge.
+/// Warns if a training did not converge.
 pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     if !trace.converged {
         let (n_iter, gap) = (trace.n_iter, trace.relative_gap());
@@ -430,7 +431,7 @@ pub(super) fn note_unconverged(trace: &Trace, tol: f64, report: &mut Report) {
     }
 }
 
-/// Checks that cross-entropy has targets that are shares.
+/// Checks that the targets of cross-entropy are shares.
 pub(super) fn check_targets(params: &UnfoldedParams, targets: &lapwing_data::Targets) -> Result<()> {
     if params.loss == NodeLoss::Mse {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Blocks of columns (n, s), row-major: choosing, joining and measuring them.
+//! Blocks of columns (n, s), row-major: selecting, joining and measuring columns.
 
 use rayon::prelude::*;
 
@@ -18,7 +18,7 @@ pub(crate) fn column_sums<R: Real>(block: &[R], n: usize, s: usize) -> Vec<f64> 
     })
 }
 
-/// A block (n, s) less all columns but `keep`, ascending.
+/// A block (n, s) reduced to its columns `keep`, ascending.
 pub(super) fn keep_columns<R: Real>(block: Vec<R>, s: usize, keep: &[usize]) -> Vec<R> {
     if keep.len() == s { block } else { columns(&block, s, keep) }
 }
@@ -54,7 +54,7 @@ pub(super) fn side_by_side<R: Real>(left: &[R], s: usize, right: &[R], m: usize)
     both
 }
 
-/// Range of the values of a column of a block of `width`, and 0.
+/// Range of the values of a column of a block of `width`, 0 included.
 pub(super) fn column_range<R: Real>(block: &[R], at: usize, width: usize) -> f64 {
     let rows = block.par_chunks(width).with_min_len(BLOCK_ROWS);
     let (least, most) = rows

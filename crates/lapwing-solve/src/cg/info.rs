@@ -15,7 +15,7 @@ pub enum Stop {
     Converged,
     /// The iterations ran out.
     MaxIter,
-    /// No progress any more.
+    /// No more progress.
     Stagnated,
     /// Progress, but too slow for its budget.
     Slow,
@@ -42,7 +42,7 @@ impl Stop {
 pub struct SolveInfo {
     /// Iterations of each column (s), of all attempts together.
     pub iterations: Vec<usize>,
-    /// Relative residual of each column (s), recomputed from the solution and the right-hand side as far as it is in the range.
+    /// Relative residual of each column (s), recomputed from the solution and the projected right-hand side.
     pub residuals: Vec<f64>,
     /// Whether every column reached the tolerance, by its residual and by the estimate of its largest error.
     pub converged: bool,
@@ -50,17 +50,17 @@ pub struct SolveInfo {
     pub reason: Stop,
     /// Largest relative residual among the columns still iterating, after each iteration.
     pub curve: Vec<f64>,
-    /// Share ‖b − Pb‖ / ‖b‖ of each column (s) that no solution can reach: constants on singular components. Empty where the system
-    /// is none of a Laplacian.
+    /// Share ‖b − Pb‖ / ‖b‖ of each column (s) that lies outside the range of the system: constants on singular components. Empty
+    /// for systems other than Laplacians.
     pub discarded: Vec<f64>,
     /// Preconditioners of a Laplacian system, in the order they were used.
     pub preconditioners: Vec<FallbackLevel>,
-    /// Wall seconds of this solve, factors that had to be built included.
+    /// Wall seconds of this solve, including factors built during it.
     pub seconds: f64,
 }
 
 impl SolveInfo {
-    /// Of `s` columns before the first step.
+    /// Before the first step of `s` columns.
     pub(crate) fn new(s: usize) -> Self {
         Self { iterations: vec![0; s], residuals: vec![0.0; s], converged: true, ..Self::default() }
     }
@@ -70,7 +70,7 @@ impl SolveInfo {
         self.iterations.iter().copied().max().unwrap_or(0)
     }
 
-    /// The part of it that goes into a report.
+    /// The summary for a report.
     pub fn summary(&self) -> SolveSummary {
         let residual = self.residuals.iter().fold(0.0, |most, &r| if r.is_nan() || r > most { r } else { most });
         SolveSummary {
@@ -82,7 +82,7 @@ impl SolveInfo {
         }
     }
 
-    /// Appends a further attempt at the same columns; how that one ended counts.
+    /// Appends a later attempt at the same columns, and takes over why that one ended.
     pub(crate) fn extend(&mut self, attempt: Self) {
         self.iterations.iter_mut().zip(&attempt.iterations).for_each(|(all, one)| *all += one);
         self.curve.extend(attempt.curve);

@@ -1,4 +1,4 @@
-//! The iteration itself: steps, directions, and which columns go on.
+//! The iteration itself: steps, directions, and which columns continue.
 
 use lapwing_data::{Result, Run};
 
@@ -11,15 +11,15 @@ use crate::precond::Inverse;
 use crate::probes::Probes;
 use crate::steps::{self, Correction, StepSums, Turn};
 
-/// Iterations between two projections of the residual onto the range of A, whose rounding would grow.
+/// Iterations between two projections of the residual onto the range of A; without them rounding would accumulate.
 const PROJECT_EVERY: usize = 8;
 
-/// Further columns that iterate beside those of a solve, and decide when it may end.
+/// Additional columns that iterate together with those of a solve, and decide when it may end.
 pub(crate) trait Company<R>: Send {
-    /// Its columns m, whose steps are recorded.
+    /// The probes, one for each of the m additional columns; they record the steps.
     fn probes(&mut self) -> &mut Probes;
 
-    /// The residuals that they start from (n, m).
+    /// The initial residuals of the additional columns (n, m).
     fn residuals(&mut self) -> Result<Vec<R>>;
 
     /// Whether the solve may end.
@@ -28,7 +28,7 @@ pub(crate) trait Company<R>: Send {
 
 /// The state of a solve between two steps.
 pub(crate) struct View<'a, R> {
-    /// Solutions, a row of `width` values for each row of the system; the first are those of the columns `open`.
+    /// Solutions, a row of `width` values for each row of the system; the first values are those of the columns `open`.
     pub x: &'a [R],
     pub width: usize,
     pub open: &'a [usize],
@@ -46,23 +46,23 @@ pub(crate) struct Krylov<'a, P: Real, R: Real> {
     projection: Projection<'a>,
     params: CgParams,
     run: &'a Run,
-    /// How preconditioned residuals are corrected under the projection.
+    /// Correction of preconditioned residuals for the projection.
     correction: Correction<'a>,
 }
 
-/// The columns under way.
+/// The active columns.
 struct State<'c, P, R> {
-    /// Their numbers among all columns; columns of the company follow those.
+    /// Their numbers among all columns; additional columns follow them.
     open: Vec<usize>,
     company: Option<&'c mut dyn Company<R>>,
     riders: usize,
-    /// Columns that have arrived rest: no step is taken along their directions.
+    /// Whether each column still moves. One that has converged rests: its step is 0.
     moving: Vec<bool>,
     is_solved: bool,
-    /// Columns of a small residual whose estimated error is not small.
+    /// Columns with a small residual but a large estimated error.
     doubtful: Vec<usize>,
     watch: Watch,
-    /// What residuals are relative to.
+    /// Norms to which residuals are relative.
     norms: Vec<f64>,
     /// Solutions, residuals, directions and their products.
     x: Vec<R>,
@@ -71,16 +71,16 @@ struct State<'c, P, R> {
     q: Vec<R>,
     /// Preconditioned residuals; empty where M⁻¹ is applied within the steps.
     z: Vec<R>,
-    /// Residuals before the last step, of flexible iterations.
+    /// Residuals before the last step, for flexible iterations.
     before: Vec<R>,
-    /// Mean of each column of r that has not been taken off yet.
+    /// Mean of each column of r that has still to be subtracted.
     mean: Vec<f64>,
     /// rᵀz of each column.
     rz: Vec<f64>,
 }
 
 impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
-    /// An iteration from any residual.
+    /// Prepares an iteration that starts from any residual.
     pub fn new(
         operator: &'a dyn Operator<P, R>,
         inverse: Inverse<'a, R>,
@@ -92,8 +92,9 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         Ok(Self { operator, inverse, projection, params, run, correction })
     }
 
-    /// Whether residuals are projected component by component. Those of products add up to 0 as they are, and a factor holds one row of
-    /// each component at 0, where their roundings go: taking off a mean would spread them over rows of small weights.
+    /// Whether residuals are projected component by component. Residuals of products sum to 0 without projection, and a factor
+    /// holds one row of each component at 0, which absorbs their rounding. Subtracting a mean would spread it over rows of small
+    /// weights.
     fn is_piecewise(&self) -> bool {
         let is_singular = matches!(self.projection, Projection::Components { .. });
         is_singular && self.correction.diagonal.is_some() && !self.correction.centers
@@ -109,9 +110,9 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         }
     }
 
-    /// Iterates from the residual `r` of the columns `open` of `x` (n, total), to which it adds the corrections; an empty `x` stands
-    /// for zeros. Residuals are relative to `norms` of the columns `open`. Returns the columns of a small residual whose estimated
-    /// error is not small.
+    /// Iterates from the residual `r` of the columns `open` of `x` (n, total), to which it adds the corrections; an empty `x`
+    /// stands for zeros. Residuals are relative to `norms` of the columns `open`. Returns the columns with a small residual but a
+    /// large estimated error.
     pub fn iterate(
         &self,
         r: Vec<R>,
@@ -202,11 +203,11 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         Ok(state)
     }
 
-    /// The product with the directions, and the step along them; returns the lengths, and sums over the new residuals.
+    /// Multiplies the directions by A and steps along them; returns the step lengths, and sums over the new residuals.
     fn descend(&self, state: &mut State<'_, P, R>) -> Result<(Vec<f64>, StepSums)> {
         let width = state.width();
         let curvature = self.operator.apply(&state.p, &mut state.q, width, self.run)?;
-        // A column whose curvature is not positive has reached the end of what its precision allows.
+        // A column whose curvature is not positive has reached the limit of its precision.
         let length = |((rz, pq), moves): ((&f64, &f64), &bool)| {
             if *moves && *pq > 0.0 && (rz / pq).is_finite() { rz / pq } else { 0.0 }
         };
@@ -219,7 +220,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         Ok((step, sums))
     }
 
-    /// Relative residual of each column that is solved for.
+    /// Relative residual of each column of the solve.
     fn relative(&self, state: &State<'_, P, R>, sums: &StepSums) -> Vec<f64> {
         let n = self.operator.n();
         let energy = match self.params.measure {
@@ -234,7 +235,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         state.norms.iter().enumerate().map(relative).collect()
     }
 
-    /// Decides which columns go on after a step that left the residuals `relative`; returns whether one has broken down.
+    /// Decides which columns continue after a step that left the residuals `relative`; returns whether one has broken down.
     fn judge(&self, state: &mut State<'_, P, R>, step: &[f64], relative: &[f64], info: &mut SolveInfo) -> bool {
         let (s, mut has_broken) = (state.open.len(), false);
         state.is_solved = true;
@@ -246,7 +247,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             info.iterations[column] += 1;
             let is_small = relative[at] <= self.params.tol;
             let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
-            // In company all go on until it is satisfied.
+            // With additional columns, all continue until those are satisfied.
             state.moving[at] = state.company.is_some();
             if is_small && (is_stuck || self.is_settled(state, at)) {
                 continue;
@@ -274,8 +275,8 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         has_broken
     }
 
-    /// Whether the estimated error of a column of small residual is small, too. rᵀM⁻¹r is that before the last step: M⁻¹ has not been
-    /// applied to the residual yet.
+    /// Whether the estimated error of a column with a small residual is small, too. rᵀM⁻¹r is from before the last step, because
+    /// M⁻¹ has not been applied to the new residual yet.
     fn is_settled(&self, state: &State<'_, P, R>, at: usize) -> bool {
         if self.params.largest_deviation == 0.0 {
             return true;
@@ -286,7 +287,8 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         estimate <= self.params.tol * (self.operator.n() as f64).sqrt() * range
     }
 
-    /// From the residual to the next direction; the step along the old one is added to x on the way. Returns β of each column.
+    /// Computes the next direction from the residual, and adds the step along the old one to x in the same pass. Returns β of
+    /// each column.
     fn turn(&self, state: &mut State<'_, P, R>, step: &[f64], sums: &StepSums, iteration: usize) -> Result<Vec<f64>> {
         let (s, correction) = (step.len(), &self.correction);
         let mut kept = vec![0.0; s];
@@ -327,7 +329,7 @@ impl<P: Real, R: Real> State<'_, P, R> {
         self.open.len() + self.riders
     }
 
-    /// Whether the company is satisfied.
+    /// Whether the additional columns allow the solve to end.
     fn may_end(&mut self, iteration: usize) -> bool {
         let (s, width) = (self.open.len(), self.width());
         let Some(company) = &mut self.company else { return false };
@@ -336,7 +338,7 @@ impl<P: Real, R: Real> State<'_, P, R> {
         company.is_satisfied(&View { x: &self.x, width, open: &self.open, squares, is_solved, iteration })
     }
 
-    /// Passes a step to the company.
+    /// Passes a step to the additional columns.
     fn record(&mut self, step: &[f64], ratios: &[f64]) {
         let s = self.open.len();
         if let Some(company) = &mut self.company {
@@ -344,12 +346,12 @@ impl<P: Real, R: Real> State<'_, P, R> {
         }
     }
 
-    /// The columns that stay in the block; all of them as long as those that rest cost less than taking the block apart.
+    /// The columns that stay in the block: all of them while the resting ones cost less than rebuilding the block would.
     fn kept(&self, has_broken: bool) -> Vec<usize> {
         let s = self.open.len();
         let kept: Vec<usize> = (0..s).filter(|&at| self.moving[at]).collect();
         if kept.len() < s && self.riders > 0 {
-            // A column that cannot go on ends the iteration of all.
+            // A column that has broken down ends the iteration of all.
             return Vec::new();
         }
         if kept.len() > s / 2 && !has_broken { (0..s).collect() } else { kept }
@@ -372,7 +374,7 @@ impl<P: Real, R: Real> State<'_, P, R> {
         self.moving = vec![true; kept.len()];
     }
 
-    /// The solutions, to their columns of `x` (n, total).
+    /// Writes the solutions to their columns of `x` (n, total).
     fn write(&mut self, x: &mut Vec<R>, total: usize, is_last: bool) {
         let (s, width) = (self.open.len(), self.width());
         if x.is_empty() && is_last && width == total {

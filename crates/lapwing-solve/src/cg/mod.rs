@@ -1,17 +1,18 @@
 //! Block preconditioned conjugate gradients: A·X = B for s right-hand sides at once (Hestenes & Stiefel 1952).
 //!
-//! The columns are independent iterations with their own step lengths; they share each pass over A. A column that has converged leaves
-//! the block, so the last ones do not pay for the first. A [`Projection`] takes known vectors out of the iteration: the null space
-//! of a singular Laplacian, the zero-mean constraint of stable harmonic functions, or the constant vector that ruins the
-//! conditioning of plain ones. Where the preconditioner varies from step to step, β is that of Polak and Ribière (Golub & Ye 1999).
+//! The columns are independent iterations with their own step lengths; they share each pass over A. A column that has converged
+//! leaves the block, so that columns that need more iterations run alone. A [`Projection`] removes known vectors from the
+//! iteration: the null space of a singular Laplacian, the zero-mean constraint of stable harmonic functions, or the constant
+//! vector that ruins the conditioning of plain ones. If the preconditioner varies from step to step, β is that of Polak and
+//! Ribière (Golub & Ye 1999).
 //!
-//! Cost: one product with A, one with M⁻¹ and two passes over the block per iteration; all work on a row of the
-//! block is done while it is in cache ([`crate::steps`]). Memory, beside B and X: 4 blocks (n, s) of f64, 5 unless M is
-//! diagonal, half a block less with directions in single precision; for a moment up to one more when columns leave.
-//! Parallel over blocks of rows; sums are taken block by block in row order, so results do not depend on threads.
+//! Cost: one product with A, one with M⁻¹ and two passes over the block per iteration; a row of the block stays in cache for all
+//! work on it ([`crate::steps`]). Memory, beside B and X: 4 blocks (n, s) of f64, 5 unless M is diagonal, half a block less with
+//! directions in single precision; up to one more for a short time when columns leave. Parallel over blocks of rows; sums are
+//! taken block by block in row order, so that results do not depend on threads.
 //!
-//! Stops at ‖rᵢ‖₂ ≤ tol·‖bᵢ‖₂ for every column. The residual reported is recomputed from B − A·X at the end; a column
-//! whose recursive residual had drifted from it is iterated again.
+//! Stops at ‖rᵢ‖₂ ≤ tol·‖bᵢ‖₂ for every column. The residual reported is recomputed from B − A·X at the end. If the residual of
+//! the recursion had drifted from it, the column is iterated again.
 
 mod columns;
 mod info;
@@ -45,14 +46,14 @@ pub struct CgParams {
     pub tol: f64,
     /// Most iterations; default 10,000.
     pub max_iter: usize,
-    /// Iterations without a new smallest residual of any column after which it stops as [`Stop::Stagnated`]; default none.
+    /// Iterations without a new smallest residual of any column after which the solve stops as [`Stop::Stagnated`]; default none.
     pub patience: usize,
-    /// Iterations after which it stops as [`Stop::Slow`] if, at the rate so far, as many again would not be enough; default
-    /// none.
+    /// Iterations after which the solve stops as [`Stop::Slow`] if, at the rate so far, as many again would not be enough;
+    /// default none.
     pub budget: usize,
-    /// Largest √(M⁻¹)ᵢᵢ; default 0. If above, a column counts as solved only when √(rᵀM⁻¹r) times it, an estimate of its largest
-    /// error, is within tol·√n of the range of its values. The residual alone does not see rows whose weights are small beside those of
-    /// others.
+    /// Largest √(M⁻¹)ᵢᵢ; default 0. If above 0, √(rᵀM⁻¹r) times it estimates the largest error of a column, and a column counts
+    /// as solved only when that is within tol·√n of the range of its values. The residual alone misses errors at rows of small
+    /// weights.
     pub largest_deviation: f64,
     /// Norm of the residuals; default `Residual`.
     pub measure: Measure,
@@ -66,7 +67,7 @@ pub enum Measure {
     /// ‖r‖₂.
     #[default]
     Residual,
-    /// √(rᵀM⁻¹r), for an M⁻¹ that is applied within the steps.
+    /// √(rᵀM⁻¹r), if M⁻¹ is applied within the steps.
     Energy,
 }
 
@@ -84,9 +85,9 @@ impl Default for CgParams {
     }
 }
 
-/// Recursive residuals may drift; this many times a column is restarted from its recomputed one.
+/// The residual of the recursion may drift; a column is restarted from its recomputed residual this many times.
 const RESTARTS: usize = 3;
-/// The recursion stopped at tol; the recomputed residual may be a rounding above.
+/// The recursion stopped at tol; rounding may leave the recomputed residual slightly above.
 const SLACK: f64 = 1.01;
 
 /// Solves A·X = B (n, s) from `start`, or from zero; returns X. Under a projection the start must satisfy it (zero does).
@@ -106,12 +107,12 @@ pub fn solve(
     System { operator, directions: operator, inverse, projection, params, run }.solve(b, start, None)
 }
 
-/// A system to be solved by directions in precision P.
+/// A system that is solved with directions in precision P.
 pub(crate) struct System<'a, P: Real> {
     pub operator: &'a dyn Operator,
-    /// The same operator, for directions. Solutions and residuals stay in double precision and agree with each other; with directions
-    /// in single precision iterations hardly change while the condition number is far below 10⁷, and half as many bytes are
-    /// gathered.
+    /// The same operator, for directions. Solutions and residuals stay in double precision and agree with each other. With
+    /// directions in single precision, the number of iterations hardly changes while the condition number is far below 10⁷, and
+    /// half as many bytes are gathered.
     pub directions: &'a dyn Operator<P>,
     pub inverse: Inverse<'a>,
     pub projection: Projection<'a>,
@@ -120,7 +121,7 @@ pub(crate) struct System<'a, P: Real> {
 }
 
 impl<P: Real> System<'_, P> {
-    /// Solves in the company of further columns, which iterate until they are satisfied.
+    /// Solves with additional columns, which iterate until they are satisfied.
     pub fn solve(
         &self,
         b: &Matrix,
@@ -158,12 +159,12 @@ impl<P: Real> System<'_, P> {
             let mut residual = run.install(|| keep_columns(residual, open.len(), &unsolved));
             open = unsolved.iter().map(|&at| open[at]).collect();
             if let (Projection::OrthogonalToOnes(c), true) = (projection, attempt > 0) {
-                // Directions that were rounded have left a mean, which no direction orthogonal to constants takes away.
+                // Rounded directions have left a mean, which directions orthogonal to constants cannot remove.
                 run.install(|| balance(&residual, c, &mut x, s, &open));
                 residual = self.residual(&krylov, b, &x, &open)?;
             }
             let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
-            // The company takes part in the first attempt only.
+            // Additional columns take part in the first attempt only.
             doubtful = krylov.iterate(residual, &norms, (&mut x, s), &open, &mut info, company.take())?;
         }
         info.converged = doubtful.is_empty() && info.residuals.iter().all(|&r| self.is_within(r));
@@ -189,7 +190,7 @@ impl<P: Real> System<'_, P> {
             return Ok(product);
         }
         if x.iter().all(|x| *x == 0.0) {
-            // From zero: nothing to multiply.
+            // At zero the residual is the right-hand side.
         } else if width == s {
             self.operator.apply(x, &mut product, width, self.run)?;
         } else {
@@ -205,8 +206,8 @@ impl<P: Real> System<'_, P> {
     }
 }
 
-/// Solves A·X = R (n, s) from zero, with residuals relative to `norms` (s). Residuals are those of the recursion: for
-/// operators whose products are dear.
+/// Solves A·X = R (n, s) from zero, with residuals relative to `norms` (s). Residuals are those of the recursion, not recomputed:
+/// for operators whose products are expensive.
 ///
 /// # Errors
 /// As [`solve`].
@@ -230,7 +231,7 @@ pub fn iterate(
     Ok((Matrix::new(n, s, x)?, info))
 }
 
-/// Adds to the columns `open` of x (n, s) the constant that makes their `residual` (n, open) add up to zero, where A·1 = `c`.
+/// Adds to the columns `open` of x (n, s) the constant that makes their `residual` (n, open) sum to zero, where A·1 = `c`.
 pub(crate) fn balance(residual: &[f64], c: &[f64], x: &mut [f64], s: usize, open: &[usize]) {
     let total: f64 = c.iter().sum();
     let mut constants = vec![0.0; s];

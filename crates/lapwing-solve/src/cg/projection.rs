@@ -1,4 +1,4 @@
-//! Known vectors that are kept out of an iteration.
+//! Projections that remove known vectors from an iteration.
 
 use rayon::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::kernels::{BLOCK_ROWS, reduce};
 use crate::pages::Real;
 use crate::steps;
 
-/// Known vectors that are kept out of right-hand sides, iterations and solutions.
+/// Known vectors that are removed from right-hand sides, iterations and solutions.
 #[derive(Clone, Copy, Debug)]
 pub enum Projection<'a> {
     /// Nothing: A is positive definite and well enough conditioned.
@@ -26,11 +26,11 @@ pub enum Projection<'a> {
     OrthogonalToOnes(&'a [f64]),
 }
 
-/// Components up to which their sums are taken in parallel: each block of rows has a sum for each component.
+/// Up to this number of components, their sums are taken in parallel: each block of rows needs a sum for each component.
 const MOST_PARALLEL: usize = 512;
 
 impl Projection<'_> {
-    /// Takes the part of a block (n, s) that the projection rules out off each column.
+    /// Subtracts from each column of a block (n, s) the part that the projection removes.
     pub(crate) fn remove<R: Real>(&self, block: &mut [R], s: usize) {
         match self {
             Self::None => {}

@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// A heavy row's direction, rounded to f32, leaves a mean that no later direction reaches.
+/// Rounding the direction of a heavy row to f32 leaves a mean that no later direction removes.
 #[test]
 fn restarts_take_away_the_mean_that_rounded_directions_leave() {
     let run = Run::new(Some(2), 0).unwrap();
@@ -147,7 +147,7 @@ fn a_zero_right_hand_side_has_the_solution_zero() {
     assert!(info.converged && x.rows().all(|row| row[0] == 0.0));
 }
 
-/// M⁻¹ = diag(A)⁻¹, off by up to 30 % in a way that changes with every application.
+/// M⁻¹ = diag(A)⁻¹ with errors of up to 30 % that change with every application.
 struct Varying {
     jacobi: Jacobi,
     count: std::sync::atomic::AtomicUsize,

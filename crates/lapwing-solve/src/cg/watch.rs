@@ -1,4 +1,4 @@
-//! Watches whether the columns of an iteration make progress.
+//! Monitors whether the columns of an iteration make progress.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use super::{CgParams, Stop};
 
 /// Iterations over which the rate is measured.
 const WINDOW: usize = 16;
-/// A residual counts as a new smallest one below this share of the last.
+/// A residual counts as a new smallest one if it is below this multiple of the last.
 const PROGRESS: f64 = 0.9;
 
 /// The residuals so far.
 pub(super) struct Watch {
-    /// The smallest of each column.
+    /// The smallest residual of each column.
     best: Vec<f64>,
     since_best: usize,
     iterations: usize,
-    /// The largest of all columns, over the last iterations.
+    /// The largest residual of all columns, over the last iterations.
     recent: VecDeque<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Watch {
         self.best = kept.iter().map(|&at| self.best[at]).collect();
     }
 
-    /// Records the residuals after a step; a reason to stop if there is no progress, or too little.
+    /// Records the residuals after a step; returns a reason to stop if there is no progress, or too little.
     pub fn judge(&mut self, relative: &[f64], params: &CgParams) -> Option<Stop> {
         self.iterations += 1;
         self.since_best += 1;

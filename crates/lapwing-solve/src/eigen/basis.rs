@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::columns;
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 
-/// A direction this far below the vector it comes from is rounding.
+/// A direction is rounding error if its length is below this share of the vector it comes from.
 const LEAST_SHARE: f64 = 1e-10;
 
 /// Orthonormal vectors as the first columns of a row-major matrix.
@@ -41,7 +41,7 @@ impl Basis {
         out
     }
 
-    /// W ← W − V·(VᵀW), twice; returns VᵀW of the W that came.
+    /// W ← W − V·(VᵀW), twice; returns VᵀW of the original W.
     pub fn orthogonalize(&self, w: &mut Matrix) -> Matrix {
         let (m, s) = (self.used, w.n_cols());
         let mut total = Matrix::filled(m, s, 0.0);
@@ -61,8 +61,8 @@ impl Basis {
         total
     }
 
-    /// An orthonormal Q (n, r) beside the basis and R (r, s) with W = Q·R, for W orthogonal to the basis; `taken` (used, s)
-    /// are the coefficients that were taken off W: columns that are rounding beside them are left out.
+    /// An orthonormal Q (n, r), orthogonal to the basis, and R (r, s) with W = Q·R, for W orthogonal to the basis. `taken` (used,
+    /// s) are the coefficients that were subtracted from W. Columns that are rounding error relative to them are left out.
     pub fn orthonormal(&self, w: &Matrix, taken: &Matrix) -> (Matrix, Matrix) {
         let (n, s) = (w.n_rows(), w.n_cols());
         let mut block = Basis::new(n, s.max(1));
@@ -75,7 +75,7 @@ impl Basis {
             let norm = column_dots(own.values(), own.values(), n, 1)[0].sqrt();
             if norm > LEAST_SHARE * before && self.used + block.used < n {
                 own.values_mut().iter_mut().for_each(|v| *v /= norm);
-                // What was small beside the basis may have some of it left.
+                // Of a column that was small relative to the basis, some part along the basis may remain.
                 self.orthogonalize(&mut own);
                 block.push(&own);
                 coefficients.push(norm);

@@ -1,21 +1,20 @@
 //! The smallest eigenpairs of a graph Laplacian: L·u = λ·u for the q smallest λ.
 //!
-//! Null vectors are known: one for each connected component, constant on it. The others are the largest eigenvectors of
-//! the pseudo-inverse L⁺, which a [`LaplacianSolver`] applies; there they lie far apart from the rest of the spectrum.
-//! Block Lanczos with full orthogonalization finds them (Golub & Underwood 1977), restarted with the best vectors so far
-//! when the basis is full (Wu & Simon 2000); small graphs take the whole space for a basis.
+//! Null vectors are known: one for each connected component, constant on it. The others are the largest eigenvectors of the
+//! pseudo-inverse L⁺, which a [`LaplacianSolver`] applies; there they are well separated from the rest of the spectrum. Block
+//! Lanczos with full orthogonalization finds them (Golub & Underwood 1977), restarted with the best vectors so far when the basis
+//! is full (Wu & Simon 2000). For small graphs the basis is the whole space.
 //!
-//! **Multiple eigenvalues.** A block of Krylov vectors sees at most as many copies of an eigenvalue as it has columns. Once
-//! all pairs have converged, a few steps from random vectors beside them look for what was missed; so none is, with high
-//! probability.
+//! **Multiple eigenvalues.** A block Krylov space finds at most as many copies of an eigenvalue as the block has columns. Once
+//! all pairs have converged, a few steps from random vectors orthogonal to them find missed copies with high probability.
 //!
-//! **Accuracy.** Each vector is finally taken through L⁺ once more, which brings its residual ‖Lu − λu‖ down to the
-//! tolerance times λ, or to what the last bits of u make where weights are many orders of magnitude apart; that residual
-//! is what is returned. Vectors of eigenvalues that tie within the tolerance may be rotated among themselves.
+//! **Accuracy.** At the end L⁺ is applied to each vector once more. That brings its residual ‖Lu − λu‖ down to the tolerance
+//! times λ, or to the rounding error of u if weights are many orders of magnitude apart. This residual is returned. Vectors whose
+//! eigenvalues tie within the tolerance may be rotated among themselves.
 //!
-//! **Cost.** One to three solves for eight right-hand sides each for every pair (43 for 18 pairs of a neighbor graph of
-//! 40,000 rows), O(n·q²) for every restart, and 8·n·(2q + 56) bytes beside the solver. Products and sums are parallel over
-//! rows, in blocks of a fixed size that are added in order.
+//! **Cost.** One to three solves for eight right-hand sides for every pair (43 for 18 pairs of a neighbor graph of 40,000 rows),
+//! O(n·q²) for every restart, and 8·n·(2q + 56) bytes besides the solver. Products and sums are parallel over rows, in blocks of
+//! a fixed size that are added in order.
 //!
 //! For eigenvectors of a dense matrix: [`crate::dense::eigen_symmetric`].
 
@@ -30,9 +29,9 @@ use basis::Basis;
 use lapwing_data::{Error, Matrix, Result, Run, SolveSummary, Stream, check_memory};
 use rand::RngExt;
 
-/// Columns of a block: what one pass over the matrix serves well.
+/// Columns of a block: as many as one pass over the matrix serves well.
 const BLOCK: usize = 8;
-/// Steps from random vectors after which nothing is taken to be missing.
+/// Steps from random vectors without a new eigenvector after which none counts as missed.
 const CALM_STEPS: usize = 3;
 /// A residual counts as rounding error up to this many units of rounding of the vector.
 const ROUNDING: f64 = 16.0;
@@ -44,7 +43,7 @@ pub struct EigenParams {
     pub tol: f64,
     /// Most steps, each one solve for a block of right-hand sides; default 1,000.
     pub max_iter: usize,
-    /// Rows up to which the basis is the whole space; default 300.
+    /// Up to this number of rows, the basis is the whole space; default 300.
     pub max_dense: usize,
 }
 
@@ -64,8 +63,8 @@ pub struct Eigenpairs {
     pub vectors: Matrix,
     /// ‖Lu − λu‖ / λ of each pair (q), recomputed at the end; 0 for null vectors.
     pub residuals: Vec<f64>,
-    /// How it went: solves for a block of right-hand sides; the largest residual; whether every pair reached the tolerance, or the
-    /// least residual that f64 allows.
+    /// Solves for a block of right-hand sides; the largest residual; whether every pair reached the tolerance, or the least
+    /// residual that f64 allows.
     pub info: SolveSummary,
 }
 
@@ -131,7 +130,7 @@ pub fn smallest_eigenpairs(graph: &Graph, n_pairs: usize, params: &EigenParams, 
     })
 }
 
-/// Eigenvalues in the unit of the weights, which were multiplied by 2^`exponent`.
+/// Eigenvalues at the original scale of the weights, which were multiplied by 2^`exponent`.
 fn in_unit(mut pairs: Eigenpairs, exponent: i32) -> Result<Eigenpairs> {
     pairs.values.iter_mut().for_each(|value| *value = times_power(*value, -exponent));
     if pairs.values.iter().all(|value| value.is_finite()) {
@@ -140,7 +139,7 @@ fn in_unit(mut pairs: Eigenpairs, exponent: i32) -> Result<Eigenpairs> {
     Err(Error::graph("an eigenvalue of its Laplacian is above 1.8e308: divide all weights by one number"))
 }
 
-/// Unit vectors constant on the first `n_null` components.
+/// Unit vectors, each constant on one of the first `n_null` components.
 fn null_vectors(components: &Components, n_null: usize) -> Eigenpairs {
     let mut vectors = Matrix::filled(components.id.len(), n_null, 0.0);
     for (row, &id) in components.id.iter().enumerate().filter(|(_, id)| (**id as usize) < n_null) {
@@ -252,13 +251,13 @@ impl<'s> Search<'s> {
                 if basis.used + BLOCK > basis.capacity {
                     ritz.restart(&mut basis, &mut projected, self.wanted + BLOCK);
                 }
-                // Nothing new: an invariant subspace, from which only chance leads out.
+                // No new direction: the space is invariant, and only random vectors lead out of it.
                 if block.n_cols() > 0 { block } else { self.random(&basis, info.n_iter as u64)? }
             };
         }
     }
 
-    /// Random orthonormal vectors beside the basis and the null vectors.
+    /// Random orthonormal vectors, orthogonal to the basis and the null vectors.
     fn random(&self, basis: &Basis, draw: u64) -> Result<Matrix> {
         let (n, width) = (self.graph.n_samples(), BLOCK.min(self.n_free - basis.used));
         let mut rng = self.run.rng(Stream::Start, draw);
@@ -269,7 +268,7 @@ impl<'s> Search<'s> {
         Ok(basis.orthonormal(&block, &coefficients).0)
     }
 
-    /// Solves gave no vectors that are apart from one another.
+    /// The error if solves gave no linearly independent vectors.
     fn too_far_apart(&self) -> Error {
         let weights = self.graph.adjacency().values();
         let (least, most) =
@@ -280,7 +279,7 @@ impl<'s> Search<'s> {
         ))
     }
 
-    /// One more L⁺, Rayleigh quotients, residuals; after the null vectors `pairs`.
+    /// Applies L⁺ once more and computes Rayleigh quotients and residuals; the results follow the null vectors in `pairs`.
     fn polished(&self, found: Matrix, mut pairs: Eigenpairs, info: SolveSummary) -> Result<Eigenpairs> {
         let n = self.graph.n_samples();
         let mut basis = Basis::new(n, self.wanted);
@@ -294,7 +293,7 @@ impl<'s> Search<'s> {
         }
         drop(found);
         let (vectors, q) = (basis.block(), basis.used);
-        // An iteration that stopped short may have found fewer.
+        // An iteration that stopped early may have found fewer.
         let is_lost = q == 0 || q < self.wanted && info.converged;
         if is_lost || vectors.values().iter().any(|v| !v.is_finite()) {
             return Err(self.too_far_apart());
@@ -342,7 +341,7 @@ struct Ritz {
 }
 
 impl Ritz {
-    /// `coupling` (r, s) are the coefficients of L⁺ times the last s vectors of the basis on what lies outside of it.
+    /// `coupling` (r, s): coefficients of the part of L⁺ times the last s basis vectors that lies outside the basis.
     fn new(projected: &Matrix, basis: &Basis, coupling: &Matrix) -> Result<Self> {
         let m = basis.used;
         let mut small = Matrix::filled(m, m, 0.0);

@@ -1,6 +1,7 @@
-//! Attempts at a block of columns, one for each preconditioner, and what they certify.
+//! Attempts at a block of columns, one for each preconditioner, and the error bounds they certify.
 //!
-//! [`Columns`] are what is solved for, [`Engine`] is what an attempt iterates with, [`Certified`] the error bounds found so far.
+//! [`Columns`] are the right-hand sides, [`Engine`] is the preconditioner of an attempt, [`Certified`] the error bounds found so
+//! far.
 
 use lapwing_data::{Error, Matrix, Result, Run};
 use rayon::prelude::*;
@@ -16,7 +17,7 @@ use crate::cg::{self, CgParams, Company, Projection, SolveInfo, Stop, balance};
 use crate::kernels::{BLOCK_ROWS, column_dots};
 use crate::precond::{Bounded, TwoLevel};
 
-/// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix: measured are 270 on
+/// Iterations with the diagonal that cost as much as building a factor and using it, on graphs that mix fast. Measured: 270 on
 /// chains of random pieces, some 400 on neighbor graphs, and about as many for ten right-hand sides.
 const BUDGET: usize = 300;
 /// The same for graphs of few edges, whose factors are cheap.
@@ -33,14 +34,14 @@ const PATIENCE: usize = 40;
 /// Right-hand sides in the solver's order of rows.
 pub(super) struct Columns {
     pub b: Matrix,
-    /// Powers of two that bring the largest value of each column near 1: squares must neither vanish nor overflow.
+    /// Exponents of two that bring the largest value of each column near 1, so that squares neither vanish nor overflow.
     pub scales: Vec<f64>,
-    /// Share of each column that no solution can reach.
+    /// Share of each column that lies outside the range of the system.
     discarded: Vec<f64>,
 }
 
 impl Columns {
-    /// From blocks in the caller's order; also the solution to start from.
+    /// From blocks in the caller's order; also the initial solution.
     pub fn new(system: &System, b: &Matrix, start: Option<&Matrix>) -> (Self, Matrix) {
         let mut b = system.gathered(b);
         let scales = column_scales(&b);
@@ -52,13 +53,13 @@ impl Columns {
         (Self { b, scales, discarded }, x)
     }
 
-    /// Takes a solution back to the scales of the caller.
+    /// Restores the caller's scales of a solution.
     pub fn unscale(&self, x: &mut Matrix) {
         scale_columns(x, &self.scales, -1.0);
     }
 }
 
-/// What an attempt iterates with.
+/// The preconditioner and the projection of an attempt.
 pub(super) struct Engine<'a> {
     levels: TwoLevel<'a>,
     factor: Option<&'a Placed>,
@@ -79,11 +80,11 @@ impl Engine<'_> {
 pub(super) struct Task<'a> {
     pub columns: &'a Columns,
     pub goal: Option<&'a dyn Goal>,
-    /// Whether there is a better preconditioner.
+    /// Whether a stronger preconditioner is left.
     pub may_fall_back: bool,
-    /// Attempts before.
+    /// Number of earlier attempts.
     pub number: usize,
-    /// Iterations before.
+    /// Iterations of earlier attempts.
     pub spent: usize,
 }
 
@@ -92,12 +93,12 @@ pub(super) struct Task<'a> {
 pub(super) struct Certified {
     pub certificate: Certificate,
     pub outcome: Option<Outcome>,
-    /// Whether rows that bounds on recomputed residuals left open have been given a second chance.
+    /// Whether a second run for the rows that recomputed residuals left open has been made.
     pub is_second: bool,
 }
 
 impl Certified {
-    /// √v for the preconditioner about to be used.
+    /// √v for the preconditioner that is used next.
     fn begin(&mut self, engine: &Engine<'_>, n: usize, run: &Run) -> Result<Vec<f64>> {
         let (mut deviations, total) = variances(engine.preconditioner(), engine.projection, n, run)?;
         deviations.iter_mut().for_each(|v| *v = v.sqrt());
@@ -105,12 +106,12 @@ impl Certified {
         Ok(deviations)
     }
 
-    /// Takes over the results of a watched attempt.
+    /// Takes over the results of a monitored attempt.
     fn end(&mut self, monitor: &mut Monitor<'_>) {
         let certificate = &mut self.certificate;
         self.outcome = Some(monitor.outcome);
         certificate.is_exhausted = matches!(monitor.outcome, Outcome::Settled | Outcome::Stuck);
-        // With the same preconditioner the larger bound counts, at the price of both risks.
+        // Two runs with the same preconditioner: the larger λ is kept, and their failure probabilities add up.
         let is_same = self.is_second;
         let lambda = monitor.probes.bound();
         certificate.errors.lambda = if is_same { lambda.max(certificate.errors.lambda) } else { lambda };
@@ -120,7 +121,7 @@ impl Certified {
         }
     }
 
-    /// Bounds from residuals that are computed anew.
+    /// Error bounds from recomputed residuals.
     fn certify(
         &mut self,
         solver: &LaplacianSolver,
@@ -134,7 +135,7 @@ impl Certified {
         Ok(())
     }
 
-    /// Whether rows are open that the recursion took for settled: its residual had drifted.
+    /// Whether rows are open that the recursion counted as settled, because its residual had drifted.
     fn wants_more(&mut self, goal: &dyn Goal, x: &Matrix, columns: &Columns) -> bool {
         match self.outcome {
             Some(Outcome::Settled) if !self.is_second => {}
@@ -153,7 +154,7 @@ impl Certified {
 }
 
 impl LaplacianSolver {
-    /// Solves for `columns` from `x`, by one preconditioner after the other as far as it takes.
+    /// Solves for `columns` from `x`, with ever stronger preconditioners until one succeeds.
     pub(super) fn attempts(
         &self,
         columns: &Columns,
@@ -165,7 +166,7 @@ impl LaplacianSolver {
         let (mut level, mut certified) = (self.first_level(), Certified::default());
         loop {
             let placed = match self.placed(level, run) {
-                // The solution so far is worth more than an error about a factor that is too large.
+                // A stronger factor would be too large: the solution so far is returned instead of an error.
                 Err(Error::TooLarge { .. }) if !info.preconditioners.is_empty() => break,
                 placed => placed?,
             };
@@ -197,7 +198,7 @@ impl LaplacianSolver {
         Ok((x, info, certified.certificate))
     }
 
-    /// A factor, or the preconditioner without one, and the projection for it.
+    /// The preconditioner for `factor`, or the one without a factor, and its projection.
     pub(super) fn engine<'a>(&'a self, factor: Option<&'a Placed>) -> Engine<'a> {
         let projection = match factor {
             Some(_) => self.system.projection(),
@@ -219,7 +220,7 @@ impl LaplacianSolver {
             self.balance(&task.columns.b, &mut x);
         }
         let mut params = self.cg_params(engine, task);
-        // The trial has shown that the graph mixes; right-hand sides are scaled to 1.
+        // The trial has shown that the graph mixes fast, and right-hand sides are scaled to 1.
         let is_single = engine.factor.is_none()
             && self.params.preconditioner == PreconditionerChoice::Auto
             && self.system.fits_single
@@ -279,14 +280,14 @@ impl LaplacianSolver {
         }
     }
 
-    /// Brings random residuals into the range of the system. Those of a factor of a singular system are there.
+    /// Projects random residuals onto the range of the system. Those of a factor of a singular system lie in it.
     fn project_noise(&self, engine: &Engine<'_>, noise: &mut [f64], m: usize) {
         if !(engine.factor.is_some() && matches!(engine.projection, Projection::Components { .. })) {
             engine.projection.remove(noise, m);
         }
     }
 
-    /// Adds to each column of x the constant that makes its residual add up to zero: 1ᵀA1 = Σ D.
+    /// Adds to each column of x the constant that makes its residual sum to zero: 1ᵀA1 = Σ D.
     fn balance(&self, b: &Matrix, x: &mut Matrix) {
         let (s, matrix) = (b.n_cols(), &self.system.matrix);
         let mut residual = vec![0.0; b.values().len()];

@@ -1,15 +1,16 @@
 //! Bounds on the error of every row of a solution.
 //!
-//! With M the preconditioner that is applied, r = b − A·x and λ at most the least eigenvalue of M⁻¹A, every functional c of the error
-//! e = A⁻¹r has |cᵀe| ≤ √(cᵀM⁻¹c · rᵀM⁻¹r)/λ: A ⪰ λM gives A⁻¹ ⪯ M⁻¹/λ, and Cauchy–Schwarz in A⁻¹ does the rest. So
-//! |eᵢ| ≤ √vᵢ·√(rᵀM⁻¹r)/λ with vᵢ ≥ (M⁻¹)ᵢᵢ. Row i's √vᵢ is large where weights are small, which is what a norm of r lacks.
+//! Let M be the preconditioner, r = b − A·x and λ at most the least eigenvalue of M⁻¹A. Then every functional c of the error e =
+//! A⁻¹r has |cᵀe| ≤ √(cᵀM⁻¹c · rᵀM⁻¹r)/λ: A ⪰ λM gives A⁻¹ ⪯ M⁻¹/λ, and Cauchy–Schwarz in A⁻¹ does the rest. So |eᵢ| ≤
+//! √vᵢ·√(rᵀM⁻¹r)/λ with vᵢ ≥ (M⁻¹)ᵢᵢ. √vᵢ is large where the weights of row i are small, which no norm of r shows.
 //!
-//! - v comes from one sweep over the factor, or is exact ([`Bounded::variances`]); λ from columns that ride along
+//! - v comes from one sweep over the factor, or is exact ([`Bounded::variances`]); λ comes from additional columns of the solve
 //!   ([`crate::probes`]).
-//! - Solutions are bound to a space: mean zero, mean zero on each singular component, or cᵀx = 0 with c = A·1. There M⁻¹ and v are
-//!   corrected: M⁻¹ − hhᵀ/(1ᵀh) with h = M⁻¹1 for mean zero; elsewhere M⁻¹ as it is, which takes residuals of sum 0, and errors
-//!   less their means.
-//! - r is known up to η, (entries + 4) roundings of Σ w|xᵢ − xⱼ| + gᵢ|xᵢ| + |bᵢ|. M⁻¹ has no negative entry, so √(ηᵀM⁻¹η) covers that.
+//! - Solutions are constrained: mean zero, mean zero on each singular component, or cᵀx = 0 with c = A·1. M⁻¹ and v are corrected
+//!   for the constraint. For mean zero, M⁻¹ becomes M⁻¹ − hhᵀ/(1ᵀh) with h = M⁻¹1. Otherwise M⁻¹ stays, residuals sum to 0, and
+//!   errors are taken relative to their means.
+//! - r is known up to η, (entries + 4) roundings of Σ w|xᵢ − xⱼ| + gᵢ|xᵢ| + |bᵢ|. M⁻¹ has no negative entry, so √(ηᵀM⁻¹η) bounds
+//!   the effect.
 //!
 //! Cost: a product, a sweep for v, and an application of M⁻¹ to s + 3 columns.
 
@@ -22,23 +23,23 @@ use crate::cg::{Projection, column_sums};
 use crate::kernels::{BLOCK_ROWS, column_dots, reduce};
 use crate::precond::Bounded;
 
-/// Half the distance from 1 to the next number.
+/// Unit roundoff of f64.
 const UNIT: f64 = f64::EPSILON / 2.0;
 /// Allowance for the relative error of sums of products in f64.
 const SUM_SLACK: f64 = 1e-12;
-/// The same as a factor, for numbers that are used as bounds.
+/// Factor of the same purpose for bounds.
 const BOUND_SLACK: f64 = 1.0 + 1e-9;
 
-/// Whether a row is settled, from its solution (s) and its √vᵢ.
+/// Whether a row is settled, given its solution (s) and its √vᵢ.
 pub type Settled<'a> = Box<dyn Fn(&[f64], f64) -> bool + Sync + 'a>;
 
 /// The accuracy that a caller needs of a solution.
 pub trait Goal: Sync {
-    /// The test of a row, for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its rows (n),
-    /// both in an order of rows of the solver's.
+    /// Returns the test of a row for errors within `errors`. `x` is the solution so far (n, s) and `deviations` the √vᵢ of its
+    /// rows (n), both in the solver's order of rows.
     fn settled<'a>(&'a self, x: &Matrix, deviations: &[f64], errors: &'a ErrorBounds) -> Settled<'a>;
 
-    /// Whether it is enough that all rows are settled, whatever the residual.
+    /// Whether the solve may end once all rows are settled, whatever the residual.
     fn is_all(&self) -> bool {
         false
     }
@@ -54,32 +55,33 @@ pub struct RowError {
 }
 
 impl RowError {
-    /// For a row of `deviation` √vᵢ.
+    /// The bound of a row with √vᵢ = `deviation`.
     pub fn at(self, deviation: f64) -> f64 {
         self.constant + if deviation > 0.0 { deviation * self.slope } else { 0.0 }
     }
 
-    /// For a row less the mean over some rows that has `rounding` of its own: what is constant counts for both.
+    /// The bound of a row relative to a mean over rows, with the additional error `rounding`: the constant part counts for both
+    /// row and mean.
     pub fn with_mean(self, rounding: f64) -> Self {
         Self { slope: self.slope, constant: 2.0 * self.constant + rounding }
     }
 }
 
-/// Errors of the columns of a solution, to be multiplied by the deviation √vᵢ of a row.
+/// Error bounds of the columns of a solution, to be multiplied by √vᵢ of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorBounds {
-    /// λ, at most the least eigenvalue of M⁻¹A; 0 where none is known.
+    /// λ, at most the least eigenvalue of M⁻¹A; 0 if unknown.
     pub lambda: f64,
     /// RᵀM⁻¹R (s, s) of the residuals R.
     pub gram: Vec<f64>,
     /// √(ηᵀM⁻¹η) of the rounding η of R (s).
     pub rounding: Vec<f64>,
-    /// Errors that all rows have in common (s).
+    /// Error that is common to all rows (s).
     pub constant: Vec<f64>,
 }
 
 impl ErrorBounds {
-    /// Of `s` columns without an error.
+    /// The bounds of `s` columns without errors.
     pub(super) fn exact(s: usize) -> Self {
         Self { lambda: 0.0, gram: vec![0.0; s * s], rounding: vec![0.0; s], constant: vec![0.0; s] }
     }
@@ -113,24 +115,24 @@ impl ErrorBounds {
     }
 }
 
-/// What is known of the errors of a solution.
+/// Error bounds of a solution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Certificate {
     /// √vᵢ of each row (n).
     pub deviations: Vec<f64>,
     /// Factors of the deviations.
     pub errors: ErrorBounds,
-    /// Bound on |Σᵢ wᵀeᵢ| in place of √vᵢ: √(1ᵀM⁻¹1) in the space of solutions.
+    /// Takes the place of √vᵢ in a bound on |Σᵢ wᵀeᵢ|: √(1ᵀM⁻¹1) under the constraint.
     pub total_deviation: f64,
-    /// Probability that λ is too large.
+    /// Probability that λ exceeds the least eigenvalue.
     pub failure: f64,
     /// Iterations until the residual was within the tolerance.
     pub n_iter_residual: usize,
-    /// Whether more iterations would settle no more rows: all are settled, or the open ones have stayed open for long, as ties do.
+    /// Whether more iterations would settle no more rows: all are settled, or the open ones have been open for long, as ties are.
     pub is_exhausted: bool,
 }
 
-/// v in the space, and 1ᵀM⁻¹1 there.
+/// v and 1ᵀM⁻¹1 under the constraint.
 pub(super) fn variances(
     preconditioner: &dyn Bounded,
     projection: Projection<'_>,
@@ -175,13 +177,13 @@ pub(super) fn variances(
     Ok((v, total.max(0.0)))
 }
 
-/// The v of components from h = M⁻¹·u, u the shares 1/size of their rows.
+/// Corrects v for means over components, from h = M⁻¹·u with u the shares 1/size of their rows.
 fn lower_by_components(v: &mut [f64], h: &[f64], ids: &[u32], sizes: &[usize]) {
     let mut means = vec![0.0; sizes.len()];
     ids.iter().zip(h).filter(|(id, _)| **id != u32::MAX).for_each(|(&id, h)| means[id as usize] += h);
     means.iter_mut().zip(sizes).for_each(|(mean, &size)| *mean /= size as f64);
     v.par_iter_mut().enumerate().for_each(|(row, v)| {
-        // The mean of each is no longer 0 where v is an upper bound only.
+        // If v is only an upper bound, the mean over a component is not 0.
         let mean = means.get(ids[row] as usize).copied();
         let size = *v + mean.unwrap_or(0.0);
         *v = (*v - mean.map_or(0.0, |mean| 2.0 * h[row] - mean)).max(0.0) + 4.0 * SUM_SLACK * size;
@@ -189,7 +191,7 @@ fn lower_by_components(v: &mut [f64], h: &[f64], ids: &[u32], sizes: &[usize]) {
 }
 
 impl LaplacianSolver {
-    /// Bounds on the errors of the solution `x` (n, s) of `columns`, in the order of the solver's rows.
+    /// Bounds on the errors of the solution `x` (n, s) of `columns`, in the solver's order of rows.
     pub(super) fn error_bounds(
         &self,
         engine: &Engine<'_>,
@@ -229,7 +231,7 @@ impl LaplacianSolver {
         Ok(ErrorBounds { lambda, gram, rounding: vec![lost; s], constant })
     }
 
-    /// R (n, s) less what the projection takes off, the most that its rows may be off (n), and errors that all rows have in common (s).
+    /// The projected residuals R (n, s), the largest error of the values of each row (n), and the errors common to all rows (s).
     fn residual_in_range(
         &self,
         projection: Projection<'_>,
@@ -243,7 +245,7 @@ impl LaplacianSolver {
         match projection {
             Projection::None | Projection::Components { .. } => {}
             Projection::ZeroMean => {
-                // M⁻¹ of the space takes any constant to 0.
+                // The constrained M⁻¹ maps constants to 0.
                 let means: Vec<f64> = sums.iter().map(|sum| sum / n as f64).collect();
                 take_off(&mut residual, &mut rounding, &means, exponents, |_| 1.0);
             }
@@ -258,7 +260,7 @@ impl LaplacianSolver {
         (residual, rounding, constant)
     }
 
-    /// R = B − A·X (n, s), and for each row (n) the most that any of its values may be off, not scaled.
+    /// R = B − A·X (n, s), not scaled, and the largest error of the values of each row (n).
     fn residual_and_rounding(&self, columns: &Columns, x: &Matrix) -> (Vec<f64>, Vec<f64>) {
         let (n, s, exponents) = (x.n_rows(), x.n_cols(), &columns.scales);
         let mut residual = vec![0.0; n * s];
@@ -282,7 +284,7 @@ impl LaplacianSolver {
     }
 }
 
-/// Takes `shares` of `weight` off the residuals; what is lost on the way goes to `rounding`.
+/// Subtracts `shares` of `weight` from the residuals; adds the rounding of that to `rounding`.
 fn take_off(
     residual: &mut [f64],
     rounding: &mut [f64],

@@ -1,7 +1,8 @@
 //! The choice of a preconditioner, and an order of the rows that suits it.
 //!
-//! Where the diagonal does not bound the condition number, conjugate gradients with the diagonal take a few steps on right-hand sides
-//! whose slow parts are known. Cost: up to ten products with one column, in the caller's order of rows.
+//! If the diagonal does not bound the condition number, a few trial steps of conjugate gradients with the diagonal decide. Their
+//! right-hand sides are random, row by row or cell by cell. Cost: up to ten products with one column, in the caller's order of
+//! rows.
 
 use lapwing_data::hash::uniform;
 use lapwing_data::{Error, Matrix, Result, Run};
@@ -15,13 +16,13 @@ use crate::order::clusters;
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, CLUSTER, Coarse, CoarseCells, Jacobi};
 use crate::{Graph, SddMatrix};
 
-/// Smallest share of the diagonal that D must hold for the diagonal to be known as enough: eigenvalues of D⁻¹A within [share, 2].
+/// Least share of the diagonal that D must hold for the Jacobi preconditioner: eigenvalues of D⁻¹A then lie within [share, 2].
 const DOMINANT: f64 = 0.05;
-/// Trial iterations on random values, and the residual at which some twenty iterations are enough.
+/// Trial iterations on values random by row, and the residual below which some twenty iterations are enough.
 const EASY: (usize, f64) = (4, 0.01);
-/// Trial iterations on random values of whole cells, and the residual at which the diagonal and the cells are enough: measured
-/// are 2 to 10 for grids, bands, chains of random pieces and graphs close to falling apart, 0.95 to 1.1 for weights over many orders,
-/// 0.7 to 0.93 for other neighbor graphs and boxes of three dimensions (80 to 190 iterations), below 0.1 for random graphs.
+/// Trial iterations on values random by cell, and the residual below which the diagonal and the cells are enough. Measured: 2 to
+/// 10 for grids, bands, chains of random pieces and graphs close to falling apart; 0.95 to 1.1 for weights over many orders; 0.7
+/// to 0.93 for other neighbor graphs and boxes of three dimensions (80 to 190 iterations); below 0.1 for random graphs.
 const MIXING: (usize, f64) = (6, 0.95);
 /// Edges for each vertex up to which a factor is cheap: trees, grids, meshes.
 const SPARSE_EDGES: usize = 3;
@@ -37,7 +38,7 @@ pub(super) struct Given<'a> {
     pub run: &'a Run,
 }
 
-/// A preconditioner, and the order of rows that it is for.
+/// A preconditioner, and its order of rows.
 pub(super) struct Built {
     pub chosen: PreconditionerChoice,
     pub order: Vec<u32>,
@@ -59,7 +60,7 @@ impl Given<'_> {
                     let order = factor.factor.order().to_vec();
                     return Ok(Built { chosen, order, coarse: None, factor: Some(factor) });
                 }
-                // The choice was left to the solver: it takes another one.
+                // With `auto`, a factor that is too large is replaced by the two-level preconditioner.
                 Err(Error::TooLarge { .. }) if is_auto => chosen = PreconditionerChoice::TwoLevel,
                 Err(error) => return Err(error),
             }
@@ -88,7 +89,7 @@ impl Given<'_> {
         Ok(Placed::in_order(level, factor))
     }
 
-    /// The preconditioner that suits the system, cells if they were made, and whether an order of the rows is worth its cost.
+    /// The preconditioner that suits the system; the cells, if they were computed; and whether reordering the rows pays.
     fn suited(&self) -> Result<(PreconditionerChoice, Option<CoarseCells>, bool)> {
         if self.graph.n_samples() <= TINY {
             return Ok((PreconditionerChoice::ApproxCholesky, None, true));
@@ -105,13 +106,14 @@ impl Given<'_> {
         Ok((chosen, Some(cells), true))
     }
 
-    /// Whether the diagonal bounds the condition number, or a few iterations are enough for all scales of the graph.
+    /// Whether Jacobi is enough: the diagonal bounds the condition number, or a few trial iterations converge on all scales of
+    /// the graph.
     fn is_easy(&self) -> Result<bool> {
         let mut pairs = self.matrix.shift().iter().zip(self.jacobi.values());
         Ok(pairs.all(|(g, inverse)| g * inverse >= DOMINANT) || self.passes(EASY, |row| uniform(row as u64))?)
     }
 
-    /// Whether some iterations bring the residual of a right-hand side of mean 0 below a limit.
+    /// Whether so many iterations bring the residual of a right-hand side of mean 0 below a limit.
     fn passes(&self, (max_iter, limit): (usize, f64), value: impl Fn(usize) -> f64 + Sync) -> Result<bool> {
         let mut b: Vec<f64> = (0..self.matrix.n()).into_par_iter().map(&value).collect();
         let mean = b.iter().sum::<f64>() / b.len() as f64;

@@ -1,5 +1,5 @@
-//! Fallback levels: a solve that stagnates continues with the next preconditioner, from the cheapest random factor to, on small graphs,
-//! the complete one.
+//! Fallback levels: a solve that stagnates continues with the next stronger preconditioner, up to the complete factor on small
+//! graphs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{LaplacianSolver, PreconditionerChoice};
 use crate::kernels::gather;
 use crate::precond::{ApproxCholesky, ApproxCholeskyParams, Bounded, Cliques, Inverse, Preconditioner};
 
-/// A preconditioner of a solve, from the weakest to the strongest.
+/// A preconditioner of a solve, in ascending order of strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FallbackLevel {
     /// None.
@@ -48,7 +48,7 @@ impl FallbackLevel {
         }
     }
 
-    /// The factor of this level and its number among them; none for levels without a factor.
+    /// The cliques of the factor of this level and the number of that factor; none for levels without one.
     pub(super) fn factor(self) -> Option<(Cliques, u32)> {
         match self {
             Self::None | Self::Jacobi | Self::TwoLevel => None,
@@ -71,7 +71,7 @@ impl FallbackLevel {
     }
 }
 
-/// A factor in the order of the solver's rows.
+/// A factor in the solver's order of rows.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub level: FallbackLevel,
@@ -81,7 +81,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// A factor whose order is that of the solver.
+    /// A factor in the solver's order.
     pub fn in_order(level: FallbackLevel, factor: ApproxCholesky) -> Self {
         Self { level, factor, rows: None }
     }
@@ -97,7 +97,7 @@ impl Placed {
     /// Z ← M⁻¹·R for blocks (n, s).
     pub fn product(&self, r: &[f64], z: &mut [f64], s: usize) {
         let Some([order, reverse]) = &self.rows else { return self.factor.product(r, z, s) };
-        // Z serves as scratch for the residuals in the order of the factor.
+        // Z first holds the residuals in the order of the factor.
         gather(r, order, z, s);
         let mut solved = vec![0.0; r.len()];
         self.factor.product(z, &mut solved, s);
@@ -133,7 +133,7 @@ impl Bounded for Placed {
 }
 
 impl LaplacianSolver {
-    /// The level that a solve begins with: the weakest factor there is, else the preconditioner that was chosen.
+    /// The level at which a solve begins: the weakest factor that was built, else the chosen preconditioner.
     pub(super) fn first_level(&self) -> FallbackLevel {
         let chosen = match self.system.chosen {
             PreconditionerChoice::None => FallbackLevel::None,
@@ -149,7 +149,7 @@ impl LaplacianSolver {
         level.next(self.n()).filter(|_| matches!(self.params.preconditioner, Auto | ApproxCholesky))
     }
 
-    /// The factor of a level, built if it is not there; none for levels without one.
+    /// The factor of a level, built if needed; none for levels without one.
     pub(super) fn placed(&self, level: FallbackLevel, run: &Run) -> Result<Option<Arc<Placed>>> {
         let Some((cliques, number)) = level.factor() else { return Ok(None) };
         if let Some(placed) = self.lock().iter().find(|placed| placed.level == level) {
@@ -162,8 +162,8 @@ impl LaplacianSolver {
         let placed = Placed::new(level, ApproxCholesky::from_adjacency(adjacency, matrix.shift(), params, &run)?);
         let mut factors = self.lock();
         let at = factors.partition_point(|known| known.level < level);
-        // Solves at the same time may build the same factor, bit for bit, and keep one. None waits for another's: a thread of
-        // a pool may take up a second solve in the middle of the first, and would wait for itself.
+        // Concurrent solves may both build the same factor, bit for bit; one copy is kept. No solve waits for another: a pool
+        // thread may run a second solve in the middle of the first, and would wait for itself.
         if factors.get(at).is_none_or(|known| known.level != level) {
             factors.insert(at, Arc::new(placed));
         }

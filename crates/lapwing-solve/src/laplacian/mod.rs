@@ -1,22 +1,22 @@
 //! Systems of graph Laplacians: L·x = b, (L + D)·x = b with a diagonal D ≥ 0, (I + λL̂)·x = b.
 //!
-//! [`LaplacianSolver`] chooses and builds a preconditioner by how hard the system is, and solves for any number of right-hand sides by
-//! block conjugate gradients, all in an order of the rows in which neighbors lie close together.
+//! [`LaplacianSolver`] chooses and builds a preconditioner that suits the system, and solves for any number of right-hand sides
+//! by block conjugate gradients. Rows are reordered so that neighbors lie close together.
 //!
 //! **Which preconditioner.** None is best everywhere. On graphs in which a random walk mixes fast (hubs, random graphs) the
-//! diagonal is enough. On neighbor graphs it spends most iterations on moving levels of whole regions, which a coarse
-//! system on cells of the graph does at once. On meshes, chains, trees and weights over many orders of magnitude neither
-//! arrives, and an approximate Cholesky factor does in some forty iterations. `Auto` decides by a bound on the
-//! condition number where the diagonal gives one, else by a few trial iterations on right-hand sides that are random from
-//! row to row and from cell to cell. If the choice is slow, the factor is built when as much has been spent as it
-//! costs, and the iteration continues from its last solution.
+//! diagonal is enough. On neighbor graphs the diagonal spends most iterations on shifting the level of whole regions; a coarse
+//! system on cells of the graph does that at once. On meshes, chains, trees and weights over many orders of magnitude both are
+//! slow, and an approximate Cholesky factor converges in some forty iterations. `Auto` decides by a bound on the condition number
+//! if the diagonal gives one. Otherwise it decides by a few trial iterations on right-hand sides that are random by row and by
+//! cell. If the choice turns out slow, the factor is built once the iterations have cost as much as it does, and the solve
+//! continues from its last solution.
 //!
-//! **Never a silent wrong answer.** Factors are random: one that stagnates is replaced by the factor of the next [`FallbackLevel`] (trees
-//! on two copies of each edge, on four, on small graphs all pairs), from the last solution. The residual that is returned is recomputed
-//! from b − A·x.
+//! **Never a silent wrong answer.** Factors are random. One that stagnates is replaced by the factor of the next
+//! [`FallbackLevel`] (trees on two copies of each edge, on four, on small graphs all pairs), from the last solution. The residual
+//! that is returned is recomputed from b − A·x.
 //!
-//! **Singular systems.** A component of the graph without a positive entry of D is singular on its constants: what the
-//! right-hand side has of them is dropped and reported, and the solution of least norm is returned, of mean zero there.
+//! **Singular systems.** A component of the graph without a positive entry of D is singular on its constants. The mean of the
+//! right-hand side there is dropped and reported, and the solution of least norm, of mean zero there, is returned.
 //!
 //! **Cost.** O(m) for the preparation and for each iteration and column: 80 iterations are typical of neighbor graphs with cells,
 //! 20 to 40 of factors. The page `docs/methods/laplacian-solver.md` has figures.
@@ -104,12 +104,12 @@ impl LaplacianSolver {
         self.system.n()
     }
 
-    /// The preconditioner in use, chosen if it was left to [`PreconditionerChoice::Auto`].
+    /// The preconditioner in use; the one chosen if the parameter was [`PreconditionerChoice::Auto`].
     pub fn preconditioner(&self) -> PreconditionerChoice {
         self.system.chosen
     }
 
-    /// Changes the tolerance of the solves to come.
+    /// Changes the tolerance of later solves.
     ///
     /// # Errors
     /// [`Error::Param`] unless it is above 0 and below 1.
@@ -140,13 +140,14 @@ impl LaplacianSolver {
         self.system.singular.sizes.len()
     }
 
-    /// Columns that [`LaplacianSolver::solve`] solves for at a time, of `s`: at most sixteen, in blocks of about equal width.
+    /// Number of columns, of `s`, that [`LaplacianSolver::solve`] solves together: at most sixteen, in blocks of about equal
+    /// width.
     pub fn block_width(s: usize) -> usize {
         s.div_ceil(s.div_ceil(WIDEST).max(1))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Placed>>> {
-        // Nothing panics while it is held, and the factors are whole at any time.
+        // The lock is never poisoned: nothing panics while it is held, and the factors are always complete.
         self.factors.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
@@ -157,10 +158,10 @@ impl LaplacianSolver {
     /// [`SolveInfo::converged`].
     ///
     /// # Complexity
-    /// Up to sixteen columns are solved for at a time; each iteration reads the matrix, the factor and the blocks of these vectors once.
-    /// Memory, beside `b`, `start` and the solution: 6 blocks of f64, 5½ where directions are in single precision, 7 with a factor. For
-    /// moments more: one while columns that have converged leave the block or large parts of a factor are swept, one for a factor
-    /// that was built during a solve and has an order of its own.
+    /// Up to sixteen columns are solved together; each iteration reads the matrix, the factor and the blocks of these vectors
+    /// once. Memory, beside `b`, `start` and the solution: 6 blocks of f64, 5½ with directions in single precision, 7 with a
+    /// factor. One block more for short times: while converged columns leave the block, while large parts of a factor are swept,
+    /// and for a factor that was built during a solve and has an order of its own.
     pub fn solve(&self, b: &Matrix, start: Option<&Matrix>, run: &Run) -> Result<(Matrix, SolveInfo)> {
         let (n, s) = (self.n(), b.n_cols());
         self.check_block("right-hand side", b, s)?;
@@ -184,14 +185,15 @@ impl LaplacianSolver {
         Ok((x, all.unwrap_or_else(|| SolveInfo::new(0))))
     }
 
-    /// The same until every row is settled by `goal`, with bounds on the errors of every row; see [`Certificate`]. The solve goes on
-    /// beyond the tolerance as long as that settles more rows. All columns are solved for together.
+    /// Solves until `goal` settles every row, with bounds on the errors of every row; see [`Certificate`]. The solve continues
+    /// beyond the tolerance as long as that settles more rows. All columns are solved together.
     ///
     /// # Errors
     /// As [`LaplacianSolver::solve`]. Rows that stay open are no error.
     ///
     /// # Complexity
-    /// As [`LaplacianSolver::solve`], of one column more, or two where there are more than four; directions in double precision.
+    /// As [`LaplacianSolver::solve`] with one additional column, or two for more than four columns; directions are in double
+    /// precision.
     pub fn solve_certified(&self, b: &Matrix, goal: &dyn Goal, run: &Run) -> Result<(Matrix, SolveInfo, Certificate)> {
         self.check_block("right-hand side", b, b.n_cols())?;
         self.solve_block(b, None, Some(goal), run)
@@ -216,7 +218,7 @@ impl LaplacianSolver {
         }
     }
 
-    /// Solves for columns that go through the iteration together.
+    /// Solves for the columns of one block.
     fn solve_block(
         &self,
         b: &Matrix,
@@ -255,7 +257,8 @@ impl LaplacianSolver {
         b.values_mut().iter_mut().zip(product.values()).for_each(|(b, product)| *b -= product);
     }
 
-    /// Z ← M⁻¹·R with the best factor so far, or the diagonal, in the caller's order of rows: for iterations elsewhere.
+    /// Z ← M⁻¹·R with the strongest factor built so far, or the diagonal, in the caller's order of rows: for iterations
+    /// elsewhere.
     ///
     /// # Errors
     /// [`Error::Shape`] unless R has n rows.

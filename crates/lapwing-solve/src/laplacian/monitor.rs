@@ -1,7 +1,7 @@
-//! Watches a solve until every row is settled, by the bounds of [`super::certificate`] on the recursion's own numbers.
+//! Monitors a solve until every row is settled, by the bounds of [`super::certificate`] on the numbers of the recursion.
 //!
-//! After every step, or every few, √(rᵀM⁻¹r) of the recursion and λ of the probes bound the errors of the rows: one pass
-//! over the solution, no products. The solve goes on beyond the tolerance of the residual as long as the number of open rows falls.
+//! After every step, or every few, √(rᵀM⁻¹r) of the recursion and λ of the probes bound the errors of the rows: one pass over the
+//! solution, no products. The solve continues beyond the tolerance of the residual as long as the number of open rows falls.
 
 use lapwing_data::{Matrix, Result, Run, Stream};
 use rand_distr::{Distribution, StandardNormal};
@@ -13,31 +13,32 @@ use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
 use crate::probes::Probes;
 
-/// Checks without a new settled row after which the rows that are left count as ties.
+/// Checks without a newly settled row after which the open rows count as ties.
 const PATIENCE: usize = 10;
-/// Most iterations, as a multiple of those until the residual was within the tolerance, and at least so many in all.
+/// Most iterations: this multiple of those until the residual was within the tolerance, and at least this number.
 const MOST: (usize, usize) = (3, 60);
-/// Iterations between two checks where each is cheap.
+/// Iterations between two checks if each iteration is cheap.
 const EVERY: usize = 4;
-/// λ below which another preconditioner is worth its cost.
+/// λ below which a stronger preconditioner is worth its cost.
 const LEAST_LAMBDA: f64 = 1e-3;
 /// The residual of the recursion differs from that of the solution by at most this factor.
 const DRIFT: f64 = 1.02;
 
-/// Why a watched solve ended.
+/// Why a monitored solve ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Outcome {
     /// It has not ended.
     Running,
     /// Every row is settled.
     Settled,
-    /// Open rows become no fewer.
+    /// The number of open rows no longer falls.
     Stuck,
-    /// Open rows become no fewer, but the recursion is rounded to single precision: another attempt starts from a recomputed residual.
+    /// The number of open rows no longer falls, but the recursion is rounded to single precision: another attempt starts from a
+    /// recomputed residual.
     Drifted,
-    /// The most iterations have been taken.
+    /// The limit of iterations is reached.
     Spent,
-    /// λ is small or unknown: the preconditioner is too far from the system.
+    /// λ is small or unknown: the preconditioner approximates the system poorly.
     Loose,
 }
 
@@ -50,15 +51,15 @@ pub(super) struct Monitor<'a> {
     pub exponents: &'a [f64],
     pub probes: Probes,
     pub is_factor: bool,
-    /// Whether there is a better preconditioner.
+    /// Whether a stronger preconditioner is left.
     pub may_fall_back: bool,
     /// Projects residuals of the probes onto the range of the system.
     pub project: &'a (dyn Fn(&mut [f64], usize) + Sync),
     /// Whether directions are in single precision.
     is_single: bool,
-    /// λ that is known of the same preconditioner from an earlier run; 0 if there was none.
+    /// λ of the same preconditioner from an earlier run; 0 if there was none.
     pub known_lambda: f64,
-    /// Number of this attempt among those of a solve, for fresh noise.
+    /// Number of this attempt within the solve, for fresh noise.
     pub attempt: usize,
     pub run: &'a Run,
     pub outcome: Outcome,
@@ -113,7 +114,7 @@ impl<'a> Monitor<'a> {
         ErrorBounds { lambda, gram: vec![0.0; s * s], rounding, constant: vec![0.0; s] }
     }
 
-    /// The solution so far, in units of the caller.
+    /// The solution so far, at the caller's scale.
     fn solution(&self, view: &View<'_, f64>) -> Matrix {
         let s = self.exponents.len();
         let mut x = Matrix::filled(self.deviations.len(), s, 0.0);

@@ -1,4 +1,4 @@
-//! Systems of normalized Laplacians: (I + λL̂)·x = b with L̂ = D^(−1/2)·L·D^(−1/2), by Laplacian systems of the same solutions.
+//! Systems of normalized Laplacians, (I + λL̂)·x = b with L̂ = D^(−1/2)·L·D^(−1/2), solved as equivalent Laplacian systems.
 //!
 //! I + λL̂ = D^(−1/2)·(λL + D)·D^(−1/2), so that x = D^(1/2)·y with (λL + D)·y = D^(1/2)·b. The tolerance of the inner system is smaller by
 //! the ratio of the scales, √(min D / max D), so that the residual of x is within it; the residual reported is that of x.
@@ -14,7 +14,7 @@ use crate::kernels::{BLOCK_ROWS, column_dots};
 
 /// Least tolerance of an inner system.
 const LEAST_TOL: f64 = 1e-14;
-/// Residuals count as within the tolerance up to this many times it.
+/// Residuals up to this multiple of the tolerance count as within it.
 const SLACK: f64 = 1.01;
 
 /// A solver for one system (I + λL̂)·x = b and any number of right-hand sides, L̂ = D^(−1/2)·L·D^(−1/2) the normalized Laplacian.
@@ -23,7 +23,7 @@ pub struct NormalizedSolver {
     solver: LaplacianSolver,
     /// √D (n).
     roots: Vec<f64>,
-    /// What right-hand sides are divided by: the weights stay as they are for large λ.
+    /// Right-hand sides are divided by this, so that weights stay as they are for large λ.
     unit: f64,
     tol: f64,
 }
@@ -38,7 +38,7 @@ impl NormalizedSolver {
         Self::with_degrees(graph, degree, graph_reg, params, run)
     }
 
-    /// The same with D = diag(`degree`), positive (n), in the place of the degrees of the graph.
+    /// The same with D = diag(`degree`), positive (n), instead of the degrees of the graph.
     pub(crate) fn with_degrees(
         graph: &Graph,
         degree: Vec<f64>,
@@ -86,7 +86,7 @@ impl NormalizedSolver {
         Ok((self.scaled(&y, |root| root, run), info))
     }
 
-    /// Z ← M⁻¹·R with the best factor so far, or the diagonal.
+    /// Z ← M⁻¹·R with the strongest factor built so far, or the diagonal.
     ///
     /// # Errors
     /// [`Error::Shape`] unless R has n rows.
@@ -106,7 +106,7 @@ impl NormalizedSolver {
         squares.iter().zip(norms).map(|(r, b)| if b > 0.0 { (r / b).sqrt() } else { 0.0 }).collect()
     }
 
-    /// A block whose rows are multiplied by a factor of their √D.
+    /// A block with each row multiplied by `factor` of its √D.
     fn scaled(&self, block: &Matrix, factor: impl Fn(f64) -> f64 + Sync, run: &Run) -> Matrix {
         let (s, mut out) = (block.n_cols().max(1), block.clone());
         let scale = |(row, root): (&mut [f64], &f64)| row.iter_mut().for_each(|v| *v *= factor(*root));

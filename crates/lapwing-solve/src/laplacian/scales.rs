@@ -14,7 +14,8 @@ pub(super) fn column_scales(block: &Matrix) -> Vec<f64> {
     largest.iter().map(|&most| if most > 0.0 { -most.log2().floor() } else { 0.0 }).collect()
 }
 
-/// Multiplies each column by 2 to the power of its exponent, or divides by it. In two steps: the whole factor may leave f64.
+/// Multiplies each column by 2 to the power of its exponent, or divides by it. Done in two steps, because the whole factor may
+/// exceed f64.
 pub(super) fn scale_columns(block: &mut Matrix, exponents: &[f64], sign: f64) {
     if exponents.iter().all(|e| *e == 0.0) {
         return;

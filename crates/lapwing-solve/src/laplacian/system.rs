@@ -1,5 +1,5 @@
-//! The prepared system: its matrix in an order of rows in which neighbors lie close together, and the preconditioner that is not a
-//! factor.
+//! The prepared system: its matrix, with rows reordered so that neighbors lie close together, and the preconditioner that is not
+//! a factor.
 
 use lapwing_data::{Matrix, Result, Run, check_memory};
 
@@ -20,7 +20,7 @@ pub(super) struct System {
     pub matrix: SddMatrix<'static>,
     pub singular: SingularComponents,
     jacobi: Jacobi,
-    /// The coarse system of the two-level preconditioner, where that is used.
+    /// The coarse system of the two-level preconditioner, if that is used.
     coarse: Option<Coarse>,
     /// Whether preconditioned residuals near 1 stay well within single precision.
     pub fits_single: bool,
@@ -30,7 +30,7 @@ pub(super) struct System {
 }
 
 impl System {
-    /// The system of `graph` with `diagonal` (n), and the factor that was built for it.
+    /// The system of `graph` with `diagonal` (n), and the factor, if one was built for it.
     pub fn new(graph: &Graph, diagonal: &[f64], params: &LaplacianParams, run: &Run) -> Result<(Self, Option<Placed>)> {
         let (n, n_entries) = (graph.n_samples(), graph.adjacency().nnz());
         let bytes = 8 * n_entries as u64 + 64 * n as u64;
@@ -68,7 +68,7 @@ impl System {
         TwoLevel { diagonal: self.jacobi.values(), coarse: self.coarse.as_ref() }
     }
 
-    /// What right-hand sides and solutions may not have.
+    /// The part that right-hand sides and solutions must not have.
     pub fn projection(&self) -> Projection<'_> {
         let (ids, sizes) = (self.singular.ids.as_slice(), self.singular.sizes.as_slice());
         if self.zero_mean && *sizes != [self.n()] {
@@ -77,8 +77,8 @@ impl System {
         if sizes.is_empty() { Projection::None } else { Projection::Components { ids, sizes } }
     }
 
-    /// The projection of an iteration without a factor. The diagonal alone takes long to move the level of a regular system: directions
-    /// that are orthogonal to constants need not.
+    /// The projection of an iteration without a factor. With the diagonal alone, the level of a regular system converges slowly;
+    /// directions orthogonal to constants avoid that.
     pub fn projection_of_levels(&self) -> Projection<'_> {
         match self.projection() {
             Projection::None if self.coarse.is_none() && self.chosen != PreconditionerChoice::None => {
@@ -88,7 +88,7 @@ impl System {
         }
     }
 
-    /// Takes off what the projection rules out; returns its share of each column.
+    /// Removes the part that the projection excludes; returns its share of each column.
     pub fn discard(&self, block: &mut Matrix) -> Vec<f64> {
         let (n, s) = (block.n_rows(), block.n_cols());
         let projection = self.projection();
@@ -101,14 +101,14 @@ impl System {
         before.iter().zip(&after).map(|(b, a)| if *b > 0.0 { ((b - a).max(0.0) / b).sqrt() } else { 0.0 }).collect()
     }
 
-    /// A block of the caller's, in the solver's order of rows.
+    /// A block from the caller's order of rows to the solver's.
     pub fn gathered(&self, block: &Matrix) -> Matrix {
         let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
         gather(block.values(), &self.order, out.values_mut(), block.n_cols());
         out
     }
 
-    /// A block of the solver's, in the caller's order of rows.
+    /// A block from the solver's order of rows to the caller's.
     pub fn scattered(&self, block: &Matrix) -> Matrix {
         let mut out = Matrix::filled(block.n_rows(), block.n_cols(), 0.0);
         scatter(block.values(), &self.order, out.values_mut(), block.n_cols());

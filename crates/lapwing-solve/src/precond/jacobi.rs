@@ -1,4 +1,4 @@
-//! Jacobi: M = diag(A). The cheapest preconditioner; right for well-connected graphs with moderate weights.
+//! Jacobi: M = diag(A). The cheapest preconditioner, for well-connected graphs with moderate weights.
 
 use lapwing_data::Result;
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ pub struct Jacobi {
 }
 
 impl Jacobi {
-    /// The inverse of a `diagonal` (n); a zero on it (an empty row) is left alone.
+    /// The inverse of a `diagonal` (n); a zero on it (an empty row) stays zero.
     ///
     /// # Errors
     /// [`lapwing_data::Error::Value`] for an entry that is negative or not finite.

@@ -1,7 +1,7 @@
 //! Preconditioners of the conjugate-gradient solver.
 //!
-//! [`Jacobi`] is the diagonal, [`TwoLevel`] what cells of the graph add to it, [`ApproxCholesky`] a random sparse factor: from
-//! the cheapest to the strongest.
+//! From the cheapest to the strongest: [`Jacobi`] is the diagonal, [`TwoLevel`] adds a coarse system on cells of the graph,
+//! [`ApproxCholesky`] is a random sparse factor.
 
 mod approx_cholesky;
 mod jacobi;
@@ -29,13 +29,13 @@ pub trait Preconditioner<R: Real = f64>: Sync {
 /// M⁻¹ as an iteration applies it.
 #[derive(Clone, Copy)]
 pub enum Inverse<'a, R: Real = f64> {
-    /// Within the steps of the iteration, which then need no pass of their own for it.
+    /// Within the steps of the iteration, without a pass of its own.
     Fused(TwoLevel<'a>),
-    /// By a pass of its own.
+    /// In a pass of its own.
     Applied(&'a dyn Preconditioner<R>),
 }
 
-/// A preconditioner M that is known well enough to bound errors by it, see [`crate::laplacian`].
+/// A preconditioner M that bounds errors, see [`crate::laplacian`].
 pub(crate) trait Bounded: Preconditioner {
     /// vᵢ ≥ (M⁻¹)ᵢᵢ for each row (n).
     fn variances(&self) -> Vec<f64>;

@@ -1,12 +1,12 @@
-//! Two levels: the diagonal, and a coarse system on cells of the graph for what the diagonal takes long to carry.
+//! Two levels: the diagonal, and a coarse system on cells of the graph for smooth errors, which the diagonal reduces slowly.
 //!
 //! Cells are grown breadth first around seeds spread over the rows, all at once, so that they are round. With Z (n, k) the
-//! indicators of the k cells, M⁻¹ = diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ (additive Schwarz with the coarse space of Nicolaides 1987). The second
-//! term takes away the values that hardly change within a cell, whose small eigenvalues cost the diagonal its iterations: on
-//! neighbor graphs of 10⁶ rows a thousand cells leave a third of them.
+//! indicators of the k cells, M⁻¹ = diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ (additive Schwarz with the coarse space of Nicolaides 1987). The
+//! second term removes errors that hardly change within a cell. Their small eigenvalues cost the diagonal most of its iterations:
+//! on neighbor graphs of 10⁶ rows a thousand cells leave a third of them.
 //!
-//! A row whose own diagonal entry of D outweighs its edges (a known label) lies in no cell: its value is known, and would hold
-//! down that of the others.
+//! A row whose own diagonal entry of D outweighs its edges (a known label) belongs to no cell: its value is nearly fixed, and
+//! would hold back the values of the other rows.
 //!
 //! Cost: one pass over the entries for the cells and one for the coarse matrix, O(k³) for its inverse; each application reads the
 //! residuals twice and takes 2k²s operations. Memory: 8k² bytes.
@@ -25,26 +25,26 @@ use crate::order::clusters;
 use crate::pages::Real;
 use lapwing_data::hash::uniform;
 
-/// Most cells: the inverse of their system stays within the last cache.
+/// Most cells: the inverse of their system then stays within the last-level cache.
 const MOST_CELLS: usize = 1024;
-/// Rows of a cell in the mean, at least.
+/// Least mean number of rows of a cell.
 const LEAST_ROWS: usize = 32;
-/// Entries of the matrix for each one of the coarse inverse, at least: it is to cost little beside a product.
+/// Least number of entries of the matrix for each entry of the coarse inverse, which is to cost little compared with a product.
 const SHARE: usize = 8;
-/// Rows in neighboring cells that come one after another, to stay in a core's cache together.
+/// Rows in consecutive groups of neighboring cells, which fit a core's cache together.
 const NEAR_ROWS: usize = 8192;
 /// Cells may grow to this many times their mean size.
 const LARGEST: usize = 4;
-/// Rows taken up between two looks at whether to stop.
+/// Rows assigned between two checks for cancellation.
 const CHECK_EVERY: usize = 1 << 16;
-/// Of a row without a cell.
+/// Marks a row without a cell.
 pub(crate) const NO_CELL: u32 = u32::MAX;
 
 /// The rows of a graph in cells.
 pub(crate) struct CoarseCells {
     /// Cell of each row (n), [`NO_CELL`] for none.
     pub home: Vec<u32>,
-    /// The rows as they were reached, then those in no cell (n).
+    /// The rows in the order in which they were reached, then those in no cell (n).
     reached: Vec<u32>,
     count: usize,
 }
@@ -54,7 +54,7 @@ impl CoarseCells {
     pub fn new(graph: &Graph, diagonal: &[f64], run: &Run) -> Result<Self> {
         let (n, adjacency) = (graph.n_samples(), graph.adjacency());
         let count = MOST_CELLS.min(n / LEAST_ROWS).min((adjacency.nnz() / SHARE).isqrt()).max(1);
-        // No member: known, or without an edge.
+        // Known rows and rows without an edge belong to no cell.
         let is_member: Vec<bool> = diagonal.iter().zip(graph.degree()).map(|(own, degree)| own < degree).collect();
         let most = LARGEST * n.div_ceil(count);
         let mut home = vec![NO_CELL; n];
@@ -92,7 +92,7 @@ impl CoarseCells {
         Ok(Self { home, reached: queue, count: sizes.len() })
     }
 
-    /// Rows cell after cell, then those in none; and where each cell begins, and where the last one ends.
+    /// Rows cell after cell, then those in none; and where each cell begins, then where the last one ends.
     fn sorted(&self, names: &[u32]) -> (Vec<u32>, Vec<usize>) {
         let mut starts = vec![0; self.count + 2];
         let place = |row: usize| names.get(self.home[row] as usize).map_or(self.count, |&cell| cell as usize);
@@ -120,8 +120,9 @@ pub struct Coarse {
 }
 
 impl Coarse {
-    /// The coarse part for the Laplacian of `graph` plus diag(`diagonal`), and the order of rows it is for; `None` if the coarse matrix cannot be
-    /// inverted in f64. `singular` names the singular component of each row, `u32::MAX` for none; it is empty if no row has one.
+    /// The coarse part for the Laplacian of `graph` plus diag(`diagonal`), and its order of rows; `None` if the coarse matrix
+    /// cannot be inverted in f64. `singular` holds the singular component of each row, `u32::MAX` for none; it is empty if no row
+    /// has one.
     pub(crate) fn new(
         graph: &Graph,
         diagonal: &[f64],
@@ -134,7 +135,7 @@ impl Coarse {
         let (order, starts) = cells.sorted(&natural);
         let coarse = coarse_matrix(graph.adjacency(), diagonal, cells, &order, &starts);
         run.check()?;
-        // Near cells one after another, those with the heaviest edges between them first.
+        // Near cells become consecutive, those joined by the heaviest edges first.
         let near: Vec<Vec<u32>> = coarse
             .par_chunks(k.max(1))
             .map(|row| {
@@ -170,7 +171,7 @@ impl Coarse {
         self.starts.len() - 1
     }
 
-    /// Parts of a range of rows: the cell, if any, and its rows there.
+    /// Parts of a range of rows: the cell, if any, and its rows within the range.
     pub(crate) fn parts(&self, rows: Range<usize>) -> impl Iterator<Item = (Option<usize>, Range<usize>)> {
         let mut cell = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
         let mut first = rows.start;
@@ -186,7 +187,7 @@ impl Coarse {
         })
     }
 
-    /// Sums of a block (rows, s) that begins at row `first` over the cells it touches.
+    /// Sums of a block (rows, s), which begins at row `first`, over each cell that it overlaps.
     pub(crate) fn sums<R: Real>(&self, first: usize, block: &[R], s: usize) -> Vec<(usize, Vec<f64>)> {
         let sums = |(cell, rows): (Option<usize>, Range<usize>)| {
             let mut sums = vec![0.0; s];
@@ -304,7 +305,7 @@ impl Bounded for TwoLevel<'_> {
         variances
     }
 
-    /// By diag(A), which is no less than M.
+    /// Colors by diag(A), which is no less than M.
     fn color(&self, noise: &mut [f64], m: usize) {
         noise.par_chunks_mut(m).zip(self.diagonal).with_min_len(BLOCK_ROWS).for_each(|(row, inverse)| {
             let deviation = inverse.sqrt().recip();
@@ -317,7 +318,7 @@ impl Bounded for TwoLevel<'_> {
     }
 }
 
-/// ZᵀAZ (k, k), each row from the rows of its cell.
+/// ZᵀAZ (k, k), each row computed from the rows of its cell.
 fn coarse_matrix(
     adjacency: &Csr<f64>,
     diagonal: &[f64],
@@ -344,7 +345,8 @@ fn coarse_matrix(
     coarse
 }
 
-/// Adds to the block of each singular component a multiple of the ones: without it the component's constants have no energy.
+/// Adds a multiple of the all-ones matrix to the block of each singular component, whose constants would otherwise have no
+/// energy.
 fn hold(matrix: &mut Matrix, component: &[u32]) {
     let first = |at: usize| component.iter().position(|other| *other == component[at]).unwrap_or(at);
     let energy = |at: usize| match matrix.row(first(at))[first(at)] {
@@ -398,7 +400,7 @@ mod tests {
         assert!(order.into_iter().eq(0..5001));
     }
 
-    /// M⁻¹ applied, and M⁻¹ by parts in the sums of an iteration, are diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ.
+    /// M⁻¹ is diag(A)⁻¹ + Z·(ZᵀAZ)⁻¹·Zᵀ, whether applied or taken from the sums of an iteration.
     #[test]
     fn the_coarse_part_is_the_inverse_on_the_cells() {
         let run = Run::new(Some(2), 0).unwrap();
@@ -410,7 +412,7 @@ mod tests {
         let natural = SddMatrix::new(&graph, &diagonal).unwrap();
         let matrix = natural.reordered(&order, &run).unwrap();
         let (n, s, k) = (3001, 2, cells.count);
-        // A times a vector of the coarse space, restricted, comes back from the coarse solve.
+        // The coarse solve inverts A on a restricted vector of the coarse space.
         let values: Vec<f64> = (0..k * s).map(|i| ((i * 31) % 17) as f64 - 8.0).collect();
         let mut x = vec![0.0; n * s];
         for (cell, rows) in coarse.parts(0..n).filter_map(|(cell, rows)| Some((cell?, rows))) {

@@ -1,4 +1,4 @@
-//! Scales of blocks (n, s) of columns.
+//! Scaling blocks (n, s) of columns.
 
 use rayon::prelude::*;
 
@@ -21,7 +21,7 @@ pub(super) fn largest_of_columns<R: Real>(block: &[R], s: usize) -> Vec<f64> {
     )
 }
 
-/// Whether a column whose largest value this is can be solved for as it is, in single precision as well.
+/// Whether a column of this largest value can be solved without scaling, in single precision as well.
 pub(super) fn is_usual(largest: f64) -> bool {
     largest == 0.0 || (1e-20..1e20).contains(&largest)
 }

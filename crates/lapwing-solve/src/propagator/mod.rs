@@ -6,18 +6,19 @@
 //! unfolded   Z⁰ = F,  Zᵗ⁺¹ = Zᵗ − α·(H·Zᵗ − F)
 //! ```
 //!
-//! (Yang et al. 2021; Yang, Yang, Hu & Dereziński, HERTA, eq. 4.5, where αÂ stands for αλÂ.) H is not diagonally dominant, as
-//! that paper has it: D + λL is, and its solutions are the same. The self loop enters the degree only, so that nodes without
-//! edges have one.
+//! (Yang et al. 2021; Yang, Yang, Hu & Dereziński, HERTA, eq. 4.5, where αÂ stands for αλÂ.) That paper takes H for diagonally
+//! dominant, which it is not; D + λL is, and gives the same solutions. The self loop is added to the degree only, so that nodes
+//! without edges have a degree.
 //!
-//! **How.** Condition numbers are at most 1 + 2λ, so conjugate gradients with the diagonal arrive in some ten iterations for
-//! λ = 1 and twenty for λ = 20; nothing else pays. Sixteen columns go together, each with its own steps: one line of memory
-//! for each edge in single precision, which finds corrections of what is left in double precision where a tolerance is beyond
-//! it. λ above 200 is iterated in double precision, above 1,000 left to a [`NormalizedSolver`].
+//! **How.** Condition numbers are at most 1 + 2λ, so conjugate gradients with the diagonal converge in some ten iterations for λ
+//! = 1 and twenty for λ = 20; a stronger preconditioner does not pay. Sixteen columns are solved together, each with its own
+//! steps: in single precision they need one cache line for each edge. Tolerances beyond single precision are reached by
+//! corrections in single precision of residuals in double. λ above 200 is iterated in double precision, above 1,000 by a
+//! [`NormalizedSolver`].
 //!
-//! Cost: (2m + 10·n) numbers moved for each column and iteration; O(√λ·log 1/tol) iterations. Memory: 4 numbers a row and
-//! column of the columns under way, 5 with corrections. Parallel over columns and blocks of rows, sums in the order of the
-//! blocks: any number of threads gives the same bits.
+//! Cost: (2m + 10·n) numbers moved for each column and iteration; O(√λ·log 1/tol) iterations. Memory: 4 numbers for each row and
+//! active column, 5 with corrections. Parallel over columns and blocks of rows; sums are taken in the order of the blocks, so
+//! that any number of threads gives the same bits.
 
 mod blocks;
 mod params;
@@ -43,33 +44,33 @@ use crate::precond::{CLUSTER, Jacobi};
 use crate::{Graph, LaplacianParams, NormalizedSolver, SddMatrix};
 use blocks::{is_usual, largest_of_columns};
 
-/// λ above which a preconditioner of its own is made for the system, and the relative residual that it is solved to.
+/// λ above which the system gets a preconditioner of its own, and the relative residual to which it is solved.
 const MOST_ITERATED: f64 = 1e3;
 const STIFF_TOL: f64 = 1e-10;
-/// Number of rows from which they are reordered so that neighbors lie close together: columns under way then exceed the caches.
+/// Number of rows from which they are reordered so that neighbors lie close together: active columns then exceed the caches.
 const ORDERED_ROWS: usize = 1 << 15;
-/// Least tolerance that single precision holds, and most λ for which it does.
+/// Least tolerance that single precision reaches, and largest λ for which it does.
 const LEAST_SINGLE: f64 = 1e-6;
 const MOST_SINGLE: f64 = 200.0;
-/// Least tolerance that corrections in single precision are made for, what each is taken to, and how many there are at most.
+/// Least tolerance that corrections in single precision reach, the tolerance of each, and the most of them.
 const LEAST_REFINED: f64 = 1e-12;
 const CORRECTION: f64 = 3e-5;
 const MOST_CORRECTIONS: usize = 8;
-/// Bytes of columns under way at most; strips beyond go one after the other, each in parallel over its rows.
+/// Most bytes of active columns. If strips need more, they are solved one after another, each in parallel over its rows.
 const MOST_BYTES: usize = 1 << 27;
-/// Strips that are worked on together at most.
+/// Most strips that are solved together.
 const MOST_STRIPS: usize = 16;
 
-/// Strips of n rows that are worked on together.
+/// Number of strips of n rows that are solved together.
 fn together(n: usize, is_single: bool) -> usize {
     let bytes = 4 * n * WIDEST * if is_single { size_of::<f32>() } else { size_of::<f64>() };
     (MOST_BYTES / bytes.max(1)).clamp(1, MOST_STRIPS)
 }
 
-/// Smoothing over a graph: Z = (I + λ·L̂)⁻¹·F for many columns, L̂ = I − D^(−1/2)·(W + self_loop·I)·D^(−1/2) and D the degrees with
-/// the self loop; or so many steps Z ← Z − α·(H·Z − F) of its unfolding.
+/// Smoothing over a graph: Z = (I + λ·L̂)⁻¹·F for many columns, with L̂ = I − D^(−1/2)·(W + self_loop·I)·D^(−1/2) and D the
+/// degrees with the self loop. With [`PropagatorParams::steps`], that many steps Z ← Z − α·(H·Z − F) of its unfolding instead.
 ///
-/// By conjugate gradients with the diagonal, sixteen columns together: O(√λ·log 1/tol) iterations, each of which moves 2m + 10·n
+/// Conjugate gradients with the diagonal, sixteen columns together: O(√λ·log 1/tol) iterations, each of which moves 2m + 10·n
 /// numbers for a column.
 ///
 /// # Example
@@ -77,7 +78,7 @@ fn together(n: usize, is_single: bool) -> usize {
 /// use lapwing_data::{Matrix, Run};
 /// use lapwing_solve::{Graph, Propagator, PropagatorParams};
 ///
-/// // Two nodes that are joined, one that is not: what the first has is shared with the second.
+/// Two nodes that are joined, one that is not: the second gets a part of the value of the first.
 /// let pair = Graph::from_edges(3, &[(0, 1, 1.0)])?;
 /// let run = Run::new(None, 0)?;
 /// let propagator = Propagator::new(&pair, PropagatorParams::default(), &run)?;
@@ -90,18 +91,18 @@ fn together(n: usize, is_single: bool) -> usize {
 #[derive(Debug)]
 pub struct Propagator {
     params: PropagatorParams,
-    /// Where rows were put in an order.
+    /// The order of the rows, if they were reordered.
     order: Option<Order>,
     /// D/λ + L.
     matrix: SddMatrix<'static>,
     /// √D (n).
     root: Vec<f64>,
     jacobi: Jacobi,
-    /// Largest degree of the graph over those of D, at least 1: H is at most 1 + 2λ times it.
+    /// Largest degree of the graph relative to D, at least 1: the eigenvalues of H are at most this times 1 + 2λ.
     growth: f64,
-    /// Whether numbers of the matrix stay well within single precision.
+    /// Whether the values of the matrix stay well within single precision.
     fits_single: bool,
-    /// For λ beyond what is iterated here.
+    /// For λ above [`MOST_ITERATED`].
     solver: Option<NormalizedSolver>,
     passes: AtomicU64,
     shortfall: Mutex<Option<Shortfall>>,
@@ -112,14 +113,14 @@ pub struct Propagator {
 pub struct Shortfall {
     /// Iterations, or corrections in single precision.
     pub n_iter: usize,
-    /// Relative residual that was reached; NaN for columns that left the range of numbers.
+    /// Relative residual that was reached; NaN if a column overflowed.
     pub residual: f64,
     /// Tolerance.
     pub tol: f64,
 }
 
 impl Shortfall {
-    /// The one of the larger residual, NaN above all; `first` where they are equal.
+    /// The one with the larger residual, where NaN is largest; `first` if they are equal.
     pub fn worst(first: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (first, other) {
             (Some(first), Some(other)) if other.residual > first.residual || other.residual.is_nan() => Some(other),
@@ -157,8 +158,8 @@ impl Propagator {
         Self::with_degrees(graph, graph.degree(), params, run)
     }
 
-    /// The same with the degrees (n) of another graph, from which this one was made by dropping and reweighting edges:
-    /// D = self_loop + `degrees`, L that of `graph`.
+    /// The same with the degrees (n) of another graph, of which `graph` is a sparsified or reweighted version: D = self_loop +
+    /// `degrees`, L that of `graph`.
     ///
     /// # Errors
     /// As [`Propagator::new`]; [`Error::Shape`] unless there is a degree for each node; [`Error::Value`] for one that is negative or
@@ -178,7 +179,7 @@ impl Propagator {
 
     fn prepare(graph: &Graph, degree: Vec<f64>, growth: f64, params: PropagatorParams, run: &Run) -> Result<Self> {
         let (n, adjacency) = (graph.n_samples(), graph.adjacency());
-        // λ = 0 leaves columns as they are; any matrix is right.
+        // λ = 0 leaves columns unchanged, whatever the matrix.
         let reg = if params.graph_reg > 0.0 { params.graph_reg } else { 1.0 };
         let shift: Vec<f64> = degree.iter().map(|d| d / reg).collect();
         let order = match n {
@@ -207,18 +208,18 @@ impl Propagator {
     }
 
     /// Bytes of a propagator of `n` nodes and `n_edges` edges: its matrix with 12 bytes for each direction, root, diagonal and
-    /// its inverse, and places of the rows.
+    /// its inverse, and the order of the rows.
     pub fn memory_bytes(n: usize, n_edges: usize) -> usize {
         2 * 12 * n_edges + 40 * n
     }
 
-    /// Bytes of columns under way while `n_columns` are solved for, besides those that come in and go out: four or five numbers a
-    /// row for strips that a thread works on, one for those that wait for their group.
+    /// Bytes of active columns while `n_columns` are solved, besides input and output: four or five numbers a row for strips that
+    /// a thread works on, one for those that wait for their group.
     pub fn strip_bytes(n: usize, n_columns: usize, is_single: bool, threads: usize) -> usize {
         let width = n * WIDEST.min(n_columns) * if is_single { size_of::<f32>() } else { size_of::<f64>() };
         let together = together(n, is_single).min(n_columns.div_ceil(WIDEST));
         let active = together.min(threads.max(1));
-        // Residual, solution, direction and product; columns in the caller's order, or what is corrected in double precision.
+        // Residual, solution, direction and product; columns in the caller's order, or the residual in double precision.
         let blocks = 4 + usize::from(n >= ORDERED_ROWS) + usize::from(!is_single);
         width * (blocks * active + (together - active))
     }
@@ -228,12 +229,12 @@ impl Propagator {
         self.matrix.n_entries()
     }
 
-    /// Which smoothing it is.
+    /// Parameters of the smoothing.
     pub fn params(&self) -> &PropagatorParams {
         &self.params
     }
 
-    /// The most that the condition number of H can be: 1 + 2λ, or more where edges were reweighted.
+    /// Upper bound on the condition number of H: 1 + 2λ, or more if edges were reweighted.
     pub fn condition(&self) -> f64 {
         1.0 + 2.0 * self.params.graph_reg * self.growth
     }
@@ -243,9 +244,9 @@ impl Propagator {
         self.passes.load(Ordering::Relaxed)
     }
 
-    /// The worst solve so far that did not reach its tolerance, as those of overflowing columns do not.
+    /// The worst solve so far that did not reach its tolerance; columns that overflow never reach it.
     pub fn shortfall(&self) -> Option<Shortfall> {
-        // Nothing panics while it is held.
+        // The lock is never poisoned: nothing panics while it is held.
         *self.shortfall.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -254,8 +255,8 @@ impl Propagator {
         *worst = Shortfall::worst(*worst, found);
     }
 
-    /// Z (n, s) for F (n, s), to a residual of `tol` in (0, 1), relative to each column, in the norm of the inverse diagonal; in
-    /// single precision where `tol` and the values allow it, that is from 1e-6 on, and by corrections in it below.
+    /// Z (n, s) for F (n, s), to a residual of `tol` in (0, 1), relative to each column, in the norm of the inverse diagonal. In
+    /// single precision if the values allow it: directly for `tol` from 1e-6 on, by corrections below.
     ///
     /// # Errors
     /// [`Error::Shape`] unless F has n rows; [`Error::Interrupted`]. Not converging is no error: see [`Propagator::shortfall`].
@@ -275,7 +276,7 @@ impl Propagator {
         if let Some(solver) = &self.solver {
             return self.solve_stiff(solver, f, tol, run);
         }
-        // A column of others than these may be lost when it is rounded to single precision.
+        // Rounding to single precision may lose columns with other values than these.
         if self.is_single(tol) && largest_of_columns(f.values(), s).into_iter().all(is_usual) {
             self.solve_in::<f32>(f, tol, run)
         } else {
@@ -283,12 +284,12 @@ impl Propagator {
         }
     }
 
-    /// Whether single precision holds a residual.
+    /// Whether single precision reaches the tolerance.
     fn is_single(&self, tol: f64) -> bool {
         tol >= LEAST_SINGLE && self.is_mild() && self.params.steps.is_none()
     }
 
-    /// Whether single precision will do at all.
+    /// Whether single precision can be used at all.
     fn is_mild(&self) -> bool {
         self.params.graph_reg * self.growth <= MOST_SINGLE && self.fits_single
     }
@@ -312,8 +313,8 @@ impl Propagator {
         Ok(out)
     }
 
-    /// Z for `n_columns` columns, some at a time: `fill` writes columns of F (n, w), row-major, and `take` gets those of Z
-    /// in their order. In single precision, where `tol` allows it.
+    /// Z for `n_columns` columns, some at a time: `fill` writes columns of F (n, w), row-major, and `take` gets those of Z in
+    /// their order. In single precision if `tol` allows it.
     ///
     /// # Errors
     /// As [`Propagator::solve`], and those of `take`.
@@ -357,7 +358,7 @@ impl Propagator {
         self.strips(n_columns, tol, run, wide, narrow)
     }
 
-    /// By a solver with a preconditioner.
+    /// Solves by a solver with a preconditioner.
     fn solve_stiff(&self, solver: &NormalizedSolver, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
         let (z, info) = solver.solve(f, None, run)?;
         let residual = info.summary().residual;

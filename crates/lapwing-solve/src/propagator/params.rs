@@ -5,14 +5,14 @@ use lapwing_data::{Error, Result};
 /// Most steps of an unfolding.
 const MOST_STEPS: usize = 100_000;
 
-/// Which smoothing.
+/// Parameters of a [`Propagator`](super::Propagator).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PropagatorParams {
-    /// λ ≥ 0, weight of smoothness; default 1. 0 leaves everything as it is.
+    /// λ ≥ 0, weight of smoothness; default 1. 0 leaves columns unchanged.
     pub graph_reg: f64,
-    /// What is added to every degree, above 0; default 1 (Yang et al. 2021).
+    /// Added to every degree, above 0; default 1 (Yang et al. 2021).
     pub self_loop: f64,
-    /// So many steps of the unfolding in the place of the solution; default none.
+    /// Number of steps of the unfolding, instead of the exact solution; default none.
     pub steps: Option<usize>,
     /// α of the unfolding, in (0, 2/(1 + 2λ)); default 1/(1 + λ).
     pub step_size: Option<f64>,
@@ -51,8 +51,8 @@ impl PropagatorParams {
         }
     }
 
-    /// Checks the step size where the largest degree of the graph is `growth` times that of D: the steps diverge beyond 2 over the
-    /// largest eigenvalue of H, which reweighted edges may raise above 1 + 2λ.
+    /// Checks the step size if the largest degree of the graph is `growth` times that of D. Steps diverge beyond 2 over the
+    /// largest eigenvalue of H, and reweighted edges may raise that eigenvalue above 1 + 2λ.
     pub(super) fn check_step_size(&self, growth: f64) -> Result<()> {
         let most = 2.0 / (1.0 + 2.0 * self.graph_reg * growth);
         match (self.steps, self.step_size) {

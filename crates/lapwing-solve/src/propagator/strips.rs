@@ -36,7 +36,7 @@ impl Propagator {
         })
     }
 
-    /// A few columns of Z.
+    /// Solves for a few columns.
     fn strip<R: Real>(
         &self,
         columns: Range<usize>,
@@ -47,8 +47,8 @@ impl Propagator {
         let s = columns.len();
         let mut part = zeros::<R>(self.n() * s);
         fill(columns, &mut part);
-        // Squares of very small or large values are not numbers that an iteration can divide by: such columns are scaled by
-        // a power of two, which rounds nothing.
+        // Squares of very small or large values vanish or overflow. Such columns are scaled by a power of two, which rounds
+        // nothing.
         let largest = largest_of_columns(&part, s);
         let is_scaled = !largest.iter().copied().all(is_usual);
         let unit: Vec<i32> = largest.into_iter().map(|x| if is_usual(x) { 0 } else { R::exponent(x) }).collect();
@@ -74,7 +74,7 @@ impl Propagator {
         Ok(z)
     }
 
-    /// D^(1/2)·F/λ in the order of the rows, and the block of F to be used again if it was not taken.
+    /// D^(1/2)·F/λ in the order of the rows; and the block of F, for reuse, if it was only copied.
     fn right_hand_side<R: Real>(&self, mut part: Vec<R>, s: usize) -> (Vec<R>, Vec<R>) {
         let scale = |row: usize| R::round(self.root[row] / self.params.graph_reg);
         let Some(order) = &self.order else {
@@ -86,7 +86,7 @@ impl Propagator {
         (g, part)
     }
 
-    /// D^(1/2)·u in the order of the nodes; `part` is a block for it where the orders differ.
+    /// D^(1/2)·u in the order of the nodes; `part` is the block for the result if the orders differ.
     fn smoothed<R: Real>(&self, mut u: Vec<R>, mut part: Vec<R>, s: usize) -> Vec<R> {
         let Some(order) = &self.order else {
             scale_rows(&mut u, s, |row| R::round(self.root[row]));
@@ -119,7 +119,8 @@ impl Propagator {
         Ok(u)
     }
 
-    /// M·u = g by corrections in single precision for what is left, r = g − M·u, which is kept in that of the columns.
+    /// Solves M·u = g. Corrections in single precision are added until the residual r = g − M·u, kept in the precision of the
+    /// columns, is small.
     fn refine<R: Real>(&self, g: Vec<R>, s: usize, tol: f64, run: &Run) -> Result<(Vec<R>, Option<Shortfall>)> {
         let correction = Correction::new(&Inverse::<R>::from(&self.jacobi), Projection::None, self.n(), run)?;
         let rest = vec![0.0; s];
@@ -153,9 +154,9 @@ impl Propagator {
         Ok((u, Some(Shortfall { n_iter: MOST_CORRECTIONS, residual: left, tol })))
     }
 
-    /// Conjugate gradients with the diagonal, from zero: M·u = g, each column with its own steps.
+    /// Solves M·u = g from zero by conjugate gradients with the diagonal, each column with its own steps.
     fn iterate<R: Real>(&self, g: Vec<R>, s: usize, tol: f64, run: &Run) -> Result<(Vec<R>, Option<Shortfall>)> {
-        // Twice what the condition number allows at most.
+        // Twice the upper bound that follows from the condition number.
         let max_iter = (self.condition().sqrt() * (2.0 / tol).ln()).ceil() as usize + 20;
         let params = CgParams { tol, max_iter, measure: Measure::Energy, ..CgParams::default() };
         let (run, inverse) = (run.quiet(), Inverse::from(&self.jacobi));
@@ -165,7 +166,7 @@ impl Propagator {
         krylov.iterate(g, &vec![1.0; s], (&mut u, s), &all, &mut info, None)?;
         self.passes.fetch_add((info.curve.len() * s) as u64, Ordering::Relaxed);
         let last = info.curve.last().copied().unwrap_or(0.0);
-        // The curve leaves out columns that have left the range of numbers.
+        // The curve leaves out columns that overflowed.
         let residual = if info.reason == Stop::Stagnated && last <= tol { f64::NAN } else { last };
         let shortfall = Shortfall { n_iter: info.curve.len(), residual, tol };
         Ok((u, (info.reason != Stop::Converged).then_some(shortfall)))

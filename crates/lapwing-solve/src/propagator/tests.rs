@@ -3,7 +3,7 @@ use crate::dense;
 
 type Edges = Vec<(u32, u32, f64)>;
 
-/// Star, path, hubs joined, and a graph of two pieces with a node alone.
+/// Star, path, joined hubs, and a graph of two components and an isolated node.
 fn graphs() -> Vec<(&'static str, usize, Edges)> {
     let star = (1..40).map(|i| (0, i, 1.0)).collect();
     let path = (1..60).map(|i| (i - 1, i, 0.3 + f64::from(i % 5))).collect();
@@ -121,7 +121,7 @@ fn columns_of_any_scale_are_as_exact_as_their_neighbors() {
     let run = Run::new(Some(2), 0).unwrap();
     let (_, n, edges) = graphs().swap_remove(2);
     let graph = graph(n, &edges);
-    // As much as single precision is asked to hold.
+    // The largest λ for which single precision is used.
     let params = PropagatorParams { graph_reg: MOST_SINGLE, self_loop: 0.1, ..PropagatorParams::default() };
     let propagator = Propagator::new(&graph, params, &run).unwrap();
     let one = columns(n, 1);
@@ -172,7 +172,7 @@ fn columns_whose_squares_are_no_numbers_are_solved_for_as_well() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    // Enough rows for an order, with edges far and near.
+    // Enough rows to be reordered, with short and long edges.
     let n = 40_000u32;
     let edges: Vec<_> = (1..n).flat_map(|i| [(i - 1, i, 1.0), (i / 7, i, 0.5)]).filter(|e| e.0 + 1 < e.1).collect();
     let graph = graph(n as usize, &edges);

@@ -1,10 +1,10 @@
-//! Dense symmetric matrices by the tiles of their lower half: half the memory of a full matrix, half the traffic of its
-//! products, which memory bounds.
+//! Dense symmetric matrices, stored as the tiles of their lower half. This halves the memory, and the traffic that bounds the
+//! speed of products.
 //!
-//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ. Tiles are f32 or f64, all arithmetic is f64. The tiles of a
-//! matrix too large to be stored are computed again in every product. Cost of a product with s vectors: n²·s multiplications
-//! and one pass over n²/2 numbers; n·s numbers for each of at most sixteen shares of the work, whose sums are added in a
-//! fixed order. Parallel over these shares.
+//! A product A·x reads each tile once, for both Aᵢⱼ·xⱼ and Aᵢⱼᵀ·xᵢ. Tiles are f32 or f64, all arithmetic is f64. If a matrix is
+//! too large to be stored, every product computes its tiles again. Cost of a product with s vectors: n²·s multiplications and one
+//! pass over n²/2 numbers; n·s numbers for each of at most sixteen parts of the work, whose sums are added in a fixed order.
+//! Parallel over these parts.
 
 mod tile;
 
@@ -17,12 +17,12 @@ use rayon::prelude::*;
 use self::tile::Stored;
 use crate::pages::{Real, zeros};
 
-/// Edge of a tile: in single precision, a tile stays in the L2 cache for several vectors.
+/// Edge of a tile: one in single precision stays in the L2 cache for several vectors.
 const TILE: usize = 256;
-/// Shares of the work; fixed, so that sums do not depend on the number of threads.
+/// Parts of the work; fixed, so that sums do not depend on the number of threads.
 const SHARES: usize = 16;
 
-/// What numbers a matrix is stored as.
+/// Precision in which a matrix is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// f32, 4 bytes.
@@ -31,25 +31,25 @@ pub enum Precision {
     Double,
 }
 
-/// A symmetric matrix that can be made block by block.
+/// A symmetric matrix that is computed block by block.
 pub trait SymmetricBlocks: Sync {
     /// Dimension n.
     fn n(&self) -> usize;
 
-    /// The block (rows, cols), row-major; `rows` never begin before `cols` do.
+    /// The block (rows, cols), row-major; `rows` begins at or after the start of `cols`.
     ///
     /// # Errors
-    /// Whatever makes the block unusable.
+    /// Any that prevent the block from being computed.
     fn block(&self, rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) -> Result<()>;
 }
 
-/// A symmetric matrix (n, n), stored or made as it is needed.
+/// A symmetric matrix (n, n), stored or computed when needed.
 pub struct SymmetricMatrix<'a> {
     n: usize,
     tiles: Tiles<'a>,
 }
 
-/// Tiles row after row of the lower half, each `TILE` × `TILE`, with zeros beyond the matrix.
+/// Tiles row after row of the lower half, each `TILE` × `TILE`, padded with zeros.
 enum Tiles<'a> {
     Single(Vec<f32>),
     Double(Vec<f64>),
@@ -85,7 +85,7 @@ fn place(tile: usize) -> (usize, usize) {
     (row, tile - row * (row + 1) / 2)
 }
 
-/// Makes a tile: zeros where it lies beyond the matrix, both halves where it lies on the diagonal.
+/// Computes a tile. Entries beyond the matrix are 0; a tile on the diagonal gets both halves.
 fn make(blocks: &dyn SymmetricBlocks, tile: usize, scratch: &mut Vec<f64>, out: &mut [f64]) -> Result<()> {
     let n = blocks.n();
     let range = |at: usize| at * TILE..((at + 1) * TILE).min(n);
@@ -102,7 +102,7 @@ fn make(blocks: &dyn SymmetricBlocks, tile: usize, scratch: &mut Vec<f64>, out: 
         }
     }
     if row == col {
-        // One of two values that may differ by a rounding.
+        // The entries of a mirrored pair may differ by rounding: one of them is used for both.
         for i in 0..TILE {
             for j in i + 1..TILE {
                 out[i * TILE + j] = out[j * TILE + i];
@@ -141,7 +141,7 @@ impl<'a> SymmetricMatrix<'a> {
         Ok(Self { n: blocks.n(), tiles })
     }
 
-    /// The matrix, made anew in every product.
+    /// The matrix, computed again in every product.
     pub fn made(blocks: impl SymmetricBlocks + 'a) -> Self {
         Self { n: blocks.n(), tiles: Tiles::Made(Box::new(blocks)) }
     }
@@ -163,7 +163,7 @@ impl<'a> SymmetricMatrix<'a> {
     /// Y ← A·X for s vectors one after the other (s, n).
     ///
     /// # Errors
-    /// Those of blocks that are made; [`Error::Interrupted`].
+    /// Errors of computed blocks; [`Error::Interrupted`].
     pub fn apply(&self, x: &[f64], y: &mut [f64], run: &Run) -> Result<()> {
         let (n, edge) = (self.n, self.n.div_ceil(TILE));
         if x.is_empty() {
@@ -188,7 +188,7 @@ impl<'a> SymmetricMatrix<'a> {
         Ok(())
     }
 
-    /// What some of the tiles add to the products with `x` (s, padded).
+    /// Sum of the products of some of the tiles with `x` (s, padded).
     fn share(&self, tiles: Range<usize>, x: &[f64], s: usize, run: &Run) -> Result<Vec<f64>> {
         let mut y = vec![0.0; x.len()];
         let (mut wide, mut tile, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
@@ -213,11 +213,11 @@ impl<'a> SymmetricMatrix<'a> {
     /// The columns `cols` of A as rows of `out` (cols, n).
     ///
     /// # Errors
-    /// Those of blocks that are made; [`Error::Interrupted`].
+    /// Errors of computed blocks; [`Error::Interrupted`].
     pub fn columns(&self, cols: &[u32], run: &Run) -> Result<Vec<f64>> {
         let (n, edge) = (self.n, self.n.div_ceil(TILE));
         let mut out = vec![0.0; cols.len() * n];
-        // Columns of one tile column are cut out together, so that tiles that are made are made once.
+        // Columns of one tile column are cut out together, so that each tile is computed once.
         let mut groups: Vec<Vec<(usize, &mut [f64])>> = Vec::new();
         groups.resize_with(edge, Vec::new);
         for (&col, out) in cols.iter().zip(out.chunks_exact_mut(n.max(1))) {

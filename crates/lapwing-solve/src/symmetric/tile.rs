@@ -1,25 +1,25 @@
-//! A tile times vectors: eight numbers at a time, of the same bits at every level of processors (no fused multiply-add).
+//! A tile times vectors: eight numbers at a time, with the same bits at every SIMD level (no fused multiply-add).
 //!
-//! A tile lies in memory in the order in which it is multiplied: bands of four rows, of each band eight columns at a time, so
-//! that the processor reads one stream.
+//! Numbers of a tile are stored in the order in which they are used: bands of four rows, and within a band eight columns at a
+//! time. So the processor reads one stream.
 
 use lapwing_simd::{DOUBLES, Doubles, Simd, dispatch, prefetch};
 
 use super::TILE;
 
-/// Numbers by which a tile is prefetched.
+/// A tile is prefetched so many numbers ahead.
 const AHEAD: usize = 1024;
-/// Rows that are multiplied together: as many sums, and one load and store of the other side's for all.
+/// Rows that are multiplied together: each has its own sum, and one load and store of the other side serves all.
 const ROWS: usize = 4;
 /// Vectors of a row.
 const VECTORS: usize = TILE / DOUBLES;
 
-/// Where row i, column j of a tile lies.
+/// Position of row i, column j in a tile.
 pub(super) fn place(i: usize, j: usize) -> usize {
     (i / ROWS) * (ROWS * TILE) + (j / DOUBLES) * (ROWS * DOUBLES) + (i % ROWS) * DOUBLES + j % DOUBLES
 }
 
-/// OUT ← a tile given row by row, with its numbers changed on the way.
+/// OUT ← a tile given row by row, each number passed through `round`.
 pub(super) fn pack<T: Copy>(rows: &[f64], out: &mut [T], round: impl Fn(f64) -> T) {
     let mut at = 0;
     for band in rows.chunks_exact(ROWS * TILE) {
@@ -34,7 +34,7 @@ pub(super) fn pack<T: Copy>(rows: &[f64], out: &mut [T], round: impl Fn(f64) -> 
     }
 }
 
-/// What a tile is stored as.
+/// The number type of a stored tile.
 pub(super) trait Stored: Copy {
     /// Eight numbers in double precision.
     fn load<S: Simd>(simd: S, from: &[Self; DOUBLES]) -> S::F64;

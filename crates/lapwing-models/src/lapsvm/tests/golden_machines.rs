@@ -1,4 +1,4 @@
-//! Golden machines of another program.
+//! Golden results of another program.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn each_machine(check: impl Fn(&Golden, &str, LapSvmParams, bool)) {
     }
 }
 
-/// Optimum and steps of another program's Newton method on the full matrix.
+/// Optimum and number of steps of the other program's Newton method on the full matrix.
 #[test]
 fn newton_meets_the_golden_optima() {
     each_machine(|golden, tag, params, is_svm| {
@@ -88,7 +88,7 @@ fn newton_meets_the_golden_optima() {
     });
 }
 
-/// Iterates and objectives of another program's conjugate gradients, as far as rounding lets two programs agree.
+/// Iterates and objectives of the other program's conjugate gradients, as far as rounding lets two programs agree.
 #[test]
 fn conjugate_gradients_meet_the_golden_iterates() {
     each_machine(|golden, tag, params, is_svm| {
@@ -114,7 +114,7 @@ fn conjugate_gradients_meet_the_golden_iterates() {
     });
 }
 
-/// Or as soon after as its objective hardly falls.
+/// Stops where the other program does, or as soon after as the objective hardly falls.
 #[test]
 fn stable_labels_stop_where_the_other_program_stopped() {
     for file in FILES {
@@ -140,7 +140,7 @@ fn stable_labels_stop_where_the_other_program_stopped() {
                     assert!(found >= curve.len() / 2, "{file} {tag} {name}: {found}");
                     continue;
                 }
-                // Beyond some ten iterations rounding has parted the programs: late stops are alike in size only.
+                // After some ten iterations rounding makes the programs differ, so only the size of later stops is compared.
                 let is_alike = found.abs_diff(expected) <= interval
                     || (expected > 12 && found <= 2 * expected && expected <= 2 * found);
                 assert!(is_alike, "{file} {tag} {name}: {found} {expected}");
@@ -149,7 +149,7 @@ fn stable_labels_stop_where_the_other_program_stopped() {
     }
 }
 
-/// One class of twenty against the rest: from the first iteration on nearly all rows are on one side, and stay.
+/// One class of twenty against the rest: from the first iteration on nearly all rows stay on one side.
 #[test]
 fn many_classes_do_not_stop_while_the_objective_falls() {
     let (n, d, classes) = (600, 40, 20);
@@ -167,7 +167,7 @@ fn many_classes_do_not_stop_while_the_objective_falls() {
         |solver| LapSvmParams { solver, ambient_reg: Some(1e-6), graph_reg: Some(1e-3), ..LapSvmParams::default() };
     let (newton, cg) =
         (fit(&of(KernelSolver::Newton), true, &problem, &run(2)), fit(&of(KernelSolver::Cg), true, &problem, &run(2)));
-    // Twice the interval, when sides of rows look settled for the first time.
+    // Twice the interval: the first time that the sides of rows look stable.
     let early = LapSvmParams {
         stopping: Stopping::Gradient,
         max_iter: 2 * StoppingRule::typical_interval(n),

@@ -1,10 +1,10 @@
-//! Preconditioned block conjugate gradients on (AᵀMA + ρI)·W = AᵀMY (O'Leary 1980; with directions made orthonormal in every
-//! step, Dubrulle 2001): all outputs search the space of all.
+//! Preconditioned block conjugate gradients on (AᵀMA + ρI)·W = AᵀMY (O'Leary 1980), with directions orthonormalized in every step
+//! (Dubrulle 2001). All outputs share one search space.
 //!
-//! New directions are made conjugate to all before: neither inexact products nor rounding cost iterations then (a third to a
-//! half of them otherwise). With P from features that were smoothed to 10⁻² it arrives in three to eight iterations; without
-//! one in a dozen to some thirty where single columns take up to a hundred. Beside products with A it costs 4·k·c² flops for
-//! each step before.
+//! New directions are made conjugate to all earlier ones, so that neither inexact products nor rounding cost iterations
+//! (otherwise a third to a half of them). With P from features smoothed to 10⁻² the method converges in three to eight
+//! iterations; without P it takes a dozen to some thirty, while single columns take up to a hundred. Besides products with A, it
+//! costs 4·k·c² flops for each earlier step.
 
 use std::collections::VecDeque;
 
@@ -16,16 +16,16 @@ use rayon::prelude::*;
 use super::{KEPT_BYTES, State, Task, Trace, add, dot};
 use crate::unfolded::map::Accuracy;
 
-/// Steps over which the rate is looked at.
+/// Steps from which the rate of convergence is measured.
 const WINDOW: usize = 4;
 /// Rows of a block.
 const ROWS: usize = 512;
-/// The least share of the promised gain that must remain once the directions before are removed.
+/// Least share of the predicted gain that must remain after the earlier directions are removed.
 const KEPT: f64 = 0.5;
 /// A direction is dropped if less than this share of it is independent of the others.
 const INDEPENDENT: f64 = 1e-8;
 
-/// Minimizes, from the weights of `state` on.
+/// Minimizes from the weights of `state`.
 pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut gains: Vec<f64> = Vec::new();
     let mut before: VecDeque<Step> = VecDeque::new();
@@ -43,12 +43,12 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
                 trace.converged = true;
                 break;
             }
-            // The gradient is computed anew: it collects rounding and the errors of inexact solves.
+            // The gradient is recomputed, because rounding and the errors of inexact solves accumulate in it.
             state.renew(task, trace)?;
             before.clear();
             is_fresh = true;
             if !task.is_close && task.ridge == 0.0 {
-                // The gains of the steps before say nothing about the new gradient.
+                // The gains of earlier steps do not apply to the recomputed gradient.
                 let towards = task.preconditioner.apply(&state.gradient);
                 if 0.5 * dot(&state.gradient, &towards) <= 2.0 * decrement {
                     trace.converged = true;
@@ -75,7 +75,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
             solve_spd(&step.curvature, &inner).ok().map(|lengths| (step, scores, inner, lengths))
         });
         let Some((step, scores, inner, lengths)) = next else {
-            // The new directions are rounding only, or out of range.
+            // The new directions are rounding error only, or not finite.
             let is_last = gains.last().is_some_and(|gain| *gain <= task.tol * state.value);
             trace.converged = is_last || state.gradient.values().iter().all(|g| *g == 0.0);
             break;
@@ -98,7 +98,7 @@ pub(in crate::unfolded) fn cg(state: &mut State, task: &Task<'_>, trace: &mut Tr
     Ok(())
 }
 
-/// P⁻¹g, made conjugate to the directions before.
+/// P⁻¹g, made conjugate to the earlier directions.
 fn conjugate(towards: &Matrix, before: &VecDeque<Step>, run: &Run) -> Matrix {
     let mut directions = towards.clone();
     let c = towards.n_cols();
@@ -130,7 +130,7 @@ fn subtract_product(a: &mut Matrix, b: &Matrix, c: &Matrix) {
     });
 }
 
-/// ℓ − ℓ* from ½·gᵀP⁻¹g, where P is good, and from how fast the gains of the last steps fell.
+/// Estimates ℓ − ℓ* from ½·gᵀP⁻¹g, if P is close, and from how fast the gains of the last steps fell.
 fn estimate(decrement: f64, gains: &[f64], task: &Task<'_>) -> f64 {
     let last = gains.len().saturating_sub(1);
     let window = last.min(WINDOW);
@@ -143,7 +143,7 @@ fn estimate(decrement: f64, gains: &[f64], task: &Task<'_>) -> f64 {
         }
     };
     match (task.is_close, window) {
-        // The least eigenvalue of what a sketch preconditions is about a half. One step with an exact P ends it.
+        // With a sketch, the least eigenvalue after preconditioning is about a half. With an exact P, one step is enough.
         (true, 0) if gains.is_empty() => f64::INFINITY,
         (true, 0) => 2.0 * decrement,
         (true, _) => ahead.max(2.0 * decrement),
@@ -151,7 +151,7 @@ fn estimate(decrement: f64, gains: &[f64], task: &Task<'_>) -> f64 {
     }
 }
 
-/// Directions of a step, and what became of them.
+/// The directions of a step and their products.
 struct Step {
     /// D (k, s), orthonormal.
     directions: Matrix,
@@ -162,7 +162,7 @@ struct Step {
 }
 
 impl Step {
-    /// Along given columns, beside its scores A·D (l, s); none where no direction is left.
+    /// A step along given columns, and its scores A·D (l, s); none if no independent direction is left.
     fn next(columns: &Matrix, accuracy: Accuracy, task: &Task<'_>) -> Result<Option<(Self, Matrix)>> {
         let Some(directions) = orthonormal(columns)? else { return Ok(None) };
         let scores = task.map.forward(&directions, accuracy)?;
@@ -179,7 +179,7 @@ impl Step {
     }
 }
 
-/// An orthonormal basis of the columns, by Gram and Schmidt, twice; those that depend on others are left out.
+/// An orthonormal basis of the columns by Gram–Schmidt, run twice; dependent columns are left out.
 fn orthonormal(columns: &Matrix) -> Result<Option<Matrix>> {
     let (k, c) = (columns.n_rows(), columns.n_cols());
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(c);
@@ -213,7 +213,7 @@ pub(in crate::unfolded) fn spectrum(task: &Task<'_>, steps: usize) -> Result<(f6
     let k = task.map.width();
     let bits = |at: usize| lapwing_data::hash::mix(at as u64 ^ 0x7370_6563) & 1;
     let random = Matrix::new(k, 1, (0..k).map(|at| if bits(at) == 0 { 1.0 } else { -1.0 }).collect())?;
-    // A right-hand side in the range of what may be singular.
+    // A right-hand side in the range of a matrix that may be singular.
     let scores = task.map.forward(&random, Accuracy::Step(0.0))?;
     let mut residual = task.map.adjoint(&task.loss.trusted(&scores), Accuracy::Step(0.0))?;
     add(&mut residual, &random, task.ridge);
@@ -243,7 +243,7 @@ pub(in crate::unfolded) fn spectrum(task: &Task<'_>, steps: usize) -> Result<(f6
     Ok(extremes(&steps_taken)?.unwrap_or((1.0, 1.0)))
 }
 
-/// Least and largest eigenvalue of the tridiagonal matrix of steps and shares of the old direction.
+/// Least and largest eigenvalue of the tridiagonal matrix from step lengths and shares of the old direction.
 fn extremes(steps: &[(f64, f64)]) -> Result<Option<(f64, f64)>> {
     let mut matrix = Matrix::filled(steps.len(), steps.len(), 0.0);
     for (at, &(step, beta)) in steps.iter().enumerate() {

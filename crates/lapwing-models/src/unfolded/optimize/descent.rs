@@ -1,21 +1,21 @@
-//! Gradient descent and Adam, with a preconditioner as published: on W′ with W = P^(−1/2)·W′. Gradient descent does not depend on the
-//! root; Adam does, and takes the symmetric one.
+//! Gradient descent and Adam, preconditioned as published: on W′ with W = P^(−1/2)·W′. Gradient descent does not depend on the
+//! choice of the root; Adam does, and takes the symmetric one.
 
 use lapwing_data::Result;
 
 use super::{RENEW, State, Task, Trace, dot};
 use crate::unfolded::map::Accuracy;
 
-/// Which step is taken.
+/// The rule of a step.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::unfolded) enum Rule {
     /// A step of this length along −P⁻¹·∇.
     Gradient(f64),
-    /// With that rate, β₁ = 0.9, β₂ = 0.999 and ε = 10⁻⁸ (Kingma & Ba 2015).
+    /// Adam with this rate, β₁ = 0.9, β₂ = 0.999 and ε = 10⁻⁸ (Kingma & Ba 2015).
     Adam(f64),
 }
 
-/// Minimizes, from the weights of `state` on; `least` is the least eigenvalue of the preconditioned problem, where one is known.
+/// Minimizes from the weights of `state`; `least` is the least eigenvalue of the preconditioned problem, if known.
 pub(in crate::unfolded) fn descend(
     rule: Rule,
     least: Option<f64>,
@@ -37,7 +37,7 @@ pub(in crate::unfolded) fn descend(
             trace.converged = true;
             break;
         }
-        // A rate that is too large ends here, before values become NaN.
+        // Ends a descent with too large a rate before values become NaN.
         let is_lost = state.value.is_nan() || state.value > 1e3 * trace.values[0].max(f64::MIN_POSITIVE);
         if trace.n_iter >= task.max_iter || is_lost {
             break;
@@ -65,7 +65,7 @@ pub(in crate::unfolded) fn descend(
     Ok(())
 }
 
-/// Turns a gradient into Adam's step after `n_iter` others, and updates the running means of it and of its square.
+/// Turns a gradient into Adam's step after `n_iter` earlier ones, and updates the running means of the gradient and its square.
 fn adam(gradient: &mut [f64], rate: f64, n_iter: usize, (mean, square): (&mut [f64], &mut [f64])) {
     let at = (n_iter + 1) as i32;
     let (first, second) = (1.0 - 0.9f64.powi(at), 1.0 - 0.999f64.powi(at));

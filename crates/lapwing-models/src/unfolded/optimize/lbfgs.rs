@@ -1,5 +1,5 @@
-//! L-BFGS with P⁻¹ for its first matrix (Nocedal & Wright 2006, algorithm 7.4), and a line search that is exact to a tenth of the
-//! slope: along a direction whose scores are known, a trial costs no product with the graph.
+//! L-BFGS with P⁻¹ as initial matrix (Nocedal & Wright 2006, algorithm 7.4), and a line search that reduces the slope to a tenth.
+//! The scores along a direction are known, so that a trial step needs no product with the graph.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,23 @@ use lapwing_data::{Matrix, Result};
 
 use super::{KEPT_BYTES, RENEW, State, Task, Trace, add, dot};
 
-/// Pairs that are remembered at most: with ten of them it takes up to twice the iterations.
+/// Most stored pairs: ten of them need up to twice the iterations.
 const MEMORY: usize = 100;
-/// Share of the slope that a line search leaves.
+/// Share of the slope at which a line search ends.
 const SLOPE: f64 = 0.1;
-/// Factor on the remaining decrease that the matrix of L-BFGS predicts. Measured, the decrease was two to four times the
-/// prediction.
+/// Factor on the remaining decrease that the L-BFGS matrix predicts. Measured decreases were two to four times the prediction.
 const CAUTION: f64 = 4.0;
-/// Iterations in a row whose estimates are small enough.
+/// Consecutive iterations whose estimates must be small enough.
 const PATIENCE: usize = 2;
 
-/// A step and how the gradient changed along it.
+/// A step and the change of the gradient along it.
 struct Pair {
     step: Matrix,
     change: Matrix,
     product: f64,
 }
 
-/// Minimizes, from the weights of `state` on.
+/// Minimizes from the weights of `state`.
 pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
     let mut pairs: VecDeque<Pair> = VecDeque::new();
     let (mut calm, mut is_fresh) = (0, false);
@@ -43,7 +42,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             break;
         }
         if calm >= PATIENCE {
-            // The gradient is computed anew: it collects the errors of inexact products.
+            // The gradient is recomputed, because the errors of inexact products accumulate in it.
             state.renew(task, trace)?;
             is_fresh = true;
             continue;
@@ -61,7 +60,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
             continue;
         }
         if step == 0.0 {
-            // Double precision sees no descent.
+            // No step descends in double precision.
             trace.converged = calm > 0;
             break;
         }
@@ -77,7 +76,7 @@ pub(in crate::unfolded) fn lbfgs(state: &mut State, task: &Task<'_>, trace: &mut
     if is_fresh { Ok(()) } else { state.renew(task, trace) }
 }
 
-/// Keeps the pair of a step along `direction`, if its curvature is positive; the oldest one leaves where memory ends.
+/// Stores the pair of a step along `direction` if its curvature is positive; the oldest pair is dropped when memory is full.
 fn keep(pairs: &mut VecDeque<Pair>, direction: Matrix, step: f64, change: Matrix) {
     let mut pair = Pair { product: step * dot(&direction, &change), step: direction, change };
     pair.step.values_mut().iter_mut().for_each(|d| *d *= step);
@@ -112,10 +111,11 @@ fn towards(gradient: &Matrix, pairs: &VecDeque<Pair>, task: &Task<'_>) -> Matrix
     direction
 }
 
-/// The step that leaves a tenth of the slope at most: Newton's method in one variable, held within a bracket. 0 if none descends.
+/// The step that reduces the slope to a tenth at most: Newton's method in one variable, safeguarded by a bracket. 0 if no step
+/// descends.
 ///
-/// The slope at the start is that of the gradient. Inexact scores of the direction give another slope: their errors along the
-/// residual, which is not small at the optimum, are added. Slopes and values are corrected by the difference.
+/// The slope at the start is taken from the gradient. Inexact scores of the direction give another slope, because their errors
+/// along the residual, which is not small at the optimum, add up. The difference corrects slopes and values.
 fn search(state: &State, direction: &Matrix, (scores, slope): (&Matrix, f64), task: &Task<'_>) -> f64 {
     let (square, cross) = (dot(direction, direction), dot(direction, &state.weights));
     let at = |t: f64| {

@@ -1,13 +1,13 @@
-//! Minimizing ℓ(A·W) + (ρ/2)·‖W‖² over W (k, c), A a [`Map`]: conjugate gradients, L-BFGS, gradient descent and Adam, each with
+//! Minimizing ℓ(A·W) + (ρ/2)·‖W‖² over W (k, c), A a [`Map`], by conjugate gradients, L-BFGS, gradient descent or Adam, each with
 //! or without a preconditioner P ≈ AᵀMA + ρI.
 //!
-//! Everything is linear but the loss, so what an iteration needs of the graph is one product with A, of a direction, and one with
-//! Aᵀ, of a change of the residual: errors of inexact solves are relative to the steps, and products the rougher the less is left.
-//! Scores and gradient are computed anew before anything is taken to have converged.
+//! Only the loss is nonlinear. An iteration needs one product with A, of a direction, and one with Aᵀ, of a change of the
+//! residual. Errors of inexact solves are therefore relative to the steps, and products may be less accurate as the steps shrink.
+//! Scores and gradient are recomputed before a result counts as converged.
 //!
-//! **When it ends.** Where P is close, ℓ − ℓ* is estimated by gᵀP⁻¹g and from how fast the gains of steps fall, or by twice gᵀB⁻¹g, B
-//! the matrix of L-BFGS. Elsewhere the bound ‖g‖²/(2ρ) decides, which is never less than ℓ − ℓ*, and estimates only without a
-//! ridge. It is compared with ℓ less itself.
+//! **When it ends.** If P is close, ℓ − ℓ* is estimated by gᵀP⁻¹g and from how fast the gains of steps fall, or by twice gᵀB⁻¹g
+//! with B the L-BFGS matrix. Otherwise the bound ℓ − ℓ* ≤ ‖g‖²/(2ρ) decides; estimates are used without a ridge only. The bound
+//! or estimate is compared with tol·ℓ*.
 
 mod cg;
 mod descent;
@@ -25,11 +25,12 @@ use super::loss::Loss;
 use super::map::{Accuracy, Map};
 use super::precondition::Preconditioner;
 
-/// Iterations after which scores and gradient are computed anew.
+/// Iterations after which scores and gradient are recomputed.
 const RENEW: usize = 50;
-/// Errors of products, over what may be left of the gradient, at first; a tenth whenever that turns out to be more than it seemed.
+/// Initial error of products relative to the gradient at the end; divided by ten whenever a recomputed gradient is larger than
+/// expected.
 const RELAXED: f64 = 0.1;
-/// Bytes of directions and their products, or of changes, that are remembered.
+/// Bytes of stored directions and their products, or of stored changes.
 const KEPT_BYTES: usize = 1 << 28;
 /// Largest error of any product.
 const LOOSEST: f64 = 0.1;
@@ -50,19 +51,19 @@ pub(super) struct Task<'t> {
     pub run: &'t Run,
 }
 
-/// How it went.
+/// How the minimization went.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {
     start: Instant,
     /// ℓ + penalty at the start and after each iteration.
     pub values: Vec<f64>,
-    /// Seconds since the fit began, at the same moments.
+    /// Seconds since the fit began at each of `values`.
     pub seconds: Vec<f64>,
     /// Estimate of ℓ − ℓ* at the end.
     pub gap: f64,
-    /// tol·ℓ over that.
+    /// tol·ℓ over `gap`.
     share: f64,
-    /// Errors of products, over what may be left of the gradient.
+    /// Error of products relative to the gradient at the end.
     relaxed: f64,
     pub n_iter: usize,
     pub converged: bool,
@@ -85,36 +86,36 @@ impl Trace {
         }
     }
 
-    /// Notes a value, and reports progress.
+    /// Records a value, and reports progress.
     pub fn note(&mut self, value: f64, run: &Run) {
         self.values.push(value);
         self.seconds.push(self.start.elapsed().as_secs_f64());
         run.progress().update(self.values.len() as u64 - 1, &format!("loss {value:.6e}"));
     }
 
-    /// Takes an estimate of ℓ − ℓ*; whether it is small enough.
+    /// Takes an estimate of ℓ − ℓ*; returns whether it is small enough.
     fn reaches(&mut self, gap: f64, task: &Task<'_>) -> bool {
         let (first, value) = (self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0));
         self.gap = gap;
         self.share = task.tol * value / gap.max(f64::MIN_POSITIVE);
-        // A loss that vanishes is compared with that of the start.
+        // A loss that vanishes is compared with the initial loss.
         gap <= task.tol * (value - gap).max(task.tol * first)
     }
 
-    /// Puts a value that was computed anew in the place of the last.
+    /// Replaces the last value by a recomputed one.
     pub fn correct(&mut self, value: f64) {
         if let Some(last) = self.values.last_mut() {
             *last = value;
         }
     }
 
-    /// Goes on with another problem, whose value is that.
+    /// Continues with another problem, whose value is `value`.
     pub fn turn(&mut self, value: f64) {
         self.correct(value);
         (self.converged, self.relaxed) = (false, RELAXED);
     }
 
-    /// (ℓ − ℓ*)/ℓ* at the end, as estimated.
+    /// Estimate of (ℓ − ℓ*)/ℓ* at the end.
     pub fn relative_gap(&self) -> f64 {
         let value = self.values.last().copied().unwrap_or(0.0);
         match self.gap <= f64::MIN_POSITIVE || (self.converged && value - self.gap <= 0.0) {
@@ -124,7 +125,7 @@ impl Trace {
     }
 }
 
-/// Weights, and what follows from them.
+/// Weights and the quantities that depend on them.
 #[derive(Clone)]
 pub(super) struct State {
     /// W (k, c).
@@ -161,14 +162,14 @@ impl State {
         Ok(state)
     }
 
-    /// Computes all anew from the weights: what has gathered of inexact products goes.
+    /// Recomputes all quantities from the weights, which removes accumulated errors of inexact products.
     fn refresh(&mut self, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
         *self = Self::new(Some(self.weights.clone()), task)?;
         trace.correct(self.value);
         Ok(())
     }
 
-    /// As `refresh`; later products are more exact.
+    /// As `refresh`; later products are more accurate.
     fn renew(&mut self, task: &Task<'_>, trace: &mut Trace) -> Result<()> {
         trace.relaxed *= 0.1;
         self.refresh(task, trace)
@@ -181,7 +182,7 @@ impl State {
         self.residual = residual;
     }
 
-    /// Goes by a direction (k, c) whose scores are known, and brings the gradient up to date; returns by how much that changed.
+    /// Steps along a direction (k, c) whose scores are known, and updates the gradient; returns the change of the gradient.
     pub fn advance(
         &mut self,
         direction: &Matrix,
@@ -204,18 +205,18 @@ impl State {
 }
 
 impl Task<'_> {
-    /// How exactly products of the next iteration have to be known: the errors of all stay in the gradient, which ends at
-    /// √share of what it is now (inexact Krylov methods: van den Eshof & Sleijpen 2004, Simoncini & Szyld 2003).
+    /// Accuracy of the products of the next iteration. The errors of all products stay in the gradient, which ends at √share of
+    /// its current size (inexact Krylov methods: van den Eshof & Sleijpen 2004, Simoncini & Szyld 2003).
     fn accuracy(&self, trace: &Trace) -> Accuracy {
         Accuracy::Step((trace.relaxed * trace.share.sqrt()).min(LOOSEST))
     }
 
-    /// ‖g‖²/(2ρ), which ℓ − ℓ* never exceeds; infinite without a ridge.
+    /// ‖g‖²/(2ρ), an upper bound on ℓ − ℓ*; infinite without a ridge.
     pub fn bound(&self, gradient: &Matrix) -> f64 {
         if self.ridge > 0.0 { dot(gradient, gradient) / (2.0 * self.ridge) } else { f64::INFINITY }
     }
 
-    /// ℓ − ℓ*: its bound, or an estimate where P is close or there is no ridge.
+    /// ℓ − ℓ*: its bound, or an estimate if P is close or there is no ridge.
     fn gap(&self, gradient: &Matrix, estimate: f64) -> f64 {
         let bound = self.bound(gradient);
         if self.is_close || bound.is_infinite() { estimate.min(bound) } else { bound }

@@ -1,10 +1,10 @@
-//! Figures of the reference program on Cora.
+//! Results of the reference program on Cora.
 
 use super::*;
 
 const FILE: &str = "twirls_cora.npz";
 
-/// The graph and the features, rows brought to sum 1, of the golden file.
+/// The graph and the features of the golden file, with rows scaled to sum 1.
 struct Cora {
     graph: AffinityGraph,
     features: Features<'static>,
@@ -100,7 +100,7 @@ fn the_weight_of_smoothness_that_is_chosen_labels_citations_better_than_a_small_
     let (auto, chosen) = fit(None);
     let (small, _) = fit(Some(1.0));
     assert!(auto > 0.8 && auto > small + 0.05, "{auto} {small}");
-    // The value given is the value chosen: the same bits.
+    // The given value is the chosen one, so the bits are the same.
     let reg = chosen.report.chosen["graph_reg"].as_f64().unwrap();
     let (_, given) = fit(Some(reg));
     assert_eq!(chosen.labeling.scores.values(), given.labeling.scores.values());
@@ -143,14 +143,14 @@ fn cross_entropy_of_many_features_ends_where_it_says() {
     let (cora, run) = (cora(), Run::new(Some(2), 0).unwrap());
     let targets = cora.targets(false);
     let problem = Problem { features: Some(&cora.features), graph: Some(&cora.graph), ..Problem::new(&targets) };
-    // Little weight: classes are told apart, and the curvature is far below that of squares.
+    // With a small ridge classes are separated, and the curvature is far below that of squares.
     let fit = |solver, tol| {
         let params = UnfoldedParams { l2_reg: Some(1e-3), solver, tol, ..UnfoldedParams::default() };
         let fitted = UnfoldedGnn::new(params, GraphParams::default()).unwrap().fit(&problem, &run).unwrap();
         assert!(fitted.report.solve.as_ref().unwrap().converged);
         value(&fitted)
     };
-    // A thousand times finer than what is compared with it.
+    // A thousand times more accurate than the fits compared with it.
     let optimum = fit(LayerSolver::MatrixFree, 1e-7);
     for solver in [LayerSolver::Direct, LayerSolver::RoughPcg, LayerSolver::MatrixFree] {
         let found = fit(solver, 1e-4);

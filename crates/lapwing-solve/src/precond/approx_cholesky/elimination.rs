@@ -1,8 +1,8 @@
 //! The elimination of one part of a graph: vertices of low degree first, cliques replaced by random trees.
 //!
-//! Edges are stored at both their inner ends, in lists that share one arena. The records of an eliminated vertex stay
-//! behind in its neighbors' lists and are passed over when those are read; a list that is full drops them before it
-//! grows. Nothing is searched: an elimination costs O(d log d) for a vertex of degree d.
+//! Edges are stored at both their inner ends, in lists that share one arena. The records of an eliminated vertex stay in its
+//! neighbors' lists and are skipped when those are read; a full list drops them before it grows. No step searches: eliminating a
+//! vertex of degree d costs O(d log d).
 
 use lapwing_data::{Result, Run};
 
@@ -11,21 +11,21 @@ use super::queue::{DegreeQueue, Link, Links};
 use crate::pages::prefetch;
 use lapwing_data::hash::{mix, uniform};
 
-/// Not met in the elimination under way.
+/// State of a vertex that is not a neighbor of the one being eliminated.
 const FREE: u32 = u32::MAX;
-/// Eliminated.
+/// State of an eliminated vertex.
 const GONE: u32 = u32::MAX - 1;
 /// Capacity of the shortest lists.
 const SHORTEST: usize = 4;
 /// Vertices are prefetched this many records ahead.
 const AHEAD: usize = 8;
-/// Entries or columns between two checks for an interruption.
+/// Entries or columns between two checks for cancellation.
 pub(super) const UNCHECKED: usize = 1 << 16;
-/// Records are numbered by 32 bits.
+/// Most records: their numbers have 32 bits.
 const MOST_RECORDS: usize = 1 << 31;
-/// Below this weight products could leave the normal numbers of f32; the heaviest edge weighs 1.
+/// Least weight; with lighter ones, products could leave the normal numbers of f32. The heaviest edge weighs 1.
 pub(super) const LIGHTEST: f64 = 1e-36;
-/// Shares are multiples of 2⁻²⁴, so that those of a column add up to exactly 1 and constants stay in the null space.
+/// Shares are multiples of 2⁻²⁴, so that those of a column sum to exactly 1 and constants stay in the null space.
 const SHARE_STEPS: f64 = (1u32 << 24) as f64;
 
 /// An edge seen from one of its ends.
@@ -46,13 +46,13 @@ pub(super) struct Columns {
     pub ids: Vec<u32>,
     /// Their shares of its degree.
     pub shares: Vec<f32>,
-    /// Its degree.
+    /// Its pivot, the degree.
     pub pivots: Vec<f64>,
 }
 
 impl Columns {
-    /// The same columns by level and length: one of level l receives from lower levels only. Consecutive columns are then
-    /// independent and end where the processor expects them to. Vertices are numbered below `n`.
+    /// The same columns sorted by level and length: a column of level l receives from lower levels only. Consecutive columns are
+    /// then independent, and their equal lengths let the processor predict loop ends. Vertices are numbered below `n`.
     fn by_level(self, n: usize, run: &Run) -> Result<Self> {
         run.check()?;
         let mut place = vec![FREE; n];
@@ -92,14 +92,14 @@ impl Columns {
     }
 }
 
-/// What the elimination of a part leaves.
+/// The result of eliminating a part.
 pub(super) struct Eliminated {
     pub columns: Columns,
     /// New edges among the rim.
     pub fill: Vec<(u32, u32, f32)>,
 }
 
-/// How to eliminate.
+/// Parameters of the elimination.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
     pub seed: u64,
@@ -112,7 +112,7 @@ pub(super) struct Rule {
 #[repr(align(32))]
 struct Node {
     link: Link,
-    /// FREE, GONE or the place among the neighbors of the vertex being eliminated.
+    /// FREE, GONE or the position among the neighbors of the vertex being eliminated.
     state: u32,
     start: u32,
     len: u32,
@@ -125,26 +125,26 @@ pub(super) struct Elimination {
     n_inner: usize,
     nodes: Vec<Node>,
     arena: Vec<Record>,
-    /// Lists given up, by class.
+    /// Unused lists, by class.
     spare: Vec<Vec<u32>>,
     neighbors: Neighbors,
 }
 
-/// Work space for the neighbors of one vertex.
+/// Scratch for the neighbors of one vertex.
 #[derive(Default)]
 struct Neighbors {
     ids: Vec<u32>,
     totals: Vec<f64>,
     counts: Vec<u32>,
     changes: Vec<i32>,
-    /// (weight of a copy, id), to be sorted.
+    /// (weight of a copy, id), as sort keys.
     keys: Vec<u64>,
-    /// Weight of each neighbor in sorted order and all after it.
+    /// Weight of each neighbor in sorted order plus that of all later ones.
     suffixes: Vec<f64>,
 }
 
 impl Elimination {
-    /// A part without edges yet: the rows of the inner vertices are pushed in order.
+    /// A part without edges yet; the rows of the inner vertices are then set in order.
     pub fn new(n_inner: usize, n: usize, n_records: usize) -> Self {
         let mut nodes = Vec::with_capacity(n);
         nodes.extend((0..n).map(|_| Node { link: Link::default(), state: FREE, start: 0, len: 0, class: 0 }));
@@ -170,8 +170,8 @@ impl Elimination {
         (self.nodes[v].start, self.nodes[v].len, self.nodes[v].class) = (start as u32, len as u32, class);
     }
 
-    /// Eliminates all inner vertices; `vertex_of(v)` names v in the whole graph, for its random stream. `None` when the
-    /// factor outgrows its limit.
+    /// Eliminates all inner vertices. `vertex_of(v)` is the number of v in the whole graph, which seeds its random stream. `None`
+    /// if the factor exceeds its limit.
     pub fn run(mut self, rule: Rule, vertex_of: impl Fn(usize) -> u32, run: &Run) -> Result<Option<Eliminated>> {
         let degrees: Vec<u32> = self.nodes[..self.n_inner].iter().map(|node| node.len).collect();
         let mut queue = DegreeQueue::new(&degrees, &mut self.nodes);
@@ -206,7 +206,7 @@ impl Elimination {
         Ok(Some(Eliminated { columns: columns.by_level(self.nodes.len(), run)?, fill }))
     }
 
-    /// The living neighbors of `v`, parallel edges added up; `v` itself goes.
+    /// Collects the remaining neighbors of `v`, with parallel edges added up, and removes `v`.
     fn gather(&mut self, v: usize) {
         let neighbors = &mut self.neighbors;
         neighbors.ids.clear();
@@ -232,7 +232,7 @@ impl Elimination {
                 }
             }
         }
-        // The ends of the neighbors' lists are where new edges go.
+        // New edges go to the ends of the neighbors' lists.
         for &id in &neighbors.ids {
             let node = &self.nodes[id as usize];
             prefetch(&self.arena, (node.start + node.len) as usize);
@@ -323,7 +323,7 @@ impl Elimination {
         let mut above = SHARE_STEPS;
         for (at, key) in keys.iter().enumerate() {
             let below = if at + 1 == keys.len() { 0.0 } else { steps(at + 1) };
-            // A difference of rounded sums, so that the column adds up to 1 whatever its length.
+            // A difference of rounded sums, so that the column sums to 1 whatever its length.
             if above > below {
                 columns.ids.push(*key as u32);
                 columns.shares.push(((above - below) / SHARE_STEPS) as f32);
@@ -335,7 +335,7 @@ impl Elimination {
         columns.pivots.push(pivot);
     }
 
-    /// Lets the neighbors go, with the degrees they have now.
+    /// Resets the state of the neighbors and updates their degrees in the queue.
     fn release(&mut self, queue: &mut DegreeQueue) {
         for (id, change) in self.neighbors.ids.iter().zip(&self.neighbors.changes) {
             self.nodes[*id as usize].state = FREE;
@@ -354,7 +354,7 @@ impl Elimination {
         node.len += 1;
     }
 
-    /// Drops the records of eliminated vertices; moves to a longer list unless a quarter is free then.
+    /// Drops the records of eliminated vertices; then moves to a longer list unless a quarter of the old one is free.
     #[cold]
     fn make_room(&mut self, v: usize) {
         let Node { start, len, class, .. } = self.nodes[v];
@@ -438,7 +438,7 @@ mod tests {
             for i in 1..n {
                 for j in i + 1..n {
                     let expected = f64::from(weights[i - 1]) * f64::from(weights[j - 1]) / total;
-                    // Standard error of a weight of at most 0.2 seen in 20,000 rounds: below 0.0015.
+                    // Standard error below 0.0015: weights are at most 0.2 in 20,000 rounds.
                     assert!((mean[i * n + j] - expected).abs() < 0.006, "{copies} {i} {j}");
                 }
             }

@@ -1,9 +1,9 @@
-//! The graph cut into clusters, level by level: the inside of a cluster can be eliminated without looking outside.
+//! The graph cut into clusters, level by level, so that the inside of each cluster is eliminated independently.
 //!
-//! A vertex is inner if all its neighbors lie in its own cluster. Inner vertices of different clusters have no edge in
-//! common, before or after any of them is eliminated, so clusters are eliminated in parallel and in cache. What stays,
-//! the rims with the edges that came up among them, is the graph of the next level. When too few vertices are inner
-//! (graphs without small separators), all that is left is eliminated as one part.
+//! A vertex is inner if all its neighbors lie in its own cluster. Inner vertices of different clusters share no edge, before or
+//! after any of them is eliminated, so that clusters are eliminated in parallel and in cache. The rims, with the edges that
+//! elimination adds between them, are the graph of the next level. When too few vertices are inner (graphs without small
+//! separators), the rest is eliminated as one part.
 
 use lapwing_data::{Csr, Result, Run};
 use rayon::prelude::*;
@@ -12,13 +12,13 @@ use super::Cliques;
 use super::elimination::{Columns, Eliminated, Elimination, LIGHTEST, Record, Rule};
 use crate::order::{Clusters, clusters};
 
-/// Vertices of a cluster: their lists and values stay within a core's second-level cache.
+/// Vertices of a cluster: their lists and values stay within a core's L2 cache.
 pub(crate) const CLUSTER: usize = 8192;
-/// Where less than this share of the vertices is inner, cutting does not pay.
+/// If the share of inner vertices is below this, cutting does not pay.
 const LEAST_INNER: f64 = 0.3;
-/// Where at least this share is inner, factors stay small.
+/// If the share of inner vertices is at least this, factors stay small.
 const MESH_INNER: f64 = 0.7;
-/// End of an edge to the ground.
+/// The ground as an end of an edge.
 pub(super) const GROUND: u32 = u32::MAX;
 
 /// The graph of one level; vertices are numbered within it.
@@ -32,13 +32,13 @@ pub(super) struct Level {
     ground: Vec<f32>,
 }
 
-/// Levels of the elimination: the columns of each part, by vertices of the whole graph.
+/// Levels of the elimination: the columns of each part, by their vertices in the whole graph.
 pub(super) type Levels = Vec<Vec<Columns>>;
 
 impl Level {
     /// The whole graph, its weights times `scale`.
     pub fn whole(adjacency: &Csr<f64>, ground: &[f64], scale: f64) -> Self {
-        // Light edges are raised, never dropped: they hold the graph together.
+        // Light edges are raised, never dropped: they keep the graph connected.
         let scaled = |w: &f64| if *w > 0.0 { (w * scale).max(LIGHTEST) as f32 } else { 0.0 };
         Self {
             vertices: (0..adjacency.n_rows() as u32).collect(),
@@ -57,7 +57,7 @@ impl Level {
         &self.ids[self.starts[v]..self.starts[v + 1]]
     }
 
-    /// Edges of `v`, the ground as vertex `ground`.
+    /// Edges of `v`, with the ground numbered `ground`.
     fn row(&self, v: usize, ground: u32) -> impl Iterator<Item = Record> {
         let range = self.starts[v]..self.starts[v + 1];
         let edges = self.ids[range.clone()].iter().zip(&self.weights[range]);
@@ -65,7 +65,7 @@ impl Level {
         edges.map(|(&id, &weight)| Record { id, weight }).filter(|edge| edge.weight > 0.0).chain(grounded)
     }
 
-    /// Eliminates everything; `None` when the factor outgrows its limit.
+    /// Eliminates everything; `None` if the factor exceeds its limit.
     pub fn eliminate(mut self, mut rule: Rule, run: &Run) -> Result<Option<Levels>> {
         let (mut levels, mut n_entries) = (Levels::new(), 0);
         loop {
@@ -109,16 +109,16 @@ impl Level {
 /// A level cut into clusters.
 struct Cut {
     clusters: Clusters,
-    /// For each vertex its number within the part of its cluster: inner ones first, then the rim.
+    /// Number of each vertex in the part of its cluster: inner ones first, then the rim.
     places: Vec<u32>,
     /// Inner vertices of each cluster.
     n_inner: Vec<usize>,
-    /// Inner vertices among all.
+    /// Share of inner vertices.
     inner_share: f64,
 }
 
 impl Cut {
-    /// `None` if one part is better.
+    /// `None` if eliminating the level as one part is better.
     fn new(level: &Level, run: &Run) -> Result<Option<Self>> {
         let n = level.n();
         if n <= CLUSTER {
@@ -160,7 +160,7 @@ impl Cut {
     fn eliminate(&self, level: &Level, cluster: usize, rule: Rule, run: &Run) -> Result<Option<Eliminated>> {
         let (members, n_inner) = (self.members(cluster), self.n_inner[cluster]);
         let ground = members.len();
-        // Members by their number in the part; the ground comes after them.
+        // Members by their number in the part, then the ground.
         let mut names = vec![0u32; ground];
         members.iter().for_each(|&v| names[self.places[v as usize] as usize] = v);
         let inner = &names[..n_inner];
@@ -181,7 +181,7 @@ impl Cut {
         }))
     }
 
-    /// The graph of the rims, with the edges that came up among them; what is read for the last time goes.
+    /// The graph of the rims, including the edges that elimination added; memory is freed after its last use.
     fn rest(self, level: Level, fill: Vec<Vec<(u32, u32, f32)>>, run: &Run) -> Result<Level> {
         run.check()?;
         let mut places = vec![u32::MAX; level.n()];
@@ -240,7 +240,7 @@ fn merge(row: &mut Vec<(u32, f32)>) {
     });
 }
 
-/// Columns whose vertices go by other names.
+/// Columns with their vertices renumbered by `name`.
 fn renamed(mut columns: Columns, name: impl Fn(usize) -> u32) -> Columns {
     columns.vertices.iter_mut().for_each(|v| *v = name(*v as usize));
     columns.ids.iter_mut().for_each(|v| *v = name(*v as usize));

@@ -1,24 +1,26 @@
 //! Approximate Cholesky factors of Laplacians: each eliminated vertex leaves a random tree among its neighbors where
 //! exact elimination would leave a clique (Kyng & Sachdeva 2016; Gao, Kyng & Spielman 2023, AC and AC(k)).
 //!
-//! Eliminating v with neighbors uᵢ of weights wᵢ, W = Σwᵢ, takes the rank-one part with column e_v − Σ(wᵢ/W)e_uᵢ and
-//! pivot W off the Laplacian and leaves edges of weight wᵢwⱼ/W between all pairs of neighbors. Here each neighbor,
-//! lightest first, is joined to one later neighbor k, drawn with probability w_k/S (S the weight of all later ones), by
-//! an edge of weight wᵢS/W: the clique in the mean, connected as it was, with fewer edges than before. AC(k) starts with k
-//! copies of every edge and joins each copy by itself: a better factor for about k times the work.
+//! Eliminating v with neighbors uᵢ of weights wᵢ, W = Σwᵢ, subtracts the rank-one part with column e_v − Σ(wᵢ/W)e_uᵢ and pivot W
+//! from the Laplacian and leaves edges of weight wᵢwⱼ/W between all pairs of neighbors. Here each neighbor, lightest first, is
+//! joined to one later neighbor k, drawn with probability w_k/S (S the weight of all later ones), by an edge of weight wᵢS/W. In
+//! expectation this is the clique; it keeps the neighbors connected with fewer edges than before. AC(k) starts with k copies of
+//! every edge and joins each copy by itself: a better factor for about k times the work.
 //!
-//! A diagonal g ≥ 0 is a further vertex, the ground, joined to vertex i by weight gᵢ and eliminated last; its value is 0.
+//! A diagonal g ≥ 0 becomes an additional vertex, the ground, joined to vertex i by weight gᵢ and eliminated last; its value is
+//! 0.
 //!
-//! Vertices of low degree go first, cluster by cluster ([`levels`]), in parallel. Every vertex draws from a stream of
-//! its own, so the factor depends on the seed and not on the threads. Weights are f32 on the way, relative to the
-//! heaviest; shares are multiples of 2⁻²⁴ that add up to exactly 1.
+//! Vertices of low degree go first, cluster by cluster ([`levels`]), in parallel. Every vertex draws from a stream of its own, so
+//! that the factor depends on the seed and not on the threads. Weights are f32 during elimination, relative to the heaviest;
+//! shares are multiples of 2⁻²⁴ that sum to exactly 1.
 //!
-//! Cost: O(m log n) expected entries, 2 to 3 per edge on meshes and 4 to 5 on neighbor graphs, 8 bytes each; time some
-//! hundred nanoseconds an entry. Take Jacobi instead where conjugate gradients need few steps anyway: expanders, graphs
-//! with hubs, neighbor graphs with many labels.
+//! Cost: O(m log n) expected entries, 2 to 3 per edge on meshes and 4 to 5 on neighbor graphs, 8 bytes each; some hundred
+//! nanoseconds an entry. Jacobi is better if conjugate gradients need few steps anyway: expanders, graphs with hubs, neighbor
+//! graphs with many labels.
 
 mod elimination;
 mod levels;
+mod lists;
 mod queue;
 mod sweeps;
 
@@ -34,15 +36,15 @@ use sweeps::Factor;
 
 pub(crate) use levels::CLUSTER;
 
-/// What joins the neighbors of an eliminated vertex.
+/// The edges that join the neighbors of an eliminated vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cliques {
-    /// Trees on two copies of every edge if small separators keep the factor small, as on meshes, else on one: the
-    /// better factor saves a third of the iterations and costs little there, but much on graphs that mix.
+    /// Trees on two copies of every edge if small separators keep the factor small, as on meshes, else on one. The better factor
+    /// saves a third of the iterations; it costs little on meshes, but much on graphs that mix fast.
     Suited,
     /// All pairs: a complete factor, to the precision of f32. For small graphs: fill grows fast.
     Exact,
-    /// Random trees on k copies of every edge, k of AC(k), from 1 to 16.
+    /// Random trees on k copies of every edge, AC(k), k from 1 to 16.
     Trees(u32),
 }
 
@@ -55,10 +57,10 @@ impl Cliques {
     }
 }
 
-/// How to factor.
+/// Parameters of the factorization.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApproxCholeskyParams {
-    /// What takes the place of a clique; default `Suited`.
+    /// Edges that replace a clique; default `Suited`.
     pub cliques: Cliques,
     /// Most entries of the factor for each edge; default 32.
     pub max_fill: f64,
@@ -87,12 +89,12 @@ impl ApproxCholesky {
     /// [`Error::Interrupted`].
     ///
     /// # Complexity
-    /// See the module; memory 8 bytes an entry plus, on the way, 24 bytes an edge and copy.
+    /// See the module; memory 8 bytes an entry plus, during elimination, 24 bytes an edge and copy.
     pub fn new(graph: &Graph, diagonal: &[f64], params: ApproxCholeskyParams, run: &Run) -> Result<Self> {
         Self::from_adjacency(Cow::Borrowed(graph.adjacency()), diagonal, params, run)
     }
 
-    /// The same for the adjacency matrix of a graph; one that is owned is freed before the elimination begins.
+    /// The same for the adjacency matrix of a graph; an owned matrix is freed before the elimination begins.
     pub(crate) fn from_adjacency(
         adjacency: Cow<'_, Csr<f64>>,
         diagonal: &[f64],
@@ -130,8 +132,7 @@ impl ApproxCholesky {
         Ok(Self { order, factor })
     }
 
-    /// The vertices in the order of elimination (n): row i of the blocks that it is applied to belongs to
-    /// vertex `order[i]`.
+    /// The vertices in the order of elimination (n): row i of a block belongs to vertex `order[i]`.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
@@ -148,8 +149,8 @@ impl ApproxCholesky {
 }
 
 impl ApproxCholesky {
-    /// Z ← (L·D·Lᵀ)⁺·R, rows in the order of elimination. Eliminated last in its component, a vertex without ground is held at 0: project
-    /// the constants of such components out.
+    /// Z ← (L·D·Lᵀ)⁺·R, rows in the order of elimination. In a component without ground, the vertex eliminated last is held at 0;
+    /// callers project out the constants of such components.
     pub(crate) fn product(&self, r: &[f64], z: &mut [f64], s: usize) {
         self.factor.apply(r, z, s);
     }

@@ -1,26 +1,26 @@
 //! Vertices by degree: the next one to eliminate.
 //!
-//! Doubly linked buckets, one for each degree below sixteen, four an octave above. A vertex whose degree has grown stays where
-//! it is until its turn comes, and moves then; one whose degree has fallen moves at once. Every operation takes O(1). Vertices
-//! touched last come first within a bucket: they are still in cache.
+//! Doubly linked buckets: one for each degree below sixteen, four for each octave above. A vertex whose degree has grown moves
+//! when it reaches the front of its bucket; one whose degree has fallen moves at once. Every operation takes O(1). Vertices
+//! changed last come first within a bucket, because they are still in cache.
 
 const NONE: u32 = u32::MAX;
-/// Degrees below it have buckets of their own.
+/// Each degree below this has its own bucket.
 const EXACT: u32 = 16;
-/// Four buckets for each further power of two.
+/// Number of buckets: four for each further power of two.
 const BUCKETS: usize = EXACT as usize + 4 * (32 - EXACT.ilog2() as usize);
 
 /// A vertex in its bucket.
 #[derive(Default)]
 pub(super) struct Link {
     degree: u32,
-    /// The bucket it is in, by the degree it had then.
+    /// Its bucket, by the degree it had when it was put there.
     bucket: u32,
     next: u32,
     previous: u32,
 }
 
-/// What holds a link for every vertex.
+/// Storage of a link for every vertex.
 pub(super) trait Links {
     fn link(&mut self, v: u32) -> &mut Link;
 }
@@ -38,7 +38,7 @@ fn bucket(degree: u32) -> u32 {
 }
 
 impl DegreeQueue {
-    /// Vertices 0, 1, … of these degrees, those of one degree by number.
+    /// Inserts the vertices 0, 1, … with these degrees; those of equal degree by number.
     pub fn new(degrees: &[u32], links: &mut impl Links) -> Self {
         let mut queue = Self { heads: vec![NONE; BUCKETS], lowest: 0 };
         for (v, &degree) in degrees.iter().enumerate().rev() {
@@ -48,7 +48,7 @@ impl DegreeQueue {
         queue
     }
 
-    /// The vertex that would be taken next, if its bucket is the one of the last.
+    /// The vertex that [`Self::pop`] takes next, if it is in the same bucket as the last one.
     pub fn peek(&self) -> Option<u32> {
         self.heads.get(self.lowest).copied().filter(|&v| v != NONE)
     }

@@ -1,73 +1,20 @@
 //! The factor and its two triangular sweeps on blocks of s columns.
 //!
-//! Parts of one level have nothing in common and are swept in parallel; each keeps its own values in cache. Downwards a
-//! part first gathers what earlier levels send it (by rows), then scatters its own columns; upwards it gathers only. Sums
-//! are taken in one order whatever the threads.
+//! Parts of one level share no entries and are swept in parallel; each keeps its own values in cache. In the downward sweep a
+//! part first gathers from earlier levels (by rows), then scatters its own columns. The upward sweep only gathers. Sums are taken
+//! in one order whatever the threads.
 
 use lapwing_data::{Result, Run};
 use rayon::prelude::*;
 
 use super::elimination::{Columns, UNCHECKED};
 use super::levels::{GROUND, Levels};
+use super::lists::{Entries, Few};
 use crate::dispatch::{WIDEST, dispatch, with_width};
 use crate::kernels::BLOCK_ROWS;
 
 /// A part of at least so many columns is swept by several threads, each for some of the right-hand sides.
 const LARGE: usize = 1 << 14;
-
-/// Lists of (row or column, share), one for each column of a part.
-#[derive(Debug, Default)]
-struct Entries {
-    starts: Vec<u32>,
-    ids: Vec<u32>,
-    shares: Vec<f32>,
-}
-
-/// Lists of (position, share) of those columns or rows of a part that have any.
-#[derive(Debug, Default)]
-struct Few {
-    owners: Vec<u32>,
-    lists: Entries,
-}
-
-impl Entries {
-    fn push_list(&mut self, list: impl Iterator<Item = (u32, f32)>) {
-        if self.starts.is_empty() {
-            self.starts.push(0);
-        }
-        for (id, share) in list {
-            self.ids.push(id);
-            self.shares.push(share);
-        }
-        self.starts.push(self.ids.len() as u32);
-    }
-
-    #[inline(always)]
-    fn list(&self, at: usize) -> (&[u32], &[f32]) {
-        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
-        (&self.ids[range.clone()], &self.shares[range])
-    }
-
-    fn bytes(&self) -> usize {
-        4 * self.starts.len() + 8 * self.ids.len()
-    }
-}
-
-impl Few {
-    fn push(&mut self, owner: u32, list: impl Iterator<Item = (u32, f32)>) {
-        let before = self.lists.ids.len();
-        self.lists.push_list(list);
-        if self.lists.ids.len() > before {
-            self.owners.push(owner);
-        } else {
-            self.lists.starts.pop();
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        4 * self.owners.len() + self.lists.bytes()
-    }
-}
 
 /// Columns eliminated one after the other.
 #[derive(Debug)]
@@ -75,7 +22,7 @@ struct Part {
     /// Their first position.
     start: usize,
     inverse_pivots: Vec<f64>,
-    /// Entries within the part, by column; rows count from its start.
+    /// Entries within the part, by column; rows are counted from its start.
     inner: Entries,
     /// Entries in later levels, by column; rows are positions.
     outer: Few,
@@ -90,7 +37,7 @@ pub(super) struct Factor {
 }
 
 impl Factor {
-    /// Puts the columns of all parts in one order; pivots are divided by `scale`. Returns that order, too.
+    /// Puts the columns of all parts in one order, which is also returned; pivots are divided by `scale`.
     ///
     /// # Errors
     /// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
@@ -123,7 +70,7 @@ impl Factor {
         Ok((order, factor))
     }
 
-    /// Gives every part the entries of earlier levels in its rows.
+    /// Collects for every part the entries of earlier levels in its rows.
     fn distribute(&mut self, n: usize, run: &Run) -> Result<()> {
         let mut ends = vec![0usize; n];
         let all = || self.levels.iter().flatten();
@@ -137,7 +84,8 @@ impl Factor {
             sum += count;
         });
         let (mut ids, mut shares) = (vec![0u32; sum], vec![0f32; sum]);
-        // Columns in ascending order, so each row lists them so; `ends` moves from the start to the end of every row.
+        // Columns in ascending order, so that each row lists them in that order; `ends` moves from the start to the end of every
+        // row.
         for part in all() {
             for (at, &column) in part.outer.owners.iter().enumerate() {
                 if at.is_multiple_of(UNCHECKED) {
@@ -202,10 +150,11 @@ impl Factor {
     }
 }
 
-/// For the bounds of errors.
+/// Error bounds.
 impl Factor {
-    /// σ² with σᵥ² = 1/dᵥ + (Σ sᵤᵥσᵤ)², later positions u first: at least the diagonal of (L·D·Lᵀ)⁺. For ζ of that covariance has
-    /// ζᵥ = Σ sᵤᵥζᵤ + ξᵥ/√dᵥ with independent ξ, and a weighted mean deviates by no more than the mean of the deviations.
+    /// σ² with σᵥ² = 1/dᵥ + (Σ sᵤᵥσᵤ)², later positions u first: at least the diagonal of (L·D·Lᵀ)⁺. A ζ of that covariance has
+    /// ζᵥ = Σ sᵤᵥζᵤ + ξᵥ/√dᵥ with independent ξ, and the standard deviation of a weighted mean is at most the mean of the
+    /// standard deviations.
     pub fn variances(&self) -> Vec<f64> {
         let mut deviations = vec![0.0; self.n()];
         for level in self.levels.iter().rev() {
@@ -246,7 +195,7 @@ impl Factor {
 }
 
 impl Part {
-    /// The deviations of the part from those of later levels, whose positions begin with `first`.
+    /// Computes the deviations of the part from those of later levels, whose positions begin at `first`.
     fn deviate(&self, own: &mut [f64], later: &[f64], first: usize) {
         let mut outer = self.outer.owners.iter().enumerate().rev().peekable();
         for column in (0..own.len()).rev() {
@@ -260,7 +209,7 @@ impl Part {
         }
     }
 
-    /// Takes off the rows `own` what the columns of L send them of `all`.
+    /// Subtracts from the rows `own` the products of the columns of L with `all`.
     fn multiply(&self, own: &mut [f64], all: &[f64], m: usize) {
         let mut take = |row: usize, share: f32, from: usize| {
             let from = &all[from * m..(from + 1) * m];
@@ -277,7 +226,7 @@ impl Part {
     }
 }
 
-/// Hands each part of a level its rows of the block; `rows` begins with those of the first part.
+/// Passes each part of a level its rows of the block; `rows` begins with those of the first part.
 fn each_part<'a>(level: &'a [Part], mut rows: &mut [f64], s: usize, work: impl Fn(&'a Part, &mut [f64]) + Sync) {
     let mut pieces = Vec::with_capacity(level.len());
     for part in level {
@@ -298,7 +247,7 @@ impl Part {
             if column.is_multiple_of(UNCHECKED) {
                 run.check()?;
             }
-            // What goes to the ground meets a value of 0.
+            // The value of the ground is 0.
             let entries = || {
                 let list = columns.ids[first..end].iter().zip(&columns.shares[first..end]);
                 list.filter(|entry| *entry.0 != GROUND).map(|(&id, &share)| (positions[id as usize], share))
@@ -309,13 +258,13 @@ impl Part {
             outer.push(column as u32, entries().filter(|entry| !is_inner(entry.0)));
             first = end;
         }
-        // A vertex without neighbors is the last of its component: it stays at 0.
+        // A vertex without remaining neighbors is the last of its component: its value stays 0.
         let inverse = |&pivot: &f64| if pivot > 0.0 { scale / pivot } else { 0.0 };
         let inverse_pivots = columns.pivots.iter().map(inverse).collect();
         Ok(Self { start, inverse_pivots, inner, outer, incoming: Few::default() })
     }
 
-    /// Columns of the block in strips of at most sixteen; large parts in as many as there are threads.
+    /// Sweeps the block in strips of at most sixteen columns; a large part in as many strips as there are threads.
     fn by_width(&self, own: &mut [f64], s: usize, sweep: Sweep, others: &[f64], first: usize) {
         let is_large = self.inverse_pivots.len() >= LARGE;
         let most = if is_large { s.div_ceil(rayon::current_num_threads()).min(WIDEST) } else { WIDEST };
@@ -377,14 +326,14 @@ impl Part {
                     add::<S>(&mut value, share, others.row(id));
                 }
             }
-            // Four sums, so that an addition need not wait for the one before.
+            // Four independent sums, so that additions overlap.
             let mut sums = [value, [0.0; S], [0.0; S], [0.0; S]];
             let (ids, shares) = self.inner.list(column);
             let (ids, last_ids) = ids.as_chunks::<4>();
             let (shares, last_shares) = shares.as_chunks::<4>();
             for (ids, shares) in ids.iter().zip(shares) {
                 for at in 0..4 {
-                    // SAFETY: as on the way down.
+                    // SAFETY: as in `down_rows`.
                     add::<S>(&mut sums[at], shares[at], unsafe { own.get_unchecked(ids[at] as usize) });
                 }
             }
@@ -399,7 +348,7 @@ impl Part {
     }
 }
 
-// `own` holds `width` columns, which are columns `others.at..` of blocks elsewhere.
+// `own` holds `width` columns, which correspond to the columns `others.at..` of the other blocks.
 dispatch! {
     fn sweep_strip(part: &Part, own: &mut [f64], width: usize, sweep: Sweep, others: Others<'_>) = sweep_plain
 }
