@@ -115,7 +115,7 @@ parameters! {
         /// Weight λ of smoothness over the graph. 0 leaves a linear model of the features. Auto is the best of 1, 2, 5, 10 and 20
         /// for labels that are held out, and 10 if a class has fewer than three labels.
         graph_reg: Option<f64> = None, or "auto", in at_least(0.0);
-        /// Number added to every degree (1 in Yang et al. 2021).
+        /// Number added to every degree; 1 in TWIRLS.
         self_loop: f64 = 1.0, in above(0.0);
         /// Loss over the labeled nodes.
         loss: NodeLoss = NodeLoss::CrossEntropy;
