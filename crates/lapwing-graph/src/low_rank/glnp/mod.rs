@@ -63,7 +63,7 @@ pub struct GlnpFactor {
     /// Q at the start and after each iteration, in squared units of the features. It falls in each iteration, except with the
     /// published algorithm, of which the best F is returned.
     pub objective: Vec<f64>,
-    /// ‖X‖² of the offseted features, to compare Q with.
+    /// ‖X‖² of the features less the offset, to compare Q with.
     pub squared_norm: f64,
     /// Iterations.
     pub n_iter: usize,
