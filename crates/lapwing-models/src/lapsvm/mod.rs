@@ -67,7 +67,7 @@ pub(crate) const LAPRLS: &str = "laprls";
 /// use lapwing_data::{Features, Labels, Run, Targets};
 /// use lapwing_models::{LapSvm, LapSvmParams, Method, Problem};
 ///
-/// Two rows of points, one label each: the kernel alone would cut between the labels, the graph follows the rows.
+/// // Two rows of points, one label each: the kernel alone would cut between the labels, the graph follows the rows.
 /// let points: Vec<f64> = (0..40).flat_map(|i| [f64::from(i % 20), if i < 20 { 0.0 } else { 4.0 }]).collect();
 /// let features = Features::from_f64(40, 2, points)?;
 /// let labels = Labels::from_integers((0..40).map(|i| match i { 0 => Some(0), 39 => Some(1), _ => None }));
