@@ -78,7 +78,7 @@ fn together(n: usize, is_single: bool) -> usize {
 /// use lapwing_data::{Matrix, Run};
 /// use lapwing_solve::{Graph, Propagator, PropagatorParams};
 ///
-/// Two nodes that are joined, one that is not: the second gets a part of the value of the first.
+/// // Two nodes that are joined, one that is not: the second gets a part of the value of the first.
 /// let pair = Graph::from_edges(3, &[(0, 1, 1.0)])?;
 /// let run = Run::new(None, 0)?;
 /// let propagator = Propagator::new(&pair, PropagatorParams::default(), &run)?;
