@@ -150,7 +150,7 @@ def test_iterations_stop_by_what_they_are_told():
         clf.fit(X, y, validation=(held[0], held[1] + 7))
     with pytest.raises(TypeError, match=r"a tuple \(X, y\)"):
         clf.fit(X, y, validation=held[0])
-    with pytest.warns(UserWarning, match="have no part in solver newton"):
+    with pytest.warns(UserWarning, match="are not used by solver newton"):
         estimator(stopping="validation").fit(X, y, validation=held)
     with pytest.raises(ValueError, match="1 columns"):
         clf.fit(X, y, validation=(held[0][:, :1], held[1]))

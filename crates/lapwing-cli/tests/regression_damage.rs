@@ -251,7 +251,7 @@ fn weights_far_below_the_self_loop_are_pointed_out() {
     };
     for unit in ["1e-160", "1e-5"] {
         let words = run(unit);
-        assert!(words.contains("self_loop is 1") && words.contains("neighbors count for next to nothing"), "{words}");
+        assert!(words.contains("self_loop is 1") && words.contains("neighbors have almost no effect"), "{words}");
     }
     assert!(!run("0.5").contains("self_loop"));
 }

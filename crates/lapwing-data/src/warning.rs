@@ -101,7 +101,7 @@ warnings! {
             => NoFunction {}
     }
     "missing-edges", "allow the learned graph more pairs" {
-        "repairs of the learned graph ended before their time; pairs of {n_rows} rows may be missing"
+        "repairs of the learned graph stopped at their limit; pairs of {n_rows} rows may be missing"
             => UnrepairedRows { n_rows: usize }
         "{:.0} % of the rows use all pairs they are allowed in the learned graph; raise support_factor, or repair", 100.0 * share
             => SaturatedRows { share: f64 }
@@ -117,12 +117,12 @@ warnings! {
         "the largest eigenvalue of the scaled affinity is {eigenvalue:.6}, above 1: alpha was divided by it; a wider bandwidth or \
          factor anchor avoids that"
             => LargeEigenvalue { eigenvalue: f64 }
-        "self_loop is {self_loop}, but the weights of a node add up to {degree:.1e} on average: neighbors count for next to \
-         nothing; scale the weights up, or take a smaller self_loop"
+        "self_loop is {self_loop}, but the weights of a node add up to {degree:.1e} on average: neighbors have almost no \
+         effect; scale the weights up, or take a smaller self_loop"
             => FaintEdges { self_loop: f64, degree: f64 }
         "l2_reg is 0: where the labeled nodes can be told apart, cross-entropy has no minimizer"
             => NoMinimizer {}
-        "resistances were solved to {tol:.0e} only: edges over weak cuts may have been taken for dispensable; use a tol of at \
+        "resistances were solved to {tol:.0e} only: edges across weak cuts may have been dropped wrongly; use a tol of at \
          most {most:.0e}"
             => CoarseResistances { tol: f64, most: f64 }
     }
@@ -134,14 +134,14 @@ warnings! {
             => ManyLandmarks { given: usize, n_samples: usize }
         "{n_landmarks} landmarks are near no row and were left out"
             => UnusedLandmarks { n_landmarks: usize }
-        "validation rows have no part in solver {solver} with stopping {stopping}"
+        "validation rows are not used by solver {solver} with stopping {stopping}"
             => UnusedValidation { solver: &'static str, stopping: &'static str }
     }
     "large-kernel", "nothing, or give more memory or a number of landmarks" {
         "the kernel of {n_samples} rows is approximated by {n_landmarks} landmarks; n_landmarks sets their number, none keeps the \
          kernel itself"
             => ApproximateKernel { n_samples: usize, n_landmarks: usize }
-        "the Gram matrix of {n_samples} rows does not fit the memory it may take, and is made anew in every iteration"
+        "the Gram matrix of {n_samples} rows does not fit into the memory it may take, and is recomputed in every iteration"
             => GramAnew { n_samples: usize }
     }
     "not-compared", "check the weights of the edges: they are 0 or too far apart" {

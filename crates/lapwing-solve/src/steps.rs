@@ -307,7 +307,7 @@ fn rounded<const S: usize, R: Real>(values: &[f64]) -> [R; S] {
 
 /// Coefficients of each column (s) for the next direction.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn<'a> {
+pub(crate) struct Coefficients<'a> {
     pub step: &'a [f64],
     pub beta: &'a [f64],
     /// c of the projection: the multiples of v that are subtracted.
@@ -321,10 +321,10 @@ pub(crate) fn advance<P: Real, R: Real>(
     x: &mut [R],
     p: &mut [P],
     z: &[R],
-    turn: &Turn<'_>,
+    coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
 ) {
-    let s = turn.step.len();
+    let s = coefficients.step.len();
     let rows = BLOCK_ROWS * s;
     let none = vec![0.0; s];
     x.par_chunks_mut(rows).zip(p.par_chunks_mut(rows)).zip(z.par_chunks(rows)).enumerate().for_each(
@@ -333,12 +333,12 @@ pub(crate) fn advance<P: Real, R: Real>(
             let mut advance = |rows: Range<usize>, lift: &[f64]| {
                 let part = (rows.start - block.start) * s..(rows.end - block.start) * s;
                 let (x, p) = (&mut x[part.clone()], &mut p[part.clone()]);
-                advance_rows(rows.start, x, p, &z[part], &Turn { lift, ..*turn }, correction);
+                advance_rows(rows.start, x, p, &z[part], &Coefficients { lift, ..*coefficients }, correction);
             };
             match correction.coarse {
                 None => advance(block.clone(), &none),
                 Some(coarse) => coarse.parts(block.clone()).for_each(|(cell, rows)| {
-                    advance(rows, cell.map_or(&none, |cell| &turn.lift[cell * s..(cell + 1) * s]))
+                    advance(rows, cell.map_or(&none, |cell| &coefficients.lift[cell * s..(cell + 1) * s]))
                 }),
             }
         },
@@ -347,7 +347,7 @@ pub(crate) fn advance<P: Real, R: Real>(
 
 dispatch! {
     fn advance_rows[P: Real, R: Real](
-        first: usize, x: &mut [R], p: &mut [P], z: &[R], turn: &Turn<'_>, correction: &Correction<'_>
+        first: usize, x: &mut [R], p: &mut [P], z: &[R], coefficients: &Coefficients<'_>, correction: &Correction<'_>
     ) = advance_plain
 }
 
@@ -357,13 +357,13 @@ fn advance_plain<P: Real, R: Real>(
     x: &mut [R],
     p: &mut [P],
     z: &[R],
-    turn: &Turn<'_>,
+    coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
 ) {
-    let s = turn.step.len();
+    let s = coefficients.step.len();
     for at in (0..s).step_by(WIDEST) {
         let width = (s - at).min(WIDEST);
-        with_width!(width, advance_width[P, R](first, x, p, z, turn, correction, at));
+        with_width!(width, advance_width[P, R](first, x, p, z, coefficients, correction, at));
     }
 }
 
@@ -373,13 +373,13 @@ fn advance_width<const S: usize, P: Real, R: Real>(
     x: &mut [R],
     p: &mut [P],
     z: &[R],
-    turn: &Turn<'_>,
+    coefficients: &Coefficients<'_>,
     correction: &Correction<'_>,
     at: usize,
 ) {
-    let s = turn.step.len();
-    let [step, beta, removed, lift] =
-        [turn.step, turn.beta, turn.removed, turn.lift].map(|values| rounded::<S, R>(&values[at..]));
+    let s = coefficients.step.len();
+    let [step, beta, removed, lift] = [coefficients.step, coefficients.beta, coefficients.removed, coefficients.lift]
+        .map(|values| rounded::<S, R>(&values[at..]));
     let rows = x.chunks_exact_mut(s).zip(p.chunks_exact_mut(s)).zip(z.chunks_exact(s));
     for (offset, ((x, p), z)) in rows.enumerate() {
         let (x, p, z) = (&mut x[at..at + S], &mut p[at..at + S], &z[at..at + S]);

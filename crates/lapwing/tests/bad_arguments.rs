@@ -141,7 +141,9 @@ fn solvers_check_sizes_and_parameters() {
     refused(Propagator::with_degrees(&graph, &[1.0], smoothing(), &run));
     let propagator = Propagator::new(&graph, smoothing(), &run).unwrap();
     refused(propagator.solve(&short, 1e-6, &run));
-    refused(propagator.solve(&right, f64::NAN, &run));
+    for tol in [f64::NAN, 0.0, -1.0, 1.0] {
+        refused(propagator.solve(&right, tol, &run));
+    }
 }
 
 #[test]

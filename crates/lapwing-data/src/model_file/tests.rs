@@ -1,3 +1,5 @@
+//! Model files are read back as they were written, and damaged ones are refused.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Neighbor searches against brute force.
+
 use std::sync::Arc;
 
 use lapwing_data::Csr;

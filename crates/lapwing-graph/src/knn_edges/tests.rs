@@ -1,3 +1,5 @@
+//! Streamed neighbor graphs against those that are held.
+
 use std::sync::Arc;
 
 use lapwing_data::{Csr, Stream};

@@ -18,8 +18,8 @@
 use std::ops::Range;
 
 use lapwing_data::hash::{mix, uniform};
-use lapwing_data::{Csr, Error, Result, Run};
-use lapwing_solve::{Propagator, PropagatorParams};
+use lapwing_data::{Csr, Error, Result, Run, Warning};
+use lapwing_solve::{Propagator, PropagatorParams, Shortfall};
 use rayon::prelude::*;
 
 use super::edge::{adjacency, upper, upper_triangle};
@@ -58,6 +58,8 @@ pub struct RidgeSparsifier {
     pub n_kept: usize,
     /// Estimate of n_λ, the sum of the leverages.
     pub effective_dimension: f64,
+    /// A warning if the systems for the leverages did not converge.
+    pub warnings: Vec<Warning>,
 }
 
 /// Residual of the systems for leverages.
@@ -67,7 +69,7 @@ const BLOCK: usize = 1024;
 
 /// Ridge leverage ℓₑ of every edge (m), in the order of the rows and then columns of the upper triangle, by random projections:
 /// right in the mean, so that single estimates may be above 1.
-fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<Vec<f64>> {
+fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<(Vec<f64>, Option<Shortfall>)> {
     let &RidgeParams { graph_reg, self_loop, n_projections, .. } = params;
     if graph_reg.is_nan() || graph_reg <= 0.0 {
         return Err(Error::param("graph_reg", graph_reg, "above 0"));
@@ -108,7 +110,7 @@ fn ridge_leverages(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<Vec
         });
         Ok(())
     })?;
-    Ok(leverages)
+    Ok((leverages, propagator.shortfall()))
 }
 
 /// The random sketch G = (π₁ᵀB̂ + λ^(−1/2)·π₂ᵀ)/√k.
@@ -155,7 +157,7 @@ pub fn sparsify_ridge(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<
     if params.n_edges == 0 {
         return Err(Error::param("n_edges", 0, "at least 1"));
     }
-    let mut leverages = ridge_leverages(graph, params, run)?;
+    let (mut leverages, shortfall) = ridge_leverages(graph, params, run)?;
     let effective_dimension: f64 = leverages.iter().sum();
     leverages.iter_mut().for_each(|leverage| *leverage = leverage.min(1.0));
     let key = mix(run.seed ^ 0x6472_6177);
@@ -172,7 +174,9 @@ pub fn sparsify_ridge(graph: &Graph, params: &RidgeParams, run: &Run) -> Result<
     let kept = upper_triangle(graph.adjacency()).zip(&factors).filter(|(_, factor)| **factor > 0.0);
     let n_kept = kept.clone().count();
     let adjacency = adjacency(graph.n_samples(), kept.map(|((u, v, weight), factor)| (u, v, weight * factor)))?;
-    Ok(RidgeSparsifier { adjacency, n_kept, effective_dimension })
+    let effect = "leverages may be off, and the sparse graph less close to the graph";
+    let warn = |Shortfall { n_iter, residual, tol }| Warning::ResistancesNotConverged { n_iter, residual, tol, effect };
+    Ok(RidgeSparsifier { adjacency, n_kept, effective_dimension, warnings: shortfall.map(warn).into_iter().collect() })
 }
 
 /// q with Σ min(1, q·ℓ) equal to the number of edges; infinite where all edges are kept.
@@ -267,8 +271,9 @@ mod tests {
                 assert!((sum - dimension).abs() < 1e-6 * dimension.max(1.0), "{name}: {sum} {dimension}");
                 let mut mean = vec![0.0; leverages.len()];
                 for seed in 0..40 {
-                    let found =
-                        ridge_leverages(&graph, &params, &Run::new(Some(1 + seed % 2), seed as u64).unwrap()).unwrap();
+                    let found = ridge_leverages(&graph, &params, &Run::new(Some(1 + seed % 2), seed as u64).unwrap())
+                        .unwrap()
+                        .0;
                     mean.iter_mut().zip(found).for_each(|(mean, x)| *mean += x / 40.0);
                 }
                 let total: f64 = mean.iter().sum();
@@ -302,6 +307,7 @@ mod tests {
         }
         let whole = sparsify_ridge(&graph, &RidgeParams::new(5.0, m), &Run::new(Some(1), 0).unwrap()).unwrap();
         assert_eq!((whole.n_kept, &whole.adjacency), (m, graph.adjacency()));
+        assert!(whole.warnings.is_empty());
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Decisions that hold classes to sizes.
+
 use lapwing_data::Labels;
 use lapwing_graph::{AffinityGraph, Graph};
 use proptest::prelude::*;

@@ -8,7 +8,7 @@
 //! Cost: one pass over the edges and one solve on H for each step; memory: 7 blocks (n, s). In a pass every thread has
 //! rows of its own and reads all edges: sums are taken in the order of the stream, by any number of threads.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use lapwing_data::{Edge, EdgeSource, Matrix, Result, Run};
 use lapwing_graph::sparsify::for_each_portion;
@@ -49,60 +49,43 @@ pub(super) struct Sparsified<'a> {
 impl Refiner<'_> {
     /// Refines `x` (n, s), the solution of the sparsified system with the right-hand side `b` (n, s).
     pub fn refine(&self, system: &Sparsified<'_>, b: &Matrix, x: &mut Matrix, run: &Run) -> Result<Refinement> {
-        let first = Mutex::new(First::default());
         let places = system.places(self.source.n_nodes());
-        let product = Product { source: self.source, system, places, first: &first };
-        let given = Matrix::filled(b.n_rows(), b.n_cols(), 0.0);
-        let inner = Inner { system, first: Mutex::new(Some(std::mem::replace(x, given))), energies: &first };
+        let product = Product { source: self.source, system, places, energies: OnceLock::new() };
         let norms: Vec<f64> = dots(b.values(), b.values(), b, run).into_iter().map(f64::sqrt).collect();
         let mut r = b.clone();
         system.project(r.values_mut(), b.n_cols());
+        let sparsified = dots(x.values(), r.values(), b, run);
+        let known = std::mem::replace(x, Matrix::filled(0, 0, 0.0));
+        let inner = Inner { system, known: Mutex::new(Some(known)) };
         let params = CgParams { tol: system.tol, max_iter: self.passes, is_flexible: true, ..CgParams::default() };
-        let inverse = Inverse::Applied(&inner);
-        let (found, info) = iterate(&product, inverse, Projection::None, r, &norms, params, run)?;
+        let (found, info) = iterate(&product, Inverse::Applied(&inner), Projection::None, r, &norms, params, run)?;
         *x = found;
-        let energy_ratios = first.into_inner().unwrap_or_else(PoisonError::into_inner).ratios();
+        let energy_ratios = product.energies.get().map_or([0.0; 2], |whole| range_of_ratios(whole, &sparsified));
         Ok(Refinement { passes: info.curve.len(), residuals: info.curve, energy_ratios })
     }
 }
 
-/// pᵀA_Gp and pᵀA_Hp of the first direction p = A_H⁻¹b, for each column.
-#[derive(Default)]
-struct First {
-    whole: Option<Vec<f64>>,
-    sparsified: Option<Vec<f64>>,
-}
-
-impl First {
-    fn ratios(&self) -> [f64; 2] {
-        let (Some(whole), Some(sparsified)) = (&self.whole, &self.sparsified) else { return [0.0; 2] };
-        let positive = whole.iter().zip(sparsified).filter(|(_, sparsified)| **sparsified > 0.0);
-        positive.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], (whole, sparsified)| {
-            let ratio = whole / sparsified;
-            [low.min(ratio), high.max(ratio)]
-        })
-    }
+/// Least and largest ratio of the columns, where the denominator is positive.
+fn range_of_ratios(numerators: &[f64], denominators: &[f64]) -> [f64; 2] {
+    let positive = numerators.iter().zip(denominators).filter(|(_, denominator)| **denominator > 0.0);
+    positive
+        .map(|(numerator, denominator)| numerator / denominator)
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], ratio| [low.min(ratio), high.max(ratio)])
 }
 
 /// A_H⁻¹ as a preconditioner.
 struct Inner<'a> {
     system: &'a Sparsified<'a>,
-    /// A_H⁻¹b, which is known.
-    first: Mutex<Option<Matrix>>,
-    energies: &'a Mutex<First>,
+    /// A_H⁻¹b, for the first residual.
+    known: Mutex<Option<Matrix>>,
 }
 
 impl Preconditioner for Inner<'_> {
     fn apply(&self, r: &[f64], z: &mut [f64], s: usize, run: &Run) -> Result<()> {
-        let known = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let r = Matrix::new(r.len() / s, s, r.to_vec())?;
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).take();
         let found = match known {
-            Some(known) => {
-                let products = dots(known.values(), r.values(), &r, run);
-                self.energies.lock().unwrap_or_else(PoisonError::into_inner).sparsified = Some(products);
-                known
-            }
-            None => self.system.solver.solve(&r, None, &run.quiet())?.0,
+            Some(known) => known,
+            None => self.system.solver.solve(&Matrix::new(r.len() / s, s, r.to_vec())?, None, &run.quiet())?.0,
         };
         z.copy_from_slice(found.values());
         Ok(())
@@ -135,7 +118,8 @@ struct Product<'a> {
     source: &'a dyn EdgeSource,
     system: &'a Sparsified<'a>,
     places: Option<Vec<u32>>,
-    first: &'a Mutex<First>,
+    /// pᵀA_Gp of the first direction p = A_H⁻¹b, for each column.
+    energies: OnceLock<Vec<f64>>,
 }
 
 impl Operator for Product<'_> {
@@ -159,7 +143,7 @@ impl Operator for Product<'_> {
         }
         self.system.project(y, s);
         let products = run.install(|| column_dots(x, y, self.n(), s));
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).whole.get_or_insert_with(|| products.clone());
+        self.energies.get_or_init(|| products.clone());
         Ok(products)
     }
 }

@@ -1,3 +1,5 @@
+//! Low-rank propagation against dense closed forms and golden figures.
+
 use lapwing_data::{Labels, UNLABELED};
 use lapwing_graph::low_rank::{GlnpCenters, LandmarkRule, NystromMap, glnp};
 use lapwing_graph::testkit::{blobs, dense_values};

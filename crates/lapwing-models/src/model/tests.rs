@@ -1,3 +1,5 @@
+//! Models predict the same after they are saved and loaded.
+
 use lapwing_data::{Csr, Labels, Targets};
 use lapwing_graph::testkit::{blobs, dense_values};
 

@@ -1,3 +1,5 @@
+//! Every method by its name, with its parameters by theirs.
+
 use lapwing_data::params::set_all;
 
 use super::*;

@@ -85,18 +85,18 @@ pub(super) fn select(question: &Question<'_, '_>, report: &mut Report, run: &Run
         folds: &folds,
         n_folds: (FOLDS * ENOUGH_HELD).div_ceil(l).min(FOLDS),
     };
-    let mut losses = Vec::with_capacity(candidates.len());
+    let (mut tried, mut losses) = (Vec::new(), Vec::new());
     for (at, &reg) in candidates.iter().enumerate() {
         run.check()?;
         run.progress().update(at as u64, &format!("graph_reg {reg}"));
-        losses.push(trial.losses(&params.with_graph_reg(reg), &run.quiet())?);
+        if let Some(found) = trial.losses(&params.with_graph_reg(reg), &run.quiet())? {
+            tried.push(reg);
+            losses.push(found);
+        }
     }
-    let graph_reg = candidates[choose(&losses, ERRORS)];
-    let mut means: Vec<(f64, f64)> = candidates
-        .into_iter()
-        .zip(&losses)
-        .map(|(reg, all)| (reg, all.iter().sum::<f64>() / all.len() as f64))
-        .collect();
+    let graph_reg = if tried.is_empty() { default } else { tried[choose(&losses, ERRORS)] };
+    let mean = |losses: &Vec<f64>| losses.iter().sum::<f64>() / losses.len() as f64;
+    let mut means: Vec<(f64, f64)> = tried.into_iter().zip(losses.iter().map(mean)).collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
     let table: Vec<_> = means.iter().map(|(reg, loss)| json!({"graph_reg": reg, "loss": loss})).collect();
     report.choose("cross_validation", table);
@@ -132,11 +132,14 @@ struct Trial<'t, 'a> {
 }
 
 impl Trial<'_, '_> {
-    /// Loss of each labeled node while it is held out.
-    fn losses(&self, params: &UnfoldedParams, run: &Run) -> Result<Vec<f64>> {
+    /// Loss of each labeled node while it is held out; none if smoothing with this λ stops short of its tolerance.
+    fn losses(&self, params: &UnfoldedParams, run: &Run) -> Result<Option<Vec<f64>>> {
         let propagator = Propagator::new(self.graph, params.propagation(), run)?;
         let is_shared = self.targets.rows().len() <= MOST_NODES || self.inputs.width() <= MOST_COLUMNS;
         let shared = if is_shared { Some(self.shared(params, &propagator, run)?) } else { None };
+        if propagator.shortfall().is_some() {
+            return Ok(None);
+        }
         let mut losses = Vec::new();
         for fold in (0..self.n_folds).filter(|fold| self.folds.contains(fold)) {
             let kept = self.targets.subset(|at| self.folds[at] != fold)?;
@@ -154,7 +157,7 @@ impl Trial<'_, '_> {
             };
             losses.extend(Loss::new(params.loss, &held).of_nodes(&scores));
         }
-        Ok(losses)
+        Ok(propagator.shortfall().is_none().then_some(losses))
     }
 
     /// Q (l, r) in coordinates that preserve the norm of weights, and ρ.
@@ -260,7 +263,7 @@ mod tests {
             let params = params.with_graph_reg(3.0);
             let inputs = Inputs::new(&features, bias).unwrap();
             let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
-            let found = trial.losses(&params, &run).unwrap();
+            let found = trial.losses(&params, &run).unwrap().unwrap();
             let propagator = Propagator::new(&graph, params.propagation(), &run).unwrap();
             let mut expected = Vec::new();
             for fold in 0..FOLDS {
@@ -291,10 +294,23 @@ mod tests {
         let losses = |features: &Features<'_>| {
             let inputs = Inputs::new(features, true).unwrap();
             let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
-            trial.losses(&params, &run).unwrap()
+            trial.losses(&params, &run).unwrap().unwrap()
         };
         let worst = losses(&features).iter().zip(losses(&wide)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-4, "{worst}");
+    }
+
+    #[test]
+    fn a_trial_whose_smoothing_breaks_down_has_no_losses() {
+        let (features, graph, targets) = problem(180, 4);
+        let mut values = lapwing_graph::testkit::dense_values(&features);
+        values[9] = f64::NAN;
+        let broken = Features::from_f64(180, 4, values).unwrap();
+        let folds: Vec<usize> = (0..targets.rows().len()).map(|at| at % FOLDS).collect();
+        let inputs = Inputs::new(&broken, true).unwrap();
+        let trial = Trial { inputs: &inputs, graph: &graph, targets: &targets, folds: &folds, n_folds: FOLDS };
+        let params = UnfoldedParams::default().with_graph_reg(3.0);
+        assert_eq!(trial.losses(&params, &Run::new(Some(2), 0).unwrap()).unwrap(), None);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Unfolded networks: routes of training against each other, and properties of their solutions.
+
 use lapwing_data::{CancelToken, ClassNames, Csr, Labels};
 use lapwing_graph::Graph;
 use lapwing_graph::testkit::blobs;

@@ -327,7 +327,6 @@ impl Training<'_, '_> {
                 first = self.on_sparsifier(&thin, optimizer, &task, &mut trace, report)?;
             }
             summary.edge_passes = thin.n_passes();
-            note_shortfall(thin.shortfall(), report);
         }
         let weights = self.optimize(optimizer, &task, first, &mut trace, report)?.weights;
         (summary.optimizer, summary.rank) = (optimizer.name(), Some(rank));

@@ -9,13 +9,13 @@ use crate::Operator;
 use crate::pages::{Real, zeros};
 use crate::precond::Inverse;
 use crate::probes::Probes;
-use crate::steps::{self, Correction, StepSums, Turn};
+use crate::steps::{self, Coefficients, Correction, StepSums};
 
 /// Iterations between two projections of the residual onto the range of A; without them rounding would accumulate.
 const PROJECT_EVERY: usize = 8;
 
 /// Additional columns that iterate together with those of a solve, and decide when it may end.
-pub(crate) trait Company<R>: Send {
+pub(crate) trait ExtraColumns<R>: Send {
     /// The probes, one for each of the m additional columns; they record the steps.
     fn probes(&mut self) -> &mut Probes;
 
@@ -54,8 +54,8 @@ pub(crate) struct Krylov<'a, P: Real, R: Real> {
 struct State<'c, P, R> {
     /// Their numbers among all columns; additional columns follow them.
     open: Vec<usize>,
-    company: Option<&'c mut dyn Company<R>>,
-    riders: usize,
+    extra: Option<&'c mut dyn ExtraColumns<R>>,
+    n_extra: usize,
     /// Whether each column still moves. One that has converged rests: its step is 0.
     moving: Vec<bool>,
     is_solved: bool,
@@ -120,9 +120,9 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         (x, total): (&mut Vec<R>, usize),
         open: &[usize],
         info: &mut SolveInfo,
-        company: Option<&mut dyn Company<R>>,
+        extra: Option<&mut dyn ExtraColumns<R>>,
     ) -> Result<Vec<usize>> {
-        let mut state = self.start(r, norms, (x, total), open, company)?;
+        let mut state = self.start(r, norms, (x, total), open, extra)?;
         info.reason = Stop::Converged;
         loop {
             self.run.check()?;
@@ -150,7 +150,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
                 self.run.install(|| state.keep(&kept));
                 (vec![0.0; kept.len()], sums.keep(&kept))
             };
-            let ratios = self.turn(&mut state, &step, &sums, info.curve.len())?;
+            let ratios = self.next_direction(&mut state, &step, &sums, info.curve.len())?;
             state.record(&step, &ratios);
         }
     }
@@ -162,20 +162,20 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         norms: &[f64],
         (x, total): (&[R], usize),
         open: &[usize],
-        mut company: Option<&'c mut dyn Company<R>>,
+        mut extra: Option<&'c mut dyn ExtraColumns<R>>,
     ) -> Result<State<'c, P, R>> {
-        let (n, riders) = (self.operator.n(), company.as_mut().map_or(0, |company| company.probes().len()));
-        let s = open.len() + riders;
+        let (n, n_extra) = (self.operator.n(), extra.as_mut().map_or(0, |extra| extra.probes().len()));
+        let s = open.len() + n_extra;
         let mut own = if x.is_empty() { zeros(n * open.len()) } else { columns(x, total, open) };
-        if let Some(company) = &mut company {
-            r = side_by_side(&r, open.len(), &company.residuals()?, riders);
-            own = side_by_side(&own, open.len(), &vec![R::default(); n * riders], riders);
+        if let Some(extra) = &mut extra {
+            r = side_by_side(&r, open.len(), &extra.residuals()?, n_extra);
+            own = side_by_side(&own, open.len(), &vec![R::default(); n * n_extra], n_extra);
         }
         let is_fused = self.correction.diagonal.is_some();
         let mut state = State {
             open: open.to_vec(),
-            company,
-            riders,
+            extra,
+            n_extra,
             moving: vec![true; s],
             is_solved: false,
             doubtful: Vec::new(),
@@ -192,13 +192,13 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         };
         let rest = vec![0.0; s];
         let sums = self.run.install(|| steps::descend(&mut state.r, &state.q, &rest, &state.mean, &self.correction));
-        self.turn(&mut state, &rest, &sums, 1)?;
+        self.next_direction(&mut state, &rest, &sums, 1)?;
         if self.params.measure == Measure::Energy {
             state.norms = state.rz[..open.len()].iter().map(|rz| rz.sqrt()).collect();
         }
-        let State { company, rz, .. } = &mut state;
-        if let Some(company) = company {
-            company.probes().begin(&rz[open.len()..]);
+        let State { extra, rz, .. } = &mut state;
+        if let Some(extra) = extra {
+            extra.probes().begin(&rz[open.len()..]);
         }
         Ok(state)
     }
@@ -248,7 +248,7 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
             let is_small = relative[at] <= self.params.tol;
             let is_stuck = step[at] == 0.0 || !relative[at].is_finite();
             // With additional columns, all continue until those are satisfied.
-            state.moving[at] = state.company.is_some();
+            state.moving[at] = state.extra.is_some();
             if is_small && (is_stuck || self.is_settled(state, at)) {
                 continue;
             }
@@ -289,7 +289,13 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
 
     /// Computes the next direction from the residual, and adds the step along the old one to x in the same pass. Returns β of
     /// each column.
-    fn turn(&self, state: &mut State<'_, P, R>, step: &[f64], sums: &StepSums, iteration: usize) -> Result<Vec<f64>> {
+    fn next_direction(
+        &self,
+        state: &mut State<'_, P, R>,
+        step: &[f64],
+        sums: &StepSums,
+        iteration: usize,
+    ) -> Result<Vec<f64>> {
         let (s, correction) = (step.len(), &self.correction);
         let mut kept = vec![0.0; s];
         let (removed, rz) = if correction.diagonal.is_some() {
@@ -315,9 +321,9 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
         let ratio = |((new, kept), old): ((&f64, &f64), &f64)| if *old != 0.0 { (new - kept) / old } else { 0.0 };
         let beta: Vec<f64> = rz.iter().zip(&kept).zip(&state.rz).map(ratio).collect();
         let z = if correction.diagonal.is_some() { &state.r } else { &state.z };
-        let turn = Turn { step, beta: &beta, removed: &removed, lift: &sums.lift };
+        let coefficients = Coefficients { step, beta: &beta, removed: &removed, lift: &sums.lift };
         let (x, p) = (&mut state.x, &mut state.p);
-        self.run.install(|| steps::advance(x, p, z, &turn, correction));
+        self.run.install(|| steps::advance(x, p, z, &coefficients, correction));
         state.rz = rz;
         Ok(beta)
     }
@@ -326,23 +332,23 @@ impl<'a, P: Real, R: Real> Krylov<'a, P, R> {
 impl<P: Real, R: Real> State<'_, P, R> {
     /// Columns of the blocks.
     fn width(&self) -> usize {
-        self.open.len() + self.riders
+        self.open.len() + self.n_extra
     }
 
     /// Whether the additional columns allow the solve to end.
     fn may_end(&mut self, iteration: usize) -> bool {
         let (s, width) = (self.open.len(), self.width());
-        let Some(company) = &mut self.company else { return false };
-        (0..self.riders).for_each(|at| self.moving[s + at] = company.probes().is_moving(at));
+        let Some(extra) = &mut self.extra else { return false };
+        (0..self.n_extra).for_each(|at| self.moving[s + at] = extra.probes().is_moving(at));
         let (squares, is_solved) = (&self.rz[..s], self.is_solved);
-        company.is_satisfied(&View { x: &self.x, width, open: &self.open, squares, is_solved, iteration })
+        extra.is_satisfied(&View { x: &self.x, width, open: &self.open, squares, is_solved, iteration })
     }
 
     /// Passes a step to the additional columns.
     fn record(&mut self, step: &[f64], ratios: &[f64]) {
         let s = self.open.len();
-        if let Some(company) = &mut self.company {
-            company.probes().record(&step[s..], &ratios[s..], &self.rz[s..]);
+        if let Some(extra) = &mut self.extra {
+            extra.probes().record(&step[s..], &ratios[s..], &self.rz[s..]);
         }
     }
 
@@ -350,7 +356,7 @@ impl<P: Real, R: Real> State<'_, P, R> {
     fn kept(&self, has_broken: bool) -> Vec<usize> {
         let s = self.open.len();
         let kept: Vec<usize> = (0..s).filter(|&at| self.moving[at]).collect();
-        if kept.len() < s && self.riders > 0 {
+        if kept.len() < s && self.n_extra > 0 {
             // A column that has broken down ends the iteration of all.
             return Vec::new();
         }

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 
 pub(crate) use columns::{column_sums, columns, write_columns};
 pub use info::{SolveInfo, Stop};
-pub(crate) use iteration::{Company, Krylov, View};
+pub(crate) use iteration::{ExtraColumns, Krylov, View};
 pub use projection::Projection;
 pub(crate) use projection::subtract_component_means;
 
@@ -126,7 +126,7 @@ impl<P: Real> System<'_, P> {
         &self,
         b: &Matrix,
         start: Option<Matrix>,
-        mut company: Option<&mut dyn Company<f64>>,
+        mut extra: Option<&mut dyn ExtraColumns<f64>>,
     ) -> Result<(Matrix, SolveInfo)> {
         let (n, s) = (self.operator.n(), b.n_cols());
         let start = start.unwrap_or_else(|| Matrix::filled(n, s, 0.0));
@@ -148,7 +148,7 @@ impl<P: Real> System<'_, P> {
             let residual = self.residual(&krylov, b, &x, &open)?;
             let relative = run.install(|| column_norms(&residual, n, open.len()));
             open.iter().zip(relative).for_each(|(&c, r)| info.residuals[c] = r / norms[c]);
-            let is_open = |c: usize| attempt == 0 && company.is_some() || !self.is_within(info.residuals[c]);
+            let is_open = |c: usize| attempt == 0 && extra.is_some() || !self.is_within(info.residuals[c]);
             let unsolved: Vec<usize> = (0..open.len()).filter(|&at| is_open(open[at])).collect();
             let has_stopped = attempt > 0 && matches!(info.reason, Stop::Slow | Stop::Stagnated);
             let is_spent = unsolved.iter().all(|&at| info.iterations[open[at]] >= params.max_iter);
@@ -165,7 +165,7 @@ impl<P: Real> System<'_, P> {
             }
             let norms: Vec<f64> = open.iter().map(|&c| norms[c]).collect();
             // Additional columns take part in the first attempt only.
-            doubtful = krylov.iterate(residual, &norms, (&mut x, s), &open, &mut info, company.take())?;
+            doubtful = krylov.iterate(residual, &norms, (&mut x, s), &open, &mut info, extra.take())?;
         }
         info.converged = doubtful.is_empty() && info.residuals.iter().all(|&r| self.is_within(r));
         info.reason = match info.reason {

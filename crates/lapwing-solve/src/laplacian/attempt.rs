@@ -13,7 +13,7 @@ use super::monitor::{Monitor, Outcome, count_open};
 use super::scales::{column_scales, scale_columns};
 use super::system::System;
 use super::{LaplacianSolver, PreconditionerChoice};
-use crate::cg::{self, CgParams, Company, Projection, SolveInfo, Stop, balance};
+use crate::cg::{self, CgParams, ExtraColumns, Projection, SolveInfo, Stop, balance};
 use crate::kernels::{BLOCK_ROWS, column_dots};
 use crate::precond::{Bounded, TwoLevel};
 
@@ -266,17 +266,17 @@ impl LaplacianSolver {
         params: CgParams,
         is_single: bool,
         (b, x): (&Matrix, Matrix),
-        company: Option<&mut dyn Company<f64>>,
+        extra: Option<&mut dyn ExtraColumns<f64>>,
         run: &Run,
     ) -> Result<(Matrix, SolveInfo)> {
         let (operator, inverse, projection) =
             (&self.system.matrix, engine.preconditioner().inverse(), engine.projection);
         if is_single {
             let directions: &dyn crate::Operator<f32> = operator;
-            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), company)
+            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), extra)
         } else {
             let directions: &dyn crate::Operator = operator;
-            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), company)
+            cg::System { operator, directions, inverse, projection, params, run }.solve(b, Some(x), extra)
         }
     }
 

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::certificate::{ErrorBounds, Goal, Settled};
-use crate::cg::{Company, View};
+use crate::cg::{ExtraColumns, View};
 use crate::kernels::BLOCK_ROWS;
 use crate::precond::Bounded;
 use crate::probes::Probes;
@@ -134,7 +134,7 @@ pub(super) fn count_open(x: &Matrix, deviations: &[f64], settled: &Settled<'_>) 
     rows.filter(|(row, deviation)| !settled(row, **deviation)).count()
 }
 
-impl Company<f64> for Monitor<'_> {
+impl ExtraColumns<f64> for Monitor<'_> {
     fn probes(&mut self) -> &mut Probes {
         &mut self.probes
     }

@@ -259,15 +259,13 @@ impl Propagator {
     /// single precision if the values allow it: directly for `tol` from 1e-6 on, by corrections below.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless F has n rows; [`Error::Interrupted`]. Not converging is no error: see [`Propagator::shortfall`].
+    /// [`Error::Shape`] unless F has n rows; [`Error::Param`] for `tol`; [`Error::Interrupted`]. Not converging is no error: see [`Propagator::shortfall`].
     pub fn solve(&self, f: &Matrix, tol: f64, run: &Run) -> Result<Matrix> {
         let (n, s) = (self.n(), f.n_cols());
         if f.n_rows() != n {
             return Err(Error::shape("columns to smooth", format!("{n} rows"), format!("{} rows", f.n_rows())));
         }
-        if tol.is_nan() || tol < 0.0 {
-            return Err(Error::param("tol", tol, "a number of at least 0"));
-        }
+        check_tol(tol)?;
         if self.params.graph_reg == 0.0 || n == 0 || s == 0 {
             return Ok(f.clone());
         }
@@ -326,6 +324,7 @@ impl Propagator {
         fill: impl Fn(Range<usize>, &mut [f32]) + Sync,
         mut take: impl FnMut(Range<usize>, &[f32]) -> Result<()> + Send,
     ) -> Result<()> {
+        check_tol(tol)?;
         let n = self.n();
         if self.params.graph_reg == 0.0 || n == 0 {
             for columns in strips_of(n_columns) {
@@ -367,6 +366,10 @@ impl Propagator {
         self.passes.fetch_add(info.iterations.iter().map(|&one| one as u64).sum(), Ordering::Relaxed);
         Ok(z)
     }
+}
+
+fn check_tol(tol: f64) -> Result<()> {
+    if tol > 0.0 && tol < 1.0 { Ok(()) } else { Err(Error::param("tol", tol, "above 0 and below 1")) }
 }
 
 /// Columns in strips of the width of the kernels.

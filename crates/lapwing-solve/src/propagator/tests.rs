@@ -1,3 +1,5 @@
+//! Smoothing against dense solutions.
+
 use super::*;
 use crate::dense;
 

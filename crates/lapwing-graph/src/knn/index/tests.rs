@@ -1,3 +1,5 @@
+//! Queries of the index against brute force.
+
 use super::*;
 use crate::knn::{kneighbors, query};
 use crate::testkit::{blobs, dense_values};

@@ -1,3 +1,5 @@
+//! Learned factors against golden figures, dense gradients and each other.
+
 use std::sync::Arc;
 
 use lapwing_data::{CancelToken, Features, Progress, RowReader};

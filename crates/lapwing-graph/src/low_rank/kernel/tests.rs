@@ -1,3 +1,5 @@
+//! Row kernels against the same sums in double precision.
+
 use lapwing_simd::each_level;
 
 use super::*;

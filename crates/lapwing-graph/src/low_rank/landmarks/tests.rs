@@ -1,3 +1,5 @@
+//! Landmarks of k-means and of random draws.
+
 use super::*;
 use crate::testkit::blobs;
 

@@ -1,3 +1,5 @@
+//! Certified neighbors against brute force, on rows that rounding could misplace.
+
 use std::sync::Arc;
 
 use lapwing_data::Csr;

@@ -1,3 +1,5 @@
+//! Tiles of distances against sums in double precision.
+
 use lapwing_simd::each_level;
 
 use super::*;
