@@ -106,7 +106,7 @@ mod tests {
         part(Err(Failure::usage(text)))
     }
 
-    fn heard() -> Part {
+    fn failed_elsewhere() -> Part {
         part(Err(Failure::Library(Error::Comm { rank: 1, reason: "disk full".into() })))
     }
 
@@ -122,20 +122,23 @@ mod tests {
         assert_eq!(of(&[done(), part(Ok(Outcome::Look))]), (LOOK, None));
         assert_eq!(of(&[part(Err(Failure::ClosedPipe)), done()]), (DONE, None));
         assert_eq!(of(&[failed("no labels"), failed("no labels")]), (ERROR, Some("no labels".into())));
-        assert_eq!(of(&[heard(), failed("disk full"), heard()]), (ERROR, Some("rank 1: disk full".into())));
+        assert_eq!(
+            of(&[failed_elsewhere(), failed("disk full"), failed_elsewhere()]),
+            (ERROR, Some("rank 1: disk full".into()))
+        );
         assert_eq!(of(&[done(), failed("a"), failed("b")]), (ERROR, Some("rank 1: a".into())));
-        assert_eq!(of(&[heard(), heard()]), (ERROR, Some("rank 1: disk full".into())));
+        assert_eq!(of(&[failed_elsewhere(), failed_elsewhere()]), (ERROR, Some("rank 1: disk full".into())));
     }
 
     #[test]
     fn interruptions_have_no_rank() {
         let interrupted = part(Err(Failure::Interrupted));
-        assert_eq!(of(&[heard(), interrupted]), (INTERRUPTED, Some("interrupted".into())));
+        assert_eq!(of(&[failed_elsewhere(), interrupted]), (INTERRUPTED, Some("interrupted".into())));
     }
 
     #[test]
     fn parts_survive_the_journey() {
-        for part in [failed("naïve"), heard(), part(Ok(Outcome::Look))] {
+        for part in [failed("naïve"), failed_elsewhere(), part(Ok(Outcome::Look))] {
             assert_eq!(Part::from_bytes(&part.bytes()), part);
         }
         assert_eq!(Part::from_bytes(&[]).code, ERROR);

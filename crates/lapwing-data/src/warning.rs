@@ -40,8 +40,8 @@ warnings! {
         "no label reaches {n_rows} of the rows: their nearest chosen rows lie in {n_components} components of the graph that \
          hold no label; label one row in each, or raise the number of neighbors"
             => UnreachedSample { n_rows: usize, n_components: usize }
-        "no label reaches {whom}{n_rows} of {n_samples} rows"
-            => UnreachedNew { whom: &'static str, n_rows: usize, n_samples: usize }
+        "no label reaches {prefix}{n_rows} of {n_samples} rows"
+            => UnreachedNew { prefix: &'static str, n_rows: usize, n_samples: usize }
         "{n_rows} of {n_samples} rows have no evidence: they are so far from all landmarks, or from those of any label, that \
          similarities are 0; a wider bandwidth gives them some"
             => NoEvidence { n_rows: usize, n_samples: usize }

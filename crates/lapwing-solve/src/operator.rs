@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stop_is_heard_while_rows_are_reordered() {
+    fn a_stop_is_noticed_while_rows_are_reordered() {
         let path = Csr::from_entries(3, 3, &[(0, 1, 1.0), (1, 0, 1.0), (1, 2, 2.5), (2, 1, 2.5)]).unwrap();
         let matrix = SddMatrix::borrowed(&path, &[0.0, 1.0, 0.0]);
         let stop = CancelToken::default();

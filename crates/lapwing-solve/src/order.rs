@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stop_is_heard() {
+    fn a_stop_is_noticed() {
         let stop = CancelToken::default();
         stop.cancel();
         let run = Run::new(Some(1), 0).unwrap().with_cancel(stop);

@@ -217,7 +217,7 @@ fn describe(report: &mut Report, model: &Model<'_>, (n_rows, n_cols): (usize, us
     report.n_classes = Some(model.classes.len());
     report.n_unreached = n_unreached;
     if report.n_unreached > 0 {
-        let whom = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
-        report.warnings.push(Warning::UnreachedNew { whom, n_rows: n_unreached, n_samples: n_rows });
+        let prefix = if matches!(model.extension, Extension::Landmarks(_)) { "" } else { "the neighbors of " };
+        report.warnings.push(Warning::UnreachedNew { prefix, n_rows: n_unreached, n_samples: n_rows });
     }
 }

@@ -199,7 +199,7 @@ fn widths_that_lose_a_row_are_refused() {
 }
 
 #[test]
-fn a_stop_is_heard_while_searching_and_while_reading() {
+fn a_stop_is_noticed_while_searching_and_while_reading() {
     let cancel = lapwing_data::CancelToken::default();
     let run = Run::new(Some(2), 0).unwrap().with_cancel(cancel.clone());
     let features = blobs(500, 3, 2);

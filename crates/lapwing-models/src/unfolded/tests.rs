@@ -343,7 +343,7 @@ fn features_of_zeros_and_unfoldings_of_reweighted_edges_are_no_obstacle() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_stops_are_heard() {
+fn what_cannot_be_is_refused_and_stops_are_noticed() {
     let (small, run) = (small(60, 4, 40), Run::new(Some(1), 0).unwrap());
     let text = |params: UnfoldedParams| small.fit(params, &run).unwrap_err().to_string();
     let base = UnfoldedParams::default;

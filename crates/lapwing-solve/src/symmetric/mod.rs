@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_heard() {
+    fn a_stop_is_noticed() {
         let run = Run::new(Some(1), 0).unwrap();
         let stop = lapwing_data::CancelToken::default();
         let matrix = SymmetricMatrix::made(Entries(300));
