@@ -69,7 +69,7 @@ fn printed_outputs_are_those_of_this_program() {
         let text = std::fs::read_to_string(Path::new(ROOT).join(page)).unwrap();
         let blocks = blocks(&text);
         let mut n_compared = 0;
-        for (at, (language, script)) in blocks.iter().enumerate().filter(|(_, (language, _))| *language == "sh") {
+        for (at, (_, script)) in blocks.iter().enumerate().filter(|(_, (language, _))| *language == "sh") {
             let output = blocks.get(at + 1).filter(|(next, _)| *next == "text");
             if output.is_none() && !script.starts_with("cp ") {
                 continue;
