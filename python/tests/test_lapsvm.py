@@ -223,7 +223,7 @@ def test_landmarks_stand_in_where_asked():
         warnings.simplefilter("error")
         clf = estimator(n_landmarks=40).fit(X, y)
     assert clf.coefficients_.shape == (40, 1) and clf.report_["parts"]["lapsvm"]["storage"] == "landmarks"
-    with pytest.warns(UserWarning, match="does not fit the memory"):
+    with pytest.warns(UserWarning, match="does not fit into the memory"):
         made = estimator(memory=0, solver="cg").fit(X, y)
     np.testing.assert_array_equal(made.scores_, estimator(solver="cg").fit(X, y).scores_)
 
