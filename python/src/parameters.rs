@@ -58,6 +58,8 @@ fn value(parameter: &Parameter, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(word) = object.extract::<String>() {
         let takes_words = !domain.words.is_empty() || domain.pattern.is_some();
         takes_words.then_some(Value::Word(word))
+    } else if domain.is_list && domain.number.is_none() {
+        object.extract::<Vec<String>>().ok().map(|words| Value::Word(words.join(",")))
     } else if domain.is_list {
         object.extract().ok().map(Value::List)
     } else {
@@ -84,7 +86,7 @@ fn none(parameter: &Parameter) -> Option<Value> {
 fn number(domain: &Domain, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     let is_a = |kind: &str| object.is_instance(&object.py().import("numbers")?.getattr(kind)?);
     Ok(match domain.number {
-        Some(Number::Real) if is_a("Real")? => Some(Value::Real(object.extract()?)),
+        Some(Number::Real | Number::Seconds) if is_a("Real")? => Some(Value::Real(object.extract()?)),
         Some(Number::Count | Number::Bytes) if is_a("Integral")? => Some(match object.extract() {
             Ok(count) => Value::Count(count),
             // No parameter is negative, or as large as this.
@@ -98,7 +100,8 @@ fn expected(domain: &Domain) -> &'static str {
     match domain.number {
         _ if domain.is_flag => "True or False",
         Some(_) if domain.is_list => "an array of numbers",
-        Some(Number::Real) => "a number",
+        None if domain.is_list => "a list of strings",
+        Some(Number::Real | Number::Seconds) => "a number",
         Some(_) => "an integer",
         None => "a string",
     }
@@ -171,7 +174,8 @@ fn description<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'p
     let kind = match domain.number {
         _ if domain.is_flag => "flag",
         Some(_) if domain.is_list => "list",
-        Some(Number::Real) => "real",
+        Some(Number::Real | Number::Seconds) => "real",
+        None if domain.is_list => "words",
         Some(Number::Count) => "count",
         Some(Number::Bytes) => "bytes",
         None => "choice",

@@ -15,7 +15,7 @@ WIDTH = 120
 #: Words of the library that are None in Python, where they are not among choices.
 WORDS_OF_NONE = ("none", "labeled")
 #: Annotations of the kinds of values.
-ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "flag": "bool", "choice": ""}
+ANNOTATIONS = {"count": "int", "bytes": "int", "real": "float", "list": "Any", "words": "Any", "flag": "bool", "choice": ""}
 #: What documentation calls these kinds.
 KINDS = {"count": "int", "bytes": "int", "real": "float", "list": "array-like of shape (n_classes,)", "flag": "bool"}
 

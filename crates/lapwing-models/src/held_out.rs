@@ -1,4 +1,34 @@
-//! Chooses between candidates by their losses on held-out rows.
+//! Shares of labeled rows by fits that do not see their labels, and choices between candidates by their losses on held-out rows.
+
+use lapwing_data::{Matrix, Result, Run};
+
+use crate::method::HeldOutFit;
+use crate::{Method, Problem};
+
+/// Labels held out by one fit for each fold, without its labels.
+///
+/// # Errors
+/// Whatever a fit refuses.
+pub(crate) fn refitted<'a>(
+    method: &(impl Method + ?Sized),
+    problem: &Problem<'_, 'a>,
+    folds: &[usize],
+    run: &Run,
+) -> Result<HeldOutFit<'a>> {
+    let targets = problem.targets;
+    let mut shares = Matrix::filled(targets.rows().len(), targets.n_columns(), f64::NAN);
+    for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
+        run.check()?;
+        let kept = targets.subset(|at| folds[at] != fold)?;
+        let labeling = method.fit(&Problem { targets: &kept, ..*problem }, run)?.labeling;
+        for (at, &row) in targets.rows().iter().enumerate().filter(|(at, _)| folds[*at] == fold) {
+            if labeling.reached[row as usize] {
+                shares.row_mut(at).copy_from_slice(labeling.label_distributions.row(row as usize));
+            }
+        }
+    }
+    Ok(HeldOutFit { shares, fitted: None })
+}
 
 /// Whether the mean of `losses` is below that of `than` on the same rows (l), by more than `errors` standard errors of the mean
 /// difference.

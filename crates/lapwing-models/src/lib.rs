@@ -4,6 +4,7 @@
 //!
 //! An internal part of lapwing: its items may change in any version. What is stable is what the crate `lapwing` lists.
 
+mod auto;
 pub mod baselines;
 mod class_mass;
 mod class_sizes;
@@ -27,6 +28,7 @@ mod resident;
 pub mod split;
 pub mod unfolded;
 
+pub use auto::{Auto, AutoParams, Candidates};
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
 pub use compare::{CompareParams, CompareRow, compare};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
@@ -36,7 +38,7 @@ pub use harmonic::{
 pub use labeling::{Labeling, Rule};
 pub use lapsvm::{KernelExtension, LapSvm, LapSvmParams};
 pub use low_rank::{LowRank, LowRankExtension, LowRankParams, RowFit};
-pub use method::{Fitted, FittedRegression, Method, Plan, PlanStep, Problem, ProblemSize};
+pub use method::{Fitted, FittedRegression, HeldOutFit, Method, Plan, PlanStep, Problem, ProblemSize};
 pub use model::Model;
 pub use registry::{METHODS, MethodParams, MethodSpec, Settings, method, method_names};
 pub use unfolded::{UnfoldedExtension, UnfoldedGnn, UnfoldedParams};

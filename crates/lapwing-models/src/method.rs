@@ -7,7 +7,7 @@ use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
 use crate::resident::{Program, base_bytes};
-use crate::{Extension, Labeling, Rule};
+use crate::{Extension, Labeling, Rule, held_out};
 
 /// The rows to be labeled: features, a graph, or both (then the graph was built from these features).
 #[derive(Clone, Copy)]
@@ -159,6 +159,17 @@ pub struct Fitted<'a> {
     pub report: Report,
 }
 
+/// What a method foretells of labels that are hidden from it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct HeldOutFit<'a> {
+    /// Shares of the classes in each labeled row (l, c), by scores that did not see the labels of its fold; rows of NaN where no other
+    /// label reaches.
+    pub shares: Matrix,
+    /// The fit to all labels, if the method needed it.
+    pub fitted: Option<Fitted<'a>>,
+}
+
 /// Result of a regression.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -199,6 +210,16 @@ pub trait Method: Send + Sync {
     /// # Errors
     /// [`Error`] for unusable input; [`Error::Interrupted`].
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>>;
+
+    /// Labels held out in turn: `folds` (l) holds the fold of each label, counted from 0. Rows and graph stay.
+    ///
+    /// The default fits once for each fold. Methods with a closed form fit once for all.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        held_out::refitted(self, problem, folds, run)
+    }
 
     /// Whether the method can read a graph as a stream of edges ([`Problem::edges`]) instead of holding it.
     fn reads_streams(&self) -> bool {

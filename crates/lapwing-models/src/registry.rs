@@ -7,6 +7,7 @@ use lapwing_data::params::{Condition, Parameter, Parameters, Value, nearest, unk
 use lapwing_data::{Error, Result};
 use lapwing_graph::GraphParams;
 
+use crate::auto::{AUTO, Auto, AutoParams};
 use crate::baselines::{
     EIGENFUNCTION, Eigenfunction, EigenfunctionParams, NEAREST_LABEL, NearestLabel, NearestLabelParams,
     SIMPLE_HARMONIC, SUBSAMPLING, SimpleHarmonic, SimpleHarmonicParams, Subsampling, SubsamplingParams,
@@ -23,6 +24,8 @@ use crate::{
 /// Parameters of all methods. A method uses the structs that its [`MethodSpec`] lists.
 #[derive(Clone, Debug, Default)]
 pub struct MethodParams {
+    /// The automatic choice.
+    pub auto: AutoParams,
     /// The graph, for methods that use one.
     pub graph: GraphParams,
     /// Harmonic propagation.
@@ -119,6 +122,13 @@ const fn low_rank(
 
 /// All methods.
 pub const METHODS: &[MethodSpec] = &[
+    spec(
+        "auto",
+        &[part!(auto, "Automatic choice"), GRAPH, SIZING],
+        &["AutoLabeler"],
+        "auto",
+        "Several methods, weighted by what they foretell of hidden labels: for those who do not know which method suits their rows",
+    ),
     spec(
         "harmonic",
         &[GRAPH, part!(harmonic, "Harmonic propagation")],
@@ -382,6 +392,7 @@ fn bare_method(spec: &MethodSpec, params: &MethodParams) -> Result<Box<dyn Metho
     let graph = || params.graph.clone();
     let harmonic = || Harmonic::new(params.harmonic.clone(), graph());
     Ok(match spec.name {
+        AUTO => Box::new(Auto::new(params.auto.clone(), graph())?),
         "harmonic" => Box::new(harmonic()?),
         "sparse-harmonic" => Box::new(SparseHarmonic::new(harmonic()?, params.sparse.clone())?),
         LAPSVM => Box::new(LapSvm::new(params.lapsvm.clone(), graph())?),

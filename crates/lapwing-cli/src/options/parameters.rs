@@ -32,7 +32,7 @@ fn argument(parameter: &Parameter) -> Arg {
         _ => argument,
     };
     let argument = argument.value_name(value_name(parameter));
-    match domain.number.is_none() && domain.pattern.is_none() {
+    match domain.number.is_none() && domain.pattern.is_none() && !domain.is_list {
         true => {
             let values = domain.words.into_iter().map(|(word, doc)| PossibleValue::new(word).help(doc));
             argument.value_parser(PossibleValuesParser::new(values).map(Value::Word))
@@ -56,10 +56,12 @@ fn long_help(parameter: &Parameter) -> String {
 
 fn value_name(parameter: &Parameter) -> String {
     match (parameter.domain.number, parameter.domain.is_list) {
+        (None, true) => "A,B,…".into(),
         (_, true) => "X1,X2,…".into(),
         (Some(Number::Count), _) => "N".into(),
         (Some(Number::Bytes), _) => "BYTES".into(),
         (Some(Number::Real), _) => "X".into(),
+        (Some(Number::Seconds), _) => "TIME".into(),
         (None, _) => parameter.name.to_uppercase(),
     }
 }

@@ -11,6 +11,8 @@ pub enum Number {
     Bytes,
     /// A real number.
     Real,
+    /// Seconds, perhaps with a fraction.
+    Seconds,
 }
 
 /// An interval of numbers.
@@ -100,7 +102,7 @@ pub struct Domain {
     pub number: Option<Number>,
     /// Range of the numbers; for a list, of each of them.
     pub range: Range,
-    /// Whether it takes a list of numbers.
+    /// Whether it takes a list: of numbers, or of its words if it takes no numbers.
     pub is_list: bool,
     /// Whether it is true or false.
     pub is_flag: bool,
@@ -129,8 +131,11 @@ impl Domain {
         Self { range, ..self }
     }
 
-    /// Whether it has that word.
+    /// Whether it has that word, or those words with commas between them if it takes a list of words.
     pub fn has_word(&self, word: &str) -> bool {
+        if self.is_list && self.number.is_none() {
+            return word.split(',').all(|one| self.words.iter().any(|(known, _)| *known == one.trim()));
+        }
         let prefix = self.pattern.and_then(|pattern| pattern.split_once(':'));
         self.words.iter().any(|(known, _)| *known == word)
             || prefix.is_some_and(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(':')))
@@ -154,13 +159,15 @@ impl Domain {
             (true, _) => return "true or false".into(),
             (false, None) if self.pattern.is_none() => {
                 let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
-                return format!("one of {}", words.join(", "));
+                let several = if self.is_list { "one or more of" } else { "one of" };
+                return format!("{several} {}", words.join(", "));
             }
             (false, None) => String::new(),
             (false, Some(_)) if self.is_list => format!("numbers{}", self.range.bounds("of ")),
             (false, Some(Number::Real)) => format!("a number{}", self.range.bounds("of ")),
             (false, Some(Number::Count)) => format!("a whole number{}", self.range.bounds("of ")),
             (false, Some(Number::Bytes)) => format!("a number of bytes{}", self.range.bounds("of ")),
+            (false, Some(Number::Seconds)) => format!("seconds{}", self.range.bounds("of ")),
         };
         let infinity = self.range.is_infinite_allowed.then_some("inf");
         let others: Vec<&str> =

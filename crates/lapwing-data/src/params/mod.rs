@@ -45,8 +45,8 @@ mod value;
 
 pub use domain::{Domain, Number, Range, above, at_least};
 use text::byte_count;
-pub use text::{count, nearest, real};
-pub use value::{ParameterType, Value};
+pub use text::{count, nearest, real, seconds};
+pub use value::{ParameterType, Seconds, Value};
 
 use crate::{Error, Result};
 

@@ -35,6 +35,15 @@ pub fn byte_count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number of bytes, at least 0, such as 800000000, 512M or 2G (binary units)".into())
 }
 
+/// A length of time in seconds: `90`, `1.5s`, `10min` or `10m`, `2h`.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let units = [("min", 60.0), ("m", 60.0), ("h", 3600.0), ("s", 1.0), ("", 1.0)];
+    let split = units.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
+    let value = split.and_then(|(digits, size)| Some(digits.trim().parse::<f64>().ok()? * size));
+    value.filter(|value| value.is_finite()).ok_or_else(|| "expected a length of time such as 60s, 10min or 2h".into())
+}
+
 /// A whole number; or a decimal one, perhaps times the value of the unit behind it, where that is whole.
 fn with_unit<N: FromStr + TryFrom<u64>>(text: &str, value_of: impl Fn(char) -> Option<f64>) -> Option<N> {
     let whole = || {
@@ -68,6 +77,15 @@ mod tests {
         assert_eq!(count(&usize::MAX.to_string()), Ok(usize::MAX));
         for text in ["", "k", "-3", "1.5", "1.0005k", "2T", "2kB", "1e300", "inf", "nan", "2é", "+k", "1_000"] {
             assert!(count(text).unwrap_err().contains("100k"), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_come_in_seconds_minutes_and_hours() {
+        let times = ["90", "1.5s", "10min", "10 m", "2h"].map(|text| seconds(text).unwrap());
+        assert_eq!(times, [90.0, 1.5, 600.0, 600.0, 7200.0]);
+        for text in ["", "s", "inf", "ten", "1d", "nan"] {
+            assert!(seconds(text).unwrap_err().contains("10min"), "{text}");
         }
     }
 

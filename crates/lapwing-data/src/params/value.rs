@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::{Domain, Number, byte_count, count, real};
+use super::{Domain, Number, byte_count, count, real, seconds};
 use crate::{Error, Result};
 
 /// The value of a parameter.
@@ -70,6 +70,8 @@ impl Value {
             Some(Number::Count) => count(text).map(|count| Self::Count(count as u64)).map_err(wrong),
             Some(Number::Bytes) => byte_count(text).map(Self::Count).map_err(wrong),
             Some(Number::Real) => real(text).map(Self::Real).map_err(wrong),
+            Some(Number::Seconds) if domain.words.is_empty() => seconds(text).map(Self::Real),
+            Some(Number::Seconds) => seconds(text).map(Self::Real).map_err(wrong),
             None => Err(format!("expected {}", domain.expected())),
         }
     }
@@ -77,9 +79,10 @@ impl Value {
     /// A value from JSON; `name` is the parameter it is meant for.
     ///
     /// # Errors
-    /// [`Error::Param`] for an object, or a list of other things than numbers.
+    /// [`Error::Param`] for an object, or a list of other things than numbers or texts.
     pub fn from_json(name: &str, json: &Json) -> Result<Self> {
-        let wrong = || Error::param(name, json, "null, true, false, a number, a text or a list of numbers");
+        let wrong =
+            || Error::param(name, json, "null, true, false, a number, a text, or a list of numbers or of texts");
         match json {
             Json::Null => Ok(Self::None),
             Json::Bool(flag) => Ok(Self::Flag(*flag)),
@@ -89,6 +92,9 @@ impl Value {
                 (None, Some(x)) => Ok(Self::Real(x)),
                 (None, None) => Err(wrong()),
             },
+            Json::Array(list) if !list.is_empty() && list.iter().all(Json::is_string) => {
+                Ok(Self::Word(list.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(",")))
+            }
             Json::Array(list) => list.iter().map(Json::as_f64).collect::<Option<_>>().map(Self::List).ok_or_else(wrong),
             Json::Object(_) => Err(wrong()),
         }
@@ -137,6 +143,24 @@ pub trait ParameterType: Sized {
 
     /// As a value.
     fn to_value(&self) -> Value;
+}
+
+/// A length of time in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Seconds(pub f64);
+
+impl ParameterType for Seconds {
+    fn domain() -> Domain {
+        Domain::from_number(Number::Seconds)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.number().map(Self)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Real(self.0)
+    }
 }
 
 impl ParameterType for bool {

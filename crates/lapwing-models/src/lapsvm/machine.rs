@@ -13,7 +13,7 @@ use super::loss::{Loss, LossKind};
 use super::newton::{Resolvent, Space, Weights, newton};
 use super::objective::{Objective, Solution};
 use super::params::{GramPrecision, KernelKind, KernelLandmarks, KernelSolver, LapSvmParams, MOST_WEIGHTS, Stopping};
-use super::select::{Question, Selected, Units, is_small, select};
+use super::select::{Question, Selected, Units, held_out, is_small, select};
 use super::smoothness::Smoothness;
 use super::stopping::Rule;
 use super::{FitOptions, pcg, validation};
@@ -73,20 +73,22 @@ pub(super) struct Machine<'m, 'a> {
 }
 
 impl<'a> Machine<'_, 'a> {
-    /// Scores of the rows (n, c), the extension to other rows, and the temperature if one was fitted.
+    /// Scores of the rows (n, c), the extension to other rows, the temperature if one was fitted, and the held-out shares (l, c) if
+    /// there are folds.
     pub fn train(
         &self,
         targets: &Targets,
         options: &FitOptions<'_, '_>,
+        folds: Option<&[usize]>,
         report: &mut Report,
         run: &Run,
-    ) -> Result<(Matrix, KernelExtension<'a>, Option<f64>)> {
+    ) -> Result<(Matrix, KernelExtension<'a>, Option<f64>, Option<Matrix>)> {
         let params = self.params;
         let basis = report.time("kernel", run, |_| Basis::new(params, self.features, targets.rows(), run))?;
         self.note(&basis, report);
         let solver = chosen_solver(params, basis.storage, self.features.n_rows(), self.features.n_cols());
         let smooth_gram = self.smooth_gram(&basis, solver, report, run)?;
-        let selected = self.select(&basis, smooth_gram.as_ref(), targets, report, run)?;
+        let selected = self.select(&basis, smooth_gram.as_ref(), targets, folds, report, run)?;
         // The norm is not to act on the mean of the values.
         let mean = if self.is_regression && !params.bias { targets.mean()[0] } else { 0.0 };
         let centered = if mean == 0.0 { targets.clone() } else { targets.shifted(mean)? };
@@ -121,7 +123,7 @@ impl<'a> Machine<'_, 'a> {
             let out = values[at..].iter_mut().step_by(k);
             out.zip(&solution.values).for_each(|(out, value)| *out = value + bias);
         }
-        Ok((extension.scores(&values, n), extension, selected.temperature))
+        Ok((extension.scores(&values, n), extension, selected.temperature, selected.held_out))
     }
 
     /// ZᵀL^pZ (r, r) of a factor Z, if the solver or the choice of γ_A and γ_I needs it.
@@ -170,6 +172,7 @@ impl<'a> Machine<'_, 'a> {
         basis: &Basis<'_>,
         smooth_gram: Option<&Matrix>,
         targets: &Targets,
+        folds: Option<&[usize]>,
         report: &mut Report,
         run: &Run,
     ) -> Result<Selected> {
@@ -178,25 +181,26 @@ impl<'a> Machine<'_, 'a> {
         let units = Units { ambient: scale, graph: targets.rows().len() as f64 / self.features.n_rows() as f64 };
         let graph_reg = if self.smoothness.is_none() { Some(0.0) } else { params.graph_reg };
         let default = (params.ambient_reg.unwrap_or(TYPICAL_AMBIENT * units.ambient), graph_reg.unwrap_or(units.graph));
-        let given = Selected { ambient_reg: default.0, graph_reg: default.1, temperature: None };
-        let selected = if params.ambient_reg.is_some() && graph_reg.is_some() {
-            return Ok(given);
-        } else if self.has_labels_enough(targets) {
-            let question = Question {
-                gram: &basis.gram,
-                smoothness: self.smoothness,
-                smooth_gram,
-                targets,
-                has_bias: params.bias,
-                is_regression: self.is_regression,
-                units,
-                given: (params.ambient_reg, graph_reg),
-                default,
-            };
-            report.time("select", run, |report| select(&question, report, run))?
-        } else {
-            given
+        let question = Question {
+            gram: &basis.gram,
+            smoothness: self.smoothness,
+            smooth_gram,
+            targets,
+            has_bias: params.bias,
+            is_regression: self.is_regression,
+            units,
+            given: (params.ambient_reg, graph_reg),
+            default,
         };
+        let is_given = params.ambient_reg.is_some() && graph_reg.is_some();
+        let mut selected = match !is_given && self.has_labels_enough(targets) {
+            true => report.time("select", run, |report| select(&question, report, run))?,
+            false => Selected { ambient_reg: default.0, graph_reg: default.1, temperature: None, held_out: None },
+        };
+        if let Some(folds) = folds {
+            let regs = (selected.ambient_reg, selected.graph_reg);
+            selected.held_out = Some(held_out(&question, regs, selected.temperature, folds, run)?);
+        }
         for (name, is_given, value) in [
             ("ambient_reg", params.ambient_reg.is_some(), selected.ambient_reg),
             ("graph_reg", graph_reg.is_some(), selected.graph_reg),

@@ -53,10 +53,12 @@ use self::loss::LossKind;
 use self::machine::Machine;
 use self::smoothness::Smoothness;
 use crate::fitting::{Fitting, Temperature};
-use crate::{Fitted, FittedRegression, Method, Plan, Problem, ProblemSize};
+use crate::{Fitted, FittedRegression, HeldOutFit, Method, Plan, Problem, ProblemSize, held_out};
 
 /// Name of the method with the squared hinge.
 pub(crate) const LAPSVM: &str = "lapsvm";
+/// Most labels that are held out in closed form, which takes l³ operations.
+const MOST_IN_CLOSED_FORM: usize = 3000;
 /// Name of the method with squares.
 pub(crate) const LAPRLS: &str = "laprls";
 
@@ -116,6 +118,8 @@ struct Trained<'a> {
     extension: KernelExtension<'a>,
     graph: Option<AffinityGraph>,
     temperature: Option<f64>,
+    /// Shares of the labeled rows (l, c) without the labels of their folds, if there are folds.
+    held_out: Option<Matrix>,
 }
 
 /// Renames `bandwidth` to `graph_bandwidth` in an error about the graph's weights: `bandwidth` is that of the kernel.
@@ -160,9 +164,22 @@ impl LapSvm {
         options: &FitOptions<'_, '_>,
         run: &Run,
     ) -> Result<Fitted<'a>> {
+        self.fit_both(problem, options, None, run).map(|(fitted, _)| fitted)
+    }
+
+    /// The fit, and held-out shares (l, c) if there are `folds`.
+    fn fit_both<'a>(
+        &self,
+        problem: &Problem<'_, 'a>,
+        options: &FitOptions<'_, '_>,
+        folds: Option<&[usize]>,
+        run: &Run,
+    ) -> Result<(Fitted<'a>, Option<Matrix>)> {
         let mut fitting = Fitting::new(self.name(), problem, run)?;
-        let Trained { scores, extension, graph, temperature } = self.train(&mut fitting, options, false)?;
-        Ok(fitting.decide(Arc::new(scores), Temperature::Fitted(temperature), Some(extension.into()), graph))
+        let Trained { scores, extension, graph, temperature, held_out } =
+            self.train(&mut fitting, options, folds, false)?;
+        let scores = Arc::new(scores);
+        Ok((fitting.decide(scores, Temperature::Fitted(temperature), Some(extension.into()), graph), held_out))
     }
 
     /// Values for every row of a regression, by least squares: `problem.targets` has one column.
@@ -174,7 +191,7 @@ impl LapSvm {
         if self.loss != LossKind::Squares {
             return Err(Error::param("method", LAPSVM, format!("{LAPRLS} for a regression")));
         }
-        let Trained { scores, extension, graph, .. } = self.train(&mut fitting, &FitOptions::default(), true)?;
+        let Trained { scores, extension, graph, .. } = self.train(&mut fitting, &FitOptions::default(), None, true)?;
         Ok(fitting.regressed(Arc::new(scores), Some(extension.into()), graph))
     }
 
@@ -182,6 +199,7 @@ impl LapSvm {
         &self,
         fitting: &mut Fitting<'_, '_, 'a>,
         options: &FitOptions<'_, '_>,
+        folds: Option<&[usize]>,
         is_regression: bool,
     ) -> Result<Trained<'a>> {
         let features = fitting.features()?;
@@ -190,7 +208,7 @@ impl LapSvm {
             return Err(Error::shape("validation rows", expected, format!("{} columns", set.features.n_cols())));
         }
         if self.params.graph_reg == Some(0.0) {
-            return self.supervised(features, options.validation, is_regression, fitting);
+            return self.supervised(features, options.validation, folds, is_regression, fitting);
         }
         if fitting.problem.graph.is_none() && self.params.kernel == KernelKind::Precomputed {
             let expected = "a graph beside the Gram matrix, which none can be built from, or graph_reg 0";
@@ -208,8 +226,8 @@ impl LapSvm {
         let machine =
             Machine { params: &self.params, loss: self.loss, features, smoothness: Some(&smoothness), is_regression };
         let Fitting { problem, ref mut report, run } = *fitting;
-        let (scores, extension, temperature) = machine.train(problem.targets, options, report, run)?;
-        Ok(Trained { scores, extension, graph: affinity.into_built(), temperature })
+        let (scores, extension, temperature, held_out) = machine.train(problem.targets, options, folds, report, run)?;
+        Ok(Trained { scores, extension, graph: affinity.into_built(), temperature, held_out })
     }
 
     /// The fit without a graph, on labeled rows only.
@@ -217,6 +235,7 @@ impl LapSvm {
         &self,
         features: &Features<'a>,
         validation: Option<ValidationSet<'_, '_>>,
+        folds: Option<&[usize]>,
         is_regression: bool,
         fitting: &mut Fitting<'_, '_, 'a>,
     ) -> Result<Trained<'a>> {
@@ -236,11 +255,11 @@ impl LapSvm {
         };
         let machine =
             Machine { params: &self.params, loss: self.loss, features: &own, smoothness: None, is_regression };
-        let (_, extension, temperature) =
-            machine.train(&compact, &FitOptions { validation, start: None }, report, run)?;
+        let (_, extension, temperature, held_out) =
+            machine.train(&compact, &FitOptions { validation, start: None }, folds, report, run)?;
         let extension = if is_given { extension.widened(features.n_cols(), labeled) } else { extension };
         let scores = report.time("extend", run, |_| extension.extend(features, run))?;
-        Ok(Trained { scores, extension, graph: None, temperature })
+        Ok(Trained { scores, extension, graph: None, temperature, held_out })
     }
 }
 
@@ -289,6 +308,16 @@ impl Method for LapSvm {
 
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         self.fit_with(problem, &FitOptions::default(), run)
+    }
+
+    /// In closed form, for the least-squares machine; the kernel is computed once for the folds and the fit.
+    fn held_out<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<HeldOutFit<'a>> {
+        if problem.targets.rows().len() > MOST_IN_CLOSED_FORM {
+            return held_out::refitted(self, problem, folds, run);
+        }
+        let (fitted, shares) = self.fit_both(problem, &FitOptions::default(), Some(folds), run)?;
+        let missing = || Error::Internal { reason: "a kernel machine did not hold out its folds".into() };
+        Ok(HeldOutFit { shares: shares.ok_or_else(missing)?, fitted: Some(fitted) })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

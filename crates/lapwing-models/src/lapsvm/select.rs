@@ -8,21 +8,23 @@
 //!
 //! needs no further eigenproblem. The least-squares machine without label i has the value yᵢ − ρᵢ / Pᵢᵢ at row i, where P is the
 //! inverse of A⁻¹ + Q (its part orthogonal to 1 if there is a bias) and ρ = P·y. This is exact, for all classes at once. Machines
-//! with either loss use the γ chosen this way. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each pair.
+//! with either loss use the γ chosen this way. Likewise, the values at the rows F of a fold, of the machine without their labels, are
+//! y_F − (P_FF)⁻¹·ρ_F. Cost: O(n·k²) once for k columns, O(l²·k + l³) for each pair.
 
 use lapwing_data::{Matrix, Report, Result, Run, Stream, Targets};
 use lapwing_solve::Lu;
 use lapwing_solve::dense::eigen_symmetric;
-use lapwing_solve::products::product;
+use lapwing_solve::products::{product, times};
 use rand::seq::index::sample;
 use serde_json::json;
 
 use super::gram::{Factor, Gram, nystrom_map, products, symmetrized};
 use super::newton::ill_posed;
 use super::smoothness::Smoothness;
+use crate::Rule;
 use crate::harmonic::fitted_temperature;
 use crate::held_out::choose;
-use crate::labeling::largest;
+use crate::labeling::{largest, typical_temperature};
 
 /// Least and most columns of the Gram matrix that represent it; in between, as many as hold [`HELD`] numbers.
 const COLUMNS: std::ops::RangeInclusive<usize> = 64..=400;
@@ -69,6 +71,8 @@ pub(super) struct Selected {
     pub graph_reg: f64,
     /// Temperature of scores, fitted on the left-out values.
     pub temperature: Option<f64>,
+    /// Shares of the labeled rows by machines without the labels of their folds (l, c), if there are folds.
+    pub held_out: Option<Matrix>,
 }
 
 /// A candidate pair.
@@ -125,7 +129,7 @@ pub(super) fn select(question: &Question<'_>, report: &mut Report, run: &Run) ->
         let of = |at: usize| (pick(trial.left_out.row(at)), largest(&pick(targets.values().row(at))));
         fitted_temperature(&(0..rows.len()).map(of).collect::<Vec<_>>())
     });
-    Ok(Selected { ambient_reg, graph_reg, temperature })
+    Ok(Selected { ambient_reg, graph_reg, temperature, held_out: None })
 }
 
 /// The labeled rows that are left out one by one: all, or a random sample.
@@ -230,9 +234,66 @@ fn compressed(gram: &Gram<'_>, labeled: &[u32], run: &Run) -> Result<Factor> {
     Factor::nystrom(similarities, n, &map, run)
 }
 
+/// Shares of the classes (l, c) at each labeled row, by the least-squares machine without the labels of its fold; `folds` (l) holds
+/// the fold of each label.
+///
+/// # Errors
+/// [`Error::Interrupted`](lapwing_data::Error::Interrupted).
+pub(super) fn held_out(
+    question: &Question<'_>,
+    regs: (f64, f64),
+    temperature: Option<f64>,
+    folds: &[usize],
+    run: &Run,
+) -> Result<Matrix> {
+    let targets = question.targets;
+    let spectrum = Spectrum::new(question, targets.rows(), run)?;
+    let y = signed(targets, false);
+    let p = residual_map(spectrum.kernel(regs, run)?, targets.weights(), question.has_bias, run)?;
+    let scores = without_folds(&p, &y, folds, run)?;
+    let mut rule = Rule::largest(targets.mean());
+    rule.temperature = Some(temperature.unwrap_or_else(|| typical_temperature(&rule, &scores)));
+    Ok(run.install(|| rule.decide(scores.into())).label_distributions)
+}
+
+/// Values at each row of the machine fitted without the labels of its fold (l, columns).
+fn without_folds(p: &Matrix, y: &Matrix, folds: &[usize], run: &Run) -> Result<Matrix> {
+    let rho = run.install(|| times(p, y));
+    let mut scores = y.clone();
+    for fold in 0..folds.iter().max().map_or(0, |most| most + 1) {
+        let own: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] == fold).collect();
+        let block: Vec<f64> =
+            own.iter().flat_map(|&i| own.iter().map(move |&j| (i, j))).map(|(i, j)| p.row(i)[j]).collect();
+        // One column of ρ after the other.
+        let mut errors: Vec<f64> =
+            (0..rho.n_cols()).flat_map(|k| own.iter().map(move |&i| (i, k))).map(|(i, k)| rho.row(i)[k]).collect();
+        Lu::factor(own.len(), block, run, |_| ()).map_err(ill_posed)?.solve(&mut errors, run)?;
+        for (place, &at) in own.iter().enumerate() {
+            let errors = errors[place..].iter().step_by(own.len());
+            scores.row_mut(at).iter_mut().zip(errors).for_each(|(score, error)| *score -= error);
+        }
+    }
+    Ok(scores)
+}
+
 /// Values at each row of the machine fitted without its label (l, columns).
-fn leave_one_out(mut q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
-    let (l, c) = (y.n_rows(), y.n_cols());
+fn leave_one_out(q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
+    let c = y.n_cols();
+    let inverse = residual_map(q, weights, has_bias, run)?;
+    let mut out = Matrix::filled(y.n_rows(), c, 0.0);
+    for (at, row) in inverse.rows().enumerate() {
+        let out = out.row_mut(at);
+        for (p, y) in row.iter().zip(y.rows()) {
+            out.iter_mut().zip(y).for_each(|(out, y)| *out += p * y);
+        }
+        out.iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / row[at]);
+    }
+    Ok(out)
+}
+
+/// P (l, l), which maps the labels to ρ.
+fn residual_map(mut q: Matrix, weights: &[f64], has_bias: bool, run: &Run) -> Result<Matrix> {
+    let l = q.n_rows();
     (0..l).for_each(|at| q.row_mut(at)[at] += weights[at].recip());
     let mut inverse = identity(l).into_values();
     Lu::factor(l, q.into_values(), run, |_| ()).map_err(ill_posed)?.solve(&mut inverse, run)?;
@@ -243,15 +304,7 @@ fn leave_one_out(mut q: Matrix, y: &Matrix, weights: &[f64], has_bias: bool, run
             row.iter_mut().zip(&sums).for_each(|(p, other)| *p -= sum * other / total);
         }
     }
-    let mut out = Matrix::filled(l, c, 0.0);
-    for (at, row) in inverse.chunks_exact(l).enumerate() {
-        let out = out.row_mut(at);
-        for (p, y) in row.iter().zip(y.rows()) {
-            out.iter_mut().zip(y).for_each(|(out, y)| *out += p * y);
-        }
-        out.iter_mut().zip(y.row(at)).for_each(|(out, y)| *out = y - *out / row[at]);
-    }
-    Ok(out)
+    Matrix::new(l, l, inverse)
 }
 
 /// The loss of each row, times the trust in its label.
@@ -278,6 +331,27 @@ fn picked(row: &[f64], columns: &[usize]) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    /// Values of folds against a machine that is fitted without their labels.
+    fn folds_left_out(q: &Matrix, y: &Matrix, weights: &[f64], has_bias: bool) {
+        let (run, l) = (Run::new(Some(2), 0).unwrap(), y.n_rows());
+        let folds: Vec<usize> = (0..l).map(|at| at % 3).collect();
+        let p = residual_map(q.clone(), weights, has_bias, &run).unwrap();
+        let found = without_folds(&p, y, &folds, &run).unwrap();
+        for fold in 0..3 {
+            let values = Matrix::new(l, 1, y.values().iter().map(|y| 0.5 * (y + 1.0)).collect()).unwrap();
+            let targets = Targets::new(l, (0..l as u32).collect(), values, weights.to_vec()).unwrap();
+            let kind = super::super::loss::LossKind::Squares;
+            let loss =
+                super::super::loss::Loss::problems(&targets, kind, false).remove(0).subset(|at| folds[at] != fold);
+            let machine = super::super::newton::newton(q, &loss, has_bias, l, &run).unwrap();
+            let values = super::super::newton::Space::outputs(q, &machine.c);
+            for at in (0..l).filter(|&at| folds[at] == fold) {
+                let value = values[at] + machine.bias;
+                assert!((found.row(at)[0] - value).abs() < 1e-9, "{has_bias} {at}: {} {value}", found.row(at)[0]);
+            }
+        }
+    }
+
     #[test]
     fn left_out_values_are_those_of_machines_without_the_label() {
         let run = Run::new(Some(2), 0).unwrap();
@@ -292,6 +366,7 @@ mod tests {
         let y = Matrix::new(l, 1, (0..l).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect()).unwrap();
         let weights: Vec<f64> = (0..l).map(|i| 1.0 + (i % 2) as f64).collect();
         for has_bias in [false, true] {
+            folds_left_out(&q, &y, &weights, has_bias);
             let found = leave_one_out(q.clone(), &y, &weights, has_bias, &run).unwrap();
             for out in 0..l {
                 let values = Matrix::new(l, 1, y.values().iter().map(|y| 0.5 * (y + 1.0)).collect()).unwrap();

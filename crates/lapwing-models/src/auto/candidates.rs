@@ -1,0 +1,98 @@
+//! The candidates, and what they foretell of labels they have not seen.
+
+use lapwing_data::params::{Parameters, Value};
+use lapwing_data::{Error, Result, Run};
+use lapwing_graph::GraphParams;
+
+use super::params::{AutoParams, Candidates};
+use crate::method::HeldOutFit;
+use crate::{Method, Problem, Settings};
+
+/// A method with parameters that may label the rows.
+pub(super) struct Candidate {
+    /// Name, as in [`AutoParams::candidates`].
+    pub name: &'static str,
+    /// Parameters that differ from the defaults of the method.
+    pub parameters: Vec<(&'static str, Value)>,
+    pub method: Box<dyn Method>,
+}
+
+/// Name of the method of a candidate, and the parameters that make it another candidate than the defaults do.
+fn settings_of(name: &'static str) -> (&'static str, Vec<(&'static str, Value)>) {
+    let word = |word: &str| Value::Word(word.into());
+    match name {
+        "harmonic-plain" => ("harmonic", vec![("form", word("plain")), ("decision", word("centered"))]),
+        // Columns of the kernel: its matrix would take longer than all other candidates together.
+        "laprls" => ("laprls", vec![("n_landmarks", Value::Count(500))]),
+        name => (name, Vec::new()),
+    }
+}
+
+impl Candidate {
+    /// The candidate of that name, on a graph built with the parameters `graph`.
+    fn new(name: &'static str, graph: &GraphParams) -> Result<Self> {
+        let (method, parameters) = settings_of(name);
+        let mut settings = Settings::new(method)?;
+        for (name, value) in &parameters {
+            settings.set(name, value)?;
+        }
+        settings.params.graph = graph.clone();
+        settings.params.nearest_label.metric = graph.metric;
+        settings.params.nearest_label.zero_rows = graph.zero_rows;
+        Ok(Self { name, parameters, method: settings.method()? })
+    }
+
+    /// Whether it can label the rows of a problem.
+    fn suits(&self, problem: &Problem<'_, '_>) -> bool {
+        let has_features = problem.features.is_some();
+        has_features || !self.method.needs_features()
+    }
+}
+
+/// The candidates for a problem, the default first.
+///
+/// # Errors
+/// [`Error::Param`] if none of the given candidates suits the problem.
+pub(super) fn candidates(
+    params: &AutoParams,
+    graph: &GraphParams,
+    problem: &Problem<'_, '_>,
+    is_graph_given: bool,
+) -> Result<Vec<Candidate>> {
+    let names: Vec<&'static str> = match &params.candidates {
+        Candidates::Auto => typical(problem, is_graph_given),
+        Candidates::Given(names) => {
+            super::params::CANDIDATES.iter().copied().filter(|known| names.iter().any(|name| name == known)).collect()
+        }
+    };
+    let all = names.into_iter().map(|name| Candidate::new(name, graph)).collect::<Result<Vec<_>>>()?;
+    let suitable: Vec<Candidate> = all.into_iter().filter(|candidate| candidate.suits(problem)).collect();
+    if suitable.is_empty() {
+        let given = params.get("candidates").map_or(String::new(), |value| value.to_string());
+        return Err(Error::param("candidates", given, "at least one that needs no features, with a graph alone"));
+    }
+    Ok(suitable)
+}
+
+fn typical(problem: &Problem<'_, '_>, is_graph_given: bool) -> Vec<&'static str> {
+    match (problem.features.is_some(), is_graph_given) {
+        (true, false) => vec!["harmonic", "harmonic-plain", "nearest-label", "linear", "forest", "laprls"],
+        (true, true) => vec!["harmonic", "harmonic-plain", "linear", "unfolded-gnn"],
+        (false, _) => vec!["harmonic", "harmonic-plain"],
+    }
+}
+
+/// What a candidate foretells of held-out labels, and the seconds it took.
+pub(super) struct Trial<'a> {
+    pub found: HeldOutFit<'a>,
+    pub seconds: f64,
+}
+
+impl Candidate {
+    /// Hides the labels of each fold in turn.
+    pub fn trial<'a>(&self, problem: &Problem<'_, 'a>, folds: &[usize], run: &Run) -> Result<Trial<'a>> {
+        let start = std::time::Instant::now();
+        let found = self.method.held_out(problem, folds, &run.quiet())?;
+        Ok(Trial { found, seconds: start.elapsed().as_secs_f64() })
+    }
+}

@@ -1,0 +1,65 @@
+//! Parameters of the automatic choice.
+
+use lapwing_data::params::{Domain, ParameterType, Parameters, Seconds, Value, above};
+use lapwing_data::{Result, parameters};
+
+/// Methods that may be candidates, in the order in which they are tried: the default first, then by what they cost.
+pub(super) const CANDIDATES: &[&str] =
+    &["harmonic", "harmonic-plain", "nearest-label", "linear", "forest", "unfolded-gnn", "laprls", "low-rank"];
+
+/// Which methods are tried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Candidates {
+    /// Those that suit the rows.
+    #[default]
+    Auto,
+    /// These, by name.
+    Given(Vec<String>),
+}
+
+impl ParameterType for Candidates {
+    fn domain() -> Domain {
+        Domain { is_list: true, ..Domain::default() }.or_words(&["auto"]).or_words(CANDIDATES)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::None => Some(Self::Auto),
+            Value::Word(word) if word == "auto" => Some(Self::Auto),
+            Value::Word(words) if Self::domain().has_word(words) => {
+                let names = words.split(',').map(|word| word.trim().to_owned()).filter(|word| word != "auto");
+                Some(Self::Given(names.collect()))
+            }
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::Word("auto".into()),
+            Self::Given(names) => Value::Word(names.join(",")),
+        }
+    }
+}
+
+parameters! {
+    /// Parameters of the automatic choice.
+    pub struct AutoParams {
+        /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms, and beside features linear, forest,
+        /// laprls and nearest-label, or unfolded-gnn where a graph is given too.
+        candidates: Candidates = Candidates::Auto;
+        /// Time after which no further candidate is started. The default method is always fitted. With a budget, the result depends
+        /// on the speed of the machine.
+        budget: Option<Seconds> = None, or "none", in above(0.0);
+    }
+}
+
+impl AutoParams {
+    /// Checks every parameter against its range.
+    ///
+    /// # Errors
+    /// [`Error::Param`](lapwing_data::Error::Param) naming the first one outside.
+    pub fn validate(&self) -> Result<()> {
+        self.check_ranges()
+    }
+}
