@@ -1,9 +1,85 @@
-//! Shares of labeled rows by fits that do not see their labels, and choices between candidates by their losses on held-out rows.
+//! Held-out rows: labeled rows whose scores did not see their own label. Candidates are chosen by their losses, confidence is fitted to
+//! their class shares, and the accuracy on rows without a label is estimated from them.
 
 use lapwing_data::{Matrix, Result, Run};
+use serde::Serialize;
 
-use crate::method::HeldOutFit;
-use crate::{Method, Problem};
+use crate::labeling::largest;
+use crate::{HeldOutFit, Method, Problem, Rule};
+
+/// How labels were held out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum HeldOutSource {
+    /// Each label alone.
+    LeaveOneOut,
+    /// That many parts of the labels in turn.
+    Folds(usize),
+}
+
+/// Labeled rows with class shares from scores that did not see their label.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HeldOut {
+    /// Rows, ascending (q).
+    pub rows: Vec<u32>,
+    /// Their given classes (q).
+    pub classes: Vec<u32>,
+    /// Class shares (q, c): rows sum to 1. The prior where no other label reaches the row.
+    pub shares: Matrix,
+    /// How the labels were held out.
+    pub source: HeldOutSource,
+}
+
+impl HeldOut {
+    /// The class of largest share of each row (q).
+    pub fn predicted(&self) -> Vec<u32> {
+        self.shares.rows().map(|shares| largest(shares) as u32).collect()
+    }
+
+    /// Share of the largest class of each row (q).
+    pub fn confidence(&self) -> Vec<f64> {
+        self.shares.rows().map(|shares| shares[largest(shares)]).collect()
+    }
+
+    /// Whether each row gets its given class (q).
+    pub fn right(&self) -> Vec<bool> {
+        self.predicted().iter().zip(&self.classes).map(|(found, given)| found == given).collect()
+    }
+}
+
+/// Scores of held-out rows, as the rule of the fit compares them.
+#[derive(Clone, Debug)]
+pub(crate) struct Standings {
+    /// Rows, ascending (q).
+    pub rows: Vec<u32>,
+    /// Their given classes (q).
+    pub classes: Vec<u32>,
+    /// Standings (q, c): −∞ for a class without any other label, NaN where no other label reaches the row.
+    pub values: Matrix,
+    pub source: HeldOutSource,
+}
+
+impl Standings {
+    /// Class shares at the temperature of `rule`; its prior where nothing reaches the row.
+    pub fn shares(self, rule: &Rule) -> HeldOut {
+        let Self { rows, classes, values: mut shares, source } = self;
+        for at in 0..shares.n_rows() {
+            let row = shares.row_mut(at);
+            let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            match rule.temperature {
+                _ if row.iter().any(|s| s.is_nan()) || !top.is_finite() => row.copy_from_slice(&rule.prior),
+                Some(temperature) => row.iter_mut().for_each(|s| *s = ((*s - top) / temperature).exp()),
+                None => row.iter_mut().for_each(|s| *s = s.max(0.0)),
+            }
+            let total: f64 = row.iter().sum();
+            let even = (row.len() as f64).recip();
+            row.iter_mut().for_each(|s| *s = if total > 0.0 { *s / total } else { even });
+        }
+        HeldOut { rows, classes, shares, source }
+    }
+}
 
 /// Labels held out by one fit for each fold, without its labels.
 ///

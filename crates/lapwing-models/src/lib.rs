@@ -9,6 +9,7 @@ pub mod baselines;
 mod class_mass;
 mod class_sizes;
 mod compare;
+mod expected;
 mod extend;
 mod fitting;
 #[cfg(test)]
@@ -31,10 +32,12 @@ pub mod unfolded;
 pub use auto::{Auto, AutoParams, Candidates};
 pub use class_sizes::{LabelsDrawn, SizeOptions, SizeParams, SizedLabeling, Sizing, SizingParams, WithSizes};
 pub use compare::{CompareParams, CompareRow, compare};
+pub use expected::{ExpectedAccuracy, ReliabilityBin, reliability};
 pub use extend::{Extended, Extension, LazyIndex, NeighborExtension};
 pub use harmonic::{
     Certify, Clamp, ClassPrior, Decision, Form, Harmonic, HarmonicParams, SparseHarmonic, SparseHarmonicParams,
 };
+pub use held_out::{HeldOut, HeldOutSource};
 pub use labeling::{Labeling, Rule};
 pub use lapsvm::{KernelExtension, LapSvm, LapSvmParams};
 pub use low_rank::{LowRank, LowRankExtension, LowRankParams, RowFit};

@@ -7,7 +7,7 @@ use lapwing_graph::{AffinityGraph, GraphParams};
 use serde::Serialize;
 
 use crate::resident::{Program, base_bytes};
-use crate::{Extension, Labeling, Rule, held_out};
+use crate::{Extension, HeldOut, Labeling, Rule, held_out};
 
 /// The rows to be labeled: features, a graph, or both (then the graph was built from these features).
 #[derive(Clone, Copy)]
@@ -155,6 +155,9 @@ pub struct Fitted<'a> {
     pub extension: Option<Extension<'a>>,
     /// The graph, if this fit built it.
     pub graph: Option<AffinityGraph>,
+    /// Class shares of labeled rows from scores that did not see their label; `None` if labels are too few, or holding them out too
+    /// expensive.
+    pub held_out: Option<HeldOut>,
     /// Graph, choices, solves, times and memory of the fit.
     pub report: Report,
 }

@@ -35,7 +35,10 @@ pub use params::{AutoParams, Candidates};
 use crate::class_sizes::label_counts;
 use crate::fitting::{Affinity, Fitting};
 use crate::labeling::largest;
-use crate::{Extension, Fitted, Labeling, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule, notes};
+use crate::{
+    Extension, Fitted, HeldOut, HeldOutSource, Labeling, Method, NeighborExtension, Plan, Problem, ProblemSize, Rule,
+    notes,
+};
 
 /// Name of the method.
 pub(crate) const AUTO: &str = "auto";
@@ -140,12 +143,18 @@ impl Method for Auto {
                 .time_steps("choose", total, run, |_| self.trials(&candidates, &shared, folds, start, run))?,
             None => candidates.iter().map(|_| None).collect(),
         };
+        let mut held_out = None;
         let tried: Vec<usize> = (0..candidates.len()).filter(|&at| trials[at].is_some()).collect();
         let (tried, mixture) = match &folds {
             Some(folds) => {
                 let shares = trials.iter().flatten().map(|trial| &trial.found.shares).collect();
                 let (mixture, nested) = Mixture::new(&Judged { shares, classes: &classes, folds });
-                fitting.report.add_part("estimate", &serde_json::json!({"value": accuracy(&nested, &classes)}))?;
+                held_out = Some(HeldOut {
+                    rows: targets.rows().to_vec(),
+                    classes: classes.iter().map(|&class| class as u32).collect(),
+                    shares: nested,
+                    source: HeldOutSource::Folds(FOLDS),
+                });
                 (tried, mixture)
             }
             None => (vec![0], Mixture::equal(1)),
@@ -165,10 +174,11 @@ impl Method for Auto {
         let rows = rows(&candidates, &trials, &tried, &mixture, &classes, &seconds);
         fitting.report.add_part("candidates", &rows)?;
         fitting.report.choose("method", candidates[tried[mixture.best()]].name);
-        match parts.len() {
+        let fitted = match parts.len() {
             1 => alone(fitting, affinity, parts.remove(0), &mixture),
             _ => self.blended(fitting, affinity, &parts, &mixture),
-        }
+        }?;
+        Ok(Fitted { held_out, ..fitted })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

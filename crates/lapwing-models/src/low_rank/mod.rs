@@ -427,7 +427,8 @@ impl Method for LowRank {
         report.n_unreached = all.reached.iter().filter(|reached| !**reached).count();
         RowFit::note_unreached(&mut report);
         report.peak_bytes = peak_memory_bytes();
-        Ok(Fitted { labeling: all, rule: fit.rule, extension: Some(fit.extension.into()), graph: None, report })
+        let extension = Some(fit.extension.into());
+        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: None, report })
     }
 
     fn reads_rows(&self) -> bool {
