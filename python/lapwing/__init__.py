@@ -16,6 +16,7 @@ True
 """
 
 from . import baselines, exceptions, graph, metrics, model_selection
+from ._auto import AutoLabeler
 from ._harmonic import HarmonicClassifier, HarmonicRegressor
 from ._lapsvm import LaplacianRidgeClassifier, LaplacianRidgeRegressor, LaplacianSVC
 from ._lapwing import build_info as _build_info
@@ -29,6 +30,7 @@ from ._versions import show_versions
 __version__: str = str(_build_info()["version"])
 
 __all__ = [
+    "AutoLabeler",
     "HarmonicClassifier",
     "HarmonicRegressor",
     "LaplacianRidgeClassifier",

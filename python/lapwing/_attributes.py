@@ -70,3 +70,12 @@ graph_reg_ : float
 loss_curve_ : ndarray of shape (n_iter_ + 1,)
     Loss with penalty at W = 0 and after each iteration. `residual_` is the estimated suboptimality.
 """
+
+#: Of the automatic choice.
+CHOICE = """\
+results_ : list of dict
+    A row for each candidate: `name`, `method`, `parameters`, `estimate` (share of held-out labels that it gets right), `log_loss`,
+    `seconds`, and its `weight` in the labels. `estimate` is None for candidates that were not tried.
+best_estimator_ : estimator
+    The candidate of the largest weight, fitted.
+"""

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from . import _lapwing
+from ._auto import AutoLabeler
 from ._classifier import SpreadingClassifier
 from ._harmonic import HarmonicClassifier
 from ._lapsvm import LaplacianRidgeClassifier, LaplacianSVC
@@ -22,6 +23,7 @@ from .baselines import (
 )
 
 CLASSIFIERS: tuple[type[SpreadingClassifier], ...] = (
+    AutoLabeler,
     HarmonicClassifier,
     SparseHarmonicClassifier,
     LowRankPropagationClassifier,

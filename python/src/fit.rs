@@ -66,6 +66,9 @@ pub struct Extras<'py> {
     start: Option<PyRef<'py, KernelMachine>>,
     /// Whether to return the extension to new rows; not needed if that is the rows of the fit.
     hands_extension: bool,
+    /// Whether Python makes the extension itself if that turns out to be the rows of the fit.
+    #[pyo3(default)]
+    may_keep_rows: bool,
 }
 
 impl From<&NamesInput> for ClassNames {
@@ -160,15 +163,31 @@ pub fn fit_classifier<'py>(
         })?;
         sized(fitted, sizes.as_ref(), &targets, run)
     })?;
+    classifier_dict(py, fitted, extras.hands_extension, extras.may_keep_rows)
+}
+
+/// All that a fitted classifier stores.
+fn classifier_dict<'py>(
+    py: Python<'py>,
+    fitted: Fitted<'_>,
+    hands_extension: bool,
+    may_keep_rows: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let errors = match &fitted.extension {
         Some(Extension::Neighbors(rows)) => rows.errors.as_ref().map(|errors| PyArray1::from_slice(py, errors)),
         _ => None,
     };
     // The extension shares the scores; they are returned without a copy once it is gone.
-    let dict = kept(py, &fitted.report, fitted.extension, extras.hands_extension)?;
+    let n = fitted.labeling.labels.len();
+    let keeps_rows =
+        may_keep_rows && matches!(&fitted.extension, Some(Extension::Neighbors(rows)) if rows.scores.n_rows() == n);
+    let dict = kept(py, &fitted.report, fitted.extension, hands_extension && !keeps_rows)?;
+    dict.set_item("keeps_rows", keeps_rows)?;
     dict.set_item("errors", errors)?;
     dict.set_item("rule", rule_dict(py, &fitted.rule)?)?;
     add_labeling(&dict, fitted.labeling)?;
+    let best = fitted.best.map(|best| classifier_dict(py, *best, hands_extension, may_keep_rows)).transpose()?;
+    dict.set_item("best", best)?;
     Ok(dict)
 }
 

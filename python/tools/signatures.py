@@ -190,6 +190,7 @@ _LEAST_SQUARES = {"solver": ("dual",)}
 _STOPPING = ("stopping", "stability_tol", "check_every", "validation_share")
 
 SIGNATURES = (
+    Signature("AutoLabeler", ("auto",), ("affinity:beside", *_LABELS), first="candidates", attributes=("CHOICE", "CLASSES")),
     Signature("HarmonicClassifier", ("harmonic",), ("affinity", *_LABELS), attributes=("CERTIFIED", "CLASSES")),
     Signature("HarmonicRegressor", ("harmonic",), ("affinity", *_VALUES_OWN), without=_SIZES, attributes=("VALUES",)),
     Signature("SparseHarmonicClassifier", ("sparse-harmonic",), ("affinity:edges", *_LABELS), attributes=("CERTIFIED", "CLASSES")),

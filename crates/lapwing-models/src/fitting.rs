@@ -155,7 +155,7 @@ impl<'f, 'p, 'a> Fitting<'f, 'p, 'a> {
         graph: Option<AffinityGraph>,
     ) -> Fitted<'a> {
         self.report.peak_bytes = peak_memory_bytes();
-        Fitted { labeling, rule, extension, graph, held_out: None, report: self.report }
+        Fitted { labeling, rule, extension, graph, held_out: None, best: None, report: self.report }
     }
 
     /// The result of a regression that gives a value to every row.

@@ -158,6 +158,8 @@ pub struct Fitted<'a> {
     /// Class shares of labeled rows from scores that did not see their label; `None` if labels are too few, or holding them out too
     /// expensive.
     pub held_out: Option<HeldOut>,
+    /// The fit of the candidate with the largest weight, if the labels are a mean of several.
+    pub best: Option<Box<Fitted<'a>>>,
     /// Graph, choices, solves, times and memory of the fit.
     pub report: Report,
 }

@@ -58,6 +58,8 @@ pub struct Auto {
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
+    /// The method; several candidates may be of one method.
+    method: &'static str,
     /// Parameters that differ from the method's defaults.
     parameters: Map<String, Value>,
     /// Share of held-out labels that it gets right; `None` if it was not tried.
@@ -178,7 +180,8 @@ impl Method for Auto {
             1 => alone(fitting, affinity, parts.remove(0), &mixture),
             _ => self.blended(fitting, affinity, &parts, &mixture),
         }?;
-        Ok(Fitted { held_out, ..fitted })
+        let best = parts.into_iter().find(|(place, _)| *place == mixture.best());
+        Ok(Fitted { held_out, best: best.map(|(_, fitted)| Box::new(fitted)), ..fitted })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {
@@ -279,6 +282,7 @@ fn rows(
         let temperature = place.map_or(1.0, |place| mixture.temperatures[place]);
         Row {
             name: candidate.name,
+            method: candidate.method.name(),
             parameters: candidate.parameters.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
             estimate: shares.map(|shares| accuracy(shares, classes)),
             log_loss: shares.map(|shares| mixture::mean_loss(shares, classes, temperature)),

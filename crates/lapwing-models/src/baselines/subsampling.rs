@@ -156,7 +156,7 @@ impl Method for Subsampling {
         recount(&mut report, &labeling);
         report.peak_bytes = peak_memory_bytes();
         let graph = graph.filter(|_| chosen.len() == n);
-        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, held_out: None, report })
+        Ok(Fitted { labeling, rule, extension: Some(extension.into()), graph, held_out: None, best: None, report })
     }
 
     fn plan(&self, size: &ProblemSize) -> Plan {

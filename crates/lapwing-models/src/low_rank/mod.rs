@@ -428,7 +428,7 @@ impl Method for LowRank {
         RowFit::note_unreached(&mut report);
         report.peak_bytes = peak_memory_bytes();
         let extension = Some(fit.extension.into());
-        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: None, report })
+        Ok(Fitted { labeling: all, rule: fit.rule, extension, graph: None, held_out: None, best: None, report })
     }
 
     fn reads_rows(&self) -> bool {

@@ -1,0 +1,108 @@
+"""The automatic choice as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ._base import Problem
+from ._classifier import SpreadingClassifier
+from ._harmonic import HarmonicClassifier
+from ._lapsvm import LaplacianRidgeClassifier
+from ._low_rank import LowRankPropagationClassifier
+from ._parameters import documented
+from ._signatures import AutoLabelerParameters
+from ._unfolded import UnfoldedGNNClassifier
+from .baselines import ForestClassifier, LinearClassifier, NearestLabelClassifier
+
+__all__ = ["AutoLabeler"]
+
+#: The classifier of each method that may be a candidate.
+CANDIDATES: dict[str, type[SpreadingClassifier]] = {
+    classifier._method: classifier
+    for classifier in (
+        HarmonicClassifier,
+        NearestLabelClassifier,
+        LinearClassifier,
+        ForestClassifier,
+        UnfoldedGNNClassifier,
+        LaplacianRidgeClassifier,
+        LowRankPropagationClassifier,
+    )
+}
+
+
+@documented
+class AutoLabeler(AutoLabelerParameters, SpreadingClassifier):
+    """Classifier for those who do not know which method suits their rows: several, weighted by what they foretell of hidden labels.
+
+    The labels are dealt into five folds. Each candidate says what it expects of the labels of each fold without having seen them; rows
+    and graph stay. Candidate j gets the weight exp(−Lⱼ), where Lⱼ is the log loss of its expectations; every row gets the mean of
+    the candidates' label distributions with these weights. The accuracy is estimated on labels that took no part in the weights.
+
+    With fewer than 3 labels per class on average there is nothing to weigh candidates by, and the default,
+    :class:`HarmonicClassifier`, labels alone.
+
+    Parameters
+    ----------
+
+    Notes
+    -----
+    Candidates share the graph. The cost is that of the graph, of five solves for each harmonic candidate, and of one or two fits for
+    each of the others. New rows get the weighted mean of their neighbors' distributions; if one candidate has all the weight, they
+    are labeled as by that candidate. Where `fit` was given a graph, several candidates cannot label new rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import AutoLabeler
+    >>> X, truth = load_digits(return_X_y=True)
+    >>> y = truth.copy()
+    >>> y[100:] = -1
+    >>> auto = AutoLabeler(random_state=0).fit(X, y)
+    >>> bool((auto.transduction_[100:] == truth[100:]).mean() > 0.9)
+    True
+    >>> sorted(auto.results_[0])
+    ['estimate', 'log_loss', 'method', 'name', 'parameters', 'seconds', 'weight']
+    """
+
+    _method = "auto"
+    _takes_graph_as = "graph"
+    _keeps_rows = False
+
+    def _extras(self, labels: Any, validation: Any) -> dict[str, Any]:
+        return {"may_keep_rows": True}
+
+    def _take_rows(self, problem: Problem, X: Any, y: Any, graph: Any) -> None:
+        if X is None and graph is not None:
+            parts = self._graph_parts(problem, graph, "graph")
+            problem.rows["graph"], problem.n_samples = parts, parts[0][0]
+            self.n_features_in_ = parts[0][1]
+            return
+        super()._take_rows(problem, X, y, graph)
+
+    def _keep(self, problem: Problem, fitted: dict[str, Any], scores: NDArray[Any]) -> None:
+        self._keeps_rows = bool(fitted["keeps_rows"])
+        super()._keep(problem, fitted, scores)
+        self.results_: list[dict[str, Any]] = self.report_["parts"]["candidates"]
+        self.best_estimator_ = self._estimator(problem, fitted["best"] or fitted)
+
+    def _estimator(self, problem: Problem, fitted: dict[str, Any]) -> SpreadingClassifier:
+        """The candidate of the largest weight, with the state of its fit."""
+        best = max(self.results_, key=lambda row: row["weight"])
+        kind = CANDIDATES[best["method"]]
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in kind._declared}
+        run = {name: getattr(self, name) for name in ("unlabeled", "random_state", "n_jobs")}
+        estimator = kind(**{**shared, **run, **best["parameters"]})
+        estimator.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            estimator.feature_names_in_ = self.feature_names_in_
+        estimator.classes_, estimator._marker, estimator._rule = self.classes_, self._marker, fitted["rule"]
+        estimator._keep_labeling(fitted)
+        own = Problem(kind._method, {}, problem.graph, problem.control, problem.rows, problem.n_samples)
+        if fitted["extension"] is None and not kind._keeps_rows:
+            estimator._fitted_extension = None
+        estimator._keep(own, fitted, fitted["scores"])
+        return estimator
