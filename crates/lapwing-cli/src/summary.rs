@@ -32,6 +32,31 @@ pub fn of_fit(report: &Report) -> Vec<Row> {
     }
     rows.extend(of_certificate(report));
     rows.extend(of_sparse(report));
+    rows.extend(of_candidates(report));
+    rows
+}
+
+/// The lines about the candidates of an automatic choice: what each gets right of the labels that were hidden from it, and its weight.
+fn of_candidates(report: &Report) -> Vec<Row> {
+    let candidates = report.parts.get("candidates").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_tried = candidates.iter().any(|candidate| candidate["estimate"].is_f64());
+    let mut rows = Vec::new();
+    for candidate in candidates {
+        let weight = candidate["weight"].as_f64().unwrap_or(0.0);
+        let value = match candidate["estimate"].as_f64() {
+            Some(right) if weight > 0.0 => format!("{} right, weight {}", percent(right), percent(weight)),
+            Some(right) => format!("{} right, left out", percent(right)),
+            None if weight > 0.0 => "taken: too few labels to compare candidates".into(),
+            None if is_tried => "not tried: no time left".into(),
+            None => continue,
+        };
+        rows.push(row(format!("  {}", candidate["name"].as_str().unwrap_or_default()), value));
+    }
+    if is_tried {
+        rows.insert(0, row("candidates", "of held-out labels"));
+    } else if !rows.is_empty() {
+        rows.insert(0, row("candidates", ""));
+    }
     rows
 }
 

@@ -210,6 +210,11 @@ pub trait Method: Send + Sync {
         false
     }
 
+    /// Whether the method uses features beside a given graph.
+    fn uses_both(&self) -> bool {
+        self.needs_features() && self.graph_params().is_some()
+    }
+
     /// Labels every row.
     ///
     /// # Errors

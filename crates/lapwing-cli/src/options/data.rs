@@ -53,7 +53,7 @@ impl DataOptions {
             (Some(_), Some(_)) if method.graph_params().is_none() => {
                 format!("the method {name} works on features alone; leave --graph out")
             }
-            (Some(_), Some(_)) if !method.needs_features() => {
+            (Some(_), Some(_)) if !method.uses_both() => {
                 format!("the method {name} works on a graph alone; leave DATA or --graph out")
             }
             _ => return Ok(()),

@@ -24,7 +24,7 @@ use crate::files::Files;
 pub type GraphSettings = Both<GraphParams, LearnParams>;
 
 /// Default method of `label`.
-const TYPICAL_METHOD: &str = "harmonic";
+const TYPICAL_METHOD: &str = "auto";
 /// Name of the option for a file of parameters.
 const PARAMS: &str = "params";
 

@@ -76,9 +76,9 @@ pub(super) fn candidates(
 
 fn typical(problem: &Problem<'_, '_>, is_graph_given: bool) -> Vec<&'static str> {
     match (problem.features.is_some(), is_graph_given) {
-        (true, false) => vec!["harmonic", "harmonic-plain", "nearest-label", "linear", "forest", "laprls"],
-        (true, true) => vec!["harmonic", "harmonic-plain", "linear", "unfolded-gnn"],
-        (false, _) => vec!["harmonic", "harmonic-plain"],
+        (true, false) => vec!["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"],
+        (true, true) => vec!["harmonic", "harmonic-plain", "majority", "linear", "unfolded-gnn"],
+        (false, _) => vec!["harmonic", "harmonic-plain", "majority"],
     }
 }
 

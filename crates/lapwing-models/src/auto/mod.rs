@@ -124,6 +124,10 @@ impl Method for Auto {
         Some(&self.graph)
     }
 
+    fn uses_both(&self) -> bool {
+        true
+    }
+
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         let start = Instant::now();
         let mut fitting = Fitting::new(AUTO, problem, run)?;
@@ -299,3 +303,6 @@ fn accuracy(shares: &Matrix, classes: &[usize]) -> f64 {
     shares.rows().zip(classes).filter(|(row, class)| is_right((row, class))).count() as f64
         / classes.len().max(1) as f64
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,17 @@ use lapwing_data::params::{Domain, ParameterType, Parameters, Seconds, Value, ab
 use lapwing_data::{Result, parameters};
 
 /// Methods that may be candidates, in the order in which they are tried: the default first, then by what they cost.
-pub(super) const CANDIDATES: &[&str] =
-    &["harmonic", "harmonic-plain", "nearest-label", "linear", "forest", "unfolded-gnn", "laprls", "low-rank"];
+pub(super) const CANDIDATES: &[&str] = &[
+    "harmonic",
+    "harmonic-plain",
+    "majority",
+    "nearest-label",
+    "linear",
+    "forest",
+    "unfolded-gnn",
+    "laprls",
+    "low-rank",
+];
 
 /// Which methods are tried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -45,8 +54,8 @@ impl ParameterType for Candidates {
 parameters! {
     /// Parameters of the automatic choice.
     pub struct AutoParams {
-        /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms, and beside features linear, forest,
-        /// laprls and nearest-label, or unfolded-gnn where a graph is given too.
+        /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
+        /// nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn.
         candidates: Candidates = Candidates::Auto;
         /// Time after which no further candidate is started. The default method is always fitted. With a budget, the result depends
         /// on the speed of the machine.

@@ -48,6 +48,10 @@ impl Method for WithSizes {
         self.inner.needs_features()
     }
 
+    fn uses_both(&self) -> bool {
+        self.inner.uses_both()
+    }
+
     fn fit<'a>(&self, problem: &Problem<'_, 'a>, run: &Run) -> Result<Fitted<'a>> {
         problem.check()?;
         self.params.validate(problem.targets.n_columns())?;

@@ -1,0 +1,136 @@
+use lapwing_data::params::{Parameters, Seconds, Value};
+use lapwing_data::{Features, Labels};
+use lapwing_graph::testkit::blobs;
+use lapwing_graph::{Graph, GraphParams, affinity_graph};
+
+use super::*;
+use crate::metrics::accuracy;
+
+const N: usize = 300;
+
+/// Three clouds, whose rows take turns, and their classes.
+fn clouds() -> (Features<'static>, Vec<i32>) {
+    (blobs(N, 3, 3), (0..N).map(|row| (row % 3) as i32).collect())
+}
+
+/// Labels of `per_class` rows of each class.
+fn targets(classes: &[i32], per_class: usize) -> Targets {
+    let is_given = |row: usize| row / 3 % (N / 3 / per_class) == 0 && row / 3 / (N / 3 / per_class) < per_class;
+    let labels = classes.iter().enumerate().map(|(row, class)| is_given(row).then_some(i64::from(*class)));
+    Targets::one_hot(&Labels::from_integers(labels), None).unwrap()
+}
+
+fn auto(params: AutoParams) -> Auto {
+    Auto::new(params, GraphParams { n_neighbors: 8, ..GraphParams::default() }).unwrap()
+}
+
+fn named(candidates: &[&str]) -> AutoParams {
+    let names = candidates.iter().map(|name| name.to_string()).collect();
+    AutoParams { candidates: Candidates::Given(names), ..AutoParams::default() }
+}
+
+fn rows_of(fitted: &Fitted<'_>) -> Vec<(String, Option<f64>, f64)> {
+    let rows = fitted.report.parts["candidates"].as_array().unwrap();
+    let row = |row: &Value_| {
+        (row["name"].as_str().unwrap().to_owned(), row["estimate"].as_f64(), row["weight"].as_f64().unwrap())
+    };
+    rows.iter().map(row).collect()
+}
+
+type Value_ = serde_json::Value;
+
+#[test]
+fn candidates_are_weighed_and_the_same_bits_come_from_any_number_of_threads() {
+    let (features, classes) = clouds();
+    let targets = targets(&classes, 6);
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let fits: Vec<Fitted<'_>> = [1, 3]
+        .map(|threads| auto(AutoParams::default()).fit(&problem, &Run::new(Some(threads), 5).unwrap()).unwrap())
+        .into();
+    let rows = rows_of(&fits[0]);
+    let names: Vec<&str> = rows.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"]);
+    assert!((rows.iter().map(|row| row.2).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(rows.iter().all(|row| row.1.is_some()) && rows[2].2 == 0.0, "{rows:?}");
+    assert_eq!(fits[0].labeling.label_distributions, fits[1].labeling.label_distributions);
+    assert_eq!(rows, rows_of(&fits[1]));
+    assert!(accuracy(&classes, &fits[0].labeling.labels, |_| true) > 0.95);
+    let held_out = fits[0].held_out.as_ref().unwrap();
+    assert_eq!(held_out.rows, targets.rows());
+    assert!(held_out.shares.rows().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+}
+
+#[test]
+fn too_few_labels_leave_the_default_alone() {
+    let (features, classes) = clouds();
+    let targets = targets(&classes, 2);
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let run = Run::new(Some(2), 0).unwrap();
+    let fitted = auto(AutoParams::default()).fit(&problem, &run).unwrap();
+    let rows = rows_of(&fitted);
+    assert!(rows[0].2 == 1.0 && rows.iter().all(|row| row.1.is_none()), "{rows:?}");
+    let graph = GraphParams { n_neighbors: 8, ..GraphParams::default() };
+    let harmonic = crate::Harmonic::new(crate::HarmonicParams::default(), graph).unwrap().fit(&problem, &run).unwrap();
+    assert_eq!(fitted.labeling.labels, harmonic.labeling.labels);
+    assert_eq!(fitted.labeling.certified, harmonic.labeling.certified);
+}
+
+#[test]
+fn without_time_only_the_first_candidate_is_tried() {
+    let (features, classes) = clouds();
+    let targets = targets(&classes, 6);
+    let problem = Problem { features: Some(&features), ..Problem::new(&targets) };
+    let params = AutoParams { budget: Some(Seconds(1e-9)), ..AutoParams::default() };
+    let fitted = auto(params).fit(&problem, &Run::new(Some(2), 0).unwrap()).unwrap();
+    let rows = rows_of(&fitted);
+    assert!(rows[0].1.is_some() && rows[0].2 == 1.0, "{rows:?}");
+    assert!(rows[1..].iter().all(|row| row.1.is_none() && row.2 == 0.0), "{rows:?}");
+    assert!(AutoParams { budget: Some(Seconds(0.0)), ..AutoParams::default() }.validate().is_err());
+}
+
+#[test]
+fn a_graph_alone_leaves_out_methods_that_need_features() {
+    let (features, classes) = clouds();
+    let (targets, run) = (targets(&classes, 6), Run::new(Some(2), 0).unwrap());
+    let built = affinity_graph(&features, &GraphParams { n_neighbors: 8, ..GraphParams::default() }, &run).unwrap();
+    let problem = Problem { graph: Some(&built), ..Problem::new(&targets) };
+    let fitted = auto(AutoParams::default()).fit(&problem, &run).unwrap();
+    assert!(fitted.extension.is_none());
+    let names: Vec<String> = rows_of(&fitted).into_iter().map(|row| row.0).collect();
+    assert_eq!(names, ["harmonic", "harmonic-plain", "majority"]);
+    let refused = auto(named(&["linear"])).fit(&problem, &run).unwrap_err().to_string();
+    assert!(refused.contains("candidates") && refused.contains("linear"), "{refused}");
+    // With features too, the network is among the candidates.
+    let both = Problem { features: Some(&features), ..problem };
+    let names: Vec<String> =
+        rows_of(&auto(AutoParams::default()).fit(&both, &run).unwrap()).into_iter().map(|r| r.0).collect();
+    assert!(names.iter().any(|name| name == "unfolded-gnn"), "{names:?}");
+}
+
+#[test]
+fn the_best_candidate_gets_the_weight_and_labels_new_rows() {
+    // Rows on a line, the class of each by its place; the graph joins rows at random, so that it says nothing.
+    let n = 200;
+    let features = Features::from_f64(n, 1, (0..n).map(|i| i as f64 / n as f64).collect()).unwrap();
+    let labels = Labels::from_integers((0..n).map(|i| (i % 4 == 0).then_some(i64::from(i >= n / 2))));
+    let targets = Targets::one_hot(&labels, None).unwrap();
+    let edges: Vec<(u32, u32, f64)> =
+        (0..n as u32).map(|i| (i, (i * 37 + 11) % n as u32, 1.0)).filter(|(i, j, _)| i != j).collect();
+    let graph = lapwing_graph::AffinityGraph::given(Graph::from_edges(n, &edges).unwrap());
+    let problem = Problem { features: Some(&features), graph: Some(&graph), ..Problem::new(&targets) };
+    let fitted = auto(named(&["harmonic", "linear"])).fit(&problem, &Run::new(Some(2), 0).unwrap()).unwrap();
+    let rows = rows_of(&fitted);
+    assert!(rows[1].0 == "linear" && rows[1].2 == 1.0, "{rows:?}");
+    let new = Features::from_f64(2, 1, vec![0.05, 0.95]).unwrap();
+    let scores = fitted.extension.unwrap().extend(&new, &Run::new(Some(1), 0).unwrap()).unwrap();
+    assert_eq!(fitted.rule.apply(scores.into()).unwrap().labels, [0, 1]);
+}
+
+#[test]
+fn candidates_are_words_with_commas() {
+    let mut params = AutoParams::default();
+    params.set("candidates", &Value::Word("linear, harmonic".into())).unwrap();
+    assert_eq!(params.candidates, Candidates::Given(vec!["linear".into(), "harmonic".into()]));
+    let wrong = params.set("candidates", &Value::Word("linear,tree".into())).unwrap_err().to_string();
+    assert!(wrong.contains("one or more of auto, harmonic"), "{wrong}");
+}
