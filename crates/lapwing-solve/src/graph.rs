@@ -101,6 +101,43 @@ impl Graph {
         Self::new(adjacency)
     }
 
+    /// This graph plus `scale` times another one among the same nodes.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a graph of another number of nodes; [`Error::Graph`] for weights that exceed double precision.
+    ///
+    /// # Complexity
+    /// O(m) for the edges of both.
+    pub fn plus(&self, other: &Self, scale: f64) -> Result<Self> {
+        let n = self.n_samples();
+        if other.n_samples() != n {
+            return Err(Error::shape("the other graph", format!("{n} nodes"), format!("{} nodes", other.n_samples())));
+        }
+        let most = self.adjacency.nnz() + other.adjacency.nnz();
+        let (mut indptr, mut indices, mut values) = (vec![0u64], Vec::with_capacity(most), Vec::with_capacity(most));
+        for row in 0..n {
+            let (columns, weights) = self.adjacency.row(row);
+            let mut own = columns.iter().copied().zip(weights.iter().copied()).peekable();
+            let (columns, weights) = other.adjacency.row(row);
+            for (column, weight) in columns.iter().zip(weights) {
+                let before = std::iter::from_fn(|| own.next_if(|(own, _)| own < column));
+                before.for_each(|(column, weight)| {
+                    indices.push(column);
+                    values.push(weight);
+                });
+                let same = own.next_if(|(own, _)| own == column).map_or(0.0, |(_, weight)| weight);
+                indices.push(*column);
+                values.push(same + scale * weight);
+            }
+            own.for_each(|(column, weight)| {
+                indices.push(column);
+                values.push(weight);
+            });
+            indptr.push(indices.len() as u64);
+        }
+        Self::new(Csr::new(n, n, indptr, indices, values)?)
+    }
+
     /// Number of nodes.
     pub fn n_samples(&self) -> usize {
         self.adjacency.n_rows()
@@ -192,6 +229,19 @@ mod tests {
         assert!(text(&[(0, 1, 1.0), (1, 0, 2.0)]).contains("weight 1 but (1, 0) has 2"));
         assert!(text(&[(2, 3, -1.0), (3, 2, -1.0)]).contains("edge (2, 3) has weight -1"));
         assert!(text(&[(2, 3, f64::INFINITY), (3, 2, f64::INFINITY)]).contains("inf"));
+    }
+
+    #[test]
+    fn sums_have_the_edges_of_both() {
+        let (a, b) = ([(0, 1, 1.0), (1, 2, 2.0)], [(0, 3, 4.0), (1, 2, 1.0), (2, 3, 1.0)]);
+        let graph = |edges: &[_]| Graph::from_edges(4, edges).unwrap();
+        let sum = graph(&a).plus(&graph(&b), 0.5).unwrap();
+        assert_eq!(sum, graph(&[(0, 1, 1.0), (0, 3, 2.0), (1, 2, 2.5), (2, 3, 0.5)]));
+        assert!(graph(&a).plus(&Graph::from_edges(3, &[]).unwrap(), 1.0).unwrap_err().to_string().contains("4 nodes"));
+        for (name, graph) in nasty_graphs() {
+            let double = graph.plus(&graph, 1.0);
+            assert!(double.is_err() || double.unwrap() == graph.scaled(2.0).unwrap(), "{name}");
+        }
     }
 
     #[test]

@@ -22,6 +22,8 @@ fn settings_of(name: &'static str) -> (&'static str, Vec<(&'static str, Value)>)
     let word = |word: &str| Value::Word(word.into());
     match name {
         "harmonic-plain" => ("harmonic", vec![("form", word("plain")), ("decision", word("centered"))]),
+        "harmonic-joined" => ("harmonic", Vec::new()),
+        "unfolded-joined" => ("unfolded-gnn", Vec::new()),
         // Columns of the kernel: its matrix would take longer than all other candidates together.
         "laprls" => ("laprls", vec![("n_landmarks", Value::Count(500))]),
         name => (name, Vec::new()),
@@ -42,10 +44,14 @@ impl Candidate {
         Ok(Self { name, parameters, method: settings.method()? })
     }
 
-    /// Whether it can label the rows of a problem.
-    fn suits(&self, problem: &Problem<'_, '_>) -> bool {
-        let has_features = problem.features.is_some();
-        has_features || !self.method.needs_features()
+    /// Whether it works on the sum of the given graph and that of the neighbors.
+    pub fn is_joined(&self) -> bool {
+        self.name.ends_with("-joined")
+    }
+
+    /// Whether it can label rows with these kinds of input.
+    fn suits(&self, has_features: bool, is_graph_given: bool) -> bool {
+        (has_features || !self.method.needs_features()) && (!self.is_joined() || has_features && is_graph_given)
     }
 }
 
@@ -56,28 +62,33 @@ impl Candidate {
 pub(super) fn candidates(
     params: &AutoParams,
     graph: &GraphParams,
-    problem: &Problem<'_, '_>,
+    has_features: bool,
     is_graph_given: bool,
 ) -> Result<Vec<Candidate>> {
     let names: Vec<&'static str> = match &params.candidates {
-        Candidates::Auto => typical(problem, is_graph_given),
+        Candidates::Auto => typical(has_features, is_graph_given),
         Candidates::Given(names) => {
             super::params::CANDIDATES.iter().copied().filter(|known| names.iter().any(|name| name == known)).collect()
         }
     };
     let all = names.into_iter().map(|name| Candidate::new(name, graph)).collect::<Result<Vec<_>>>()?;
-    let suitable: Vec<Candidate> = all.into_iter().filter(|candidate| candidate.suits(problem)).collect();
+    let suitable: Vec<Candidate> =
+        all.into_iter().filter(|candidate| candidate.suits(has_features, is_graph_given)).collect();
     if suitable.is_empty() {
         let given = params.get("candidates").map_or(String::new(), |value| value.to_string());
-        return Err(Error::param("candidates", given, "at least one that needs no features, with a graph alone"));
+        return Err(Error::param(
+            "candidates",
+            given,
+            "at least one that can use what is given: features, a graph, or both",
+        ));
     }
     Ok(suitable)
 }
 
-fn typical(problem: &Problem<'_, '_>, is_graph_given: bool) -> Vec<&'static str> {
-    match (problem.features.is_some(), is_graph_given) {
+fn typical(has_features: bool, is_graph_given: bool) -> Vec<&'static str> {
+    match (has_features, is_graph_given) {
         (true, false) => vec!["harmonic", "harmonic-plain", "majority", "nearest-label", "linear", "forest", "laprls"],
-        (true, true) => vec!["harmonic", "harmonic-plain", "majority", "linear", "unfolded-gnn"],
+        (true, true) => vec!["harmonic", "harmonic-joined", "majority", "linear", "unfolded-gnn", "unfolded-joined"],
         (false, _) => vec!["harmonic", "harmonic-plain", "majority"],
     }
 }

@@ -7,11 +7,13 @@ use lapwing_data::{Result, parameters};
 pub(super) const CANDIDATES: &[&str] = &[
     "harmonic",
     "harmonic-plain",
+    "harmonic-joined",
     "majority",
     "nearest-label",
     "linear",
     "forest",
     "unfolded-gnn",
+    "unfolded-joined",
     "laprls",
     "low-rank",
 ];
@@ -55,7 +57,8 @@ parameters! {
     /// Parameters of the automatic choice.
     pub struct AutoParams {
         /// Methods that are tried. Auto takes those that suit the rows: harmonic in two forms and majority; with features also
-        /// nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn.
+        /// nearest-label, linear, forest and laprls; with features and a graph linear and unfolded-gnn. The candidates joined
+        /// work on the sum of the given graph and that of the neighbors by features.
         candidates: Candidates = Candidates::Auto;
         /// Time after which no further candidate is started. The default method is always fitted. With a budget, the result depends
         /// on the speed of the machine.
