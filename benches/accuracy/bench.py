@@ -1,7 +1,7 @@
 """Accuracy on hidden labels: lapwing's methods beside classifiers and other programs, with the same given labels.
 
 `cells` takes up to 5,000 rows of each data set with features. It gives 1, 5 or 30 labels of each class, or labels at random,
-5 or 20 times as many as classes. `mnist` and `imbalanced` use all rows of features of an autoencoder, and one graph for all
+5 or 20 times as many as classes. `graphs` takes graphs whose nodes have features. `mnist` and `imbalanced` use all rows of features of an autoencoder, and one graph for all
 methods. Results are kept under target/bench/accuracy and are not measured again, unless the method, its program or the rows
 have changed.
 """
@@ -35,7 +35,7 @@ def main() -> None:
         report.add(*results)
         if not results:
             continue
-        table = tables.subsets if name == "cells" else tables.on_one_graph
+        table = {"cells": tables.subsets, "graphs": tables.on_graphs}.get(name, tables.on_one_graph)
         text = f"{table(results)}\n{report.machine(f'{THREADS} thread')}\n"
         print(f"## {task.title}\n\n{text}", flush=True)
         if args.write:

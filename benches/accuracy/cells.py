@@ -62,10 +62,36 @@ def load(name: str, draw: int) -> tuple[Rows, np.ndarray]:
     return _scaled(features[rows], SCALES[name]), np.unique(classes[rows], return_inverse=True)[1]
 
 
+GRAPHS = ["cora", "citeseer", "coauthor_cs", "dblp", "amazon_photo", "amazon_computers", "facebook_pages"]
+"""Graphs whose nodes have features."""
+STANDARD = ["cora", "citeseer"]
+"""Graphs with a published split, the cell `standard`."""
+
+
+@functools.lru_cache(maxsize=1)
+def load_graph(name: str) -> tuple[Rows, np.ndarray, sp.csr_matrix, np.ndarray]:
+    """Features (n, d), classes (n), graph (n, n) and the part of a published split (n) of the nodes whose class is known.
+
+    Parts are 0 for training, 1 for validation, 2 for test, and −1 for the others.
+    """
+    with np.load(common.data_file(f"{name}.npz")) as arrays:
+        features, classes, edges = _features(arrays), arrays["y"], arrays["edges"]
+        part = np.full(len(classes), -1)
+        for number, which in enumerate(("train_mask", "val_mask", "test_mask")):
+            if which in arrays:
+                part[arrays[which]] = number
+    known = np.flatnonzero(classes >= 0)
+    one_way = sp.coo_matrix((np.ones(len(edges)), edges.T), shape=(len(classes),) * 2)
+    graph = (one_way + one_way.T).tocsr()[known][:, known]
+    return features[known], np.unique(classes[known], return_inverse=True)[1], graph, part[known]
+
+
 def labels(name: str, cell: str, draw: int, classes: np.ndarray | None = None) -> np.ndarray:
     """Labels (n) of a cell, −1 where hidden; `classes` as `load` returns them spares loading them again."""
     if classes is None:
         classes = load(name, draw)[1]
+    if cell == "standard":
+        return np.where(load_graph(name)[3] == 0, classes, -1)
     if cell.endswith("c"):
         return at_random(classes, int(cell[:-1]) * (int(classes.max()) + 1), _rng(name, draw, 2))
     return of_each_class(classes, int(cell), _rng(name, draw, 1))

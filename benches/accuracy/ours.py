@@ -23,6 +23,8 @@ class Lapwing:
     told_sizes: bool = False
     own_scale: bool = False
     """Whether the method chooses scale and metric itself, and is given unscaled term counts."""
+    takes_both: bool = False
+    """Whether the method takes features beside a graph."""
     package = "lapwing"
     on_graph = False
 
@@ -44,13 +46,18 @@ class Lapwing:
             options["class_prior"] = problem.shares
         if problem.given is not None:
             fitted = estimator(**options, affinity="precomputed").fit(problem.given, shown)
+        elif problem.graph is not None:
+            fitted = estimator(**options).fit(problem.features if self.takes_both else None, shown, graph=problem.graph)
         elif self.own_scale:
             fitted = estimator(**options).fit(problem.features, shown)
         else:
             if problem.text and "metric" in inspect.signature(estimator).parameters:
                 options["metric"] = "cosine"
             fitted = estimator(**options).fit(problem.rows, shown)
-        return Answer(np.asarray(fitted.transduction_), getattr(fitted, "confidence_", None))
+        expected = getattr(fitted, "expected_accuracy_", None)
+        chosen = max(fitted.results_, key=lambda row: row["weight"])["name"] if hasattr(fitted, "results_") else None
+        answer = Answer(np.asarray(fitted.transduction_), getattr(fitted, "confidence_", None))
+        return dataclasses.replace(answer, expected=expected and tuple(map(float, expected)), chosen=chosen)
 
     def _place(self) -> tuple[Any, str]:
         """The module that holds the estimator, and its name there."""
@@ -78,5 +85,6 @@ OURS: dict[str, Lapwing] = {
     "lapsvm": Lapwing("LaplacianSVC"),
     "low-rank": Lapwing("LowRankPropagationClassifier"),
     "nearest-label": Lapwing("baselines.NearestLabelClassifier"),
-    "auto": Lapwing("AutoLabeler", own_scale=True),
+    "auto": Lapwing("AutoLabeler", own_scale=True, takes_both=True),
+    "unfolded": Lapwing("UnfoldedGNNClassifier", takes_both=True),
 }

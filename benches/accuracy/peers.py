@@ -43,6 +43,36 @@ class Inductive:
 
 
 @dataclasses.dataclass(frozen=True)
+class Boosting(Inductive):
+    """Gradient boosting of scikit-learn. It takes no sparse rows: of term counts it gets the columns that labeled rows use."""
+
+    def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
+        rows = problem.rows
+        if problem.text:
+            used = np.unique(rows[shown >= 0].indices)
+            rows = rows[:, used].toarray()
+        return super().__call__(dataclasses.replace(problem, features=rows), shown)
+
+
+@dataclasses.dataclass(frozen=True)
+class SelfTraining:
+    """Self-training of scikit-learn: a classifier that labels rows for itself."""
+
+    package = "scikit-learn"
+    told_sizes = False
+    on_graph = False
+    about = "`SelfTrainingClassifier(LogisticRegression(max_iter=1000))`"
+
+    def __call__(self, problem: Problem, shown: np.ndarray) -> Answer:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.semi_supervised import SelfTrainingClassifier
+
+        model = SelfTrainingClassifier(LogisticRegression(max_iter=1000)).fit(problem.rows, shown)
+        answer = of_shares(model.predict_proba(problem.rows))
+        return dataclasses.replace(answer, labels=model.classes_[answer.labels])
+
+
+@dataclasses.dataclass(frozen=True)
 class LabelSpreading:
     """Label spreading of scikit-learn on the shared neighbors."""
 
@@ -108,6 +138,8 @@ PEERS: dict[str, Any] = {
     "svm-linear": Inductive("svm", "LinearSVC"),
     "svm-rbf": Inductive("svm", "SVC"),
     "random-forest": Inductive("ensemble", "RandomForestClassifier", {"random_state": 0}),
+    "boosting": Boosting("ensemble", "HistGradientBoostingClassifier", {"early_stopping": False}),
+    "self-training": SelfTraining(),
     "1-nn": Inductive("neighbors", "KNeighborsClassifier", {"n_neighbors": 1}),
     "label-spreading": LabelSpreading(),
     "gl-laplace": GraphLearning("laplace"),

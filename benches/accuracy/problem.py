@@ -25,6 +25,8 @@ class Problem:
     classes: np.ndarray
     given: Neighbors | None = None
     """Neighbors for all methods, in tasks with one graph for all."""
+    graph: sp.csr_matrix | None = None
+    """A graph of the rows besides their features."""
     neighbor_seconds: float = 0.0
 
     @property
@@ -63,6 +65,10 @@ class Answer:
 
     labels: np.ndarray
     confidence: np.ndarray | None = None
+    expected: tuple[float, float, float] | None = None
+    """The accuracy that the method expects, and the ends of its 90 % interval."""
+    chosen: str | None = None
+    """The candidate of the largest weight, if the method chooses by itself."""
 
 
 def of_shares(shares: np.ndarray) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import cells
 import common
@@ -11,6 +12,8 @@ from measures import Means, Results, best, means, regrets
 from methods import METHODS
 
 TITLES = {
+    "20": "20 labels of each class",
+    "standard": "published split, test nodes",
     "1": "1 label of each class",
     "5": "5 labels of each class",
     "30": "30 labels of each class",
@@ -33,8 +36,19 @@ def subsets(results: Results) -> str:
     names = [name for name in METHODS if any(name in row for row in accuracies.values())]
     draws = {name: len({one["draw"] for one in results if one["method"] == name}) for name in names}
     parts = [_regrets(accuracies, draws), _calibration(results, names), _seconds(results, names)]
+    if any("expected" in one for one in results):
+        parts.append(_expected(results, names))
     found = [cell for cell in cells.CELLS if any(place[1] == cell for place in accuracies)]
     return "\n".join([*parts, *[_accuracies(accuracies, cell, names) for cell in found], _legend(results, names)])
+
+
+def on_graphs(results: Results) -> str:
+    """Accuracies of graphs whose nodes have features, with the seconds of each method."""
+    accuracies = means(results, "accuracy")
+    names = [name for name in METHODS if any(name in row for row in accuracies.values())]
+    found = [cell for cell in ("20", "standard") if any(place[1] == cell for place in accuracies)]
+    parts = [_accuracies(accuracies, cell, names) for cell in found]
+    return "\n".join([*parts, _seconds(results, names), _legend(results, names)])
 
 
 def on_one_graph(results: Results) -> str:
@@ -76,6 +90,27 @@ def _calibration(results: Results, names: Sequence[str]) -> str:
             rows.append([_named(name), *map(_mean, by_cell), _most(list(of_method.values()))])
     head = ["method", *[SHORT[cell] for cell in cells.CELLS], "worst"]
     return common.markdown("Expected calibration error, mean over the sets", head, rows)
+
+
+def _expected(results: Results, names: Sequence[str]) -> str:
+    """How often the accuracy lies within the interval that a method states for it, and the width of the interval."""
+    rows = []
+    for name in names:
+        found = [one for one in results if one["method"] == name and "expected" in one]
+        by_cell = [[_is_within(one) for one in found if one["cell"] == cell] for cell in cells.CELLS]
+        if found:
+            inside = [_mean(cell) for cell in by_cell]
+            errors = [one["expected"][0] - one["accuracy"] for one in found]
+            widths = [one["expected"][2] - one["expected"][1] for one in found]
+            all_of_them = _mean([value for cell in by_cell for value in cell])
+            rows.append([_named(name), *inside, all_of_them, _mean(errors), _mean(widths)])
+    head = ["method", *[SHORT[cell] for cell in cells.CELLS], "all", "mean of expected less true", "mean width"]
+    return common.markdown("Share of cells whose accuracy is within the stated 90 % interval", head, rows)
+
+
+def _is_within(one: Mapping[str, Any]) -> float:
+    _, low, high = one["expected"]
+    return float(low <= one["accuracy"] <= high)
 
 
 def _seconds(results: Results, names: Sequence[str]) -> str:

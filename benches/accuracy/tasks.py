@@ -34,6 +34,9 @@ class Task:
     """Draws for slow peers; None is the number of all methods."""
 
     def problem(self, name: str, draw: int) -> Problem:
+        if name in cells.GRAPHS:
+            features, classes, graph, _ = cells.load_graph(name)
+            return Problem(features, classes, graph=graph)
         if not self.whole:
             return Problem(*cells.load(name, draw))
         with np.load(common.data_file(f"{name}.npz")) as arrays:
@@ -57,8 +60,17 @@ TASKS = {
         cells.SETS,
         cells.CELLS,
         draws=5,
-        methods=[name for name in [*OURS, *PEERS] if name not in ("gl-poisson-mbo", "gl-volume-mbo")],
+        methods=[name for name in [*OURS, *PEERS] if name not in ("gl-poisson-mbo", "gl-volume-mbo", "unfolded")],
         limit=120,
+    ),
+    "graphs": Task(
+        "Graphs whose nodes have features",
+        cells.GRAPHS,
+        ["20", "standard"],
+        draws=3,
+        methods=["auto", "harmonic", "unfolded", "logistic"],
+        limit=600,
+        whole=True,
     ),
     "mnist": Task(
         "MNIST, features of an autoencoder",

@@ -34,6 +34,8 @@ def main() -> None:
         if not task.whole and draw != args.draws[0]:
             problem = task.problem(args.set, draw)
         for cell in args.cells:
+            if cell == "standard" and (args.set not in cells.STANDARD or draw > 0):
+                continue
             place = {"task": args.task, "set": args.set, "cell": cell, "draw": draw}
             results += answers(place, problem, args, kept)
     common.save(args.out, {"results": results})
@@ -48,7 +50,7 @@ def answers(place: cache.Key, problem: Problem, args: argparse.Namespace, kept: 
         key = {**place, "method": name, "drawn": drawn, "program": program(name), "about": METHODS[name].about}
         found = kept.get(key, any_program=name in args.unchanged)
         if found is None:
-            found = measure(name, problem, shown, TASKS[args.task].limit)
+            found = measure(name, problem, shown, tested(place, shown), TASKS[args.task].limit)
             if "failed" not in found:
                 kept.add(key, found)
         results.append({**key, **found})
@@ -67,7 +69,12 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(name: str, problem: Problem, shown: np.ndarray, limit: float) -> dict[str, Any]:
+def tested(place: cache.Key, shown: np.ndarray) -> np.ndarray:
+    """The rows (n) on which labels are compared with the classes: the hidden ones, or the test nodes of a published split."""
+    return cells.load_graph(place["set"])[3] == 2 if place["cell"] == "standard" else shown < 0
+
+
+def measure(name: str, problem: Problem, shown: np.ndarray, hidden: np.ndarray, limit: float) -> dict[str, Any]:
     """Accuracy on hidden rows, calibration, and seconds from rows to labels; `failed` holds the reason if there are none.
 
     Seconds are CPU time. With one thread that is wall time without the time that other programs take.
@@ -83,11 +90,14 @@ def measure(name: str, problem: Problem, shown: np.ndarray, limit: float) -> dic
     except Exception as error:  # a failure is a result
         return {"failed": f"{type(error).__name__}: {error}"}
     seconds = time.process_time() - start + (problem.neighbor_seconds if method.on_graph else 0)
-    hidden = shown < 0
     right = np.asarray(answer.labels)[hidden] == problem.classes[hidden]
     result = {"accuracy": float(right.mean()), "cpu_seconds": round(seconds, 4)}
     if answer.confidence is not None:
         result["ece"] = calibration_error(np.asarray(answer.confidence)[hidden], right)
+    if answer.expected is not None:
+        result["expected"] = answer.expected
+    if answer.chosen is not None:
+        result["chosen"] = answer.chosen
     return result
 
 
